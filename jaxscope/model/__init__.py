@@ -1,0 +1,71 @@
+"""What jaxscope knows, as frozen data: JSON by construction, no JAX, no front end.
+
+Every other layer speaks in these names. A value that could not be had is an `Unavailable` with its
+reason, never `""`, `0` or an exception. Seconds and bytes everywhere; only views format.
+"""
+
+from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind, Persistent
+from jaxscope.model.finding import Finding, FindingKind
+from jaxscope.model.program import (
+    Cost,
+    Effect,
+    InstructionCost,
+    Memory,
+    Program,
+    Roofline,
+    Value,
+    ValueKind,
+)
+from jaxscope.model.record import SCHEMA, Environment, Form, Record
+from jaxscope.model.source import Frame, Source, SourceKind, Span
+from jaxscope.model.stage import (
+    Anchor,
+    Equation,
+    Link,
+    Phase,
+    Stage,
+    StageKind,
+    TextSource,
+    Unavailable,
+)
+from jaxscope.model.timing import Timing, order_interval
+from jaxscope.model.wire import SchemaError, from_json, to_json
+
+__all__ = [
+    "SCHEMA",
+    "Anchor",
+    "Cause",
+    "CauseKind",
+    "Compile",
+    "CompileKind",
+    "Cost",
+    "Effect",
+    "Environment",
+    "Equation",
+    "Finding",
+    "FindingKind",
+    "Form",
+    "Frame",
+    "InstructionCost",
+    "Link",
+    "Memory",
+    "Persistent",
+    "Phase",
+    "Program",
+    "Record",
+    "Roofline",
+    "SchemaError",
+    "Source",
+    "SourceKind",
+    "Span",
+    "Stage",
+    "StageKind",
+    "TextSource",
+    "Timing",
+    "Unavailable",
+    "Value",
+    "ValueKind",
+    "from_json",
+    "order_interval",
+    "to_json",
+]

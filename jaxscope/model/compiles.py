@@ -1,0 +1,102 @@
+"""Compilations and why they happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jaxscope.model.source import Frame
+
+
+class CauseKind(StrEnum):
+    """Why something compiled."""
+
+    FIRST_CALL = "first_call"
+    SHAPE = "shape"
+    RANK = "rank"
+    DTYPE = "dtype"
+    WEAK_TYPE = "weak_type"
+    VALUE_KIND = "value_kind"
+    STATIC_VALUE = "static_value"
+    STATIC_IDENTITY = "static_identity"
+    CALL_STYLE = "call_style"
+    STRUCTURE = "structure"
+    NEW_FUNCTION = "new_function"
+    REDEFINED = "redefined"
+    CLOSURE = "closure"
+    FUNCTION_COLLECTED = "function_collected"
+    COMMITTED = "committed"
+    DEVICE = "device"
+    SHARDING = "sharding"
+    LAYOUT = "layout"
+    DONATION = "donation"
+    JIT_OPTION = "jit_option"
+    COMPILER_OPTION = "compiler_option"
+    CONTEXT = "context"
+    CACHE_CLEARED = "cache_cleared"
+    EAGER_OP = "eager_op"
+    EAGER_SHAPE = "eager_shape"
+    EAGER_BODY = "eager_body"
+    VMAP_SIZE = "vmap_size"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One difference that made JAX compile again, and how to avoid it."""
+
+    kind: CauseKind
+    path: str
+    """Which argument, as the user writes it: `params['w']`."""
+    before: str
+    after: str
+    text: str
+    """The cause as one sentence."""
+    fix: str
+    """What to change, as one sentence; empty when nothing needs changing."""
+
+
+class CompileKind(StrEnum):
+    """What was compiled."""
+
+    JIT = "jit"
+    EAGER = "eager"
+    """A single operation outside any jit."""
+    TRANSFORMED = "transformed"
+    AOT = "aot"
+    """Through `.lower().compile()`, or by jaxscope itself."""
+    NESTED = "nested"
+    PMAP = "pmap"
+
+
+class Persistent(StrEnum):
+    """What the persistent compilation cache did."""
+
+    OFF = "off"
+    HIT = "hit"
+    WRITTEN = "written"
+    """A miss, stored for the next process."""
+    NOT_WRITTEN = "not_written"
+    """A miss, too small or too quick to be stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compile:
+    """One pass through trace, lower and XLA. A stage that was a cache hit took 0 seconds."""
+
+    fun_name: str
+    kind: CompileKind
+    site: Frame | None
+    """Where the call stands in the user's code."""
+    trace_s: float
+    lower_s: float
+    compile_s: float
+    """Seconds in XLA, or of the retrieval on a persistent-cache hit; 0 when XLA was not asked."""
+    signature: tuple[str, ...] = ()
+    """One short text an argument: `x: f32[4,8]`."""
+    causes: tuple[Cause, ...] = ()
+    persistent: Persistent = Persistent.OFF
+
+    @property
+    def total_s(self) -> float:
+        return self.trace_s + self.lower_s + self.compile_s

@@ -1,0 +1,69 @@
+"""The whole of what one run showed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jaxscope.model.compiles import Compile
+from jaxscope.model.finding import Finding
+from jaxscope.model.program import Program
+from jaxscope.model.source import Source
+
+SCHEMA = 1
+"""The version of the JSON form. What each version changed:
+
+1: the first.
+"""
+
+
+class Form(StrEnum):
+    """How the code was given."""
+
+    BLOCK = "block"
+    DECORATOR = "decorator"
+    LINE = "line"
+    CALL = "call"
+    """`jaxscope.inspect`."""
+    PLAIN = "plain"
+    """jaxscope could not work here, so the cell ran as plain Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Versions and settings that a figure depends on."""
+
+    jaxscope: str
+    jax: str
+    jaxlib: str
+    python: str
+    platform: str
+    """Operating system and machine, such as `Linux-6.1 x86_64`."""
+    devices: tuple[str, ...]
+    x64: bool
+    flags: tuple[tuple[str, str], ...] = ()
+    """`XLA_FLAGS`, `OMP_*`, `JAX_*` variables that were set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One report as data: frozen, JSON by construction, no live objects."""
+
+    title: str
+    """`cell`, `In [3]`, or the call expression."""
+    form: Form
+    created: str
+    """ISO 8601, UTC."""
+    environment: Environment
+    sources: tuple[Source, ...]
+    """The cell first, then other cells and user files that its code calls."""
+    programs: tuple[Program, ...]
+    """The costliest first; empty when nothing was compiled."""
+    compiles: tuple[Compile, ...]
+    """Compilations of this run, in order."""
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Lines to print under the first one: which form was chosen, what was degraded."""
+    wall_s: float | None = None
+    """Seconds from start to end of the user's run, jaxscope's own work included."""
+    schema: int = SCHEMA

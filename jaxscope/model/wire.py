@@ -1,0 +1,156 @@
+"""Records to JSON and back, driven by the dataclasses' own annotations."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+import typing
+from enum import StrEnum
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class SchemaError(ValueError):
+    """The JSON is not a jaxscope report of a schema that this version reads."""
+
+
+def to_json(value: Any) -> Any:
+    """Dataclasses become objects, tuples become arrays; defaults are left out.
+
+    A field that equals its default is not written, which keeps saved notebooks small. `schema` is
+    always written.
+    """
+    if isinstance(value, StrEnum):
+        return str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        out: dict[str, Any] = {}
+        for field in dataclasses.fields(value):
+            item = getattr(value, field.name)
+            if field.name != "schema" and item == field.default:
+                continue
+            out[field.name] = to_json(item)
+        return out
+    if isinstance(value, (tuple, list)):
+        return [to_json(item) for item in value]
+    if isinstance(value, float) and value != value:
+        return None
+    return value
+
+
+def from_json(cls: type[T], data: Any) -> T:
+    """The dataclass that `to_json` wrote.
+
+    Raises SchemaError naming the field when something is missing or of another type, and ignores
+    fields that it does not know, so that a newer minor version can be read.
+    """
+    return _reader(cls)(data, cls.__name__)
+
+
+@functools.cache
+def _reader(annotation: Any) -> typing.Callable[[Any, str], Any]:
+    origin = typing.get_origin(annotation)
+    arguments = typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return _union(arguments)
+    if origin is tuple:
+        return _tuple(arguments)
+    if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
+        return _dataclass(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return functools.partial(_enum, annotation)
+    if isinstance(annotation, type) and issubclass(annotation, tuple):
+        return lambda data, path: annotation(*_array(data, path))
+    return functools.partial(_plain, annotation)
+
+
+def _array(data: Any, path: str) -> list[Any]:
+    if not isinstance(data, list):
+        raise SchemaError(f"{path} should be an array, and is {type(data).__name__}.")
+    return typing.cast("list[Any]", data)
+
+
+def _tuple(arguments: tuple[Any, ...]) -> typing.Callable[[Any, str], Any]:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        read = _reader(arguments[0])
+        return lambda data, path: tuple(
+            [read(item, f"{path}[{i}]") for i, item in enumerate(_array(data, path))]
+        )
+    readers = [_reader(argument) for argument in arguments]
+
+    def fixed(data: Any, path: str) -> Any:
+        items = _array(data, path)
+        if len(items) != len(readers):
+            raise SchemaError(f"{path} should have {len(readers)} entries, and has {len(items)}.")
+        pairs = zip(readers, items, strict=True)
+        return tuple([read(item, f"{path}[{i}]") for i, (read, item) in enumerate(pairs)])
+
+    return fixed
+
+
+def _union(arguments: tuple[Any, ...]) -> typing.Callable[[Any, str], Any]:
+    readers = [(a, _reader(a)) for a in arguments if a is not type(None)]
+    optional = len(readers) < len(arguments)
+
+    def read(data: Any, path: str) -> Any:
+        if data is None and optional:
+            return None
+        for argument, reader in readers:
+            if dataclasses.is_dataclass(argument) and not _fits(argument, data):
+                continue
+            return reader(data, path)
+        raise SchemaError(f"{path} fits none of {', '.join(a.__name__ for a, _ in readers)}.")
+
+    return read
+
+
+def _fits(cls: Any, data: Any) -> bool:
+    if not isinstance(data, dict):
+        return False
+    required = {
+        f.name
+        for f in dataclasses.fields(cls)
+        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+    }
+    return required <= typing.cast("dict[str, Any]", data).keys()
+
+
+def _dataclass(cls: Any) -> typing.Callable[[Any, str], Any]:
+    hints = typing.get_type_hints(cls)
+    readers = {f.name: _reader(hints[f.name]) for f in dataclasses.fields(cls)}
+
+    def read(data: Any, path: str) -> Any:
+        if not isinstance(data, dict):
+            raise SchemaError(f"{path} should be an object, and is {type(data).__name__}.")
+        entries = typing.cast("dict[str, Any]", data)
+        values = {
+            name: reader(entries[name], f"{path}.{name}")
+            for name, reader in readers.items()
+            if name in entries
+        }
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise SchemaError(f"{path} is incomplete: {error}.") from None
+
+    return read
+
+
+def _enum(cls: type[StrEnum], data: Any, path: str) -> Any:
+    try:
+        return cls(data)
+    except ValueError:
+        known = ", ".join(cls)
+        raise SchemaError(f"{path} is {data!r}, and should be one of {known}.") from None
+
+
+def _plain(annotation: Any, data: Any, path: str) -> Any:
+    if annotation is float:
+        if data is None:
+            return float("nan")
+        if isinstance(data, int) and not isinstance(data, bool):
+            return float(data)
+    if annotation is Any or isinstance(data, annotation):
+        return data
+    raise SchemaError(f"{path} should be {annotation.__name__}, and is {type(data).__name__}.")
