@@ -1,0 +1,34 @@
+"""HLO text as data: what a compiled program consists of, and where each part came from.
+
+module = parse_module(compiled.as_text())
+for instruction in real_instructions(module):
+    print(instruction.name, instruction.shape.text, module.frames(instruction)[:1])
+"""
+
+from jaxscope.analysis.hlo.execution import (
+    Executions,
+    executed_times,
+    real_instructions,
+    trip_count,
+)
+from jaxscope.analysis.hlo.frames import HloFrame, StackFrames
+from jaxscope.analysis.hlo.module import Alias, Computation, HloModule, Instruction
+from jaxscope.analysis.hlo.parser import HloTextError, parse_module
+from jaxscope.analysis.hlo.shape import Shape, parse_shape
+
+__all__ = [
+    "Alias",
+    "Computation",
+    "Executions",
+    "HloFrame",
+    "HloModule",
+    "HloTextError",
+    "Instruction",
+    "Shape",
+    "StackFrames",
+    "executed_times",
+    "parse_module",
+    "parse_shape",
+    "real_instructions",
+    "trip_count",
+]

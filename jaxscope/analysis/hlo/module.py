@@ -1,0 +1,195 @@
+"""An HLO module as its text tells it: computations, their instructions, where those came from."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jaxscope.analysis.hlo.attributes import parse_attributes, parse_fields, unescape
+from jaxscope.analysis.hlo.frames import HloFrame, StackFrames, inline_frame
+from jaxscope.analysis.hlo.shape import Shape
+
+# The JSON of backend_config is printed bare by newer XLA and as an escaped string by older ones.
+_TRIP_COUNT = re.compile(r'known_trip_count\\?":\s*\{\\?"n\\?":\s*\\?"?(\d+)')
+_ALIAS = re.compile(r"\{([\d, ]*)\}:\s*\((\d+),\s*\{([\d, ]*)\}(?:,\s*([\w\-]+))?\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One line `%name = shape opcode(operands), attributes`."""
+
+    name: str
+    """Without the `%`; unique in the module, and the `hlo_op` of profile events."""
+    opcode: str
+    shape: Shape
+    arguments: str
+    """What the parentheses hold, as printed: operands, a literal, a parameter's number."""
+    operands: tuple[str, ...]
+    called: tuple[str, ...]
+    """Names of the computations it runs, in the order of the text."""
+    op_name: str
+    """JAX's name stack, tags included; empty for what XLA added itself."""
+    frame: int | None
+    """Number of the innermost stack frame, for `HloModule.frames` (JAX 0.9 and newer)."""
+    is_root: bool
+    line: int
+    """Line of the module's text, from 1."""
+    computation: str
+    attributes_text: str
+    """Everything behind the operands, as printed."""
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Raw values by name. Read from the text at each call: keep the result if you need two."""
+        return parse_attributes(self.attributes_text)
+
+    def attribute(self, name: str) -> str | None:
+        """The raw value of one attribute, or None."""
+        if f"{name}=" not in self.attributes_text:
+            return None
+        return self.attributes.get(name)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The fields of `metadata={...}`, unquoted."""
+        return parse_fields(self.attribute("metadata") or "")
+
+    @property
+    def fusion_kind(self) -> str | None:
+        """`kLoop`, `kInput`, `kOutput` or `kCustom`; None if it is no fusion."""
+        return self.attribute("kind") if self.opcode == "fusion" else None
+
+    @property
+    def custom_call_target(self) -> str | None:
+        target = self.attribute("custom_call_target")
+        return unescape(target.strip('"')) if target else None
+
+    @property
+    def trip_count(self) -> int | None:
+        """How often a while loop runs, if XLA wrote it down; see also `execution.trip_count`."""
+        if self.opcode != "while":
+            return None
+        count = _TRIP_COUNT.search(self.attributes_text)
+        return int(count[1]) if count else None
+
+    @property
+    def source_file(self) -> str:
+        """The file that JAX before 0.9 writes inline; empty otherwise."""
+        return self.metadata.get("source_file", "")
+
+    @property
+    def source_line(self) -> int:
+        """The line that JAX before 0.9 writes inline; 0 otherwise."""
+        return int(self.metadata.get("source_line", "0"))
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """A function of the module: `name (parameters) -> result { instructions }`."""
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    line: int
+    """Line of its heading, from 1."""
+    end_line: int
+    """Line of its closing brace."""
+    is_entry: bool
+    is_fused: bool
+    """It is the inside of a fusion: its instructions do not run as operations of their own."""
+
+    @property
+    def root(self) -> Instruction:
+        """The instruction whose value it returns."""
+        return next((i for i in self.instructions if i.is_root), self.instructions[-1])
+
+    @property
+    def parameters(self) -> tuple[Instruction, ...]:
+        """Its parameters in the order of their numbers."""
+        found = [i for i in self.instructions if i.opcode == "parameter"]
+        return tuple(sorted(found, key=lambda i: int(i.arguments) if i.arguments.isdigit() else 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """An output that lives in the memory of a parameter: donation that XLA did honour."""
+
+    output: tuple[int, ...]
+    """Index path into the result; empty if the result is no tuple."""
+    parameter: int
+    parameter_path: tuple[int, ...]
+    kind: str
+    """`may-alias` or `must-alias`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HloModule:
+    """A parsed module; build it with `parse_module`."""
+
+    name: str
+    computations: tuple[Computation, ...]
+    """Callees come before callers, as in the text."""
+    entry: str
+    """Name of the entry computation."""
+    attributes_text: str
+    """The rest of the heading, as printed."""
+    stack_frames: StackFrames
+    unread: tuple[int, ...] = ()
+    """Lines inside computations that this parser could not read (nothing else depends on them)."""
+    _computations: dict[str, Computation] = field(
+        init=False, repr=False, compare=False, default_factory=dict[str, Computation]
+    )
+    _instructions: dict[str, Instruction] = field(
+        init=False, repr=False, compare=False, default_factory=dict[str, Instruction]
+    )
+    _lines: dict[int, Instruction] = field(
+        init=False, repr=False, compare=False, default_factory=dict[int, Instruction]
+    )
+
+    def __post_init__(self) -> None:
+        for computation in self.computations:
+            self._computations.setdefault(computation.name, computation)
+            for instruction in computation.instructions:
+                self._instructions.setdefault(instruction.name, instruction)
+                self._lines[instruction.line] = instruction
+
+    def computation(self, name: str) -> Computation | None:
+        return self._computations.get(name)
+
+    def instruction(self, name: str) -> Instruction | None:
+        return self._instructions.get(name)
+
+    def at_line(self, line: int) -> Instruction | None:
+        """The instruction on that line of the text."""
+        return self._lines.get(line)
+
+    @property
+    def entry_computation(self) -> Computation:
+        return self._computations[self.entry]
+
+    def instructions(self) -> Iterator[Instruction]:
+        """Every instruction of every computation, in the order of the text."""
+        for computation in self.computations:
+            yield from computation.instructions
+
+    def frames(self, instruction: Instruction) -> tuple[HloFrame, ...]:
+        """The Python stack behind an instruction, innermost first; empty if XLA kept none."""
+        if instruction.frame is not None:
+            return self.stack_frames.stack(instruction.frame)
+        return inline_frame(instruction.attribute("metadata") or "")
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Raw values of the heading by name, e.g. `entry_computation_layout`."""
+        return parse_attributes(self.attributes_text)
+
+    @property
+    def aliases(self) -> tuple[Alias, ...]:
+        """Outputs written into the memory of parameters."""
+        text = self.attributes.get("input_output_alias", "")
+        return tuple(
+            Alias(_path(output), int(parameter), _path(path), kind or "may-alias")
+            for output, parameter, path, kind in _ALIAS.findall(text)
+        )
+
+
+def _path(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in text.replace(",", " ").split())

@@ -1,0 +1,197 @@
+"""Reads HLO text, line by line, into an `HloModule`.
+
+Works on `compiled.as_text()` and on the text before optimisation, from jaxlib 0.8 to 0.12, and on
+what XLA dumps for GPU and TPU. Big programs have 100 000 lines, so the common line costs two
+regular expressions; attributes stay text until somebody asks.
+"""
+
+import re
+
+from jaxscope.analysis.hlo.attributes import (
+    closing_parenthesis,
+    parse_attributes,
+    split_top_level,
+    unescape,
+)
+from jaxscope.analysis.hlo.frames import TABLE_NAMES, parse_stack_frames
+from jaxscope.analysis.hlo.module import Computation, HloModule, Instruction
+from jaxscope.analysis.hlo.shape import Shape, parse_shape
+
+#   ROOT %add.1 = (f32[4,8]{1,0}, s32[]) add(
+_INSTRUCTION = re.compile(r"\s+(ROOT )?%?([\w.\-]+) = (\(.*?\)|\S+) ([a-z][\w\-]*)\(")
+# ENTRY %main.7 (w.1: f32[16,16]) -> f32[16] {
+_COMPUTATION = re.compile(r"(ENTRY )?%?([\w.\-]+)(?: \(.*\) -> .*)? \{\s*$")
+# HloModule jit_f, is_scheduled=true, ...
+_MODULE = re.compile(r"HloModule ([^\s,]+)(.*)")
+# , metadata={op_name="jit(f)/add" stack_frame_id=23}
+_METADATA = re.compile(r'metadata=\{((?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+)\}')
+_OP_NAME = re.compile(r'(?:^|\s)op_name="((?:[^"\\]++|\\.)*+)"')
+_FRAME = re.compile(r"(?:^|\s)stack_frame_id=(\d+)")
+_OPERAND = re.compile(r"%([\w.\-]+)")
+_COMMENT = re.compile(r"/\*.*?\*/")
+_CALLED_KEYS = (
+    "calls", "to_apply", "condition", "body", "branch_computations", "true_computation",
+    "false_computation", "select", "scatter", "called_computations", "called_computation",
+    "comparator", "decomposition",
+)  # fmt: skip
+_CALLED = re.compile(rf"\b(?:{'|'.join(_CALLED_KEYS)})=(?:%?([\w.\-]+)|\{{([^{{}}]*)\}})")
+# Opcodes whose parentheses hold a literal or a number, never operands.
+_WITHOUT_OPERANDS = frozenset({"parameter", "constant", "iota"})
+
+
+class HloTextError(ValueError):
+    """The text is no HLO module."""
+
+
+def parse_module(text: str) -> HloModule:
+    """Read the text of a whole module.
+
+    Raises HloTextError if it holds no computation. A single line that cannot be read is skipped
+    and its number kept in `unread`, so that a new spelling costs one instruction.
+    """
+    name = ""
+    heading = ""
+    tables: dict[str, list[str]] = {}
+    table: list[str] | None = None
+    opened: tuple[str, int, bool] | None = None
+    instructions: list[Instruction] = []
+    raw: list[tuple[str, tuple[Instruction, ...], int, int, bool]] = []
+    unread: list[int] = []
+    read = _InstructionReader()
+    for number, line in enumerate(text.split("\n"), 1):
+        if opened is not None:
+            if line.startswith("}"):
+                raw.append((opened[0], tuple(instructions), opened[1], number, opened[2]))
+                opened, instructions = None, []
+            elif (instruction := read(line, number, opened[0])) is not None:
+                instructions.append(instruction)
+            elif line.strip() and not line.lstrip().startswith("//"):
+                unread.append(number)
+        elif not line.strip():
+            table = None
+        elif table is not None:
+            table.append(line)
+        elif line.rstrip() in TABLE_NAMES:
+            table = tables.setdefault(line.rstrip(), [])
+        elif (module := _MODULE.match(line)) is not None:
+            name, heading = module[1], module[2]
+        elif (start := _COMPUTATION.match(line)) is not None:
+            opened = (start[2], number, bool(start[1]))
+    computations = _computations(raw)
+    if not computations:
+        raise HloTextError(_complaint(text))
+    entry = next((c.name for c in computations if c.is_entry), computations[-1].name)
+    return HloModule(name, computations, entry, heading, parse_stack_frames(tables), tuple(unread))
+
+
+def _computations(
+    raw: list[tuple[str, tuple[Instruction, ...], int, int, bool]],
+) -> tuple[Computation, ...]:
+    fused = {
+        name
+        for _, instructions, *_ in raw
+        for instruction in instructions
+        if instruction.opcode == "fusion"
+        for name in instruction.called
+    }
+    return tuple(
+        Computation(name, instructions, line, end, is_entry, name in fused)
+        for name, instructions, line, end, is_entry in raw
+        if instructions
+    )
+
+
+def _complaint(text: str) -> str:
+    start = text.strip()[:60]
+    if not start:
+        return "There is no HLO to read: the text is empty."
+    return f"This text holds no HLO computation; it begins with {start!r}."
+
+
+class _InstructionReader:
+    """Reads instruction lines; equal shapes of one module are read once."""
+
+    __slots__ = ("_shapes",)
+
+    def __init__(self) -> None:
+        self._shapes: dict[str, Shape] = {}
+
+    def __call__(self, line: str, number: int, computation: str) -> Instruction | None:
+        match = _INSTRUCTION.match(line)
+        if match is None:
+            return None
+        is_root, name, shape_text, opcode = match.groups()
+        start = match.end()
+        end = line.find(")", start)
+        if end < 0:
+            return None
+        if line.find("(", start, end) >= 0 or line.find('"', start, end) >= 0:
+            end = closing_parenthesis(line, start)
+        arguments = line[start:end]
+        attributes = line[end + 1 :]
+        shape = self._shapes.get(shape_text)
+        if shape is None:
+            shape = self._shapes[shape_text] = parse_shape(shape_text)
+        op_name, frame, called = _read_attributes(attributes)
+        return Instruction(
+            name,
+            opcode,
+            shape,
+            arguments,
+            () if opcode in _WITHOUT_OPERANDS else _read_operands(arguments),
+            called,
+            op_name,
+            frame,
+            is_root is not None,
+            number,
+            computation,
+            attributes,
+        )
+
+
+def _read_operands(arguments: str) -> tuple[str, ...]:
+    if "%" in arguments:
+        return tuple(_OPERAND.findall(arguments))
+    if not arguments.strip():
+        return ()
+    # A text printed without `%`: the name is the last word of each piece, after an optional shape.
+    pieces = split_top_level(_COMMENT.sub("", arguments))
+    return tuple(piece.split()[-1] for piece in pieces if piece.strip())
+
+
+def _read_attributes(text: str) -> tuple[str, int | None, tuple[str, ...]]:
+    """The op_name, the stack frame and the called computations."""
+    if not text:
+        return "", None, ()
+    cut = text.find("metadata={")
+    if text.find("sharding=") >= 0 or text.find("frontend_attributes=") >= 0:
+        # Free text, and metadata of their own inside: take the attributes apart properly.
+        attributes = parse_attributes(text)
+        metadata = attributes.get("metadata", "").strip("{}")
+        head = "".join(f"{key}={attributes[key]}, " for key in _CALLED_KEYS if key in attributes)
+    elif cut >= 0:
+        block = _METADATA.search(text, cut)
+        metadata = block[1] if block else ""
+        head = text[:cut]
+    else:
+        metadata = ""
+        cut = text.find("backend_config=")
+        head = text if cut < 0 else text[:cut]
+    op_name, frame = _read_metadata(metadata)
+    if not head:
+        return op_name, frame, ()
+    called: list[str] = []
+    for one, several in _CALLED.findall(head):
+        if one:
+            called.append(one)
+        else:
+            called += (piece.strip().removeprefix("%") for piece in several.split(","))
+    return op_name, frame, tuple(called)
+
+
+def _read_metadata(metadata: str) -> tuple[str, int | None]:
+    if not metadata:
+        return "", None
+    name = _OP_NAME.search(metadata)
+    frame = _FRAME.search(metadata, name.end() if name else 0)
+    return unescape(name[1]) if name else "", int(frame[1]) if frame else None
