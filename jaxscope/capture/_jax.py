@@ -1,0 +1,245 @@
+"""The only room of jaxscope that touches JAX's private names.
+
+Each function says on which versions it was seen and what happens when the name is gone: less
+detail, never an exception that a user would see.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jaxscope.model.compiles import CompileKind
+
+# --- Compile events: JAX's own stack frames, read while one of its listeners is called ------------
+#
+# A monitoring event carries a name and a duration only. The rest is read, never written, from the
+# frames of JAX that are on the stack when the event arrives. Frame and local names were seen on
+# jax 0.8.1, 0.10.2 and 0.12.0.1.
+
+
+@dataclass(frozen=True, slots=True)
+class JaxCall:
+    """What the frames of JAX say about the call that is being traced, lowered or compiled."""
+
+    kind: CompileKind
+    fun: Any = None
+    """The Python function under the jit, or None when no frame holds it."""
+    name: str = ""
+    """A better name than the event's, where JAX wraps the user's function; else empty."""
+    args: tuple[Any, ...] | None = None
+    kwargs: dict[str, Any] | None = None
+    static_argnums: tuple[int, ...] = ()
+    static_argnames: tuple[str, ...] = ()
+    keys: tuple[tuple[int, int], ...] = ()
+    """Identities of the calls on the stack, innermost first: stages of one call share one."""
+
+
+@functools.cache
+def jax_directory() -> str:
+    """The directory of the jax package with a separator at its end. Public names only."""
+    import jax
+
+    return os.path.dirname(os.path.abspath(str(jax.__file__))) + os.sep
+
+
+def _jax_frames() -> Iterator[tuple[types.FrameType, str]]:
+    """The innermost run of JAX frames of this stack, innermost first, with their file names."""
+    home = jax_directory()
+    frame = inspect.currentframe()
+    while frame is not None and not frame.f_code.co_filename.startswith(home):
+        frame = frame.f_back
+    while frame is not None and (file := frame.f_code.co_filename).startswith(home):
+        yield frame, file[len(home) :].replace(os.sep, "/")
+        frame = frame.f_back
+
+
+def jax_call() -> JaxCall:
+    """The call behind the event that is being reported on this thread.
+
+    Reads `cache_miss`, `_pjit_call_impl`, `jit_trace`, `jit_lower` (pjit.py), `apply_primitive`
+    (dispatch.py), `lower`, `compile` (stages.py) and `wrapped` (pmap.py). Without them: a call of
+    kind `jit` that knows neither function nor arguments.
+    """
+    calls: list[tuple[str, types.FrameType]] = []
+    for frame, file in _jax_frames():
+        role = _ROLES.get((file, frame.f_code.co_name))
+        if role is not None:
+            calls.append((role, frame))
+    if not calls:
+        return JaxCall(CompileKind.JIT)
+    keys = tuple([(id(f), id(f.f_locals.get("args"))) for _, f in calls])
+    role, frame = calls[0]
+    outer = calls[1][0] if len(calls) > 1 else ""
+    if role == "cache_miss":
+        call = _jitted(frame)
+        if outer == "apply_primitive":
+            return _primitive(calls[1][1], keys)
+        if outer == "pmap":
+            wrapped = _pmapped(calls[1][1])
+            name = getattr(wrapped, "__name__", "")
+            return replace(call, kind=CompileKind.PMAP, fun=wrapped, name=name, keys=keys)
+        return replace(call, keys=keys)
+    if role == "call_impl":
+        miss = next((f for r, f in calls if r == "cache_miss"), None)
+        known = _jitted(miss) if miss is not None else JaxCall(CompileKind.TRANSFORMED)
+        return replace(known, kind=CompileKind.TRANSFORMED, keys=keys)
+    if role == "jit_trace":
+        values = frame.f_locals
+        jitted = values.get("jit_func")
+        info = getattr(jitted, "_jit_info", None)
+        return JaxCall(
+            CompileKind.AOT,
+            getattr(jitted, "_fun", None),
+            args=values.get("args"),
+            kwargs=values.get("kwargs"),
+            static_argnums=tuple(getattr(info, "static_argnums", ()) or ()),
+            static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
+            keys=keys,
+        )
+    if role == "apply_primitive":
+        return _primitive(frame, keys)
+    return JaxCall(CompileKind.AOT, keys=keys)
+
+
+_ROLES = {
+    ("_src/pjit.py", "cache_miss"): "cache_miss",
+    ("_src/pjit.py", "_pjit_call_impl"): "call_impl",
+    ("_src/pjit.py", "jit_trace"): "jit_trace",
+    ("_src/pjit.py", "jit_lower"): "stages",
+    ("_src/stages.py", "lower"): "stages",
+    ("_src/stages.py", "compile"): "stages",
+    ("_src/dispatch.py", "apply_primitive"): "apply_primitive",
+    ("_src/pmap.py", "wrapped"): "pmap",
+}
+
+
+def _jitted(frame: types.FrameType) -> JaxCall:
+    values = frame.f_locals
+    fun, info = values.get("fun"), values.get("jit_info")
+    # A plain function of JAX itself under a jit is a jnp function called outside any jit. What the
+    # user jitted, `jax.jit(jnp.sin)`, is a jitted object, not a plain function.
+    code = getattr(fun, "__code__", None) if isinstance(fun, types.FunctionType) else None
+    file = code.co_filename if code is not None else ""
+    internal = file.startswith(jax_directory()) and not file.endswith("traceback_util.py")
+    return JaxCall(
+        CompileKind.EAGER if internal else CompileKind.JIT,
+        fun,
+        args=values.get("args"),
+        kwargs=values.get("kwargs"),
+        static_argnums=tuple(getattr(info, "static_argnums", ()) or ()),
+        static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
+    )
+
+
+def _primitive(frame: types.FrameType, keys: tuple[tuple[int, int], ...]) -> JaxCall:
+    values = frame.f_locals
+    name = str(getattr(values.get("prim"), "name", ""))
+    return JaxCall(CompileKind.EAGER, name=name, args=values.get("args"), kwargs={}, keys=keys)
+
+
+def _pmapped(frame: types.FrameType) -> Any:
+    """The function under a pmap: a free variable of `infer_params`, which `wrapped` closes over."""
+    infer = frame.f_locals.get("infer_params")
+    if not isinstance(infer, types.FunctionType):
+        return None
+    cells = zip(infer.__code__.co_freevars, infer.__closure__ or (), strict=True)
+    return next((cell.cell_contents for name, cell in cells if name in ("fun", "f")), None)
+
+
+def calling_jit() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """`(fun, args, kwargs)` of the jitted call being traced, lowered or compiled on this thread.
+
+    For hooks of `capture.events`. None outside such a call, in an eager operation, and on a JAX
+    whose frames have other names.
+    """
+    call = jax_call()
+    if call.fun is None or call.args is None or call.kind is CompileKind.PMAP:
+        return None
+    return call.fun, tuple(call.args), dict(call.kwargs or {})
+
+
+def lowering_jaxpr() -> Any | None:
+    """The closed jaxpr that is about to be lowered, at the start of a lowering.
+
+    Local `closed_jaxpr` of `_cached_lowering_to_hlo` (interpreters/pxla.py); on 0.12 its type is
+    `Jaxpr`. None when the frame is not there.
+    """
+    for frame, file in _jax_frames():
+        if frame.f_code.co_name == "_cached_lowering_to_hlo" and file.endswith("/pxla.py"):
+            return frame.f_locals.get("closed_jaxpr")
+    return None
+
+
+def compiled_executable() -> tuple[Any, Any] | None:
+    """`(StableHLO module, loaded executable)` at the end of an XLA compilation.
+
+    Locals of `_cached_compilation` (interpreters/pxla.py), so it works for every compilation of
+    the process. None when the frame is not there or the compilation failed.
+    """
+    for frame, file in _jax_frames():
+        if frame.f_code.co_name == "_cached_compilation" and file.endswith("/pxla.py"):
+            values = frame.f_locals
+            executable = values.get("xla_executable")
+            return None if executable is None else (values.get("computation"), executable)
+    return None
+
+
+def event_error() -> str:
+    """The exception type that ended the stage whose end is being reported, or an empty text.
+
+    Local `exc_type` of `LogElapsedTimeContextManager.__exit__` (dispatch.py). Empty when the frame
+    is not there, so that a failed stage then looks like a finished one.
+    """
+    for frame, file in _jax_frames():
+        if frame.f_code.co_name == "__exit__" and file.endswith("/dispatch.py"):
+            kind = frame.f_locals.get("exc_type")
+            return "" if kind is None else str(kind.__name__)
+    return ""
+
+
+def trace_misses() -> int | None:
+    """How many functions JAX has traced so far, to tell a trace from a hit in the trace cache.
+
+    `partial_eval.trace_to_jaxpr.cache_info()`, jax 0.9 and later. None on older versions, which
+    report a trace only when they really trace.
+    """
+    from jax._src.interpreters import partial_eval
+
+    cache = getattr(partial_eval, "trace_to_jaxpr", None)
+    return None if cache is None else int(cache.cache_info().misses)
+
+
+def traced_before(fun: Any) -> bool | None:
+    """Whether JAX still holds a trace of this function from before; None when it cannot say.
+
+    Keys of the same cache as `trace_misses`, whose first entry is a weak reference to the function.
+    """
+    from jax._src.interpreters import partial_eval
+
+    cache = getattr(partial_eval, "trace_to_jaxpr", None)
+    if cache is None:
+        return None
+    return any(key[0]() is fun for key in cache.cache_keys())
+
+
+def backends_started() -> bool:
+    """Whether a backend is up, without starting one.
+
+    `xla_bridge.backends_are_initialized`. When the name is gone: True once jax is imported, so that
+    nobody is promised a setting that would come too late.
+    """
+    if "jax" not in sys.modules:
+        return False
+    from jax._src import xla_bridge
+
+    ask = getattr(xla_bridge, "backends_are_initialized", None)
+    return True if ask is None else bool(ask())
