@@ -1,0 +1,183 @@
+"""FLOPs of one instruction from its shapes and attributes alone.
+
+The formulas are those of xla/service/hlo_cost_analysis.cc; the handler is named at each.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+
+from jaxscope.analysis.hlo import Instruction, Shape
+
+# HandleElementwiseOp: one transcendental for each element, no FLOPs.
+TRANSCENDENTAL = frozenset({
+    "erf", "exponential", "log", "logistic", "power", "sqrt", "cbrt", "rsqrt", "tanh", "sine",
+    "cosine", "exponential-minus-one", "log-plus-one", "atan2", "tan",
+})  # fmt: skip
+
+# HandleElementwiseOp: one FLOP for each element, whatever the type.
+ELEMENTWISE = frozenset({
+    "abs", "add", "and", "bitcast-convert", "ceil", "clamp", "compare", "complex", "convert",
+    "count-leading-zeros", "divide", "floor", "imag", "is-finite", "maximum", "minimum",
+    "multiply", "negate", "not", "or", "popcnt", "real", "reduce-precision", "remainder",
+    "round-nearest-afz", "round-nearest-even", "select", "shift-left", "shift-right-arithmetic",
+    "shift-right-logical", "sign", "stochastic-convert", "subtract", "xor",
+})  # fmt: skip
+
+# kFmaFlops: a multiply and an add.
+_FMA = 2
+
+_WINDOW_FIELD = re.compile(r"(\w+)=([^\s{}]+)")
+
+
+def dot_flops(instruction: Instruction, operands: Sequence[Shape]) -> float:
+    """GetDotFlops: two for each element of the result and of the contracted dimensions."""
+    lhs = operands[0]
+    dims = numbers(instruction.attribute("lhs_contracting_dims"))
+    return _FMA * instruction.shape.elements * math.prod(lhs.dims[dim] for dim in dims)
+
+
+def fft_flops_of_xla(instruction: Instruction, operands: Sequence[Shape]) -> float:
+    """HandleFft: 8 n times the product of the logarithms of the transformed axes."""
+    lengths = numbers(instruction.attribute("fft_length"))
+    logarithms = math.prod(max(0, length.bit_length() - 1) for length in lengths)
+    return _FMA * 4 * logarithms * operands[0].leaves[0].elements
+
+
+def fft_flops(instruction: Instruction, operands: Sequence[Shape]) -> float:
+    """5 n log2 n real operations, half for real data.
+
+    The convention of the FFTW benchmark (http://www.fftw.org/speed/method.html).
+    """
+    points = max(operands[0].elements, instruction.shape.elements)
+    length = math.prod(numbers(instruction.attribute("fft_length")))
+    is_real = "RFFT" in (instruction.attribute("fft_type") or "")
+    return 5 * points * math.log2(length) / (2 if is_real else 1) if length > 1 else 0.0
+
+
+def sort_flops(operands: Sequence[Shape]) -> float:
+    """HandleSort: n log n comparisons of all elements, even where many short rows are sorted."""
+    elements = operands[0].elements
+    return elements * max(0, elements - 1).bit_length()
+
+
+def cholesky_flops(operands: Sequence[Shape]) -> float:
+    """HandleCholesky: a third of n cubed, for each matrix."""
+    return operands[0].dims[-1] * operands[0].elements // 3
+
+
+def triangular_solve_flops(operands: Sequence[Shape]) -> float:
+    """HandleTriangularSolve: two for each element of the right-hand side and row of the matrix."""
+    return _FMA * operands[0].dims[-1] * operands[1].elements
+
+
+def window_sizes(instruction: Instruction) -> tuple[int, ...]:
+    """The sizes of `window={size=2x3 ...}`; empty for no window."""
+    size = _window(instruction).get("size")
+    return tuple(map(int, size.split("x"))) if size else ()
+
+
+def reduce_window_applications(instruction: Instruction, output: Shape) -> int:
+    """HandleReduceWindow: how often the reducing function is applied.
+
+    Each output element takes one application less than its window has elements. A window that
+    spans the whole dimension from every position (a reduction broadcast back) counts as one pass.
+    """
+    sizes = window_sizes(instruction)
+    elements = math.prod(sizes)
+    count = (elements - 1) * output.elements
+    pads = _pads(instruction, len(sizes))
+    reduced = [dim for dim, size in enumerate(sizes) if size != 1]
+    padded = [dim for dim, pad in enumerate(pads) if pad != (0, 0)]
+    if len(reduced) == 1 and reduced == padded and not instruction.shape.is_tuple:
+        dim = reduced[0]
+        low, high = pads[dim]
+        span = output.dims[dim]
+        if low == high == span - 1 and sizes[dim] == 2 * low + 1:
+            return output.elements // span + span - 1
+    return count
+
+
+def convolution_flops(instruction: Instruction, operands: Sequence[Shape], output: Shape) -> float:
+    """GetConvolutionFlops: two for each pair of a kernel point and an input point it falls on.
+
+    Points that fall on padding, or between the elements of a dilated input, are not counted.
+    """
+    labels = re.match(r"(\w+)_(\w+)->(\w+)", instruction.attribute("dim_labels") or "")
+    if labels is None:
+        return 0.0
+    lhs, rhs = operands[0], operands[1]
+    spatial = [label for label in labels[1] if label.isdigit()]
+    window = _window(instruction)
+    pads = _pads(instruction, len(spatial))
+    strides = _factors(window.get("stride"), len(spatial))
+    input_dilations = _factors(window.get("lhs_dilate"), len(spatial))
+    kernel_dilations = _factors(window.get("rhs_dilate"), len(spatial))
+    positions = 1
+    for number, label in enumerate(sorted(spatial, key=int)):
+        positions *= _valid_positions(
+            inputs=lhs.dims[labels[1].index(label)],
+            kernel=rhs.dims[labels[2].index(label)],
+            outputs=output.dims[labels[3].index(label)],
+            pad=pads[number][0],
+            stride=strides[number],
+            dilation=input_dilations[number],
+            kernel_dilation=kernel_dilations[number],
+        )
+    groups = int(instruction.attribute("feature_group_count") or 1)
+    batch_groups = int(instruction.attribute("batch_group_count") or 1)
+    input_features = lhs.dims[labels[1].index("f")] // groups
+    output_features = output.dims[labels[3].index("f")]
+    batch = lhs.dims[labels[1].index("b")] // batch_groups
+    return _FMA * input_features * output_features * batch * positions
+
+
+def _valid_positions(
+    *,
+    inputs: int,
+    kernel: int,
+    outputs: int,
+    pad: int,
+    stride: int,
+    dilation: int,
+    kernel_dilation: int,
+) -> int:
+    """Pairs of kernel and output index along one dimension that meet a real input element."""
+    count = 0
+    for kernel_index in range(kernel):
+        # The dilated input index is first + output_index * stride; it is a real element if it is
+        # a multiple of the dilation and at most `last`. Solved for the output index in one step,
+        # because a long sequence has kernels and outputs of thousands.
+        first = kernel_index * kernel_dilation - pad
+        last = (inputs - 1) * dilation
+        period = dilation // math.gcd(stride, dilation)
+        start = next((o for o in range(period) if (first + o * stride) % dilation == 0), None)
+        if start is None:
+            continue
+        low = max(0, -(first // stride))
+        high = min(outputs - 1, (last - first) // stride)
+        begin = start + -(-max(0, low - start) // period) * period
+        if begin <= high:
+            count += (high - begin) // period + 1
+    return count
+
+
+def numbers(text: str | None) -> tuple[int, ...]:
+    """The integers in an attribute such as `{0,2}`."""
+    return tuple(map(int, re.findall(r"-?\d+", text or "")))
+
+
+def _window(instruction: Instruction) -> dict[str, str]:
+    return dict(_WINDOW_FIELD.findall(instruction.attribute("window") or ""))
+
+
+def _pads(instruction: Instruction, count: int) -> list[tuple[int, int]]:
+    text = _window(instruction).get("pad")
+    if text is None:
+        return [(0, 0)] * count
+    pairs = (piece.split("_") for piece in text.split("x"))
+    return [(int(low), int(high)) for low, high in pairs]
+
+
+def _factors(text: str | None, count: int) -> list[int]:
+    return list(map(int, text.split("x"))) if text else [1] * count

@@ -1,0 +1,156 @@
+"""What known library routines cost that HLO calls by name, from textbook formulas.
+
+Counts of the LAPACK routines are the leading terms in "LAPACK Working Note 41" (appendix C), of
+the decompositions by iteration those in Golub and Van Loan, "Matrix Computations". They say how
+much work the problem is, not what an implementation does. A complex operation counts as four.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from jaxscope.analysis.cost.arithmetic import convolution_flops, numbers
+from jaxscope.analysis.cost.figures import Cost
+from jaxscope.analysis.hlo import Instruction, Shape
+
+_LAWN41 = "LAPACK Working Note 41"
+_GOLUB = "Golub and Van Loan"
+
+# lapack_spotrf_ffi, cusolver_potrf_ffi, hipsolver_syevd_ffi, ...
+_ROUTINE = re.compile(r"(?:lapack_[sdcz]|(?:cusolver|hipsolver|magma|cublas)_)(\w+?)(?:_ffi)?$")
+_GEMM = re.compile(r"__(cublas\$(gemm|lt\$matmul.*)|onednn\$matmul.*)$")
+_CONVOLUTION = re.compile(r"__cudnn\$conv(\w+)$")
+_CONTRACTING = re.compile(r'lhs_contracting_dimensions\\?":\s*\[([^\]]*)\]')
+
+# Notes to the compiler, which run nothing.
+_WITHOUT_WORK = frozenset({
+    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
+    "LayoutConstraint", "AllocateBuffer", "xla.sdy.FuncResultSharding",
+    "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
+})  # fmt: skip
+
+# Other names of the same routines: TPU's, cuSOLVER's, and LAPACK's complex ones.
+_SYNONYMS = {
+    "Cholesky": "potrf", "LuDecomposition": "getrf", "Qr": "geqrf", "Eigh": "syevd",
+    "ProductOfElementaryHouseholderReflectors": "orgqr",
+    "ungqr": "orgqr", "heevd": "syevd", "syevj": "syevd", "hetrd": "sytrd",
+    "gesvd": "gesdd", "gesvdj": "gesdd", "gesvdp": "gesdd", "trsm_batched": "trsm",
+    "getrf_batched": "getrf", "geqrf_batched": "geqrf",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The cost of a library call, and where the figure comes from."""
+
+    cost: Cost
+    basis: str
+
+
+def _potrf(m: int, n: int) -> float:
+    return min(m, n) ** 3 / 3
+
+
+def _getrf(m: int, n: int) -> float:
+    m, n = max(m, n), min(m, n)
+    return m * n**2 - n**3 / 3
+
+
+def _geqrf(m: int, n: int) -> float:
+    m, n = max(m, n), min(m, n)
+    return 2 * m * n**2 - 2 * n**3 / 3
+
+
+def _gesdd(m: int, n: int) -> float:
+    m, n = max(m, n), min(m, n)
+    return 6 * m * n**2 + 20 * n**3
+
+
+# FLOPs of one m by n matrix; the formula as said to the reader; its source.
+_MATRIX_ROUTINES: dict[str, tuple[Callable[[int, int], float], str, str]] = {
+    "potrf": (_potrf, "n^3/3", _LAWN41),
+    "getrf": (_getrf, "m n^2 - n^3/3", _LAWN41),
+    "geqrf": (_geqrf, "2 m n^2 - 2 n^3/3", _LAWN41),
+    "geqp3": (_geqrf, "2 m n^2 - 2 n^3/3", _LAWN41),
+    "gehrd": (lambda _, n: 10 * n**3 / 3, "10 n^3/3", _LAWN41),
+    "sytrd": (lambda _, n: 4 * n**3 / 3, "4 n^3/3", _LAWN41),
+    "gesdd": (_gesdd, "6 m n^2 + 20 n^3, with vectors", _GOLUB),
+    "syevd": (lambda _, n: 9.0 * n**3, "9 n^3, with vectors", _GOLUB),
+    "geev": (lambda _, n: 25.0 * n**3, "25 n^3, with vectors", _GOLUB),
+    "gees": (lambda _, n: 25.0 * n**3, "25 n^3", _GOLUB),
+}
+
+
+def estimate_custom_call(instruction: Instruction, operands: Sequence[Shape]) -> Estimate | None:
+    """The cost of a custom call whose target is known; None for any other."""
+    target = instruction.custom_call_target or ""
+    if target in _WITHOUT_WORK:
+        return Estimate(Cost(), "")
+    counted = _counted_flops(target, instruction, operands)
+    if counted is None:
+        return None
+    flops, basis = counted
+    moved = instruction.shape.bytes + sum(operand.bytes for operand in operands)
+    return Estimate(Cost(flops, 0.0, moved), basis)
+
+
+def _counted_flops(
+    target: str, instruction: Instruction, operands: Sequence[Shape]
+) -> tuple[float, str] | None:
+    if not operands or len(operands[0].dims) < 1:
+        return None
+    if _GEMM.match(target):
+        return _gemm(instruction, operands)
+    convolution = _CONVOLUTION.match(target)
+    if convolution is not None:
+        return _convolution(convolution[1], instruction, operands)
+    if target in ("TopK", "__gpu$TopK"):
+        chosen = instruction.shape.leaves[0].dims[-1]
+        return operands[0].elements * math.ceil(math.log2(max(2, chosen))), "n log2 k comparisons"
+    routine = _ROUTINE.match(target)
+    name = routine[1] if routine else target
+    return _linear_algebra(_SYNONYMS.get(name, name), operands)
+
+
+def _linear_algebra(name: str, operands: Sequence[Shape]) -> tuple[float, str] | None:
+    matrix = operands[0]
+    if len(matrix.dims) < 2:
+        return None
+    m, n = matrix.dims[-2:]
+    batch = math.prod(matrix.dims[:-2]) * (4 if matrix.dtype.startswith("c") else 1)
+    if name == "trsm" and len(operands) > 1:
+        factor = 4 if matrix.dtype.startswith("c") else 1
+        return factor * n * operands[1].elements, f"m n^2 ({_LAWN41})"
+    if name == "orgqr" and len(operands) > 1:
+        k = operands[1].dims[-1]
+        flops = 4 * m * n * k - 2 * (m + n) * k**2 + 4 * k**3 / 3
+        return batch * flops, f"4 m n k - 2 (m+n) k^2 + 4 k^3/3 ({_LAWN41})"
+    if name not in _MATRIX_ROUTINES:
+        return None
+    count, formula, source = _MATRIX_ROUTINES[name]
+    return batch * count(m, n), f"{formula} ({source})"
+
+
+def _gemm(instruction: Instruction, operands: Sequence[Shape]) -> tuple[float, str] | None:
+    """Two for each element of the result and of the contracted dimensions, as for a dot."""
+    named = _CONTRACTING.search(instruction.attributes_text)
+    lhs = operands[0]
+    dims = numbers(named[1]) if named else (len(lhs.dims) - 1,)
+    result = instruction.shape.leaves[0]
+    return 2 * result.elements * math.prod(lhs.dims[dim] for dim in dims), "2 m n k"
+
+
+def _convolution(
+    direction: str, instruction: Instruction, operands: Sequence[Shape]
+) -> tuple[float, str] | None:
+    """A gradient convolution pairs the same points as the forward one its window describes."""
+    if len(operands) < 2:
+        return None
+    result = instruction.shape.leaves[0]
+    inputs, kernel, output = operands[0], operands[1], result
+    if direction == "BackwardInput":
+        inputs, output = result, operands[0]
+    elif direction == "BackwardFilter":
+        kernel, output = result, operands[1]
+    return convolution_flops(instruction, (inputs, kernel), output), "2 for each pair of points"

@@ -1,0 +1,230 @@
+"""What one run of a program costs, loops multiplied out, by instruction."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxscope.analysis.cost.counter import CONTAINERS, CostCounter
+from jaxscope.analysis.cost.figures import Cost
+from jaxscope.analysis.cost.library import estimate_custom_call
+from jaxscope.analysis.cost.traffic import OURS
+from jaxscope.analysis.hlo import Computation, HloModule, Instruction, executed_times, trip_count
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionCost:
+    """One run of an instruction, and how often it runs; None is a figure nobody knows."""
+
+    name: str
+    flops: float | None
+    bytes_accessed: float | None
+    transcendentals: float | None
+    times: float
+    """Runs in one run of the program, as far as the totals count them."""
+    known: bool
+    """False if the figures or the times are estimates or bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCost:
+    """One run of the program."""
+
+    flops: float
+    bytes_accessed: float
+    transcendentals: float
+    by_instruction: tuple[InstructionCost, ...]
+    """What runs and costs anything. Its figures times its `times` add up to the totals."""
+    fused: tuple[InstructionCost, ...]
+    """The work inside fusions, for telling whose it is; the fusion has it already."""
+    unknown: tuple[str, ...]
+    """What the totals miss or only bound, one sentence each."""
+    estimated: tuple[str, ...]
+    """Which figures come from a formula for the problem, one sentence each."""
+
+
+def program_cost(module: HloModule) -> ProgramCost:
+    """Count a whole program; the package's docstring says by which rules."""
+    return _ProgramCounter(module).count()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    computation: Computation
+    times: float
+
+
+class _ProgramCounter:
+    def __init__(self, module: HloModule) -> None:
+        self._module = module
+        self._counter = CostCounter(module, OURS)
+        self._executions = executed_times(module)
+        self._totals: dict[str, Cost] = {}
+        self._unknown: list[str] = []
+        self._estimated: list[str] = []
+
+    def count(self) -> ProgramCost:
+        for computation in self._module.computations:
+            self._total(computation)
+        rows: list[InstructionCost] = []
+        fused: list[InstructionCost] = []
+        for run in self._runs():
+            for instruction in run.computation.instructions:
+                if (row := self._row(instruction, run)) is not None:
+                    rows.append(row)
+                if instruction.opcode == "fusion":
+                    fused += self._inside(instruction, run)
+        return ProgramCost(
+            flops=sum((row.flops or 0) * row.times for row in rows),
+            bytes_accessed=sum((row.bytes_accessed or 0) * row.times for row in rows),
+            transcendentals=sum((row.transcendentals or 0) * row.times for row in rows),
+            by_instruction=tuple(rows),
+            fused=tuple(fused),
+            unknown=tuple(self._unknown),
+            estimated=tuple(self._estimated),
+        )
+
+    def _runs(self) -> list[_Run]:
+        """Every computation that runs as code of its own, with its times; cheap branches with 0."""
+        times: dict[str, float] = {}
+        order: list[str] = []
+        for name in _containers_first(self._module):
+            computation = self._module.computation(name)
+            if computation is None:
+                continue
+            order.append(name)
+            here = 1.0 if name == self._module.entry else times.get(name, 0.0)
+            times[name] = here
+            for instruction in computation.instructions:
+                for callee, factor in self._factors(instruction, noting=True):
+                    times[callee.name] = times.get(callee.name, 0.0) + here * factor
+        found = ((self._module.computation(name), times[name]) for name in order)
+        return [_Run(computation, count) for computation, count in found if computation]
+
+    def _total(self, computation: Computation) -> Cost:
+        """One run of a computation, its loops multiplied out."""
+        if (known := self._totals.get(computation.name)) is not None:
+            return known
+        total = Cost()
+        for instruction in computation.instructions:
+            if instruction.opcode in CONTAINERS:
+                for callee, factor in self._factors(instruction, noting=False):
+                    total += self._total(callee) * factor
+            elif not computation.is_fused:
+                total += self._known_cost(instruction)
+        self._totals[computation.name] = total
+        return total
+
+    def _known_cost(self, instruction: Instruction) -> Cost:
+        cost = self._counter.of_instruction(instruction)
+        return Cost() if cost.flops < 0 else cost
+
+    def _factors(
+        self, instruction: Instruction, *, noting: bool
+    ) -> list[tuple[Computation, float]]:
+        """How often a container runs each computation it calls."""
+        if instruction.opcode not in CONTAINERS:
+            return []
+        called = self._counter.called(instruction)
+        if instruction.opcode == "while":
+            return self._loop(instruction, called, noting=noting)
+        if instruction.opcode == "conditional" and called:
+            return self._branches(instruction, called, noting=noting)
+        return [(callee, 1.0) for callee in called]
+
+    def _loop(
+        self, loop: Instruction, called: list[Computation], *, noting: bool
+    ) -> list[tuple[Computation, float]]:
+        count = trip_count(self._module, loop)
+        if count is None and noting:
+            self._unknown.append(
+                f"{loop.name} runs an unknown number of times; its body is counted once."
+            )
+        body = (loop.attribute("body") or "").removeprefix("%")
+        rounds = 1.0 if count is None else float(count)
+        checks = 1.0 if count is None else rounds + 1
+        return [(callee, rounds if callee.name == body else checks) for callee in called]
+
+    def _branches(
+        self, conditional: Instruction, called: list[Computation], *, noting: bool
+    ) -> list[tuple[Computation, float]]:
+        totals = [self._total(callee) for callee in called]
+        dearest = max(range(len(called)), key=lambda number: _weight(totals[number]))
+        if noting and len(called) > 1:
+            self._unknown.append(
+                f"{conditional.name} takes one of {len(called)} branches; the most expensive, "
+                f"{called[dearest].name}, is counted."
+            )
+        return [(callee, float(number == dearest)) for number, callee in enumerate(called)]
+
+    def _row(self, instruction: Instruction, run: _Run) -> InstructionCost | None:
+        if instruction.opcode in CONTAINERS:
+            return None
+        cost = self._counter.of_instruction(instruction)
+        known = self._executions[run.computation.name].known
+        if instruction.opcode.startswith("custom-call"):
+            estimate = estimate_custom_call(instruction, self._counter.operands(instruction))
+            target = instruction.custom_call_target or "something without a name"
+            if estimate is None:
+                self._unknown.append(
+                    f"{instruction.name} calls {target}, whose work is unknown; it is left out."
+                )
+                return InstructionCost(instruction.name, None, None, None, run.times, False)
+            if estimate.basis:
+                known = False
+                self._estimated.append(
+                    f"{instruction.name} calls {target}: FLOPs estimated as {estimate.basis}."
+                )
+        if cost == Cost():
+            return None
+        return _instruction_cost(instruction, cost, run, known)
+
+    def _inside(self, fusion: Instruction, run: _Run) -> Iterator[InstructionCost]:
+        """Work of the instructions in a fusion. Bytes 0: what stays inside is not moved."""
+        known = self._executions[run.computation.name].known
+        for fused in self._counter.called(fusion):
+            for instruction in fused.instructions:
+                cost = self._counter.of_instruction(instruction)
+                cost = Cost(max(0.0, cost.flops), cost.transcendentals)
+                if cost != Cost():
+                    yield _instruction_cost(instruction, cost, run, known)
+
+
+def _instruction_cost(
+    instruction: Instruction, cost: Cost, run: _Run, known: bool
+) -> InstructionCost:
+    return InstructionCost(
+        instruction.name,
+        cost.flops,
+        cost.bytes_accessed,
+        cost.transcendentals,
+        run.times,
+        known,
+    )
+
+
+def _weight(cost: Cost) -> tuple[float, float]:
+    return cost.flops + cost.transcendentals, cost.bytes_accessed
+
+
+def _containers_first(module: HloModule) -> list[str]:
+    """Computations reached from the entry through loops, branches and calls, callers first."""
+    order: list[str] = []
+    seen: set[str] = set()
+    stack = [(module.entry, False)]
+    while stack:
+        name, finished = stack.pop()
+        if finished:
+            order.append(name)
+            continue
+        computation = module.computation(name)
+        if name in seen or computation is None:
+            continue
+        seen.add(name)
+        stack.append((name, True))
+        stack += [
+            (called, False)
+            for instruction in computation.instructions
+            if instruction.opcode in CONTAINERS
+            for called in instruction.called
+        ]
+    order.reverse()
+    return order

@@ -1,0 +1,246 @@
+"""Bytes that an instruction reads and writes, and what a fusion reads through its boundary.
+
+The rules are those of xla/service/hlo_cost_analysis.cc, or ours where they say so; the package's
+docstring lists the differences.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape
+
+# Data of these stays where it is; only the compiler's view of it changes.
+_FREE = frozenset({
+    "parameter", "constant", "get-tuple-element", "bitcast", "domain", "after-all",
+    "add-dependency",
+})  # fmt: skip
+
+# These read as much of their first operand as they give.
+_BY_INDEX = ("dynamic-slice", "gather")
+
+# immediate_constant_max_elements: a smaller constant is part of the code.
+_IMMEDIATE_ELEMENTS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """By whose rules to count."""
+
+    as_xla: bool
+    pointer_bytes: int = 8
+    """An entry in the index table of a tuple, which XLA counts; we do not."""
+    tuple_results_as_arrays: bool = True
+    """A tuple that an instruction makes counts as its arrays, not as its index table."""
+
+    def size(self, shape: Shape) -> int:
+        if self.as_xla and shape.is_tuple:
+            return self.table(shape)
+        return shape.bytes
+
+    def result_size(self, shape: Shape) -> int:
+        return shape.bytes if self.tuple_results_as_arrays else self.size(shape)
+
+    def table(self, shape: Shape) -> int:
+        return self.pointer_bytes * len(shape.parts) if self.as_xla else 0
+
+
+OURS = Rules(as_xla=False)
+
+
+def instruction_bytes(instruction: Instruction, operands: Sequence[Shape], rules: Rules) -> float:
+    """Bytes of an instruction that is neither a fusion nor a call of computations."""
+    opcode = instruction.opcode
+    output = rules.result_size(instruction.shape)
+    sizes = [rules.size(operand) for operand in operands]
+    if opcode in _FREE or (opcode == "transpose" and _is_view(instruction, operands)):
+        return 0
+    if opcode == "tuple":
+        return rules.table(instruction.shape)
+    if opcode == "slice":
+        return 2 * output
+    if opcode == "dynamic-slice":
+        return 2 * output + _at(sizes, 1)
+    if opcode == "dynamic-update-slice":
+        return 2 * sizes[1] + _at(sizes, 2)
+    if opcode == "gather":
+        return 2 * output + sizes[1]
+    if opcode == "scatter":
+        inputs = (len(sizes) - 1) // 2
+        return 3 * sum(sizes[inputs + 1 :]) + sizes[inputs]
+    if opcode == "triangular-solve":
+        return output + sizes[0] / 2 + sizes[1]
+    if opcode == "cholesky":
+        return sizes[0]
+    if opcode == "infeed":
+        return instruction.shape.bytes
+    if opcode == "outfeed":
+        return sum(operand.bytes for operand in operands)
+    if opcode in ("all-reduce", "all-reduce-start"):
+        return instruction.shape.bytes + sum(sizes)
+    if not rules.as_xla:
+        if opcode.endswith(("-done", "-update")) or opcode == "opt-barrier":
+            return 0
+        if opcode == "send":
+            return sizes[0]
+        if opcode == "recv":
+            return instruction.shape.parts[0].bytes
+        if opcode == "copy-start":
+            return 2 * sizes[0]
+        if opcode.endswith("-start") and len(instruction.shape.parts) > 1:
+            # Native collectives: (inputs, outputs, context...).
+            return sum(sizes) + instruction.shape.parts[1].bytes
+    return output + sum(sizes)
+
+
+def _at(sizes: Sequence[int], position: int) -> int:
+    """A size that is absent where the sliced array has no dimensions."""
+    return sizes[position] if position < len(sizes) else 0
+
+
+def _is_view(transpose: Instruction, operands: Sequence[Shape]) -> bool:
+    """IsEffectiveBitcast: the layouts differ just as the dimensions do, so nothing moves."""
+    dims = (transpose.attribute("dimensions") or "").strip("{}")
+    permutation = [int(dim) for dim in dims.split(",") if dim]
+    if len(permutation) != len(operands[0].dims):
+        return False
+    moved = tuple(permutation[dim] for dim in transpose.shape.minor_to_major)
+    return moved == operands[0].minor_to_major
+
+
+class FusionTraffic:
+    """What fusions read and write: their parameters, results and large constants, nothing inside.
+
+    Keeps who uses what in each fused computation, which every parameter asks again.
+    """
+
+    def __init__(self, module: HloModule, rules: Rules) -> None:
+        self._module = module
+        self._as_xla = rules.as_xla
+        self._users: dict[str, dict[str, list[Instruction]]] = {}
+
+    def bytes_accessed(self, fused: Computation) -> float:
+        """HandleFusion: bytes through the boundary of a fusion around that computation."""
+        written = self._written(fused)
+        constants = sum(
+            instruction.shape.bytes
+            for instruction in fused.instructions
+            if instruction.opcode == "constant" and instruction.shape.elements > _IMMEDIATE_ELEMENTS
+        )
+        return written + constants + sum(map(self._read, fused.parameters))
+
+    def _written(self, fused: Computation) -> float:
+        """FusionProcessOutputBytesAccessed: an update in place writes only the update."""
+        root = fused.root
+        if not root.shape.is_tuple:
+            return self._written_by(root)
+        if root.opcode != "tuple":
+            return root.shape.bytes
+        parts = map(self._module.instruction, root.operands)
+        return sum(
+            part.shape.bytes if part.shape.is_tuple else self._written_by(part)
+            for part in parts
+            if part is not None
+        )
+
+    def _written_by(self, root: Instruction) -> float:
+        if not self._as_xla:
+            while root.opcode == "bitcast":
+                source = self._module.instruction(root.operands[0])
+                if source is None:
+                    break
+                root = source
+        if root.opcode == "dynamic-update-slice":
+            return self._shape(root, 1).bytes
+        return root.shape.bytes
+
+    def _read(self, parameter: Instruction) -> float:
+        if not parameter.shape.is_tuple:
+            return self._read_as_xla(parameter) if self._as_xla else self._touched(parameter)
+        elements = (user for user in self._uses(parameter) if user.opcode == "get-tuple-element")
+        return sum(map(self._read, elements))
+
+    def _touched(self, value: Instruction) -> float:
+        """Bytes read of a parameter: its slices or rows, or all of it once."""
+        total = 0.0
+        for user in self._uses(value):
+            is_first = user.operands[0] == value.name
+            if user.opcode == "slice" or (user.opcode in _BY_INDEX and is_first):
+                total += user.shape.bytes
+            elif user.opcode == "dynamic-update-slice" and is_first:
+                # Updated in place: what is not overwritten is not read either.
+                continue
+            elif user.opcode == "bitcast":
+                total += self._touched(user)
+            elif user.opcode == "fusion":
+                total += sum(map(self._touched, self._inner_parameters(user, value)))
+            else:
+                return value.shape.bytes
+        return min(total, value.shape.bytes)
+
+    def _read_as_xla(self, value: Instruction) -> float:
+        """FusionParameterReadBytes, to the letter."""
+        total = 0.0
+        seen_trivial_user = False
+        for user in self._uses(value):
+            if user.opcode == "fusion":
+                total += self._read_by_nested(user, value)
+                continue
+            amount = self._sliced(value, user)
+            if user.opcode in ("broadcast", "reshape"):
+                total += value.shape.bytes
+            elif amount is not None:
+                total += amount
+            elif not seen_trivial_user:
+                seen_trivial_user = True
+                total += value.shape.bytes
+        return total
+
+    def _sliced(self, value: Instruction, user: Instruction) -> float | None:
+        """What a slicing user reads; None for a user that reads the whole value."""
+        is_first = user.operands[0] == value.name
+        if user.opcode == "slice" or (user.opcode == "dynamic-slice" and is_first):
+            return user.shape.bytes
+        if user.opcode == "dynamic-update-slice" and is_first:
+            return 0.0
+        return None
+
+    def _read_by_nested(self, fusion: Instruction, value: Instruction) -> float:
+        """A fusion in a fusion; if it hardly does anything, its own users say what is read."""
+        total = 0.0
+        inner = self._module.computation(fusion.called[0])
+        if inner is None:
+            return total
+        for parameter in self._inner_parameters(fusion, value):
+            simple = not inner.root.operands or inner.root.operands[0] == parameter.name
+            seen_trivial_user = False
+            for user in self._uses(fusion):
+                amount = self._sliced(fusion, user) if simple else None
+                slices = user.opcode in ("dynamic-slice", "dynamic-update-slice")
+                if amount is not None:
+                    total += amount
+                elif not seen_trivial_user:
+                    seen_trivial_user = True
+                    by_index = simple and slices
+                    total += fusion.shape.bytes if by_index else self._read_as_xla(parameter)
+        return total
+
+    def _inner_parameters(self, fusion: Instruction, value: Instruction) -> list[Instruction]:
+        inner = self._module.computation(fusion.called[0]) if fusion.called else None
+        if inner is None:
+            return []
+        pairs = zip(fusion.operands, inner.parameters, strict=False)
+        return [parameter for operand, parameter in pairs if operand == value.name]
+
+    def _uses(self, value: Instruction) -> list[Instruction]:
+        users = self._users.get(value.computation)
+        if users is None:
+            users = self._users[value.computation] = {}
+            computation = self._module.computation(value.computation)
+            for instruction in computation.instructions if computation else ():
+                for operand in dict.fromkeys(instruction.operands):
+                    users.setdefault(operand, []).append(instruction)
+        return users.get(value.name, [])
+
+    def _shape(self, instruction: Instruction, operand: int) -> Shape:
+        source = self._module.instruction(instruction.operands[operand])
+        return source.shape if source else instruction.shape
