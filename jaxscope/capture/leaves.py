@@ -1,0 +1,118 @@
+"""Which values of the user's are traced and which are static, leaf by leaf."""
+
+from __future__ import annotations
+
+import enum
+import types
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Whether a leaf is traced, and the reason in a few words."""
+
+    traced: bool
+    reason: str
+    foreign: bool = False
+    """An array of another library, which JAX can only bake in as a constant."""
+
+
+def choose(value: Any) -> Choice:
+    """The block form's rule for one pytree leaf, by its type alone (DESIGN section 1)."""
+    if isinstance(value, (bool, np.bool_)):
+        return Choice(False, "bool, so static")
+    if isinstance(value, jax.Array):
+        return Choice(True, "jax.Array")
+    if isinstance(value, np.ndarray):
+        return _numpy_array(value)
+    if isinstance(value, (np.floating, np.complexfloating)):
+        if not _is_numeric(value.dtype):
+            return Choice(False, f"NumPy {value.dtype}, which JAX has no type for, so static")
+        return Choice(True, f"NumPy {type(value).__name__}")
+    if isinstance(value, (float, complex)) and not isinstance(value, enum.Enum):
+        return Choice(True, f"Python {type(value).__name__}")
+    if isinstance(value, (int, np.integer)):
+        return Choice(False, f"{type(value).__name__}, so static; -t traces it")
+    if _is_foreign_array(value):
+        return Choice(False, f"{_kind(value)}, baked in as a constant", foreign=True)
+    return Choice(False, f"{_kind(value)}, so static")
+
+
+def can_be_traced(value: Any) -> bool:
+    """Whether `-t` may ask for this leaf."""
+    if isinstance(value, (bool, int, np.bool_, np.integer)):
+        return not isinstance(value, enum.Enum)
+    return choose(value).traced
+
+
+def aval_text(value: Any) -> str:
+    """`float32[4,8]` for what JAX can type, else a short repr."""
+    try:
+        aval = jax.typeof(value)
+    except Exception:
+        return short_repr(value)
+    return aval.str_short() if hasattr(aval, "str_short") else str(aval)
+
+
+def short_repr(value: Any, limit: int = 60) -> str:
+    """One line of `repr`, cut; a value whose repr fails is named by its type."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def nbytes(value: Any) -> int | None:
+    """Bytes on the device in JAX's own dtype, or None for what has none."""
+    if isinstance(value, jax.Array):
+        return int(value.nbytes)
+    if isinstance(value, (np.ndarray, np.generic, float, complex, int)):
+        try:
+            dtype = jax.dtypes.canonicalize_dtype(jnp.result_type(value))
+        except (TypeError, ValueError):
+            return None
+        return int(np.size(value)) * dtype.itemsize
+    return None
+
+
+def _numpy_array(value: np.ndarray) -> Choice:
+    if type(value) is not np.ndarray:
+        return Choice(
+            False, f"{_kind(value)}, an array type that JAX does not know, so static", foreign=True
+        )
+    if not _is_numeric(value.dtype):
+        return Choice(False, f"NumPy array of {value.dtype}, so static")
+    return Choice(True, f"NumPy array of {value.dtype}")
+
+
+def _is_numeric(dtype: np.dtype) -> bool:
+    if dtype.kind in "biufc":
+        return dtype not in (np.dtype(np.longdouble), np.dtype(np.clongdouble))
+    return dtype.kind == "V" and bool(jnp.issubdtype(dtype, np.number))
+
+
+def _is_foreign_array(value: Any) -> bool:
+    kind = type(value)
+    root = kind.__module__.partition(".")[0]
+    if root in ("builtins", "jax", "jaxlib", "numpy"):
+        return False
+    return any(hasattr(kind, name) for name in ("__array__", "__dlpack__", "__dataframe__"))
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, types.ModuleType):
+        return "a module"
+    if isinstance(value, type):
+        return "a class"
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+        return "a function"
+    kind = type(value)
+    root = kind.__module__.partition(".")[0]
+    return kind.__name__ if root == "builtins" else f"{root}.{kind.__name__}"

@@ -1,0 +1,206 @@
+"""Noticing that a cell changed something in place while it was traced, and putting it back.
+
+Plain Python would keep such a change; here it would keep a tracer, or happen although the cell
+failed. So what the cell can reach is photographed before the trace, compared after it, and put
+back.
+"""
+
+from __future__ import annotations
+
+import collections
+import gc
+import sys
+import sysconfig
+import types
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+MOST_OBJECTS = 50_000
+"""Objects looked at before giving up: some 20 ms of walking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A container that no longer holds what it held."""
+
+    path: str
+    container: Any
+
+
+class Photograph:
+    """What mutable containers held at one moment."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, tuple[Any, Any, str]] = {}
+        self._arrays: list[np.ndarray] = []
+
+    def take(self, path: str, value: Any) -> None:
+        """Remember every mutable container reachable from `value`, and lock its NumPy arrays."""
+        queue = collections.deque([(path, value)])
+        while queue and len(self._seen) < MOST_OBJECTS:
+            where, item = queue.popleft()
+            if id(item) in self._seen or isinstance(item, (types.ModuleType, type, jax.Array)):
+                continue
+            held = contents(item)
+            if held is not None:
+                self._seen[id(item)] = (item, held, where)
+                queue.extend(_named(where, item, held))
+            elif isinstance(item, tuple):
+                queue.extend((f"{where}[{i}]", child) for i, child in enumerate(item))
+            elif isinstance(item, np.ndarray) and item.flags.writeable:
+                self._arrays.append(item)
+
+    def changes(self) -> list[Change]:
+        """The containers that hold something else now, in the order they were reached."""
+        return [
+            Change(path, item)
+            for item, held, path in self._seen.values()
+            if not same_contents(held, contents(item))
+        ]
+
+    def restore(self) -> None:
+        """Put back what the changed containers held."""
+        for item, held, _ in self._seen.values():
+            if not same_contents(held, contents(item)):
+                _put_back(item, held)
+
+    @contextmanager
+    def arrays_locked(self) -> Iterator[None]:
+        """NumPy arrays refuse writes, so that none changes silently."""
+        locked: list[np.ndarray] = []
+        try:
+            for array in self._arrays:
+                if array.flags.writeable:
+                    array.flags.writeable = False
+                    locked.append(array)
+            yield
+        finally:
+            for array in locked:
+                array.flags.writeable = True
+
+
+def contents(item: Any) -> Any:
+    """A shallow copy of what a mutable container holds; None for anything else."""
+    if isinstance(item, (dict, list, set, collections.deque, bytearray)):
+        return type(item)(item) if type(item) in _EXACT else _exact(item)
+    return _attributes(item) if is_users_object(item) else None
+
+
+def is_users_object(item: Any) -> bool:
+    """An instance of a class that the user wrote, or a `SimpleNamespace`."""
+    kind = type(item)
+    if kind is types.SimpleNamespace:
+        return True
+    if isinstance(item, (types.FunctionType, types.MethodType, types.ModuleType, type)):
+        return False
+    if kind.__module__ == "builtins":
+        return False
+    return _is_users_module(kind.__module__)
+
+
+def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
+    """Whether a tracer hides anywhere below `value`: in a closure, a generator, an object.
+
+    Walks the references that the garbage collector sees; modules, classes and the globals of
+    functions are not followed.
+    """
+    seen: set[int] = set(skip)
+    queue: collections.deque[Any] = collections.deque([value])
+    while queue and len(seen) < MOST_OBJECTS:
+        item = queue.popleft()
+        if id(item) in seen or isinstance(item, _NOT_FOLLOWED):
+            continue
+        seen.add(id(item))
+        if isinstance(item, jax.core.Tracer):
+            return True
+        if isinstance(item, types.FunctionType):
+            seen.add(id(item.__globals__))
+        if isinstance(item, types.GeneratorType) and item.gi_frame is not None:
+            seen.add(id(item.gi_frame.f_globals))
+            queue.extend(item.gi_frame.f_locals.values())
+            continue
+        queue.extend(gc.get_referents(item))
+    return False
+
+
+_NOT_FOLLOWED = (types.ModuleType, type, types.CodeType, str, bytes, int, float)
+_EXACT = (dict, list, set, collections.deque, bytearray)
+
+
+def _attributes(item: Any) -> dict[str, Any]:
+    held = dict(getattr(item, "__dict__", {}))
+    for kind in type(item).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(item, name):
+                held[name] = getattr(item, name)
+    return held
+
+
+def _exact(item: Any) -> Any:
+    for kind in _EXACT:
+        if isinstance(item, kind):
+            return kind(item)
+    return None
+
+
+def _is_users_module(name: str) -> bool:
+    if name == "__main__":
+        return True
+    if name.partition(".")[0] == "jaxscope":
+        return False
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return False
+    return not file.startswith(_LIBRARY_FOLDERS)
+
+
+_LIBRARY_FOLDERS = tuple(
+    {
+        path
+        for key, path in sysconfig.get_paths().items()
+        if key in ("stdlib", "platstdlib", "purelib", "platlib")
+    }
+)
+
+
+def _named(where: str, item: Any, held: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(item, dict):
+        return ((f"{where}[{key!r}]", child) for key, child in held.items())
+    if isinstance(held, dict):
+        return ((f"{where}.{key}", child) for key, child in held.items())
+    if isinstance(item, (list, collections.deque)):
+        return ((f"{where}[{i}]", child) for i, child in enumerate(held))
+    return iter(())
+
+
+def same_contents(before: Any, now: Any) -> bool:
+    """Whether two photographs of a container show the same objects."""
+    if isinstance(before, dict):
+        return before.keys() == now.keys() and all(before[k] is now[k] for k in before)
+    if isinstance(before, (list, collections.deque)):
+        return len(before) == len(now) and all(a is b for a, b in zip(before, now, strict=True))
+    return bool(before == now)
+
+
+def _put_back(item: Any, held: Any) -> None:
+    if isinstance(item, (list, bytearray)):
+        item[:] = held
+        return
+    if isinstance(item, (dict, set)):
+        item.clear()
+        item.update(held)
+    elif isinstance(item, collections.deque):
+        item.clear()
+        item.extend(held)
+    else:
+        for name in _attributes(item).keys() - held.keys():
+            object.__delattr__(item, name)
+        for name, value in held.items():
+            object.__setattr__(item, name, value)

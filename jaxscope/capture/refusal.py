@@ -1,0 +1,109 @@
+"""What a cell may not do under a transform, said with its line and the cure."""
+
+from __future__ import annotations
+
+import ast
+
+
+class RefusedError(TypeError):
+    """The cell does something that a compiled program cannot keep; nothing of it was written."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        self.line = line
+        where = "" if line is None else f"Line {line}: "
+        super().__init__(where + message)
+
+
+def changed_in_place(path: str, container: object, tree: ast.Module) -> RefusedError:
+    """The refusal of a change in place, with the way to write it as a new value."""
+    root = path.partition("[")[0].partition(".")[0]
+    return RefusedError(
+        f"the cell changes `{path}` in place, and a compiled program works on copies. "
+        f"{_cure(path, container)} Nothing was written.",
+        line_of_change(tree, root),
+    )
+
+
+def holds_tracer(name: str, what: str, tree: ast.Module) -> RefusedError:
+    """The refusal of a result that keeps a tracer alive where it cannot be replaced."""
+    return RefusedError(
+        f"`{name}` would keep {what} that was made while tracing and has no value. "
+        "Return the array itself, or make this object in a cell without the magic. "
+        "Nothing was written.",
+        line_of_binding(tree, name),
+    )
+
+
+def line_of_change(tree: ast.Module, root: str) -> int | None:
+    """The first line that stores into, or calls a changing method of, the name."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(
+            node.ctx, (ast.Store, ast.Del)
+        ):
+            if _root(node) == root:
+                return node.lineno
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _CHANGING_METHODS
+            and _root(node.func) == root
+        ) or (
+            isinstance(node, ast.AugAssign)
+            and isinstance(node.target, ast.Name)
+            and node.target.id == root
+        ):
+            return node.lineno
+    return None
+
+
+def line_of_binding(tree: ast.Module, name: str) -> int | None:
+    """The last line that binds the name."""
+    found = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+    ]
+    return max(found, default=None)
+
+
+_CHANGING_METHODS = frozenset(
+    [
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "pop",
+        "clear",
+        "sort",
+        "reverse",
+        "update",
+        "setdefault",
+        "popitem",
+        "add",
+        "discard",
+        "appendleft",
+        "extendleft",
+        "popleft",
+        "rotate",
+        "fill",
+        "resize",
+        "put",
+        "itemset",
+    ]
+)
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _cure(path: str, container: object) -> str:
+    if isinstance(container, dict):
+        return f"Build a new dict instead: `{path} = {{**{path}, key: value}}`."
+    if isinstance(container, list):
+        return f"Build a new list instead: `{path} = [*{path}, value]`."
+    if isinstance(container, set):
+        return f"Build a new set instead: `{path} = {path} | {{value}}`."
+    return f"Make a new object instead, for example with `{path} = copy.replace(...)`."

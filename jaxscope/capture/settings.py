@@ -1,0 +1,34 @@
+"""What the user asked for: the options that every transform shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Options of one run. Names are those of the user's variables or arguments."""
+
+    static: tuple[str, ...] = ()
+    """Made static by value, whatever their type."""
+    traced: tuple[str, ...] = ()
+    """Traced although their type would make them static (an int, say)."""
+    donate: tuple[str, ...] = ()
+    device: str | None = None
+    """`cpu:1`, `gpu`; None for JAX's default."""
+    runs: int | None = None
+    """None: as often as the time limits allow; 0: compile only; N: exactly N."""
+    x64: bool = False
+    only: tuple[str, ...] = ()
+    """Decorator form: these functions instead of the roots."""
+
+    def __post_init__(self) -> None:
+        if self.runs is not None and self.runs < 0:
+            raise ValueError(
+                f"runs is {self.runs}; it must be 0 (compile only), 1 (run once) or more."
+            )
+        both = sorted(set(self.static) & set(self.traced))
+        if both:
+            raise ValueError(
+                f"`{both[0]}` cannot be both static and traced; name it in one of the two."
+            )
