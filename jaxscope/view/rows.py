@@ -1,0 +1,186 @@
+"""The tables of a report as rows of words, for every view to set in its own way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxscope.model import (
+    Compile,
+    Cost,
+    Finding,
+    Form,
+    Memory,
+    Persistent,
+    Program,
+    Record,
+    Roofline,
+    Timing,
+    Value,
+)
+from jaxscope.view import units
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under heads; `right` are the columns of figures."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[int, ...] = ()
+
+
+def values(values: tuple[Value, ...]) -> Table:
+    """Inputs, outputs or constants."""
+    return Table(
+        ("name", "kind", "type or value", "size", "where", "why"),
+        tuple(
+            (
+                value.name,
+                str(value.kind),
+                value.aval,
+                "" if value.bytes is None else units.size(value.bytes),
+                value.sharding,
+                value.reason,
+            )
+            for value in values
+        ),
+        right=(3,),
+    )
+
+
+def timings(timings: tuple[Timing, ...]) -> Table:
+    """One row for each thing that was timed."""
+    return Table(
+        ("what", "device", "median", "95 % interval", "rounds", "note"),
+        tuple(
+            (
+                t.label,
+                t.device,
+                " ".join((units.seconds(t.median_s), units.spread(t.spread))).rstrip(),
+                f"{units.seconds(t.low_s)} … {units.seconds(t.high_s)}"
+                if len(t.samples) > 1
+                else units.UNKNOWN,
+                f"{len(t.samples)} × {units.count(t.inner, 'call')}",
+                t.note,
+            )
+            for t in timings
+        ),
+        right=(2, 3, 4),
+    )
+
+
+def work(program: Program) -> Table:
+    """What one run computes and moves, and what the device could do at most."""
+    cost, roofline = program.cost, program.roofline
+    rows: list[tuple[str, str, str]] = []
+    if isinstance(cost, Cost):
+        rows += [
+            ("operations", units.flops(cost.flops), "loops counted as often as they run"),
+            ("transcendentals", units.short(cost.transcendentals), "sin, exp, tanh and their like"),
+            ("bytes moved", units.size(cost.bytes_accessed), "by all instructions, before caches"),
+            ("intensity", units.intensity(cost.intensity), "operations for each byte"),
+            *(("doubt", "≈", doubt) for doubt in cost.doubts),
+        ]
+    else:
+        rows.append(("cost", units.UNKNOWN, cost.reason))
+    if isinstance(roofline, Roofline):
+        peaks = f"{units.flop_rate(roofline.peak_flops)}, {units.byte_rate(roofline.peak_bytes)}"
+        rows += [
+            ("verdict", roofline.verdict, roofline.evidence),
+            ("peaks", peaks, f"measured on {roofline.device}"),
+        ]
+    else:
+        rows.append(("verdict", units.UNKNOWN, roofline.reason))
+    return Table(("", "", ""), tuple(rows), right=(1,))
+
+
+def memory(program: Program) -> Table:
+    """Bytes on the device while the program runs."""
+    memory = program.memory
+    if not isinstance(memory, Memory):
+        return Table(("", "", ""), (("memory", units.UNKNOWN, memory.reason),))
+    return Table(
+        ("", "", ""),
+        (
+            ("peak", units.size(memory.peak), "arguments, outputs and temporaries together"),
+            ("arguments", units.size(memory.argument), ""),
+            ("outputs", units.size(memory.output), ""),
+            ("temporaries", units.size(memory.temp), ""),
+            ("aliased", units.size(memory.alias), "outputs in the memory of donated arguments"),
+        ),
+        right=(1,),
+    )
+
+
+_PERSISTENT = {
+    Persistent.OFF: "off",
+    Persistent.HIT: "hit",
+    Persistent.WRITTEN: "miss, stored",
+    Persistent.NOT_WRITTEN: "miss, not stored",
+}
+
+
+def compiles(compiles: tuple[Compile, ...], record: Record) -> Table:
+    """Compilations in order, with their cause and cure."""
+    return Table(
+        ("function", "kind", "from", "trace", "lower", "XLA", "total", "disk cache", "why"),
+        tuple(
+            (
+                compile.fun_name,
+                str(compile.kind),
+                site(compile, record),
+                units.seconds(compile.trace_s),
+                units.seconds(compile.lower_s),
+                units.seconds(compile.compile_s),
+                units.seconds(compile.total_s),
+                _PERSISTENT[compile.persistent],
+                " ".join(f"{cause.text} {cause.fix}".strip() for cause in compile.causes),
+            )
+            for compile in compiles
+        ),
+        right=(3, 4, 5, 6),
+    )
+
+
+def environment(record: Record) -> Table:
+    """Versions and settings that the figures depend on."""
+    env = record.environment
+    rows = (
+        ("jaxscope", env.jaxscope),
+        ("jax", f"{env.jax}, jaxlib {env.jaxlib}"),
+        ("python", f"{env.python} on {env.platform}"),
+        ("devices", ", ".join(env.devices) or units.UNKNOWN),
+        ("float64", "enabled" if env.x64 else "not enabled"),
+        *env.flags,
+        ("made", record.created),
+        ("whole run", f"{units.seconds(record.wall_s)}, jaxscope's own work included"),
+    )
+    return Table(("", ""), rows if record.wall_s is not None else rows[:-1])
+
+
+def place(finding: Finding, record: Record) -> str:
+    """Where a finding points: `line 4`, `helpers.py:12`, or `program`."""
+    if finding.line is None:
+        return "program"
+    if finding.source == 0 or finding.source >= len(record.sources):
+        return f"line {finding.line}"
+    return f"{record.sources[finding.source].name}:{finding.line}"
+
+
+def site(compile: Compile, record: Record) -> str:
+    """Where the call that compiled stands."""
+    frame = compile.site
+    if frame is None:
+        return ""
+    if frame.source is not None and frame.source < len(record.sources):
+        return f"{record.sources[frame.source].name}:{frame.span.line}"
+    return f"{frame.file}:{frame.span.line}"
+
+
+def no_program(record: Record) -> str:
+    """Why there is nothing to show, in words; empty when there is a program."""
+    if record.programs:
+        return ""
+    if record.form is Form.PLAIN:
+        return "jaxscope could not look into this cell, so it ran as plain Python."
+    return "Nothing was compiled in this run, so there are no stages, costs or timings."

@@ -1,0 +1,80 @@
+"""The parts of a report that the notebook's HTML and the page share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jaxscope.model import Finding, Memory, Program, Record
+from jaxscope.view import drawings, rows
+from jaxscope.view.markup import escape, prose, table
+
+Href = Callable[[Finding], str]
+"""The attributes of the link to a finding's line, or empty when it cannot be reached."""
+
+
+def findings(record: Record, href: Href, limit: int = 1000) -> str:
+    """Advice in order: where, what, what to change, and how we know."""
+    items = "".join(_finding(finding, record, href) for finding in record.findings[:limit])
+    if rest := len(record.findings) - limit:
+        items += f"<li>{rest} more findings are left out here.</li>" if rest > 0 else ""
+    return f'<ol class="findings">{items}</ol>' if items else ""
+
+
+def _finding(finding: Finding, record: Record, href: Href) -> str:
+    place = escape(rows.place(finding, record))
+    link = href(finding)
+    where = f'<a class="place" {link}>{place}</a>' if link else f'<b class="place">{place}</b>'
+    fix = f'<div class="fix">→ {prose(finding.fix)}</div>' if finding.fix else ""
+    evidence = f'<div class="evidence">{prose(finding.evidence)}</div>' if finding.evidence else ""
+    return f"<li>{where} <strong>{prose(finding.message)}</strong>{fix}{evidence}</li>"
+
+
+def values(program: Program) -> str:
+    """Inputs, constants and outputs with kind and reason."""
+    parts = (
+        ("Inputs", program.inputs),
+        ("Constants", program.constants),
+        ("Outputs", program.outputs),
+    )
+    found = [f"<h4>{title}</h4>{table(rows.values(part))}" for title, part in parts if part]
+    return "".join(found) or "<p>The program takes no input and gives no output.</p>"
+
+
+def time(program: Program, pictures: bool = True) -> str:
+    """Timings with their intervals, and every sample as a dot."""
+    if not program.timings:
+        return "<p>The program was not run, so there are no timings.</p>"
+    drawn = "".join(
+        f"<figure><figcaption>{escape(t.label)}, each dot one round</figcaption>"
+        f"{drawings.strip(t)}</figure>"
+        for t in program.timings
+        if pictures and len(t.samples) > 1
+    )
+    return table(rows.timings(program.timings)) + drawn
+
+
+def work(program: Program) -> str:
+    """Operations, traffic and the roofline."""
+    return table(rows.work(program), "facts")
+
+
+def memory(program: Program) -> str:
+    """Bytes on the device."""
+    bar = drawings.memory_bar(program.memory) if isinstance(program.memory, Memory) else ""
+    return bar + table(rows.memory(program), "facts")
+
+
+def compiles(record: Record, limit: int = 1000) -> str:
+    """Every compilation of the run, why it happened and what to change."""
+    if not record.compiles:
+        return "<p>Nothing was compiled in this run: 0 compiles.</p>"
+    shown = record.compiles[:limit]
+    content = table(rows.compiles(shown, record))
+    if (rest := len(record.compiles) - len(shown)) > 0:
+        content += f"<p>{rest} more compiles are left out here.</p>"
+    return content
+
+
+def environment(record: Record) -> str:
+    """Versions and settings."""
+    return table(rows.environment(record), "facts")

@@ -1,0 +1,99 @@
+"""The first line of a report: what ran, where, how fast, how often compiled, at what cost."""
+
+from __future__ import annotations
+
+from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roofline, Timing
+from jaxscope.view import units
+
+SEPARATOR = " · "
+
+
+def first_line(record: Record) -> str:
+    """One line in the order in which people ask: how long, compiled how often, how much work."""
+    return SEPARATOR.join(first_parts(record))
+
+
+def first_parts(record: Record) -> tuple[str, ...]:
+    """The first line in its parts, the title first."""
+    if not record.programs:
+        return _without_program(record)
+    program = record.programs[0]
+    parts = [
+        program.title,
+        _devices(program.devices),
+        _time(program, record.form),
+        _compiles(tuple(record.compiles[i] for i in program.compiles if i < len(record.compiles))),
+        _cost(program),
+    ]
+    if isinstance(program.roofline, Roofline):
+        parts.append(program.roofline.verdict)
+    if others := len(record.programs) - 1:
+        parts.append(f"+{units.count(others, 'more program')}")
+    return tuple(part for part in parts if part)
+
+
+def _without_program(record: Record) -> tuple[str, ...]:
+    plain = record.form is Form.PLAIN
+    parts = [record.title, "ran as plain Python" if plain else "nothing was compiled"]
+    if record.wall_s is not None:
+        parts.append(units.seconds(record.wall_s))
+    return tuple(parts)
+
+
+def _devices(devices: tuple[str, ...]) -> str:
+    if len(devices) <= 2:
+        return ", ".join(devices)
+    return f"{len(devices)} devices ({devices[0]} … {devices[-1]})"
+
+
+def _time(program: Program, form: Form) -> str:
+    call = program.call
+    if call is not None and call.samples:
+        runs = units.count(len(call.samples), "round")
+        if len(call.samples) == 1 and call.inner == 1:
+            runs = "1 run"
+        spread = units.spread(call.spread)
+        return " ".join(p for p in (units.seconds(call.median_s), spread, f"a call ({runs})") if p)
+    first = next((t for t in program.timings if t.label == "first call" and t.samples), None)
+    if first is not None:
+        return f"{units.seconds(first.median_s)} a call (1 run)"
+    return "not run (runs=0)" if form is Form.CALL else "not run (-n 0)"
+
+
+def _compiles(compiles: tuple[Compile, ...]) -> str:
+    if not compiles:
+        return "compiled program used again (0 compiles)"
+    hits = sum(c.persistent is Persistent.HIT for c in compiles)
+    total = sum(c.total_s for c in compiles)
+    trace, lower, xla = units.parts(
+        total,
+        sum(c.trace_s for c in compiles),
+        sum(c.lower_s for c in compiles),
+        sum(c.compile_s for c in compiles),
+    )
+    if hits == len(compiles):
+        how, last = "read from the persistent cache", "retrieval"
+    else:
+        how = "compiled once" if len(compiles) == 1 else f"compiled {len(compiles)} times"
+        how += f", {hits} of them from the persistent cache," if hits else ""
+        last = "XLA"
+    return f"{how} in {units.seconds(total)} (trace {trace}, lower {lower}, {last} {xla})"
+
+
+def _cost(program: Program) -> str:
+    cost = program.cost
+    if not isinstance(cost, Cost):
+        return "cost unknown"
+    text = f"{units.flops(cost.flops)}, {units.size(cost.bytes_accessed)}"
+    if cost.intensity is not None:
+        text += f" → {units.intensity(cost.intensity)}"
+    return f"about {text}" if cost.doubts else text
+
+
+def interval(timing: Timing) -> str:
+    """`412 µs ± 1 % (51 rounds)`, or without an interval for a single sample."""
+    runs = units.count(len(timing.samples), "round")
+    if timing.inner > 1:
+        runs += f" of {units.count(timing.inner, 'call')}"
+    spread = units.spread(timing.spread)
+    return " ".join(part for part in (units.seconds(timing.median_s), spread, f"({runs})") if part)

@@ -1,0 +1,196 @@
+"""A record as text, for terminals and logs."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Iterator, Sequence
+
+from jaxscope.model import Compile, Program, Record, Source, Stage, StageKind
+from jaxscope.view import rows, units
+from jaxscope.view.lines import LineFigures, figures, stage_of
+from jaxscope.view.summary import first_line
+from jaxscope.view.terminal import Terminal
+from jaxscope.view.visible import columns, fitted, split_lines, visible
+
+_SCREEN_LINES = 32
+"""Source lines shown by default: with findings and inputs a report stays within one screen."""
+
+_STAGE_LINES = 400
+"""Lines of each stage shown by `full`; a terminal is no place to read more."""
+
+_BAR = 8
+_COUNTS = 24
+_NARROW, _WIDE = 72, 80
+
+
+def text(
+    record: Record, width: int | None = None, color: bool = False, *, full: bool = False
+) -> str:
+    """The report as lines of text, none wider than `width` cells (default: the terminal's).
+
+    Short by default: first line, findings, the source with its figures, inputs. `full` adds
+    outputs, timings, compiles, memory, environment and the stages. ANSI colours only if `color`.
+    """
+    cells = width or shutil.get_terminal_size((100, 24)).columns
+    terminal = Terminal(max(40, cells), color)
+    return "\n".join(line.rstrip() for line in _report(record, terminal, full)) + "\n"
+
+
+def _report(record: Record, terminal: Terminal, full: bool) -> Iterator[str]:
+    yield from terminal.wrap(first_line(record), "", "bold")
+    for note in (*record.notes, rows.no_program(record)):
+        if note:
+            yield from terminal.wrap(note, "  ", "dim")
+    yield from _findings(record, terminal)
+    program = record.programs[0] if record.programs else None
+    sources = record.sources if full else record.sources[:1]
+    for index, source in enumerate(sources):
+        yield from _source(source, index, record, terminal, full)
+    if program is not None:
+        yield from _program(program, terminal, full)
+    for other in record.programs[1:]:
+        yield from terminal.heading(f"Also compiled: {other.title}")
+        if full:
+            yield from _program(other, terminal, full)
+    if full:
+        yield from _compiles(record.compiles, record, terminal)
+        yield from terminal.heading("Environment")
+        yield from terminal.table(rows.environment(record))
+
+
+def _findings(record: Record, terminal: Terminal) -> Iterator[str]:
+    if record.findings:
+        yield from terminal.heading("Findings")
+    for finding in record.findings:
+        mark = f"  {visible(rows.place(finding, record)):<8}  "
+        hang = " " * columns(mark)
+        yield from terminal.wrap(finding.message, mark, "yellow")
+        yield from terminal.wrap(finding.fix, f"{hang}→ ") if finding.fix else ()
+        yield from terminal.wrap(finding.evidence, f"{hang}  ", "dim") if finding.evidence else ()
+
+
+def _program(program: Program, terminal: Terminal, full: bool) -> Iterator[str]:
+    inputs = (*program.inputs, *program.constants)
+    if inputs:
+        table = rows.values(inputs)
+        # The place matters where there are several devices, and in the full report.
+        shown = table if full or len(program.devices) > 1 else _without(table, 4)
+        yield from terminal.heading("Inputs")
+        yield from terminal.table(shown)
+    if not full:
+        return
+    for title, table in (
+        ("Outputs", rows.values(program.outputs)),
+        ("Time", rows.timings(program.timings)),
+        ("Work", rows.work(program)),
+        ("Memory", rows.memory(program)),
+    ):
+        if table.rows:
+            yield from terminal.heading(title)
+            yield from terminal.table(table)
+    for kind in StageKind:
+        yield from _stage(kind, stage_of(program, kind), terminal)
+
+
+def _without(table: rows.Table, column: int) -> rows.Table:
+    blanked = tuple((*row[:column], "", *row[column + 1 :]) for row in table.rows)
+    return dataclasses.replace(table, rows=blanked)
+
+
+def _source(
+    source: Source, index: int, record: Record, terminal: Terminal, full: bool
+) -> Iterator[str]:
+    lines = split_lines(source.text)
+    found = figures(record.programs[0], index) if record.programs else {}
+    marked = {f.line for f in record.findings if f.source == index and f.line is not None}
+    total = sum(row.flops or 0 for row in found.values())
+    gutter = len(str(len(lines)))
+    # A narrow terminal keeps the code and gives up the bar, then the counts.
+    counts = bool(found) and terminal.width >= _NARROW
+    bar = counts and total > 0 and terminal.width >= _WIDE
+    room = terminal.width - gutter - 5 - (_COUNTS if counts else 0) - (_BAR + 1 if bar else 0)
+    codes = {
+        n: visible(lines[n - 1][: terminal.width * 4]) for n in _shown(lines, found, marked, full)
+    }
+    room = min(room, max((columns(code) for code in codes.values()), default=0) + 1)
+    room = max(room, columns(source.name) + 8 - gutter - 5, 24)
+    title = fitted(f"Source: {visible(source.name)}", room + gutter + 5)
+    space = " " * (room + gutter + 5 - columns(title))
+    head = f"{'eqns':>6} {'instr':>7} {'FLOP':>9}" if counts else ""
+    yield ""
+    yield terminal.paint(title, "cyan") + space + terminal.paint(head, "dim")
+    if not lines:
+        yield terminal.paint("  The source is empty.", "dim")
+    previous = 0
+    for number, code in codes.items():
+        yield from _gap(number - previous - 1, gutter, terminal)
+        flag = terminal.paint("!", "yellow") if number in marked else " "
+        row = f"{flag} {terminal.paint(f'{number:>{gutter}}', 'dim')} │ {fitted(code, room)}"
+        if counts:
+            row += " " * (room - columns(fitted(code, room))) + _counts(found.get(number), terminal)
+        if bar:
+            row += " " + terminal.paint(_bar(found.get(number), total), "green")
+        yield row
+        previous = number
+    yield from _gap(len(lines) - previous, gutter, terminal)
+
+
+def _gap(number: int, gutter: int, terminal: Terminal) -> Iterator[str]:
+    if number > 0:
+        yield terminal.paint(f"  {' ' * gutter} ⋮ {units.count(number, 'line')} not shown", "dim")
+
+
+def _shown(
+    lines: Sequence[str], found: dict[int, LineFigures], marked: set[int], full: bool
+) -> list[int]:
+    """All line numbers, or of a long cell those that the program came from, costliest kept."""
+    if full or len(lines) <= _SCREEN_LINES:
+        return list(range(1, len(lines) + 1))
+    wanted = sorted(
+        {1, *found, *marked}, key=lambda n: (n != 1, -(found[n].flops or 0) if n in found else 0, n)
+    )
+    return sorted(n for n in wanted[:_SCREEN_LINES] if n <= len(lines))
+
+
+def _counts(row: LineFigures | None, terminal: Terminal) -> str:
+    if row is None:
+        dash = units.UNKNOWN
+        return terminal.paint(f"{dash:>6} {dash:>7} {dash:>9}", "dim")
+    instructions = units.UNKNOWN if row.instructions is None else str(row.instructions)
+    mark = "" if row.exact else "≈"
+    return f"{row.equations:>6} {mark + instructions:>7} {mark + units.short(row.flops):>9}"
+
+
+def _bar(row: LineFigures | None, total: float) -> str:
+    share = (row.flops or 0) / total if row is not None else 0.0
+    eighths = max(round(share * _BAR * 8), 1 if share > 0 else 0)
+    whole, part = divmod(eighths, 8)
+    return "█" * whole + (" ▏▎▍▌▋▊▉"[part] if part else "")
+
+
+def _compiles(compiles: tuple[Compile, ...], record: Record, terminal: Terminal) -> Iterator[str]:
+    if not compiles:
+        return
+    yield from terminal.heading("Compiles of this run")
+    yield from terminal.table(rows.compiles(compiles, record))
+
+
+def _stage(kind: StageKind, stage: Stage | None, terminal: Terminal) -> Iterator[str]:
+    lines = split_lines(stage.text) if stage is not None else []
+    yield from terminal.heading(
+        f"{kind.label}, {units.count(len(lines), 'line')}" if lines else kind.label
+    )
+    more = f'`report.stage("{kind}").text`'
+    if stage is None:
+        yield from terminal.wrap(f"This text was not fetched; {more} gives it.", "  ", "dim")
+    elif stage.unavailable is not None:
+        yield from terminal.wrap(f"There is no text: {stage.unavailable.reason}.", "  ", "dim")
+    gutter = len(str(len(lines)))
+    for number, line in enumerate(lines[:_STAGE_LINES], 1):
+        code = fitted(visible(line[: terminal.width * 4]), terminal.width - gutter - 3)
+        yield f"{terminal.paint(f'{number:>{gutter}}', 'dim')} │ {code}"
+    if (rest := len(lines) - _STAGE_LINES) > 0:
+        yield from terminal.wrap(
+            f"{units.count(rest, 'more line')}; {more} gives all.", "  ", "dim"
+        )

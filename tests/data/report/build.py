@@ -1,0 +1,268 @@
+"""Writes report.json, the golden report: `python tests/data/report/build.py`.
+
+The texts beside this file are the stages of a small training step as JAX 0.10.2 made them on a
+CPU. A line of a stage ends with `⟸ 3 7` where it came from equations 3 and 7, and with `⟸? 3 7`
+where these are only candidates. Figures, findings and inputs are written by hand.
+"""
+
+import json
+from pathlib import Path
+
+from jaxscope import model as m
+
+HERE = Path(__file__).parent
+
+CELL = """\
+%%jaxjit -d w2
+# One training step of a small classifier.
+h = jnp.tanh(x @ w1 + b1)
+print("hidden", h.shape)
+h = standardise(h)
+for _ in range(depth):
+    h = h + 0.1 * jnp.sin(h)
+if depth > 8:
+    h = h * gain
+logits = h @ w2
+loss = cross_entropy(logits, labels)
+scale = 2.0 ** depth
+loss
+"""
+
+OTHER = """\
+CLASS_WEIGHTS = jnp.linspace(0.5, 1.5, 10)
+
+
+def standardise(h, eps=1e-6):
+    mean = h.mean(axis=0)
+    return (h - mean) / (h.std(axis=0) + eps)
+
+
+def cross_entropy(logits, labels):
+    logp = jax.nn.log_softmax(logits)
+    return -jnp.mean(jnp.sum(CLASS_WEIGHTS * labels * logp, axis=-1))
+"""
+
+SOURCES = (
+    m.Source("cell", "<ipython-input-12-5f1c>", m.SourceKind.CELL, CELL),
+    m.Source("In [3]", "<ipython-input-3-a90b>", m.SourceKind.OTHER_CELL, OTHER),
+)
+
+
+def frame(text: str) -> m.Frame:
+    """`1:2,11,2,25:standardise` is source, span and function."""
+    source, span, function = text.split(":")
+    index = int(source)
+    place = m.Span(*(int(n) for n in span.split(",")))
+    return m.Frame(index, SOURCES[index].file, function, place)
+
+
+def equations() -> tuple[m.Equation, ...]:
+    found = []
+    for row in (HERE / "equations.txt").read_text().splitlines():
+        number, primitive, parent, inputs, outputs, places = (c.strip() for c in row.split("|"))
+        frames = tuple(frame(place) for place in places.split(" < ") if place)
+        cell = next((f.span for f in frames if f.source == 0), None)
+        found.append(
+            m.Equation(
+                id=int(number),
+                primitive=primitive,
+                span=cell or (frames[0].span if frames else None),
+                frames=frames,
+                phase=m.Phase.PRIMAL,
+                parent=None if parent == "-" else int(parent),
+                inputs=tuple(inputs.split()),
+                outputs=tuple(outputs.split()),
+            )
+        )
+    return tuple(found)
+
+
+def stage(kind: m.StageKind) -> m.Stage:
+    lines, anchors = [], []
+    for number, row in enumerate((HERE / f"{kind}.txt").read_text().splitlines(), 1):
+        line, _, ids = row.partition("  ⟸")
+        lines.append(line)
+        if ids:
+            exact = not ids.startswith("?")
+            why = "" if exact else "the instruction carries no tag; matched by primitive and shape"
+            found = tuple(int(i) for i in ids.lstrip("?").split())
+            anchors.append(m.Anchor(number, found, exact, why))
+    return m.Stage(kind, "\n".join(lines), anchors=tuple(anchors))
+
+
+def samples(median: float, wobbles: str) -> tuple[float, ...]:
+    """Seconds a call: the median times 1 + wobble / 1000 for each wobble."""
+    return tuple(round(median * (1 + int(w) / 1000), 10) for w in wobbles.split())
+
+
+WOBBLES = (
+    "31 -4 2 0 -7 12 -3 5 -9 1 8 -2 44 -5 3 -1 6 -8 0 9 -6 4 -3 15 2 -4 7 -10 1 0 -2 23 5 -7 3 -1"
+    " 11 -5 0 2 -3 6 96 -4 1 -6 8 -2 3 0 -1"
+)
+
+TRACED, STATIC = m.ValueKind.TRACED, m.ValueKind.STATIC
+
+INPUTS = (
+    m.Value("x", TRACED, "float32[256,64]", 65536, "cpu:0", "jax.Array"),
+    m.Value("w1", TRACED, "float32[64,128]", 32768, "cpu:0", "jax.Array"),
+    m.Value("b1", TRACED, "float32[128]", 512, "cpu:0", "jax.Array"),
+    m.Value("w2", m.ValueKind.DONATED, "float32[128,10]", 5120, "cpu:0", "jax.Array, donated by -d w2"),
+    m.Value("labels", TRACED, "float32[256,10]", 10240, "cpu:0", "np.ndarray, put on the device once"),
+    m.Value("depth", STATIC, "2", None, "", "int, so static; -t depth traces it"),
+    m.Value("standardise", STATIC, "<function standardise>", None, "", "function, so static"),
+    m.Value("cross_entropy", STATIC, "<function cross_entropy>", None, "", "function, so static"),
+    m.Value("gain", m.ValueKind.UNUSED, "float32[]", None, "", "read at line 9, which did not run"),
+)
+
+OUTPUTS = (
+    m.Value("h", TRACED, "float32[256,128]", 131072, "cpu:0"),
+    m.Value("logits", TRACED, "float32[256,10]", 10240, "cpu:0"),
+    m.Value("loss", TRACED, "float32[]", 4, "cpu:0", "also the value of the cell, Out[12]"),
+    m.Value("scale", STATIC, "4.0", None, "", "does not depend on a traced input"),
+)
+
+FINDINGS = (
+    m.Finding(
+        m.FindingKind.TRACE_ONLY_EFFECT,
+        4,
+        "`print` runs only while the cell is traced, not when the compiled program runs.",
+        'Print values from inside the program with `jax.debug.print("hidden {}", h.shape)`.',
+        "1 line was written during the trace, none during the 51 timed runs.",
+    ),
+    m.Finding(
+        m.FindingKind.BAKED_CONSTANT,
+        11,
+        "`CLASS_WEIGHTS` (float32[10], 40 B) is captured as a constant of the program.",
+        "Pass it in as an argument if it ever changes: the program keeps the value it saw.",
+        "It is constant 0 of the jaxpr, read in `cross_entropy` (In [3], line 11).",
+    ),
+    m.Finding(
+        m.FindingKind.MISSED_DONATION,
+        10,
+        "The donated `w2` could not be reused: no output has its shape and dtype.",
+        "Take `w2` out of `-d`, or return the updated `w2` from the cell.",
+        "XLA aliased 0 of the 5120 donated bytes.",
+    ),
+    m.Finding(
+        m.FindingKind.HOST_TRANSFER,
+        None,
+        "`labels` is a NumPy array: every call from Python copies it to the device.",
+        "Put it there once with `labels = jax.device_put(labels)`.",
+        "The transfer took 9.6 µs, 2 % of a call.",
+    ),
+    m.Finding(
+        m.FindingKind.UNROLLED_LOOP,
+        7,
+        "This loop was unrolled: each of its 2 rounds became 3 equations of its own.",
+        "Use `jax.lax.fori_loop` when `depth` grows; compile time grows with it.",
+        "6 equations share the span of line 7.",
+    ),
+)
+
+COMPILES = (
+    m.Compile(
+        "cell",
+        m.CompileKind.AOT,
+        frame("0:1,0,1,14:<module>"),
+        trace_s=0.00873,
+        lower_s=0.00512,
+        compile_s=0.0612,
+        signature=(
+            "x: f32[256,64]",
+            "w1: f32[64,128]",
+            "b1: f32[128]",
+            "w2: f32[128,10]",
+            "labels: f32[256,10]",
+        ),
+        causes=(
+            m.Cause(
+                m.CauseKind.SHAPE,
+                "x",
+                "f32[128,64]",
+                "f32[256,64]",
+                "`x` changed its shape from (128, 64) to (256, 64).",
+                "Pad the batches to one size, or drop the last, smaller one.",
+            ),
+        ),
+        persistent=m.Persistent.NOT_WRITTEN,
+    ),
+    m.Compile(
+        "linspace",
+        m.CompileKind.EAGER,
+        frame("1:1,16,1,42:<module>"),
+        trace_s=0.0011,
+        lower_s=0.0014,
+        compile_s=0.0089,
+        signature=("start: f32[]", "stop: f32[]"),
+        causes=(
+            m.Cause(
+                m.CauseKind.EAGER_OP,
+                "",
+                "",
+                "",
+                "`jnp.linspace` ran outside any jit, so it was compiled by itself.",
+                "Make constants with NumPy, or inside the jitted function.",
+            ),
+        ),
+        persistent=m.Persistent.HIT,
+    ),
+)
+
+PROGRAM = m.Program(
+    name="cell",
+    transforms=("jit",),
+    devices=("cpu:0",),
+    inputs=INPUTS,
+    outputs=OUTPUTS,
+    constants=(m.Value("CLASS_WEIGHTS", m.ValueKind.CONSTANT, "float32[10]", 40, "cpu:0"),),
+    equations=equations(),
+    stages=tuple(stage(kind) for kind in m.StageKind),
+    compiles=(0,),
+    timings=(
+        m.Timing("first call", "cpu:0", (0.00213,), note="the first run after compiling"),
+        m.Timing(
+            "call", "cpu:0", samples(412.3e-6, WOBBLES), inner=2, warmup=(0.00047, 0.00042, 0.000413)
+        ),
+        m.Timing("dispatch", "cpu:0", samples(18.4e-6, WOBBLES[:60]), inner=20),
+        m.Timing(
+            "transfer", "cpu:0", samples(9.61e-6, "12 -5 0 3 -2 8 -1 4"), note="labels, from NumPy"
+        ),
+    ),
+    cost=m.Cost(5_230_465.0, 101_248.0, 1_495_188.0),
+    memory=m.Memory(argument=114_176, output=141_340, temp=131_584, alias=0, peak=387_100),
+    roofline=m.Roofline(
+        "cpu:0", 91.2e9, 18.6e9, "memory-bound", "3.5 FLOP/B is below the ridge at 4.9 FLOP/B."
+    ),
+    tag="x",
+)
+
+RECORD = m.Record(
+    title="In [12]",
+    form=m.Form.BLOCK,
+    created="2026-11-21T03:40:12Z",
+    environment=m.Environment(
+        jaxscope="0.1.0",
+        jax="0.10.2",
+        jaxlib="0.10.2",
+        python="3.11.7",
+        platform="Linux-6.1 x86_64",
+        devices=("cpu:0",),
+        x64=False,
+        flags=(("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=true"),),
+    ),
+    sources=SOURCES,
+    programs=(PROGRAM,),
+    compiles=COMPILES,
+    findings=FINDINGS,
+    notes=("block form · the cell was compiled as one program",),
+    wall_s=0.231,
+)
+
+
+def written() -> str:
+    """The text of report.json."""
+    return json.dumps(m.to_json(RECORD), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    (HERE / "report.json").write_text(written())
