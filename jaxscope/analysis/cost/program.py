@@ -7,7 +7,14 @@ from jaxscope.analysis.cost.counter import CONTAINERS, CostCounter
 from jaxscope.analysis.cost.figures import Cost
 from jaxscope.analysis.cost.library import estimate_custom_call
 from jaxscope.analysis.cost.traffic import OURS
-from jaxscope.analysis.hlo import Computation, HloModule, Instruction, executed_times, trip_count
+from jaxscope.analysis.hlo import (
+    Computation,
+    HloModule,
+    Instruction,
+    callers_first,
+    executed_times,
+    trip_count,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +69,11 @@ class _ProgramCounter:
         self._estimated: list[str] = []
 
     def count(self) -> ProgramCost:
-        for computation in self._module.computations:
-            self._total(computation)
+        if any(i.opcode == "conditional" for i in self._module.instructions()):
+            # Only a choice between branches needs totals. The text lists callees first, so
+            # counting in its order keeps a deep chain of calls off Python's stack.
+            for computation in self._module.computations:
+                self._total(computation)
         rows: list[InstructionCost] = []
         fused: list[InstructionCost] = []
         for run in self._runs():
@@ -84,20 +94,17 @@ class _ProgramCounter:
 
     def _runs(self) -> list[_Run]:
         """Every computation that runs as code of its own, with its times; cheap branches with 0."""
-        times: dict[str, float] = {}
-        order: list[str] = []
-        for name in _containers_first(self._module):
-            computation = self._module.computation(name)
-            if computation is None:
+        times = {self._module.entry: 1.0}
+        runs: list[_Run] = []
+        for computation in callers_first(self._module):
+            here = times.get(computation.name)
+            if here is None:
                 continue
-            order.append(name)
-            here = 1.0 if name == self._module.entry else times.get(name, 0.0)
-            times[name] = here
+            runs.append(_Run(computation, here))
             for instruction in computation.instructions:
                 for callee, factor in self._factors(instruction, noting=True):
                     times[callee.name] = times.get(callee.name, 0.0) + here * factor
-        found = ((self._module.computation(name), times[name]) for name in order)
-        return [_Run(computation, count) for computation, count in found if computation]
+        return runs
 
     def _total(self, computation: Computation) -> Cost:
         """One run of a computation, its loops multiplied out."""
@@ -203,28 +210,3 @@ def _instruction_cost(
 
 def _weight(cost: Cost) -> tuple[float, float]:
     return cost.flops + cost.transcendentals, cost.bytes_accessed
-
-
-def _containers_first(module: HloModule) -> list[str]:
-    """Computations reached from the entry through loops, branches and calls, callers first."""
-    order: list[str] = []
-    seen: set[str] = set()
-    stack = [(module.entry, False)]
-    while stack:
-        name, finished = stack.pop()
-        if finished:
-            order.append(name)
-            continue
-        computation = module.computation(name)
-        if name in seen or computation is None:
-            continue
-        seen.add(name)
-        stack.append((name, True))
-        stack += [
-            (called, False)
-            for instruction in computation.instructions
-            if instruction.opcode in CONTAINERS
-            for called in instruction.called
-        ]
-    order.reverse()
-    return order

@@ -7,11 +7,12 @@ for instruction in real_instructions(module):
 
 from jaxscope.analysis.hlo.execution import (
     Executions,
+    callers_first,
     executed_times,
     real_instructions,
-    trip_count,
 )
 from jaxscope.analysis.hlo.frames import HloFrame, StackFrames
+from jaxscope.analysis.hlo.loops import trip_count
 from jaxscope.analysis.hlo.module import Alias, Computation, HloModule, Instruction
 from jaxscope.analysis.hlo.parser import HloTextError, parse_module
 from jaxscope.analysis.hlo.shape import Shape, parse_shape
@@ -26,6 +27,7 @@ __all__ = [
     "Instruction",
     "Shape",
     "StackFrames",
+    "callers_first",
     "executed_times",
     "parse_module",
     "parse_shape",

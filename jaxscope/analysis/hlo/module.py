@@ -65,7 +65,7 @@ class Instruction:
 
     @property
     def trip_count(self) -> int | None:
-        """How often a while loop runs, if XLA wrote it down; see also `execution.trip_count`."""
+        """How often a while loop runs, if XLA wrote it down; see also `loops.trip_count`."""
         if self.opcode != "while":
             return None
         count = _TRIP_COUNT.search(self.attributes_text)
