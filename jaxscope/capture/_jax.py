@@ -243,3 +243,104 @@ def backends_started() -> bool:
 
     ask = getattr(xla_bridge, "backends_are_initialized", None)
     return True if ask is None else bool(ask())
+
+
+# --- Equations, tags and texts: what a jaxpr says about itself -------------------------------------
+#
+# Equations are `JaxprEqn` with a `source_info` of (traceback, name_stack); seen on jax 0.8.1, 0.10.2
+# and 0.12.0.1.
+
+
+def code_positions(equation: Any) -> tuple[list[types.CodeType], list[int]]:
+    """The Python stack behind an equation, innermost first: code objects and their `f_lasti`.
+
+    `source_info.traceback.raw_frames()`. JAX 0.9 and newer end it where the tracing of the jaxpr
+    began; older ones go on to the outermost call. Empty when there is no traceback.
+    """
+    traceback = getattr(getattr(equation, "source_info", None), "traceback", None)
+    raw = getattr(traceback, "raw_frames", None)
+    return ([], []) if raw is None else raw()
+
+
+def begins_trace(code: types.CodeType) -> bool:
+    """Whether the frames outside this one belong to the caller of a trace, not to the jaxpr.
+
+    `trace_to_jaxpr*` of interpreters/partial_eval.py. Without it, frames of the first caller of a
+    shared jaxpr would be taken for everybody's.
+    """
+    return code.co_name.startswith("trace_to_jaxpr") and code.co_filename.endswith(
+        "partial_eval.py"
+    )
+
+
+def name_scopes(equation: Any) -> tuple[tuple[str, str], ...]:
+    """The name stack of an equation, relative to its jaxpr: `(kind, name)`, outermost first.
+
+    Kind is `Scope` or `Transform`, the class names in source_info_util. Empty when it is gone.
+    """
+    name_stack = getattr(getattr(equation, "source_info", None), "name_stack", None)
+    stack = getattr(name_stack, "stack", ())
+    return tuple([(type(entry).__name__, entry.name) for entry in stack]) if stack else ()
+
+
+def push_scope(equation: Any, name: str) -> None:
+    """Put a scope at the inner end of an equation's name stack, in place.
+
+    A new SourceInfo, because several equations may share one. Raises AttributeError or TypeError
+    when these objects have changed; the caller then leaves the program untagged.
+    """
+    info = equation.source_info
+    equation.source_info = info.replace(name_stack=info.name_stack.extend(name))
+
+
+def short_aval(aval: Any) -> str:
+    """`f32[4,8]`. `str_short` of abstract values; their repr when it is gone."""
+    try:
+        return aval.str_short(short_dtypes=True)
+    except (AttributeError, TypeError):
+        return str(aval)
+
+
+class Mark:
+    """Stands in a copied equation for its traceback, and so comes back from the pretty printer."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        # jax 0.8 looks for a user's frame in the traceback and returns that frame.
+        self._code = (lambda: 0).__code__.replace(co_filename=f"mark {number}")
+
+    def raw_frames(self) -> tuple[list[types.CodeType], list[int]]:
+        return [self._code], [0]
+
+
+def print_jaxpr(jaxpr: Any) -> tuple[str, list[list[int]]]:
+    """The text of a jaxpr whose equations carry `Mark`s, and the marks' numbers on each line.
+
+    `Jaxpr.pretty_print(source_map=...)`. Raises when the printer has changed.
+    """
+    source_map: list[list[tuple[int, int, Any]]] = []
+    text = jaxpr.pretty_print(source_map=source_map, use_color=False)
+    lines: list[list[int]] = []
+    for entries in source_map:
+        numbers = [
+            s.number if isinstance(s, Mark) else int(s.file_name.removeprefix("mark "))
+            for *_, s in entries
+        ]
+        lines.append(list(dict.fromkeys(numbers)))
+    return text, lines
+
+
+def with_mark(equation: Any, mark: Mark, params: dict[str, Any]) -> Any:
+    """A copy of an equation with other parameters, and a mark where its traceback was."""
+    info = equation.source_info
+    return equation.replace(params=params, source_info=info.replace(traceback=mark))
+
+
+def kept_arguments(lowered: Any) -> frozenset[int] | None:
+    """The flat arguments that the program really takes; JAX drops those no result depends on.
+
+    `_lowering.compile_args["kept_var_idx"]`. None when it is gone: then all count as kept.
+    """
+    arguments = getattr(getattr(lowered, "_lowering", None), "compile_args", None)
+    kept = arguments.get("kept_var_idx") if isinstance(arguments, dict) else None
+    return None if kept is None else frozenset(int(index) for index in kept)

@@ -1,0 +1,86 @@
+"""From the tags in a name to the equations it stands for."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Chain = tuple[str, ...]
+"""Tags of the equations around a place, outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the program a name leads."""
+
+    equations: tuple[int, ...]
+    """Ids: several where a jaxpr that is used at several places was lowered once."""
+    chains: tuple[Chain, ...]
+    """The full chains of these equations."""
+
+
+NOWHERE = Place((), ())
+
+
+class Chains:
+    """All full chains of one program.
+
+    Names are relative to the function they stand in: inside `func.call` and the regions of a reduce
+    they carry the inner tags alone, and the caller's chain has to be put before them.
+    """
+
+    __slots__ = ("_by_chain", "_known")
+
+    def __init__(self, chains: Sequence[Chain]) -> None:
+        self._by_chain: dict[Chain, tuple[int, ...]] = {}
+        self._known: set[str] = set()
+        for number, chain in enumerate(chains):
+            self._by_chain[chain] = (*self._by_chain.get(chain, ()), number)
+            self._known.update(chain)
+
+    def __len__(self) -> int:
+        return len(self._by_chain)
+
+    def knows(self, tags: Iterable[str]) -> bool:
+        """Whether any of these tags is one of this program."""
+        return not self._known.isdisjoint(tags)
+
+    def equations(self, chain: Chain) -> tuple[int, ...]:
+        """The equations with exactly this chain."""
+        return self._by_chain.get(chain, ())
+
+    def find(self, tags: Chain, callers: Iterable[Chain] = ()) -> Place:
+        """The equations that a name with these tags stands for.
+
+        Tags at the end that this program does not have are passed over: while it lowers an
+        equation, JAX may use jaxprs of its own, which another program tagged.
+        """
+        if not tags:
+            return NOWHERE
+        found = self._by_chain.get(tags)
+        if found is not None:
+            return Place(found, (tags,))
+        equations: list[int] = []
+        chains: list[Chain] = []
+        for caller in callers or ((),):
+            chain = self._complete(tags, caller)
+            if chain is not None and chain not in chains:
+                chains.append(chain)
+                equations += self._by_chain[chain]
+        if not chains and (chain := self._complete(tags, ())) is not None:
+            return Place(self._by_chain[chain], (chain,))
+        return Place(tuple(equations), tuple(chains))
+
+    def _complete(self, tags: Chain, caller: Chain) -> Chain | None:
+        """The longest chain of this program that begins like the caller's and goes on with tags.
+
+        Tried first with the whole of the caller's chain (a call), then with less of it: the region
+        of a reduce repeats the tag of the reduce itself.
+        """
+        best: Chain | None = None
+        most = 0
+        for kept in range(len(caller), -1, -1):
+            for taken in range(len(tags), most, -1):
+                chain = caller[:kept] + tags[:taken]
+                if chain in self._by_chain:
+                    best, most = chain, taken
+                    break
+        return best

@@ -1,0 +1,122 @@
+"""The user's source texts, met while reading stack frames."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Callable
+
+from jaxscope.model import Frame, Source, SourceKind, Span
+
+# Packages whose frames are never the user's, also where they are installed outside site-packages.
+_LIBRARIES = ("jax", "jaxlib", "flax", "IPython", "ipykernel", "jaxscope")
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+def _no_cell(file: str) -> str | None:
+    return None
+
+
+class Sources:
+    """Tells the user's files from libraries, and keeps the texts of the user's.
+
+    The cell comes first; a file that a frame names is added on first sight. Not thread safe: one
+    program is read by one thread.
+    """
+
+    def __init__(
+        self, cell: Source | None = None, cell_name: Callable[[str], str | None] = _no_cell
+    ) -> None:
+        """`cell_name` gives the name (`In [3]`) of a notebook cell by its file name, else None."""
+        self._cell_name = cell_name
+        self._sources: list[Source] = []
+        self._lines: list[tuple[str, ...]] = []
+        self._index: dict[str, int | None] = {}
+        self._roots = _library_roots()
+        if cell is not None:
+            self._index[cell.file] = 0
+            self._add(cell)
+
+    def all(self) -> tuple[Source, ...]:
+        """The cell, then the others in the order in which they were met."""
+        return tuple(self._sources)
+
+    def index(self, file: str) -> int | None:
+        """The place of a file's text in `all()`, or None for a library and for a missing text."""
+        try:
+            return self._index[file]
+        except KeyError:
+            found = self._index[file] = self._find(file)
+            return found
+
+    def span(
+        self, index: int, position: tuple[int | None, int | None, int | None, int | None]
+    ) -> Span:
+        """The span of a code position `(line, end line, column, end column)`.
+
+        Python counts columns in bytes of UTF-8, a span in characters.
+        """
+        line, end_line, column, end_column = position
+        first = line or 1
+        last = end_line or first
+        return Span(
+            first,
+            self._characters(index, first, column or 0),
+            last,
+            self._characters(index, last, end_column or column or 0),
+        )
+
+    def frame(
+        self,
+        file: str,
+        function: str,
+        position: tuple[int | None, int | None, int | None, int | None],
+    ) -> Frame | None:
+        """The frame at a code position, or None if the file is not the user's."""
+        index = self.index(file)
+        if index is None:
+            return None
+        return Frame(index, file, function, self.span(index, position))
+
+    def _characters(self, index: int, line: int, column: int) -> int:
+        lines = self._lines[index]
+        text = lines[line - 1] if 0 < line <= len(lines) else ""
+        if text.isascii():
+            return column
+        return len(text.encode()[:column].decode(errors="replace"))
+
+    def _find(self, file: str) -> int | None:
+        name = self._cell_name(file)
+        if name is None and (file.startswith("<") or self._is_library(file)):
+            return None
+        lines = linecache.getlines(file)
+        if not lines:
+            return None
+        text = "".join(lines)
+        if name is None:
+            return self._add(Source(os.path.basename(file), file, SourceKind.MODULE, text))
+        return self._add(Source(name, file, SourceKind.OTHER_CELL, text))
+
+    def _add(self, source: Source) -> int:
+        self._sources.append(source)
+        self._lines.append(source.lines)
+        return len(self._sources) - 1
+
+    def _is_library(self, file: str) -> bool:
+        path = os.path.abspath(file)
+        return any(part in path for part in _INSTALLED) or path.startswith(self._roots)
+
+
+def _library_roots() -> tuple[str, ...]:
+    """Directories of the standard library, of installed packages and of `_LIBRARIES`."""
+    paths = sysconfig.get_paths()
+    roots = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
+    roots += [*site.getsitepackages(), site.getusersitepackages()]
+    for name in _LIBRARIES:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file:
+            roots.append(os.path.dirname(file))
+    return tuple({os.path.join(os.path.abspath(root), "") for root in roots})
