@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import types
 import typing
 from enum import StrEnum
@@ -20,7 +21,7 @@ def to_json(value: Any) -> Any:
     """Dataclasses become objects, tuples become arrays; defaults are left out.
 
     A field that equals its default is not written, which keeps saved notebooks small. `schema` is
-    always written.
+    always written. A float that is not finite becomes null, since JSON has no word for it.
     """
     if isinstance(value, StrEnum):
         return str(value)
@@ -34,7 +35,7 @@ def to_json(value: Any) -> Any:
         return out
     if isinstance(value, (tuple, list)):
         return [to_json(item) for item in value]
-    if isinstance(value, float) and value != value:
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
@@ -61,7 +62,7 @@ def _reader(annotation: Any) -> typing.Callable[[Any, str], Any]:
     if isinstance(annotation, type) and issubclass(annotation, StrEnum):
         return functools.partial(_enum, annotation)
     if isinstance(annotation, type) and issubclass(annotation, tuple):
-        return lambda data, path: annotation(*_array(data, path))
+        return _named_tuple(annotation)
     return functools.partial(_plain, annotation)
 
 
@@ -87,6 +88,12 @@ def _tuple(arguments: tuple[Any, ...]) -> typing.Callable[[Any, str], Any]:
         return tuple([read(item, f"{path}[{i}]") for i, (read, item) in enumerate(pairs)])
 
     return fixed
+
+
+def _named_tuple(cls: Any) -> typing.Callable[[Any, str], Any]:
+    hints = typing.get_type_hints(cls)
+    members = _tuple(tuple(hints[name] for name in cls._fields))
+    return lambda data, path: cls(*members(data, path))
 
 
 def _union(arguments: tuple[Any, ...]) -> typing.Callable[[Any, str], Any]:

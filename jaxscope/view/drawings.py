@@ -6,6 +6,7 @@ Each carries its message in words too: as its label, and in the table beside it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from jaxscope.model import Compile, Memory, Timing
 from jaxscope.view import units
@@ -52,8 +53,8 @@ def strip(timing: Timing) -> str:
         f'<line class="axis" x1="0" x2="{_WIDTH}" y1="{_BASE}" y2="{_BASE}"/>{dots}'
         f'<line class="median" x1="{median:.5g}" x2="{median:.5g}" y1="4" y2="{_BASE}"/>'
         f'<text x="{_LEFT}" y="{_BASE + 16}">{escape(units.seconds(low))}</text>'
-        f'<text x="{_RIGHT}" y="{_BASE + 16}" text-anchor="end">{escape(units.seconds(high))}</text>'
-        f"{_median_label(median, timing)}</svg>"
+        f'<text x="{_RIGHT}" y="{_BASE + 16}" text-anchor="end">'
+        f"{escape(units.seconds(high))}</text>{_median_label(median, timing)}</svg>"
     )
 
 
@@ -82,9 +83,9 @@ def compile_bar(compile: Compile) -> str:
     )
 
 
-def _stacked(parts: tuple[tuple[str, float], ...], words: object) -> str:
+def _stacked(parts: tuple[tuple[str, float], ...], words: Callable[[float], str]) -> str:
     total = math.fsum(value for _, value in parts)
-    if not total or not callable(words):
+    if not total:
         return ""
     x, shapes, legend = 0.0, "", ""
     for number, (name, value) in enumerate(parts, 1):

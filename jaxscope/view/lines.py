@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from jaxscope.analysis.cost import program_cost
@@ -148,3 +149,18 @@ def _flops(module: HloModule, anchors: dict[int, Anchor], home: dict[int, int]) 
         if line is not None:
             found[line] = found.get(line, 0.0) + row.flops * row.times
     return found
+
+
+def shown_lines(
+    number: int, found: Mapping[int, LineFigures], marked: Collection[int], most: int
+) -> list[int]:
+    """All line numbers, or of a long source those that the program came from, costliest kept."""
+    if number <= most:
+        return list(range(1, number + 1))
+
+    def rank(line: int) -> tuple[bool, float, int]:
+        work = found[line].flops or 0.0 if line in found else 0.0
+        return line != 1 and line not in marked, -work, line
+
+    wanted = sorted({1, *found, *marked}, key=rank)
+    return sorted(line for line in wanted[:most] if line <= number)

@@ -5,14 +5,21 @@ from __future__ import annotations
 import html
 import re
 
+from jaxscope.view import units
 from jaxscope.view.rows import Table
 from jaxscope.view.visible import visible
 
 _BACKTICKS = re.compile(r"`([^`]+)`")
 
 
-def escape(text: str) -> str:
-    """One line of foreign text as HTML, hidden characters spelled out."""
+_LONGEST = 2000
+"""Characters of one text that are shown; a repr or a name may be a megabyte."""
+
+
+def escape(text: str, longest: int = _LONGEST) -> str:
+    """One line of foreign text as HTML, hidden characters spelled out, cut where it is endless."""
+    if (rest := len(text) - longest) > 0:
+        text = f"{text[:longest]} … {units.count(rest, 'more character')}"
     return html.escape(visible(text))
 
 
@@ -21,8 +28,8 @@ def prose(sentence: str) -> str:
     return _BACKTICKS.sub(r"<code>\1</code>", escape(sentence))
 
 
-def table(content: Table, css: str = "") -> str:
-    """A table; columns that are empty throughout are left out."""
+def table(content: Table, css: str = "", limit: int = 10_000) -> str:
+    """A table of at most `limit` rows; columns that are empty throughout are left out."""
     kept = [i for i in range(len(content.heads)) if any(row[i] for row in content.rows)]
     if not kept:
         return ""
@@ -30,7 +37,10 @@ def table(content: Table, css: str = "") -> str:
         f"<th scope=col{_right(i, content)}>{escape(content.heads[i])}</th>" for i in kept
     )
     head = f"<thead><tr>{heads}</tr></thead>" if any(content.heads) else ""
-    body = "".join(_row(row, kept, content) for row in content.rows)
+    body = "".join(_row(row, kept, content) for row in content.rows[:limit])
+    if (rest := len(content.rows) - limit) > 0:
+        more = f"{units.count(rest, 'more row')} left out here"
+        body += f"<tr><td colspan={len(kept)}>{more}</td></tr>"
     classes = f' class="{css}"' if css else ""
     return f"<table{classes}>{head}<tbody>{body}</tbody></table>"
 

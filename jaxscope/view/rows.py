@@ -121,9 +121,9 @@ _PERSISTENT = {
 
 
 def compiles(compiles: tuple[Compile, ...], record: Record) -> Table:
-    """Compilations in order, with their cause and cure."""
+    """Compilations in order, with where the time went."""
     return Table(
-        ("function", "kind", "from", "trace", "lower", "XLA", "total", "disk cache", "why"),
+        ("function", "kind", "from", "trace", "lower", "XLA", "total", "disk cache"),
         tuple(
             (
                 compile.fun_name,
@@ -134,7 +134,6 @@ def compiles(compiles: tuple[Compile, ...], record: Record) -> Table:
                 units.seconds(compile.compile_s),
                 units.seconds(compile.total_s),
                 _PERSISTENT[compile.persistent],
-                " ".join(f"{cause.text} {cause.fix}".strip() for cause in compile.causes),
             )
             for compile in compiles
         ),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jaxscope.model import Finding, Memory, Program, Record
-from jaxscope.view import drawings, rows
+from jaxscope.model import Cause, Compile, Finding, Memory, Program, Record
+from jaxscope.view import drawings, rows, units
 from jaxscope.view.markup import escape, prose, table
 
 Href = Callable[[Finding], str]
@@ -15,8 +15,8 @@ Href = Callable[[Finding], str]
 def findings(record: Record, href: Href, limit: int = 1000) -> str:
     """Advice in order: where, what, what to change, and how we know."""
     items = "".join(_finding(finding, record, href) for finding in record.findings[:limit])
-    if rest := len(record.findings) - limit:
-        items += f"<li>{rest} more findings are left out here.</li>" if rest > 0 else ""
+    if (rest := len(record.findings) - limit) > 0:
+        items += f"<li>{units.count(rest, 'more finding')} left out here.</li>"
     return f'<ol class="findings">{items}</ol>' if items else ""
 
 
@@ -29,14 +29,16 @@ def _finding(finding: Finding, record: Record, href: Href) -> str:
     return f"<li>{where} <strong>{prose(finding.message)}</strong>{fix}{evidence}</li>"
 
 
-def values(program: Program) -> str:
+def values(program: Program, limit: int = 10_000) -> str:
     """Inputs, constants and outputs with kind and reason."""
     parts = (
         ("Inputs", program.inputs),
         ("Constants", program.constants),
         ("Outputs", program.outputs),
     )
-    found = [f"<h4>{title}</h4>{table(rows.values(part))}" for title, part in parts if part]
+    found = [
+        f"<h4>{title}</h4>{table(rows.values(part), limit=limit)}" for title, part in parts if part
+    ]
     return "".join(found) or "<p>The program takes no input and gives no output.</p>"
 
 
@@ -65,14 +67,29 @@ def memory(program: Program) -> str:
 
 
 def compiles(record: Record, limit: int = 1000) -> str:
-    """Every compilation of the run, why it happened and what to change."""
+    """Every compilation of the run, what it was for, why it happened and what to change."""
     if not record.compiles:
         return "<p>Nothing was compiled in this run: 0 compiles.</p>"
-    shown = record.compiles[:limit]
-    content = table(rows.compiles(shown, record))
-    if (rest := len(record.compiles) - len(shown)) > 0:
-        content += f"<p>{rest} more compiles are left out here.</p>"
-    return content
+    details = "".join(_compile(compile) for compile in record.compiles[:limit])
+    return table(rows.compiles(record.compiles, record), limit=limit) + details
+
+
+def _compile(compile: Compile) -> str:
+    signature = ", ".join(compile.signature)
+    causes = "".join(
+        f"<li>{prose(cause.text)}{_change(cause)} {prose(cause.fix)}</li>"
+        for cause in compile.causes
+    )
+    return (
+        f"<h4>{escape(compile.fun_name)}{f'({escape(signature)})' if signature else ''}</h4>"
+        f"{drawings.compile_bar(compile)}{f'<ul>{causes}</ul>' if causes else ''}"
+    )
+
+
+def _change(cause: Cause) -> str:
+    if not (cause.before or cause.after):
+        return ""
+    return f" <code>{escape(cause.before)}</code> → <code>{escape(cause.after)}</code>."
 
 
 def environment(record: Record) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from jaxscope.model import Compile, Program, Record, Source, Stage, StageKind
 from jaxscope.view import rows, units
-from jaxscope.view.lines import LineFigures, figures, stage_of
+from jaxscope.view.lines import LineFigures, figures, shown_lines, stage_of
 from jaxscope.view.summary import first_line
 from jaxscope.view.terminal import Terminal
 from jaxscope.view.visible import columns, fitted, split_lines, visible
@@ -110,9 +110,9 @@ def _source(
     counts = bool(found) and terminal.width >= _NARROW
     bar = counts and total > 0 and terminal.width >= _WIDE
     room = terminal.width - gutter - 5 - (_COUNTS if counts else 0) - (_BAR + 1 if bar else 0)
-    codes = {
-        n: visible(lines[n - 1][: terminal.width * 4]) for n in _shown(lines, found, marked, full)
-    }
+    most = len(lines) if full else _SCREEN_LINES
+    numbers = shown_lines(len(lines), found, marked, most)
+    codes = {n: visible(lines[n - 1][: terminal.width * 4]) for n in numbers}
     room = min(room, max((columns(code) for code in codes.values()), default=0) + 1)
     room = max(room, columns(source.name) + 8 - gutter - 5, 24)
     title = fitted(f"Source: {visible(source.name)}", room + gutter + 5)
@@ -141,18 +141,6 @@ def _gap(number: int, gutter: int, terminal: Terminal) -> Iterator[str]:
         yield terminal.paint(f"  {' ' * gutter} ⋮ {units.count(number, 'line')} not shown", "dim")
 
 
-def _shown(
-    lines: Sequence[str], found: dict[int, LineFigures], marked: set[int], full: bool
-) -> list[int]:
-    """All line numbers, or of a long cell those that the program came from, costliest kept."""
-    if full or len(lines) <= _SCREEN_LINES:
-        return list(range(1, len(lines) + 1))
-    wanted = sorted(
-        {1, *found, *marked}, key=lambda n: (n != 1, -(found[n].flops or 0) if n in found else 0, n)
-    )
-    return sorted(n for n in wanted[:_SCREEN_LINES] if n <= len(lines))
-
-
 def _counts(row: LineFigures | None, terminal: Terminal) -> str:
     if row is None:
         dash = units.UNKNOWN
@@ -174,6 +162,10 @@ def _compiles(compiles: tuple[Compile, ...], record: Record, terminal: Terminal)
         return
     yield from terminal.heading("Compiles of this run")
     yield from terminal.table(rows.compiles(compiles, record))
+    for compile in compiles:
+        for cause in compile.causes:
+            words = f"{compile.fun_name}: {cause.text} {cause.fix}".rstrip()
+            yield from terminal.wrap(words, "  ", "dim")
 
 
 def _stage(kind: StageKind, stage: Stage | None, terminal: Terminal) -> Iterator[str]:

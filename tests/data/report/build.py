@@ -1,4 +1,5 @@
-"""Writes report.json, the golden report: `python tests/data/report/build.py`.
+"""Writes report.json, the golden report, and docs/report.schema.json, what it must be like:
+`python tests/data/report/build.py`.
 
 The texts beside this file are the stages of a small training step as JAX 0.10.2 made them on a
 CPU. A line of a stage ends with `⟸ 3 7` where it came from equations 3 and 7, and with `⟸? 3 7`
@@ -9,6 +10,7 @@ import json
 from pathlib import Path
 
 from jaxscope import model as m
+from jaxscope.model.schema import json_schema
 
 HERE = Path(__file__).parent
 
@@ -264,5 +266,11 @@ def written() -> str:
     return json.dumps(m.to_json(RECORD), indent=1, ensure_ascii=False) + "\n"
 
 
+def schema() -> str:
+    """The text of docs/report.schema.json."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
 if __name__ == "__main__":
-    (HERE / "report.json").write_text(written())
+    (HERE / "report.json").write_text(written(), "utf-8")
+    (HERE.parents[2] / "docs" / "report.schema.json").write_text(schema(), "utf-8")

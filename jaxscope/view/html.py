@@ -1,0 +1,134 @@
+"""The report as static HTML: no script, so that it lives in a saved notebook.
+
+It must be readable where style sheets are stripped too (GitHub), so order and words come first:
+tables, `details`, numbers with their shares. Where styles work, a line and its matches light up
+together by `:target`, without a script.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib import resources
+
+from jaxscope.model import Finding, Program, Record
+from jaxscope.view import rows, sections
+from jaxscope.view.linked import Linked
+from jaxscope.view.markup import escape, prose
+from jaxscope.view.summary import SEPARATOR, first_line, first_parts
+
+_CAP = 200_000
+"""Bytes of one report at most: a notebook with fifty cells stays under 10 MB."""
+
+_SHORTENED = (
+    "Shortened to keep the notebook small; <code>report.to_html(path)</code> writes everything."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of each thing is shown."""
+
+    text: int
+    """Characters of stages."""
+    lines: int
+    """Lines of each source."""
+    width: int
+    """Characters of a line."""
+    rows: int
+    """Rows of a table, and findings."""
+    pictures: bool = True
+
+
+_LIMITS = (
+    Limits(60_000, 400, 2000, 200),
+    Limits(20_000, 120, 400, 60),
+    Limits(0, 40, 160, 15, pictures=False),
+)
+
+
+def static_html(record: Record, uid: str = "") -> str:
+    """The report as one `<div>` with its style, at most 200 kB.
+
+    `uid` makes the ids of this display unique in its document; without one it is derived from the
+    record, and then two displays of the same record share their ids.
+    """
+    uid = re.sub(r"[^\w-]", "", uid) or derived_uid(record)
+    for limits in _LIMITS:
+        text = _report(record, uid, limits)
+        if len(text.encode()) <= _CAP:
+            return text
+    return (
+        f'<div class="jxs report" id="{uid}"><p class="first">'
+        f"{escape(first_line(record))}</p><p>{_SHORTENED}</p></div>"
+    )
+
+
+def derived_uid(record: Record) -> str:
+    """An id that another record will not have: a hash of when and what."""
+    text = "\0".join((record.created, record.title, *(s.text for s in record.sources)))
+    return "jxs" + hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).hexdigest()
+
+
+@functools.cache
+def _style() -> str:
+    files = resources.files("jaxscope.view").joinpath("web")
+    text = "".join(files.joinpath(n).read_text("utf-8") for n in ("report.css", "static.css"))
+    return text.replace("\n", "")
+
+
+def _report(record: Record, uid: str, limits: Limits) -> str:
+    program = record.programs[0] if record.programs else None
+    linked = Linked(record, program, uid, limits.text, limits.lines, limits.width)
+    title, *parts = first_parts(record)
+    first = SEPARATOR.join((f"<b>{escape(title)}</b>", *map(escape, parts)))
+    notes = "".join(
+        f'<p class="muted">{prose(note)}</p>'
+        for note in (*record.notes[: limits.rows], rows.no_program(record))
+        if note
+    )
+    shortened = "" if limits is _LIMITS[0] else f'<p class="muted">{_SHORTENED}</p>'
+    href = functools.partial(_href, linked)
+    return (
+        f'<div class="jxs report" id="{uid}"><style>{_style()}{linked.style()}</style>'
+        f'<p class="first">{first}</p>{notes}{shortened}'
+        f"{sections.findings(record, href, limits.rows)}"
+        f'<div class="pair"><div>{linked.source(0)}</div><div>{linked.stage_first()}</div></div>'
+        f"{linked.other_sources()}{linked.stage_second()}"
+        f"{_details(record, program, limits)}</div>"
+    )
+
+
+def _href(linked: Linked, finding: Finding) -> str:
+    target = linked.source_id(finding.source, finding.line) if finding.line else ""
+    return f'href="#{target}"' if target else ""
+
+
+def _details(record: Record, program: Program | None, limits: Limits) -> str:
+    parts: list[tuple[str, str]] = []
+    if program is not None:
+        parts = [
+            ("Inputs and outputs", sections.values(program, limits.rows)),
+            ("Time", sections.time(program, limits.pictures)),
+            ("Work and memory", sections.work(program) + sections.memory(program)),
+        ]
+    parts.append(("Compiles", sections.compiles(record, limits.rows)))
+    if len(record.programs) > 1:
+        parts.append(("Other programs", _others(record, limits)))
+    parts.append(("Environment", sections.environment(record)))
+    return "".join(details(title, content) for title, content in parts)
+
+
+def _others(record: Record, limits: Limits) -> str:
+    shown = record.programs[1 : limits.rows]
+    return "".join(
+        f"<h4>{escape(program.title)}</h4>{sections.time(program, False)}{sections.work(program)}"
+        for program in shown
+    )
+
+
+def details(title: str, content: str, opened: bool = False) -> str:
+    """A part that opens at a click."""
+    return f"<details{' open' if opened else ''}><summary>{title}</summary>{content}</details>"

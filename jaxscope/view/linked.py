@@ -1,0 +1,252 @@
+"""Source and stages as HTML whose matching lines point at each other by ids."""
+
+from __future__ import annotations
+
+from jaxscope.model import Program, Record, Stage, StageKind
+from jaxscope.view import units
+from jaxscope.view.highlight import python
+from jaxscope.view.lines import LineFigures, figures, matches, shown_lines, stage_of
+from jaxscope.view.markup import escape
+from jaxscope.view.visible import split_lines
+
+_SHOWN = (StageKind.OPTIMIZED_HLO, StageKind.JAXPR)
+"""The two ends: what the machine runs, and what JAX traced. The others are in the page."""
+
+_LETTER = {StageKind.OPTIMIZED_HLO: "o", StageKind.JAXPR: "j"}
+
+
+class Linked:
+    """What is drawn of one program, and the ids by which it hangs together.
+
+    A source line `n` of source 0 has the id `<uid>-s<n>`, its first match in the optimised HLO
+    `<uid>-o<n>` and in the jaxpr `<uid>-j<n>`; every line that belongs to it has the class `l<n>`.
+    Whichever of the ids is the document's target, all lines of the class light up. The class
+    `h<n>` gives a line its hue.
+    """
+
+    def __init__(
+        self, record: Record, program: Program | None, uid: str, text: int, lines: int, width: int
+    ) -> None:
+        self._record = record
+        self._program = program
+        self._uid = uid
+        self._width = width
+        self._source_lines = [split_lines(source.text) for source in record.sources]
+        self._figures: list[dict[int, LineFigures]] = [
+            figures(program, i) if program is not None else {} for i in range(len(record.sources))
+        ]
+        self._shown = [self._numbers(i, lines) for i in range(len(record.sources))]
+        self._stages = [
+            (stage, split_lines(stage.text))
+            for kind in _SHOWN
+            if program is not None and (stage := stage_of(program, kind)) is not None
+        ]
+        self._room = self._shares(text)
+        self._links = [
+            [matches(program, stage, i) for i in range(len(record.sources))]
+            for stage, _ in self._stages
+            if program is not None
+        ]
+        self._firsts = [self._first_matches(i) for i in range(len(self._stages))]
+
+    def _numbers(self, index: int, most: int) -> list[int]:
+        marked = {f.line for f in self._record.findings if f.source == index and f.line}
+        return shown_lines(len(self._source_lines[index]), self._figures[index], marked, most)
+
+    def _shares(self, text: int) -> list[int]:
+        """How many lines of each stage fit into so many characters, the first stage first."""
+        fitting: list[int] = []
+        for _, lines in self._stages:
+            number = 0
+            for line in lines:
+                text -= min(len(line), self._width) + 1
+                if text < 0:
+                    break
+                number += 1
+            fitting.append(number)
+        return fitting
+
+    def _first_matches(self, stage: int) -> dict[int, list[str]]:
+        """Keys of the source lines whose first drawn match is this stage line."""
+        found: dict[int, list[str]] = {}
+        for source, link in enumerate(self._links[stage]):
+            drawn = set(self._shown[source])
+            for line, hits in link.stage_lines.items():
+                if line in drawn and hits[0] <= self._room[stage]:
+                    found.setdefault(hits[0], []).append(_key(source, line))
+        return found
+
+    def source_id(self, source: int, line: int) -> str:
+        """The id of a source line, or empty when it is not drawn."""
+        if source >= len(self._shown) or line not in self._shown[source]:
+            return ""
+        return f"{self._uid}-s{_key(source, line)}"
+
+    def _targets(self, source: int, line: int) -> list[str]:
+        """Ids of the first match in each stage."""
+        key = _key(source, line)
+        return [
+            f"{self._uid}-{_LETTER[stage.kind]}{key}"
+            for (stage, _), firsts in zip(self._stages, self._firsts, strict=True)
+            if any(key in keys for keys in firsts.values())
+        ]
+
+    def style(self) -> str:
+        """A hue for each line that became something, and what lights up with it."""
+        rules: list[str] = []
+        uid = self._uid
+        for source, numbers in enumerate(self._shown):
+            for rank, line in enumerate(n for n in numbers if n in self._figures[source]):
+                key = _key(source, line)
+                # The golden angle keeps the hues of neighbours far apart.
+                hue = round(250 + (rank + source * 7) * 137.508) % 360
+                ids = [f"{uid}-s{key}", *self._targets(source, line)]
+                targets = ",".join(f"#{id}:target" for id in ids)
+                rules.append(
+                    f"#{uid} .h{key}{{--h:{hue}}}#{uid}:has({targets}) .l{key}"
+                    "{background:var(--hit)!important}"
+                )
+        return "".join(rules)
+
+    def source(self, index: int) -> str:
+        """A table: line, code, equations, instructions, FLOPs with their share."""
+        if index >= len(self._record.sources):
+            return ""
+        lines = self._source_lines[index]
+        if not lines:
+            return "<p>The source is empty.</p>"
+        found = self._figures[index]
+        total = sum(row.flops or 0 for row in found.values())
+        heads = "<th scope=col align=right>line</th><th scope=col>"
+        heads += escape(self._record.sources[index].name) + "</th>"
+        if found:
+            heads += "".join(
+                f'<th scope=col align=right title="{title}">{name}</th>'
+                for name, title in (
+                    ("eqns", "equations of the jaxpr"),
+                    ("instr", "instructions of the optimised HLO"),
+                    ("FLOP", "floating-point operations of one run, and their share"),
+                )
+            )
+        body: list[str] = []
+        previous = 0
+        for number in [*self._shown[index], len(lines) + 1]:
+            if (skipped := number - previous - 1) > 0:
+                words = f"⋮ {units.count(skipped, 'line')} not shown"
+                body.append(f'<tr><td></td><td class="muted" colspan=4>{words}</td></tr>')
+            if number <= len(lines):
+                body.append(self._row(index, number, lines[number - 1], found, total))
+            previous = number
+        return (
+            f'<div class="scroll"><table class="source"><thead><tr>{heads}</tr></thead>'
+            f"<tbody>{''.join(body)}</tbody></table></div>"
+        )
+
+    def _row(
+        self, index: int, number: int, line: str, found: dict[int, LineFigures], total: float
+    ) -> str:
+        row = found.get(number)
+        targets = self._targets(index, number)
+        label = f'<a href="#{targets[0]}">{number}</a>' if targets else str(number)
+        marked = any(f.line == number and f.source == index for f in self._record.findings)
+        flag = '<b class="flag" title="see the findings">!</b> ' if marked else ""
+        indent = len(line) - len(line.lstrip(" "))
+        # No-break spaces, for where the style sheet that would keep the indentation is stripped.
+        code = "&nbsp;" * min(indent, self._width) + python(line[indent:], self._width)
+        key = _key(index, number)
+        css = f' class="row h{key} l{key}{"" if row.exact else " x"}"' if row else ""
+        return (
+            f'<tr id="{self._uid}-s{key}"{css}><th scope=row align=right>{flag}'
+            f"{label}</th><td><code>{code}</code></td>{_cells(row, total) if found else ''}</tr>"
+        )
+
+    def other_sources(self) -> str:
+        """Helpers in other cells and files, folded."""
+        return "".join(
+            f"<details><summary>Source: {escape(self._record.sources[i].name)}</summary>"
+            f"{self.source(i)}</details>"
+            for i in range(1, len(self._record.sources))
+            if self._figures[i]
+        )
+
+    def stage_first(self) -> str:
+        """The optimised HLO, or a sentence on why not."""
+        return self._stage(StageKind.OPTIMIZED_HLO, opened=True)
+
+    def stage_second(self) -> str:
+        """The jaxpr if there is room for it, and how to see the other stages."""
+        return self._stage(StageKind.JAXPR, opened=False)
+
+    def _stage(self, kind: StageKind, opened: bool) -> str:
+        if self._program is None:
+            return ""
+        index = next((i for i, (s, _) in enumerate(self._stages) if s.kind is kind), None)
+        more = f'<code>report.stage("{kind}").text</code>'
+        if index is None:
+            return _folded(kind.label, f"<p>This text was not fetched; {more} gives it.</p>", False)
+        stage, lines = self._stages[index]
+        if stage.unavailable is not None:
+            reason = escape(stage.unavailable.reason)
+            return _folded(kind.label, f"<p>There is no text: {reason}.</p>", opened)
+        room = self._room[index]
+        text = "".join(
+            self._line(stage, index, number, line) for number, line in enumerate(lines[:room], 1)
+        )
+        body = f'<div class="scroll"><pre>{text}</pre></div>' if text else ""
+        if room < len(lines):
+            rest = units.count(len(lines) - room, "more line")
+            body += (
+                f"<p>{rest} left out to keep the notebook small: {more} gives the whole text, "
+                "<code>report.to_html(path)</code> all stages beside the source.</p>"
+            )
+        return _folded(f"{kind.label}, {units.count(len(lines), 'line')}", body, opened)
+
+    def _line(self, stage: Stage, index: int, number: int, line: str) -> str:
+        digits = len(str(self._room[index]))
+        keys = [
+            _key(source, origin)
+            for source, link in enumerate(self._links[index])
+            for origin in link.source_lines.get(number, ())
+            if origin in self._shown[source]
+        ]
+        label = f"{number:>{digits}}"
+        code = escape(line, self._width)
+        if not keys:
+            return f"{label}   {code}\n"
+        inexact = any(number in link.inexact for link in self._links[index])
+        marks = "".join(
+            f'<i id="{self._uid}-{_LETTER[stage.kind]}{key}"></i>'
+            for key in self._firsts[index].get(number, ())
+        )
+        # The hue is that of the line's own equation; a fusion lights up with all that it holds.
+        css = " ".join(("row", f"h{keys[0]}", *(f"l{key}" for key in keys)))
+        css += " x" if inexact else ""
+        return (
+            f'<span class="{css}">{marks}<a href="#{self._uid}-s{keys[0]}">{label}</a> '
+            f"{'≈' if inexact else ' '} {code}\n</span>"
+        )
+
+
+def _key(source: int, line: int) -> str:
+    return str(line) if source == 0 else f"{source}x{line}"
+
+
+def _folded(title: str, body: str, opened: bool) -> str:
+    return f"<details{' open' if opened else ''}><summary>{title}</summary>{body}</details>"
+
+
+def _cells(row: LineFigures | None, total: float) -> str:
+    if row is None:
+        return f"<td align=right>{units.UNKNOWN}</td>" * 3
+    mark = "" if row.exact else "≈"
+    instructions = units.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
+    work = f"{mark}{units.short(row.flops)}" if row.flops is not None else units.UNKNOWN
+    heat = ""
+    if total and row.flops:
+        share = row.flops / total
+        work += f" · {units.percent(share)}"
+        heat = f' class="heat" style="--p:{share * 100:.3g}%"'
+    return (
+        f"<td align=right>{row.equations}</td><td align=right>{instructions}</td>"
+        f"<td align=right{heat}>{work}</td>"
+    )

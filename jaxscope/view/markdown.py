@@ -1,0 +1,122 @@
+"""A record as Markdown, for an issue, a pull request or a README."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jaxscope.model import Program, Record, Stage, StageKind
+from jaxscope.view import rows, units
+from jaxscope.view.lines import LineFigures, figures, stage_of
+from jaxscope.view.summary import SEPARATOR, first_parts
+from jaxscope.view.visible import split_lines, visible
+
+_STAGE_LINES = 400
+"""Lines of the optimised HLO; GitHub cuts an issue at 65 536 characters."""
+
+_SPECIAL = re.compile(r"([\\*_\[\]<>|~#])")
+_CODE = re.compile(r"(`[^`]+`)")
+
+
+def markdown(record: Record) -> str:
+    """The report as GitHub Markdown: first line, findings, source, tables, optimised HLO."""
+    return "\n".join(_parts(record)).rstrip() + "\n"
+
+
+def _parts(record: Record) -> Iterator[str]:
+    title, *others = first_parts(record)
+    yield SEPARATOR.join((f"**{_words(title)}**", *map(_words, others)))
+    for note in (*record.notes, rows.no_program(record)):
+        if note:
+            yield f"\n{_words(note)}"
+    if record.findings:
+        yield "\n### Findings\n"
+    for finding in record.findings:
+        yield f"- **{_words(rows.place(finding, record))}**: {_words(finding.message)}"
+        yield from (f"  {_words(text)}" for text in (finding.fix, finding.evidence) if text)
+    program = record.programs[0] if record.programs else None
+    for index, source in enumerate(record.sources):
+        found = figures(program, index) if program is not None else {}
+        if index == 0 or found:
+            yield f"\n### Source: {_words(source.name)}\n"
+            yield from _source(split_lines(source.text), found)
+    for each in record.programs:
+        yield from _program(each, several=len(record.programs) > 1)
+    yield from _section("Compiles", rows.compiles(record.compiles, record))
+    yield from _section("Environment", rows.environment(record))
+    if program is not None:
+        yield from _stage(stage_of(program, StageKind.OPTIMIZED_HLO))
+
+
+def _program(program: Program, several: bool) -> Iterator[str]:
+    suffix = f" of {program.title}" if several else ""
+    yield from _section(f"Inputs{suffix}", rows.values((*program.inputs, *program.constants)))
+    yield from _section(f"Outputs{suffix}", rows.values(program.outputs))
+    yield from _section(f"Time{suffix}", rows.timings(program.timings))
+    yield from _section(f"Work{suffix}", rows.work(program))
+    yield from _section(f"Memory{suffix}", rows.memory(program))
+
+
+def _source(lines: list[str], found: dict[int, LineFigures]) -> Iterator[str]:
+    """The code as a block, each line behind its figures: a table would break the code."""
+    gutter = len(str(len(lines)))
+    text: list[str] = []
+    if found:
+        text.append(f"{'eqns':>5} {'instr':>6} {'FLOP':>8}")
+    for number, line in enumerate(lines, 1):
+        head = ""
+        if found:
+            row = found.get(number)
+            head = f"{_figures(row):>21}  " if row else " " * 23
+        text.append(f"{head}{number:>{gutter}}  {visible(line)}".rstrip())
+    yield from _block("text" if found else "python", text)
+
+
+def _figures(row: LineFigures) -> str:
+    mark = "" if row.exact else "≈"
+    instructions = units.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
+    return f"{row.equations:>5} {instructions:>6} {mark + units.short(row.flops):>8}"
+
+
+def _stage(stage: Stage | None) -> Iterator[str]:
+    if stage is None:
+        return
+    label = StageKind.OPTIMIZED_HLO.label
+    if stage.unavailable is not None:
+        yield f"\nThere is no {label}: {_words(stage.unavailable.reason)}."
+        return
+    lines = split_lines(stage.text)
+    yield f"\n<details><summary>{label}, {units.count(len(lines), 'line')}</summary>\n"
+    yield from _block("text", [visible(line[:2000]) for line in lines[:_STAGE_LINES]])
+    if (rest := len(lines) - _STAGE_LINES) > 0:
+        yield f"\n{units.count(rest, 'more line')} left out."
+    yield "\n</details>"
+
+
+def _block(language: str, lines: list[str]) -> Iterator[str]:
+    """A fenced block whose fence is longer than any run of backticks inside."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}{language}"
+    yield from lines
+    yield fence
+
+
+def _section(title: str, table: rows.Table) -> Iterator[str]:
+    kept = [i for i in range(len(table.heads)) if any(row[i] for row in table.rows)]
+    if not kept:
+        return
+    yield f"\n### {_words(title)}\n"
+    yield "| " + " | ".join(table.heads[i] for i in kept) + " |"
+    yield "|" + "|".join(" ---: " if i in table.right else " --- " for i in kept) + "|"
+    for row in table.rows:
+        yield "| " + " | ".join(_words(row[i]) for i in kept) + " |"
+
+
+def _words(text: str) -> str:
+    """Prose with Markdown's own characters escaped, except in what stands between backticks."""
+    pieces = _CODE.split(visible(text))
+    return "".join(
+        piece.replace("|", "\\|") if index % 2 else _SPECIAL.sub(r"\\\1", piece)
+        for index, piece in enumerate(pieces)
+    )
