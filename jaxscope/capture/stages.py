@@ -1,0 +1,128 @@
+"""The texts of a program while its live handles exist, every line linked to equations."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from jaxscope.analysis.anchors import Locator, hlo_anchors, stablehlo_anchors
+from jaxscope.analysis.candidates import Candidates
+from jaxscope.analysis.clean import clean_hlo
+from jaxscope.analysis.hlo import HloModule, parse_module
+from jaxscope.analysis.stablehlo import parse_stablehlo
+from jaxscope.capture.printing import print_jaxpr
+from jaxscope.capture.sources import Sources
+from jaxscope.capture.tags import Tagged, untagged
+from jaxscope.model import Stage, StageKind, Unavailable
+
+RELEASED = "the compiled program was released; re-run the cell"
+
+
+class Handles:
+    """A `model.TextSource` over JAX's Traced, Lowered and Compiled objects.
+
+    Nothing here compiles. Texts are made when first asked for and kept; any thread may ask.
+    """
+
+    def __init__(
+        self,
+        traced: Any = None,
+        lowered: Any = None,
+        compiled: Any = None,
+        tagged: Tagged | None = None,
+        sources: Sources | None = None,
+    ) -> None:
+        """`traced` may be None when `tagged` has the equations; without `tagged`, the program
+        counts as lowered elsewhere, and its links are not exact."""
+        if tagged is None:
+            tagged = untagged(traced, sources or Sources())
+        self.tagged = tagged
+        self._traced = traced
+        self._lowered = lowered
+        self._compiled = compiled
+        self._sources = sources
+        self._stages: dict[StageKind, Stage] = {}
+        self._modules: dict[StageKind, HloModule] = {}
+        self._locator: Locator | None = None
+        self._released = False
+        self._lock = threading.RLock()
+
+    @property
+    def traced(self) -> Any:
+        return self._traced
+
+    @property
+    def lowered(self) -> Any:
+        return self._lowered
+
+    @property
+    def compiled(self) -> Any:
+        return self._compiled
+
+    def text(self, kind: StageKind) -> Stage:
+        """The stage; without text, `unavailable` says why. Never raises."""
+        with self._lock:
+            stage = self._stages.get(kind)
+            if stage is not None:
+                return stage
+            if self._released:
+                return Stage(kind, unavailable=Unavailable(RELEASED))
+            try:
+                stage = self._make(kind)
+            except Exception as error:
+                reason = f"this JAX gave no {kind.label} text ({type(error).__name__}: {error})"
+                stage = Stage(kind, unavailable=Unavailable(reason))
+            self._stages[kind] = stage
+            return stage
+
+    def module(self, kind: StageKind = StageKind.OPTIMIZED_HLO) -> HloModule | Unavailable:
+        """The parsed HLO of `HLO` or `OPTIMIZED_HLO`, its lines numbered as in the stage's text."""
+        with self._lock:
+            stage = self.text(kind)
+            if stage.unavailable is not None:
+                return stage.unavailable
+            module = self._modules.get(kind)
+            if module is None:
+                try:
+                    module = self._modules[kind] = parse_module(stage.text)
+                except ValueError as error:
+                    return Unavailable(str(error))
+            return module
+
+    def release(self) -> None:
+        """Let go of the live objects; texts that were fetched stay."""
+        with self._lock:
+            self._released = True
+            self._traced = self._lowered = self._compiled = None
+
+    def _make(self, kind: StageKind) -> Stage:
+        if kind is StageKind.JAXPR:
+            if self.tagged.jaxpr is None:
+                return Stage(kind, unavailable=Unavailable(self.tagged.why))
+            text, anchors = print_jaxpr(self.tagged)
+            return Stage(kind, text, None, anchors)
+        if kind is StageKind.OPTIMIZED_HLO:
+            if self._compiled is None:
+                return Stage(kind, unavailable=Unavailable("the program was not compiled"))
+            text = self._compiled.as_text()
+            if not text:
+                return Stage(kind, unavailable=Unavailable("this device shows no optimised HLO"))
+            return self._hlo(kind, text)
+        if self._lowered is None:
+            reason = "the program was compiled before jaxscope saw it, so only the result is known"
+            return Stage(kind, unavailable=Unavailable(reason))
+        if kind is StageKind.STABLEHLO:
+            module = parse_stablehlo(self._lowered.as_text("stablehlo", debug_info=True))
+            return Stage(kind, module.text, None, stablehlo_anchors(module, self._locate()))
+        return self._hlo(kind, self._lowered.as_text("hlo", debug_info=True))
+
+    def _hlo(self, kind: StageKind, raw: str) -> Stage:
+        text, origin = clean_hlo(raw)
+        shown = {line: number for number, line in enumerate(origin, 1)}
+        return Stage(kind, text, None, hlo_anchors(parse_module(raw), self._locate(), shown))
+
+    def _locate(self) -> Locator:
+        if self._locator is None:
+            candidates = Candidates(self.tagged.equations)
+            self._locator = Locator(self.tagged.chains, candidates, self.tagged.why)
+        return self._locator
