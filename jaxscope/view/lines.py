@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from jaxscope.analysis.cost import program_cost
-from jaxscope.analysis.hlo import HloModule, HloTextError, parse_module, real_instructions
+from jaxscope.analysis.cost import ProgramCost, program_cost
+from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions
 from jaxscope.model import Anchor, Equation, Program, Stage, StageKind
 
 
@@ -94,9 +94,10 @@ def figures(program: Program, source: int = 0) -> dict[int, LineFigures]:
     for line in home.values():
         equations[line] = equations.get(line, 0) + 1
     stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    module = _module(stage)
-    if stage is None or module is None:
+    counted = _counted(stage)
+    if stage is None or counted is None:
         return {line: LineFigures(number) for line, number in sorted(equations.items())}
+    module, cost = counted
     anchors = {anchor.line: anchor for anchor in stage.anchors}
     instructions: dict[int, int] = {}
     doubtful: set[int] = set()
@@ -106,7 +107,7 @@ def figures(program: Program, source: int = 0) -> dict[int, LineFigures]:
             instructions[line] = instructions.get(line, 0) + 1
             if not (exact and program.exact):
                 doubtful.add(line)
-    flops = _flops(module, anchors, home)
+    flops = _flops(module, cost, anchors, home)
     return {
         line: LineFigures(
             equations.get(line, 0),
@@ -118,12 +119,14 @@ def figures(program: Program, source: int = 0) -> dict[int, LineFigures]:
     }
 
 
-def _module(stage: Stage | None) -> HloModule | None:
+def _counted(stage: Stage | None) -> tuple[HloModule, ProgramCost] | None:
+    """The optimised HLO and what it costs; None where the text is missing or not understood."""
     if stage is None or not stage.text:
         return None
     try:
-        return parse_module(stage.text)
-    except HloTextError:
+        module = parse_module(stage.text)
+        return module, program_cost(module)
+    except Exception:  # XLA may change its text at any time: then figures are missing, no more
         return None
 
 
@@ -137,9 +140,10 @@ def _home(anchor: Anchor | None, home: dict[int, int]) -> tuple[int | None, bool
     return (lines.pop(), False) if len(lines) == 1 else (None, False)
 
 
-def _flops(module: HloModule, anchors: dict[int, Anchor], home: dict[int, int]) -> dict[int, float]:
+def _flops(
+    module: HloModule, cost: ProgramCost, anchors: dict[int, Anchor], home: dict[int, int]
+) -> dict[int, float]:
     """FLOPs by line. A fusion's work is counted where its inner instructions come from."""
-    cost = program_cost(module)
     found: dict[int, float] = {}
     for row in (*cost.by_instruction, *cost.fused):
         instruction = module.instruction(row.name)

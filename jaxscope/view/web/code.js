@@ -244,7 +244,7 @@ class Code {
       const spans = now && source && (now.spot || !own.length) ? this.spans(now.hot) : new Map();
       const hots = new Set(source && own.length ? own : [...hot, ...own]);
       pane.light(now ? new Set(soft) : none, now ? hots : none, spans);
-      pane.foot.replaceChildren(...this.words(pane, now, hot, soft));
+      pane.foot.replaceChildren(element("span", "", ...this.words(pane, now, hot, soft)));
     }
   }
 

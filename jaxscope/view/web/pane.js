@@ -7,10 +7,11 @@ const LONGEST = 4000; // characters of a line that are drawn
 const MOST_FOUND = 9999;
 const TALLEST = 16_000_000; // px; above this, browsers stop placing rows truly
 
+/** A node with children; strings become text nodes, hidden characters spelled out. */
 function element(name, className, ...children) {
   const node = document.createElement(name);
   if (className) node.className = className;
-  node.append(...children);
+  node.append(...children.map((child) => (typeof child === "string" ? visible(child) : child)));
   return node;
 }
 
@@ -205,7 +206,7 @@ class Pane {
     }
     const parts = [];
     for (const [part, css] of segments(tokens(raw, this.language), ranges)) {
-      parts.push(css ? element("span", css, visible(part)) : visible(part));
+      parts.push(css ? element("span", css, part) : visible(part));
     }
     if (raw !== whole) {
       const more = ` … ${count(whole.length - LONGEST, "more character")}`;

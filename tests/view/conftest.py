@@ -1,0 +1,45 @@
+"""The golden report and its variants, and a browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxscope import model as m
+
+GOLDEN = Path(__file__).parents[1] / "data" / "report" / "report.json"
+
+
+def load() -> m.Record:
+    return m.from_json(m.Record, json.loads(GOLDEN.read_text("utf-8")))
+
+
+@pytest.fixture
+def golden() -> m.Record:
+    return load()
+
+
+def with_program(record: m.Record, **changes: Any) -> m.Record:
+    """The record with its first program changed."""
+    program = dataclasses.replace(record.programs[0], **changes)
+    return dataclasses.replace(record, programs=(program, *record.programs[1:]))
+
+
+def plain(record: m.Record, **changes: Any) -> m.Record:
+    """A run in which nothing was compiled."""
+    bare = {"programs": (), "compiles": (), "findings": (), "notes": (), "form": m.Form.PLAIN}
+    return dataclasses.replace(record, **(bare | changes))
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, Any]:
+    """System Chromium for pytest-playwright."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+    if found is None:
+        pytest.skip("Chromium is not installed.")
+    return {"executable_path": found, "args": ["--no-sandbox"]}
