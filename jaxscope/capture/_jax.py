@@ -37,6 +37,8 @@ class JaxCall:
     """A better name than the event's, where JAX wraps the user's function; else empty."""
     args: tuple[Any, ...] | None = None
     kwargs: dict[str, Any] | None = None
+    named: bool = True
+    """The arguments are those that the function declares."""
     static_argnums: tuple[int, ...] = ()
     static_argnames: tuple[str, ...] = ()
     keys: tuple[tuple[int, int], ...] = ()
@@ -84,14 +86,17 @@ def jax_call() -> JaxCall:
         if outer == "apply_primitive":
             return _primitive(calls[1][1], keys)
         if outer == "pmap":
-            wrapped = _pmapped(calls[1][1])
-            name = getattr(wrapped, "__name__", "")
-            return replace(call, kind=CompileKind.PMAP, fun=wrapped, name=name, keys=keys)
+            return _pmapped(calls[1][1], keys)
         return replace(call, keys=keys)
     if role == "call_impl":
         miss = next((f for r, f in calls if r == "cache_miss"), None)
         known = _jitted(miss) if miss is not None else JaxCall(CompileKind.TRANSFORMED)
-        return replace(known, kind=CompileKind.TRANSFORMED, keys=keys)
+        # The arguments as XLA gets them: those of the call itself are tracers of the transform.
+        args = tuple(frame.f_locals.get("args", ()))
+        eager = known.kind is CompileKind.EAGER
+        kind = CompileKind.EAGER if eager else CompileKind.TRANSFORMED
+        named = known.args is not None and len(known.args) == len(args)
+        return replace(known, kind=kind, args=args, kwargs={}, named=named, keys=keys)
     if role == "jit_trace":
         values = frame.f_locals
         jitted = values.get("jit_func")
@@ -146,13 +151,20 @@ def _primitive(frame: types.FrameType, keys: tuple[tuple[int, int], ...]) -> Jax
     return JaxCall(CompileKind.EAGER, name=name, args=values.get("args"), kwargs={}, keys=keys)
 
 
-def _pmapped(frame: types.FrameType) -> Any:
-    """The function under a pmap: a free variable of `infer_params`, which `wrapped` closes over."""
-    infer = frame.f_locals.get("infer_params")
-    if not isinstance(infer, types.FunctionType):
-        return None
-    cells = zip(infer.__code__.co_freevars, infer.__closure__ or (), strict=True)
-    return next((cell.cell_contents for name, cell in cells if name in ("fun", "f")), None)
+def _pmapped(frame: types.FrameType, keys: tuple[tuple[int, int], ...]) -> JaxCall:
+    """The function under a pmap is a free variable of `infer_params`, which `wrapped` closes over:
+    `f` or `fun`, since jax 0.9 only as `wrapped_fun.f`."""
+    values = frame.f_locals
+    infer = values.get("infer_params")
+    held: dict[str, Any] = {}
+    if isinstance(infer, types.FunctionType):
+        cells = zip(infer.__code__.co_freevars, infer.__closure__ or (), strict=True)
+        held = {name: cell.cell_contents for name, cell in cells}
+    wrapped = getattr(held.get("wrapped_fun"), "f", None)
+    fun = held.get("fun") or held.get("f") or wrapped
+    name = getattr(fun, "__name__", "")
+    args, kwargs = values.get("args"), values.get("kwargs")
+    return JaxCall(CompileKind.PMAP, fun, name=name, args=args, kwargs=kwargs, keys=keys)
 
 
 def calling_jit() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
@@ -251,13 +263,20 @@ def backends_started() -> bool:
 # and 0.12.0.1.
 
 
-def code_positions(equation: Any) -> tuple[list[types.CodeType], list[int]]:
-    """The Python stack behind an equation, innermost first: code objects and their `f_lasti`.
+def traceback_of(equation: Any) -> Any:
+    """The traceback of an equation, hashable; None when there is none.
 
-    `source_info.traceback.raw_frames()`. JAX 0.9 and newer end it where the tracing of the jaxpr
-    began; older ones go on to the outermost call. Empty when there is no traceback.
+    `source_info.traceback`, a jaxlib `Traceback` that compares by its frames.
     """
-    traceback = getattr(getattr(equation, "source_info", None), "traceback", None)
+    return getattr(getattr(equation, "source_info", None), "traceback", None)
+
+
+def code_positions(traceback: Any) -> tuple[list[types.CodeType], list[int]]:
+    """The Python stack of a traceback, innermost first: code objects and their `f_lasti`.
+
+    `raw_frames()`. JAX 0.9 and newer end it where the tracing of the jaxpr began; older ones go on
+    to the outermost call. Empty when there is no traceback.
+    """
     raw = getattr(traceback, "raw_frames", None)
     return ([], []) if raw is None else raw()
 
@@ -344,3 +363,26 @@ def kept_arguments(lowered: Any) -> frozenset[int] | None:
     arguments = getattr(getattr(lowered, "_lowering", None), "compile_args", None)
     kept = arguments.get("kept_var_idx") if isinstance(arguments, dict) else None
     return None if kept is None else frozenset(int(index) for index in kept)
+
+
+# --- Compiled programs: what decides whether one may be used again ---------------------------------
+
+
+def constant_arguments(lowered: Any) -> tuple[Any, ...]:
+    """Arrays that the program takes as hidden arguments instead of holding them as constants.
+
+    `Lowered._lowering.const_args`, seen on jax 0.8.1 to 0.12.0 (empty unless the user turns
+    simplified jaxpr constants on). Without the name: no such arrays.
+    """
+    return tuple(getattr(getattr(lowered, "_lowering", None), "const_args", ()) or ())
+
+
+def donates(jitted: Any) -> bool | None:
+    """Whether a jitted function donates any argument; None when it cannot be told.
+
+    `_jit_info.donate_argnums` and `donate_argnames`, seen on jax 0.8.1 to 0.12.0.
+    """
+    info = getattr(jitted, "_jit_info", None)
+    if info is None or not hasattr(info, "donate_argnums"):
+        return None
+    return bool(info.donate_argnums or info.donate_argnames)

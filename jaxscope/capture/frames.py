@@ -1,0 +1,99 @@
+"""The user's own stack frames: where in their code something happened."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import itertools
+import linecache
+import os
+import sysconfig
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jaxscope
+from jaxscope.model.source import Frame, Source, Span
+
+_FRONT_ENDS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel"))
+_GENERATED = ("<frozen ", "<__array_function__", "<attrs generated", "<decorator-gen")
+
+
+@dataclass(frozen=True, slots=True)
+class RawFrame:
+    """A place as Python gives it: lines from 1, columns in UTF-8 bytes or None where unknown.
+
+    Kept raw because it is taken while JAX compiles; `locate` reads the source text, later.
+    """
+
+    file: str
+    function: str
+    line: int
+    end_line: int
+    column: int | None
+    end_column: int | None
+
+    def locate(self, sources: Sequence[Source] = ()) -> Frame:
+        """The frame with columns in characters, and its place in `sources` if it is one of them."""
+        index = next((i for i, source in enumerate(sources) if source.file == self.file), None)
+        lines = sources[index].lines if index is not None else None
+        start = _characters(self._text(lines, self.line), self.column)
+        end = _characters(self._text(lines, self.end_line), self.end_column)
+        return Frame(index, self.file, self.function, Span(self.line, start, self.end_line, end))
+
+    def _text(self, lines: tuple[str, ...] | None, line: int) -> str:
+        if lines is None:
+            return linecache.getline(self.file, line)
+        return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+def _characters(text: str, column: int | None) -> int:
+    if column is None:
+        return 0
+    return len(text.encode()[:column].decode(errors="ignore")) if text else column
+
+
+def user_frames(frame: types.FrameType | None, limit: int = 8) -> tuple[RawFrame, ...]:
+    """The user's frames from `frame` outwards, innermost first, at most `limit`.
+
+    Stops at IPython: what lies outside of it is not the user's cell.
+    """
+    found: list[RawFrame] = []
+    while frame is not None and len(found) < limit:
+        file = frame.f_code.co_filename
+        if is_user_file(file):
+            found.append(_raw(frame))
+        elif any(name in file for name in _FRONT_ENDS):
+            break
+        frame = frame.f_back
+    return tuple(found)
+
+
+def _raw(frame: types.FrameType) -> RawFrame:
+    code = frame.f_code
+    # One entry of co_positions per two-byte code unit, f_lasti counts bytes.
+    positions = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), None)
+    line, end_line, column, end_column = positions or (None, None, None, None)
+    line = line or frame.f_lineno or code.co_firstlineno
+    return RawFrame(code.co_filename, code.co_name, line, end_line or line, column, end_column)
+
+
+@functools.lru_cache(maxsize=4096)
+def is_user_file(file: str) -> bool:
+    """Whether a code object of this file name is the user's: no library, JAX or jaxscope itself."""
+    if file.startswith(_GENERATED) or file.startswith(_libraries()):
+        return False
+    parts = file.split(os.sep)
+    return "site-packages" not in parts and "dist-packages" not in parts
+
+
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    homes = {paths["stdlib"], paths["platstdlib"], os.path.dirname(jaxscope.__file__)}
+    # A JAX installed from a checkout lies outside site-packages.
+    for name in ("jax", "jaxlib"):
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin:
+            homes.add(os.path.dirname(spec.origin))
+    return tuple(sorted(home + os.sep for home in homes))
