@@ -257,10 +257,10 @@ def backends_started() -> bool:
     return True if ask is None else bool(ask())
 
 
-# --- Equations, tags and texts: what a jaxpr says about itself -------------------------------------
+# --- Equations, tags and texts: what a jaxpr says about itself ------------------------------------
 #
-# Equations are `JaxprEqn` with a `source_info` of (traceback, name_stack); seen on jax 0.8.1, 0.10.2
-# and 0.12.0.1.
+# Equations are `JaxprEqn` with a `source_info` of (traceback, name_stack); seen on jax 0.8.1,
+# 0.10.2 and 0.12.0.1.
 
 
 def traceback_of(equation: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jaxscope.analysis.clean import TAG_HEX
+from jaxscope.analysis.clean import TAG, TAG_HEX
 from jaxscope.capture import _jax
 from jaxscope.capture.sources import Sources
 from jaxscope.model import Frame, SourceKind
@@ -26,7 +26,9 @@ class Entry:
     frames: tuple[Frame, ...]
     """The user's frames inside the function that this jaxpr was traced from, innermost first."""
     scopes: tuple[tuple[str, str], ...]
-    """The name stack, relative to the jaxpr; see `_jax.name_scopes`."""
+    """The name stack, relative to the jaxpr; see `_jax.name_scopes`. Tags are left out."""
+    tags: tuple[str, ...]
+    """The tags in the name stack, outermost first."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     bodies: tuple[Body, ...]
@@ -72,6 +74,7 @@ class Reader:
         # Code objects by identity, since hashing one compares its constants; kept alive beside.
         self._codes: dict[int, _Code] = {}
         self._frames: dict[tuple[int, int], Frame] = {}
+        self._stacks: dict[Any, tuple[Frame, ...]] = {}
         self._keys: dict[int, str] = {}
 
     def body(self, value: Any) -> Body:
@@ -89,11 +92,16 @@ class Reader:
         if primitive not in _OPAQUE:
             for value in equation.params.values():
                 bodies += [self.body(jaxpr) for jaxpr in jaxprs_in(value)]
+        scopes = _jax.name_scopes(equation)
+        tags = tuple([name for _, name in scopes if name[:4] == "eqn_" and TAG.fullmatch(name)])
+        if tags:
+            scopes = tuple([scope for scope in scopes if scope[1] not in tags])
         return Entry(
             equation,
             primitive,
             self._user_frames(equation),
-            _jax.name_scopes(equation),
+            scopes,
+            tags,
             tuple([self._aval(atom.aval) for atom in equation.invars]),
             tuple([self._aval(atom.aval) for atom in equation.outvars]),
             tuple(bodies),
@@ -106,16 +114,24 @@ class Reader:
         return text
 
     def _user_frames(self, equation: Any) -> tuple[Frame, ...]:
+        # Equal tracebacks are common: copies made by differentiation, and rounds of a Python loop.
+        traceback = _jax.traceback_of(equation)
+        frames = self._stacks.get(traceback)
+        if frames is None:
+            frames = self._stacks[traceback] = self._read_stack(traceback)
+        return frames
+
+    def _read_stack(self, traceback: Any) -> tuple[Frame, ...]:
         frames: list[Frame] = []
-        codes, offsets = _jax.code_positions(equation)
-        for code, offset in zip(codes, offsets, strict=True):
-            known = self._codes.get(id(code))
+        codes = self._codes
+        for code, offset in zip(*_jax.code_positions(traceback), strict=True):
+            known = codes.get(id(code))
             if known is None:
-                known = self._codes[id(code)] = _Code(code, self._sources)
-            if known.begins_trace:
-                break
+                known = codes[id(code)] = _Code(code, self._sources)
             if known.is_user:
                 frames.append(self._frame(known, offset))
+            elif known.begins_trace:
+                break
         return tuple(frames)
 
     def _frame(self, known: _Code, offset: int) -> Frame:

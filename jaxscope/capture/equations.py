@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.analysis.chains import Chain
-from jaxscope.analysis.clean import TAG
 from jaxscope.capture.bodies import Body, Entry, Reader
 from jaxscope.capture.sources import Sources
 from jaxscope.model import Equation, Frame, Phase, Span
@@ -14,6 +13,9 @@ from jaxscope.model import Equation, Frame, Phase, Span
 # Functions that use each other twice at each of many levels would double at each level. Beyond
 # this number the insides of further equations are left out, and the equation stands for them.
 _MOST = 200_000
+
+# What is inside a backward pass is backward, so the later phase wins.
+_PHASES = (Phase.PRIMAL, Phase.FORWARD, Phase.BACKWARD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ def read_equations(closed_jaxpr: Any, sources: Sources) -> tuple[Equation, ...]:
 def expand(body: Body) -> Expansion:
     """Number the equations of every use of every jaxpr, and give each what it inherits."""
     walk = _Walk()
-    walk.enter(body, None, (), Phase.PRIMAL, "", ())
+    walk.enter(body, None, (), 0, "", ())
     places = {key: tuple(ids) for key, ids in walk.places.items()}
     return Expansion(tuple(walk.equations), tuple(walk.chains), places)
 
@@ -45,14 +47,14 @@ class _Walk:
         self.equations: list[Equation] = []
         self.chains: list[Chain] = []
         self.places: dict[tuple[int, int], list[int]] = {}
-        self._scopes: dict[tuple[tuple[str, str], ...], tuple[str, Phase, Chain]] = {}
+        self._scopes: dict[tuple[tuple[str, str], ...], tuple[str, int]] = {}
 
     def enter(
         self,
         body: Body,
         parent: int | None,
         outer: tuple[Frame, ...],
-        phase: Phase,
+        phase: int,
         scope: str,
         chain: Chain,
     ) -> None:
@@ -60,17 +62,17 @@ class _Walk:
         for index, entry in enumerate(body.entries):
             number = len(self.equations)
             frames = _join(entry.frames, outer)
-            own_scope, own_phase, own_tags = self._read_scopes(entry.scopes)
+            own_scope, own_phase = self._read_scopes(entry.scopes)
             its_scope = f"{scope}/{own_scope}" if scope and own_scope else scope or own_scope
-            its_phase = own_phase if _later(own_phase, phase) else phase
-            its_chain = chain + own_tags
+            its_phase = max(phase, own_phase)
+            its_chain = chain + entry.tags
             self.equations.append(
                 Equation(
                     number,
                     entry.primitive,
                     _span(frames),
                     frames,
-                    its_phase,
+                    _PHASES[its_phase],
                     parent,
                     its_scope,
                     entry.inputs,
@@ -83,27 +85,17 @@ class _Walk:
                 for inner in entry.bodies:
                     self.enter(inner, number, frames, its_phase, its_scope, its_chain)
 
-    def _read_scopes(self, scopes: tuple[tuple[str, str], ...]) -> tuple[str, Phase, Chain]:
+    def _read_scopes(self, scopes: tuple[tuple[str, str], ...]) -> tuple[str, int]:
         read = self._scopes.get(scopes)
         if read is None:
-            tags = tuple([name for _, name in scopes if TAG.fullmatch(name)])
             transforms = {name for kind, name in scopes if kind == "Transform"}
-            phase = Phase.PRIMAL
-            if "transpose" in transforms:
-                phase = Phase.BACKWARD
-            elif "jvp" in transforms:
-                phase = Phase.FORWARD
-            read = self._scopes[scopes] = (_spell(scopes), phase, tags)
+            rank = 2 if "transpose" in transforms else 1 if "jvp" in transforms else 0
+            read = self._scopes[scopes] = (_spell(scopes), rank)
         return read
 
 
-def _later(one: Phase, other: Phase) -> bool:
-    order = (Phase.PRIMAL, Phase.FORWARD, Phase.BACKWARD)
-    return order.index(one) > order.index(other)
-
-
 def _spell(scopes: tuple[tuple[str, str], ...]) -> str:
-    """The name stack as JAX spells it, `jvp(layer)/tanh`, without tags."""
+    """The name stack as JAX spells it: `jvp(layer)/tanh`."""
     words: list[str] = []
     for kind, name in reversed(scopes):
         if kind == "Transform":
@@ -111,7 +103,7 @@ def _spell(scopes: tuple[tuple[str, str], ...]) -> str:
                 words[-1] = f"{name}({words[-1]})"
             else:
                 words.append(f"{name}()")
-        elif not TAG.fullmatch(name):
+        else:
             words.append(name)
     return "/".join(reversed(words))
 

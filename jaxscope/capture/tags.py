@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxscope.analysis.chains import Chains
@@ -33,8 +34,7 @@ class Tagged:
     """See `equations.Expansion`."""
     jaxpr: Any = field(repr=False)
     """The jaxpr, kept alive because `places` goes by identity."""
-    structure: str = ""
-    """Hash of primitives, avals and data flow, spans left out; see `adopt`."""
+    body: Body | None = field(default=None, repr=False)
 
 
 def tag(traced: Any, sources: Sources) -> Tagged:
@@ -83,11 +83,11 @@ def adopt(new: Tagged, old: Tagged) -> Tagged | None:
     again: it carries the old tags. The links stay exact if both have the same equations in the
     same order with the same data flow, so that the old program's equation n is the new one's n.
     """
-    if not old.hash or not new.structure or new.structure != old.structure:
+    if not old.hash or new.body is None or old.body is None:
         return None
-    if len(new.equations) != len(old.equations):
+    if len(new.equations) != len(old.equations) or _structure(new.body) != _structure(old.body):
         return None
-    return Tagged(new.equations, old.hash, "", old.chains, new.places, new.jaxpr, new.structure)
+    return replace(new, hash=old.hash, why="", chains=old.chains)
 
 
 def _tagged(closed_jaxpr: Any, body: Body, digest: str, why: str) -> Tagged:
@@ -100,7 +100,7 @@ def _tagged(closed_jaxpr: Any, body: Body, digest: str, why: str) -> Tagged:
         chains,
         expansion.places,
         closed_jaxpr,
-        _structure(body),
+        body,
     )
 
 
@@ -116,16 +116,13 @@ def _push(body: Body) -> None:
     """
     for owner, index, entry in entries_of(body):
         name = spell_tag(index, owner.digest)
-        if ("Scope", name) in entry.scopes:
-            continue
-        _jax.push_scope(entry.equation, name)
-        entry.scopes = (*entry.scopes, ("Scope", name))
+        if name not in entry.tags:
+            _jax.push_scope(entry.equation, name)
+            entry.tags = (*entry.tags, name)
 
 
 def _structure(body: Body) -> str:
     """A hash of what a jaxpr computes: primitives, avals, simple parameters and data flow."""
-    import hashlib
-
     digest = hashlib.blake2b(digest_size=8)
     numbers: dict[int, int] = {}
     for owner, index, entry in entries_of(body):
