@@ -250,6 +250,9 @@ class Listener:
                 record.stage = stage
                 if not record.described:
                     self._describe(record, call, outer)
+                elif call.kind is CompileKind.TRANSFORMED is not record.raw.kind:
+                    # jax 0.8 traces the function with the transform's tracers first.
+                    self._read_call(record.raw, call, outer)
                 return record
         record = Pending(self._raw(plain), plain, stage, call.keys, described=False)
         self._describe(record, call, outer)
@@ -263,22 +266,10 @@ class Listener:
         """Fills in who called with what, and makes the compile known."""
         raw = record.raw
         record.described, record.keys = True, call.keys
-        raw.kind = call.kind
         raw.fun_name = call.name or raw.fun_name
         raw.frames = self._attempt(user_frames, inspect.currentframe()) or ()
         raw.inside = outer.record.raw.fun_name if outer is not None else ""
-        if outer is not None and raw.kind in (CompileKind.JIT, CompileKind.TRANSFORMED):
-            raw.kind = CompileKind.NESTED
-        if call.args is not None:
-            described = self._attempt(
-                describe_call,
-                call.fun if call.named else None,
-                call.args,
-                call.kwargs or {},
-                call.static_argnums,
-                call.static_argnames,
-            )
-            raw.signature = described or ()
+        self._read_call(raw, call, outer)
         if call.fun is not None:
             self._attempt(self._judge_first, raw, call.fun)
         with self._lock:
@@ -287,6 +278,21 @@ class Listener:
             self.records.append(raw)
         for run in self._thread.runs:
             run.raw.append(raw)
+
+    def _read_call(self, raw: RawCompile, call: _jax.JaxCall, outer: Open | None) -> None:
+        nested = outer is not None and call.kind in (CompileKind.JIT, CompileKind.TRANSFORMED)
+        raw.kind = CompileKind.NESTED if nested else call.kind
+        if call.args is None:
+            return
+        described = self._attempt(
+            describe_call,
+            call.fun if call.named else None,
+            call.args,
+            call.kwargs or {},
+            call.static_argnums,
+            call.static_argnames,
+        )
+        raw.signature = described or ()
 
     def _judge_first(self, raw: RawCompile, fun: Any) -> None:
         """Whether this function is new here, by object and by place: a cell that is run again
