@@ -28,11 +28,15 @@ _NEIGHBOURS = 8
 class Locator:
     """From a name stack to equations: by tags, else by what the name and the frames say."""
 
-    def __init__(self, chains: Chains, candidates: Candidates, why: str) -> None:
-        """`why` says why the program has no tags; empty when it has."""
+    def __init__(
+        self, chains: Chains, candidates: Candidates, why: str, other: str = STALE
+    ) -> None:
+        """`why` says why the program has no tags, and is empty when it has; `other` says how the
+        tags of another program may come to stand in a text."""
         self.chains = chains
         self._candidates = candidates
         self._why = why
+        self._other = other
 
     def place(self, name: str, callers: Iterable[Chain]) -> Place:
         """The exact place of a name, or `NOWHERE`."""
@@ -43,12 +47,12 @@ class Locator:
         """Candidates for a name that leads to no exact place, and why it does not."""
         if not name:
             return (), ""
-        if self._why:
-            return self._candidates.find(name, frames), self._why
         tags = tags_of(name)
         if tags and not self.chains.knows(tags):
-            # The frames are those of the edited program too: its line numbers would mislead.
-            return self._candidates.find(name, ()), STALE
+            # The frames are those of the other text too: its line numbers would mislead.
+            return self._candidates.find(name, ()), self._other
+        if self._why:
+            return self._candidates.find(name, frames), self._why
         return (), ""
 
 

@@ -1,5 +1,7 @@
 """From the tags in a name to the equations it stands for."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -38,6 +40,14 @@ class Chains:
 
     def __len__(self) -> int:
         return len(self._by_chain)
+
+    def joined(self, other: Chains) -> Chains:
+        """Both programs' chains: for equations that were tagged twice, ids of `self` where both
+        have a chain."""
+        chains = Chains(())
+        chains._by_chain = other._by_chain | self._by_chain
+        chains._known = other._known | self._known
+        return chains
 
     def knows(self, tags: Iterable[str]) -> bool:
         """Whether any of these tags is one of this program."""

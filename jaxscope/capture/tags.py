@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from jaxscope.analysis.anchors import STALE
 from jaxscope.analysis.chains import Chains
 from jaxscope.analysis.clean import tag as spell_tag
 from jaxscope.capture import _jax
@@ -35,6 +36,8 @@ class Tagged:
     jaxpr: Any = field(repr=False)
     """The jaxpr, kept alive because `places` goes by identity."""
     body: Body | None = field(default=None, repr=False)
+    other: str = STALE
+    """How the tags of another program may come to stand in the compiled text."""
 
 
 def tag(traced: Any, sources: Sources) -> Tagged:
@@ -87,7 +90,15 @@ def adopt(new: Tagged, old: Tagged) -> Tagged | None:
         return None
     if len(new.equations) != len(old.equations) or _structure(new.body) != _structure(old.body):
         return None
-    return replace(new, hash=old.hash, why="", chains=old.chains)
+    return replace(new, hash=old.hash, why="", chains=new.chains.joined(old.chains))
+
+
+def compiled_from(tagged: Tagged, why: str) -> Tagged:
+    """The same, where the compiled program was made from another text, which `why` says.
+
+    What was lowered from this text keeps its exact links.
+    """
+    return replace(tagged, other=why)
 
 
 def _tagged(closed_jaxpr: Any, body: Body, digest: str, why: str) -> Tagged:
