@@ -29,14 +29,22 @@ class Locator:
     """From a name stack to equations: by tags, else by what the name and the frames say."""
 
     def __init__(
-        self, chains: Chains, candidates: Candidates, why: str, other: str = STALE
+        self,
+        chains: Chains,
+        candidates: Candidates,
+        why: str,
+        *,
+        other: str = STALE,
+        trust_frames: bool = True,
     ) -> None:
-        """`why` says why the program has no tags, and is empty when it has; `other` says how the
-        tags of another program may come to stand in a text."""
+        """`why` says why the text has no tags, and is empty when it has; `other` says how the
+        tags of another program may come to stand in it. `trust_frames` is False for a text that
+        may have come from a cache: its frames may be those of a program edited since."""
         self.chains = chains
         self._candidates = candidates
         self._why = why
         self._other = other
+        self._trust_frames = trust_frames
 
     def place(self, name: str, callers: Iterable[Chain]) -> Place:
         """The exact place of a name, or `NOWHERE`."""
@@ -52,7 +60,7 @@ class Locator:
             # The frames are those of the other text too: its line numbers would mislead.
             return self._candidates.find(name, ()), self._other
         if self._why:
-            return self._candidates.find(name, frames), self._why
+            return self._candidates.find(name, frames if self._trust_frames else ()), self._why
         return (), ""
 
 

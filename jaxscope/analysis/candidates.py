@@ -37,6 +37,9 @@ class Candidates:
             return self._narrow(same_primitive, scope, None)
         here = self._by_line.get((frame.file, frame.line), [])
         both = sorted(set(here) & set(same_primitive))
+        if not both and same_primitive:
+            # The primitive stands elsewhere: the frame is not to be believed.
+            return self._narrow(same_primitive, scope, None)
         return self._narrow(both or here, scope, frame)
 
     def _narrow(

@@ -5,16 +5,22 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import jax
+
 from jaxscope.analysis.anchors import Locator, hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.candidates import Candidates
-from jaxscope.analysis.clean import clean_hlo
+from jaxscope.analysis.clean import TAG, clean_hlo
 from jaxscope.analysis.hlo import HloModule, parse_module
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.printing import print_jaxpr
 from jaxscope.capture.sources import Sources
-from jaxscope.capture.tags import Tagged, untagged
+from jaxscope.capture.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.model import Stage, StageKind, Unavailable
 
+FROM_CACHE = (
+    "the compiled program came from the persistent cache without tags, so its lines are matched by "
+    "primitive and name"
+)
 RELEASED = "the compiled program was released; re-run the cell"
 
 
@@ -43,7 +49,7 @@ class Handles:
         self._sources = sources
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
-        self._locator: Locator | None = None
+        self._candidates: Candidates | None = None
         self._released = False
         self._lock = threading.RLock()
 
@@ -97,8 +103,9 @@ class Handles:
         """
         if self.tagged.why:
             return self.tagged.why
+        doubts = (self.tagged.other, ALREADY_LOWERED, FROM_CACHE)
         anchors = self.text(StageKind.OPTIMIZED_HLO).anchors
-        return next((a.why for a in anchors if a.why == self.tagged.other), "")
+        return next((a.why for a in anchors if a.why in doubts), "")
 
     def release(self) -> None:
         """Let go of the live objects; texts that were fetched stay."""
@@ -123,18 +130,34 @@ class Handles:
             reason = "the program was compiled before jaxscope saw it, so only the result is known"
             return Stage(kind, unavailable=Unavailable(reason))
         if kind is StageKind.STABLEHLO:
-            module = parse_stablehlo(self._lowered.as_text("stablehlo", debug_info=True))
-            return Stage(kind, module.text, None, stablehlo_anchors(module, self._locate()))
+            raw = self._lowered.as_text("stablehlo", debug_info=True)
+            module = parse_stablehlo(raw)
+            locator = self._locator(self._why(raw))
+            return Stage(kind, module.text, None, stablehlo_anchors(module, locator))
         return self._hlo(kind, self._lowered.as_text("hlo", debug_info=True))
 
     def _hlo(self, kind: StageKind, raw: str) -> Stage:
         text, origin = clean_hlo(raw)
         shown = {line: number for number, line in enumerate(origin, 1)}
-        return Stage(kind, text, None, hlo_anchors(parse_module(raw), self._locate(), shown))
+        why = self._why(raw)
+        cached = kind is StageKind.OPTIMIZED_HLO and bool(
+            getattr(jax.config, "jax_compilation_cache_dir", None)
+        )
+        if why == ALREADY_LOWERED and cached:
+            why = FROM_CACHE
+        locator = self._locator(why, trust_frames=not cached)
+        return Stage(kind, text, None, hlo_anchors(parse_module(raw), locator, shown))
 
-    def _locate(self) -> Locator:
-        if self._locator is None:
-            candidates = Candidates(self.tagged.equations)
-            tagged = self.tagged
-            self._locator = Locator(tagged.chains, candidates, tagged.why, tagged.other)
-        return self._locator
+    def _why(self, raw: str) -> str:
+        """Why a text has no tags; empty if it has."""
+        if self.tagged.why or TAG.search(raw):
+            return self.tagged.why
+        return ALREADY_LOWERED
+
+    def _locator(self, why: str, *, trust_frames: bool = True) -> Locator:
+        tagged = self.tagged
+        if self._candidates is None:
+            self._candidates = Candidates(tagged.equations)
+        return Locator(
+            tagged.chains, self._candidates, why, other=tagged.other, trust_frames=trust_frames
+        )
