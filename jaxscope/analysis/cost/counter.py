@@ -71,16 +71,16 @@ class CostCounter:
         return known
 
     def of_instruction(self, instruction: Instruction) -> Cost:
-        """The cost of one run, everything it calls included; -1 each for an opaque custom call."""
+        """The cost of one run, everything it calls included; nothing for an opaque custom call."""
         if instruction.opcode == "fusion":
             return self._fusion(instruction)
         if instruction.opcode in CONTAINERS:
             return self._container(instruction)
         if instruction.opcode == "custom-call":
-            known = None if self._as_xla else estimate_custom_call(
-                instruction, self.operands(instruction)
-            )  # fmt: skip
-            return known.cost if known else Cost(-1, 0, -1)
+            if self._as_xla:
+                return Cost(-1, 0, -1)
+            estimate = estimate_custom_call(instruction, self.operands(instruction))
+            return estimate.cost if estimate else Cost()
         if instruction.opcode.endswith("-start") and instruction.opcode not in _NATIVE_STARTS:
             return self.of_instruction(_unwrapped(instruction))
         operands = self.operands(instruction)

@@ -26,8 +26,8 @@ _CONTRACTING = re.compile(r'lhs_contracting_dimensions\\?":\s*\[([^\]]*)\]')
 # Notes to the compiler, which run nothing.
 _WITHOUT_WORK = frozenset({
     "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
-    "LayoutConstraint", "AllocateBuffer", "xla.sdy.FuncResultSharding",
-    "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
+    "LayoutConstraint", "AllocateBuffer", "AssumeGatherIndicesInBound",
+    "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
 })  # fmt: skip
 
 # Other names of the same routines: TPU's, cuSOLVER's, and LAPACK's complex ones.

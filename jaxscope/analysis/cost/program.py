@@ -1,11 +1,11 @@
 """What one run of a program costs, loops multiplied out, by instruction."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxscope.analysis.cost.counter import CONTAINERS, CostCounter
 from jaxscope.analysis.cost.figures import Cost
-from jaxscope.analysis.cost.library import estimate_custom_call
+from jaxscope.analysis.cost.library import Estimate, estimate_custom_call
 from jaxscope.analysis.cost.traffic import OURS
 from jaxscope.analysis.hlo import (
     Computation,
@@ -116,13 +116,9 @@ class _ProgramCounter:
                 for callee, factor in self._factors(instruction, noting=False):
                     total += self._total(callee) * factor
             elif not computation.is_fused:
-                total += self._known_cost(instruction)
+                total += self._counter.of_instruction(instruction)
         self._totals[computation.name] = total
         return total
-
-    def _known_cost(self, instruction: Instruction) -> Cost:
-        cost = self._counter.of_instruction(instruction)
-        return Cost() if cost.flops < 0 else cost
 
     def _factors(
         self, instruction: Instruction, *, noting: bool
@@ -163,34 +159,40 @@ class _ProgramCounter:
         return [(callee, float(number == dearest)) for number, callee in enumerate(called)]
 
     def _row(self, instruction: Instruction, run: _Run) -> InstructionCost | None:
+        """The cost of an instruction that does something itself."""
         if instruction.opcode in CONTAINERS:
             return None
-        cost = self._counter.of_instruction(instruction)
         known = self._executions[run.computation.name].known
-        if instruction.opcode.startswith("custom-call"):
-            estimate = estimate_custom_call(instruction, self._counter.operands(instruction))
-            target = instruction.custom_call_target or "something without a name"
+        if instruction.custom_call_target is not None:
+            estimate = self._estimate(instruction)
             if estimate is None:
-                self._unknown.append(
-                    f"{instruction.name} calls {target}, whose work is unknown; it is left out."
-                )
                 return InstructionCost(instruction.name, None, None, None, run.times, False)
-            if estimate.basis:
-                known = False
-                self._estimated.append(
-                    f"{instruction.name} calls {target}: FLOPs estimated as {estimate.basis}."
-                )
-        if cost == Cost():
-            return None
-        return _instruction_cost(instruction, cost, run, known)
+            known = known and not estimate.basis
+        cost = self._counter.of_instruction(instruction)
+        return None if cost == Cost() else _instruction_cost(instruction, cost, run, known)
+
+    def _estimate(self, call: Instruction) -> Estimate | None:
+        """What a custom call is taken to cost; says so in a sentence, or that nobody knows."""
+        estimate = estimate_custom_call(call, self._counter.operands(call))
+        target = call.custom_call_target
+        if estimate is None:
+            self._unknown.append(
+                f"{call.name} calls {target}, whose work is unknown; it is left out."
+            )
+        elif estimate.basis:
+            self._estimated.append(
+                f"{call.name} calls {target}: FLOPs estimated as {estimate.basis}."
+            )
+        return estimate
 
     def _inside(self, fusion: Instruction, run: _Run) -> Iterator[InstructionCost]:
         """Work of the instructions in a fusion. Bytes 0: what stays inside is not moved."""
         known = self._executions[run.computation.name].known
         for fused in self._counter.called(fusion):
             for instruction in fused.instructions:
-                cost = self._counter.of_instruction(instruction)
-                cost = Cost(max(0.0, cost.flops), cost.transcendentals)
+                if instruction.custom_call_target is not None:
+                    self._estimate(instruction)
+                cost = replace(self._counter.of_instruction(instruction), bytes_accessed=0.0)
                 if cost != Cost():
                     yield _instruction_cost(instruction, cost, run, known)
 

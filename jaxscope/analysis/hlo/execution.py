@@ -8,6 +8,12 @@ from jaxscope.analysis.hlo.module import Computation, HloModule, Instruction
 # Bookkeeping that computes and moves nothing.
 _NOT_REAL = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 
+# Primitives of JAX that only move data: a copy named after one of them is that operation.
+_MOVING = frozenset({
+    "broadcast_in_dim", "copy", "copy_p", "device_put", "expand_dims", "reshape", "rev", "squeeze",
+    "transpose",
+})  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Executions:
@@ -24,15 +30,17 @@ def real_instructions(module: HloModule) -> tuple[Instruction, ...]:
     """The instructions that figures speak of.
 
     Every instruction of every computation except parameter, constant, tuple, get-tuple-element,
-    bitcast, and copies added by layout assignment. Those copies are known by having no op_name:
-    a copy that JAX asked for has one.
+    bitcast, and copies that XLA added for layouts and loops. Such a copy has no op_name, or that
+    of the operation it serves (`.../cholesky`, `.../while`); a copy that is itself what JAX asked
+    for ends in a primitive that moves data.
     """
-    return tuple(
-        instruction
-        for instruction in module.instructions()
-        if instruction.opcode not in _NOT_REAL
-        and not (instruction.opcode == "copy" and not instruction.op_name)
-    )
+    return tuple(filter(_is_real, module.instructions()))
+
+
+def _is_real(instruction: Instruction) -> bool:
+    if instruction.opcode == "copy":
+        return instruction.op_name.rpartition("/")[2] in _MOVING
+    return instruction.opcode not in _NOT_REAL
 
 
 def executed_times(module: HloModule) -> dict[str, Executions]:

@@ -130,7 +130,10 @@ def _value(
         return None
     opcode = instruction.opcode
     if opcode == "parameter":
-        return bindings.get(instruction.name)
+        if instruction.name in bindings:
+            return bindings[instruction.name]
+        passed = _argument(module, instruction)
+        return _value(module, passed, {}, depth + 1) if passed else None
     if opcode == "constant":
         literal = instruction.arguments.strip()
         return int(literal) if _INTEGER.match(literal) else None
@@ -160,6 +163,19 @@ def _value(
         inner = {p.name: operand(i) for i, p in enumerate(callee.parameters)}
         return _value(module, callee.root, inner, depth + 1)
     return None
+
+
+def _argument(module: HloModule, parameter: Instruction) -> Instruction | None:
+    """What a parameter is, where its computation is called from one place only.
+
+    XLA for CPU moves a small loop into a computation of its own (jaxlib 0.12).
+    """
+    callers = [i for i in module.instructions() if parameter.computation in i.called]
+    if len(callers) != 1 or callers[0].opcode != "call" or not parameter.arguments.isdigit():
+        return None
+    number = int(parameter.arguments)
+    operands = callers[0].operands
+    return module.instruction(operands[number]) if number < len(operands) else None
 
 
 def _sum(left: _Value, right: _Value, sign: int) -> _Value:
