@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from jaxscope.analysis.cost import ProgramCost, program_cost
 from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions
-from jaxscope.model import Anchor, Equation, Program, Stage, StageKind
+from jaxscope.analysis.links import stage_lines
+from jaxscope.model import Anchor, Program, Stage, StageKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,51 +31,47 @@ class Matches:
     stage_lines: dict[int, tuple[int, ...]]
     """By source line, ascending."""
     source_lines: dict[int, tuple[int, ...]]
-    """By stage line; the line's own equation first."""
+    """By stage line; the line of its own equation first, then those of what a fusion holds, then
+    the other lines that their frames reach over."""
     inexact: frozenset[int]
     """Stage lines whose origin is a set of candidates."""
 
 
-def origins(program: Program, source: int = 0) -> dict[int, tuple[int, ...]]:
-    """Lines of a source behind each equation, innermost frame first.
-
-    An equation of a library's inner jaxpr carries no frame of the user's: it belongs to the line
-    that its parent belongs to.
-    """
-    by_id = {equation.id: equation for equation in program.equations}
-    found: dict[int, tuple[int, ...]] = {}
-    for equation in program.equations:
-        frames = _framed(equation, by_id).frames
-        lines = (frame.span.line for frame in frames if frame.source == source)
-        found[equation.id] = tuple(dict.fromkeys(lines))
-    return found
-
-
-def _framed(equation: Equation, by_id: dict[int, Equation]) -> Equation:
-    seen: set[int] = set()
-    while not equation.frames and equation.parent in by_id and equation.id not in seen:
-        seen.add(equation.id)
-        equation = by_id[equation.parent]
-    return equation
+def homes(program: Program, source: int = 0) -> dict[int, int]:
+    """Equation → the line of its innermost frame in a source: the line that it counts for."""
+    return {
+        equation.id: frame.span.line
+        for equation in program.equations
+        if (frame := next((f for f in equation.frames if f.source == source), None)) is not None
+    }
 
 
 def matches(program: Program, stage: Stage, source: int = 0) -> Matches:
-    """Every link between a source and a stage, in one pass over the anchors."""
-    lines = origins(program, source)
-    forward: dict[int, dict[int, None]] = {}
-    backward: dict[int, tuple[int, ...]] = {}
-    inexact: set[int] = set()
+    """Every link between a source and a stage, by the rule of `analysis.links`."""
+    lines = {
+        line
+        for equation in program.equations
+        for frame in equation.frames
+        if frame.source == source
+        for line in range(frame.span.line, frame.span.end_line + 1)
+    }
+    forward = {
+        line: link.lines
+        for line in sorted(lines)
+        if (link := stage_lines(program, stage, line, source)).lines
+    }
+    backward: dict[int, dict[int, None]] = {}
+    home = homes(program, source)
     for anchor in stage.anchors:
-        found = tuple(dict.fromkeys(n for e in anchor.equations for n in lines.get(e, ())))
-        if not found:
-            continue
-        backward[anchor.line] = found
-        if not (anchor.exact and program.exact):
-            inexact.add(anchor.line)
-        for line in found:
-            forward.setdefault(line, {})[anchor.line] = None
+        own = (home[e] for e in anchor.equations if e in home)
+        backward[anchor.line] = dict.fromkeys(own)
+    for line, hits in forward.items():
+        for hit in hits:
+            backward[hit][line] = None
     return Matches(
-        {line: tuple(sorted(hits)) for line, hits in forward.items()}, backward, frozenset(inexact)
+        forward,
+        {line: tuple(found) for line, found in backward.items() if found},
+        frozenset(anchor.line for anchor in stage.anchors if not anchor.exact),
     )
 
 
@@ -89,23 +86,37 @@ def figures(program: Program, source: int = 0) -> dict[int, LineFigures]:
     An equation counts at the innermost of its frames in that source, an instruction and its FLOPs
     at its own equation, so that each is counted once.
     """
-    home = {id: lines[0] for id, lines in origins(program, source).items() if lines}
+    return all_figures(program, source + 1)[source]
+
+
+def all_figures(program: Program, sources: int) -> list[dict[int, LineFigures]]:
+    """`figures` of the first so many sources; the text is read once for all."""
+    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
+    counted = _counted(stage)
+    anchors = {anchor.line: anchor for anchor in stage.anchors} if stage is not None else {}
+    return [_figures(program, source, counted, anchors) for source in range(sources)]
+
+
+def _figures(
+    program: Program,
+    source: int,
+    counted: tuple[HloModule, ProgramCost] | None,
+    anchors: dict[int, Anchor],
+) -> dict[int, LineFigures]:
+    home = homes(program, source)
     equations: dict[int, int] = {}
     for line in home.values():
         equations[line] = equations.get(line, 0) + 1
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    counted = _counted(stage)
-    if stage is None or counted is None:
+    if counted is None:
         return {line: LineFigures(number) for line, number in sorted(equations.items())}
     module, cost = counted
-    anchors = {anchor.line: anchor for anchor in stage.anchors}
     instructions: dict[int, int] = {}
     doubtful: set[int] = set()
     for instruction in real_instructions(module):
         line, exact = _home(anchors.get(instruction.line), home)
         if line is not None:
             instructions[line] = instructions.get(line, 0) + 1
-            if not (exact and program.exact):
+            if not exact:
                 doubtful.add(line)
     flops = _flops(module, cost, anchors, home)
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxscope.model import Program, Record, Stage, StageKind
 from jaxscope.view import units
 from jaxscope.view.highlight import python
-from jaxscope.view.lines import LineFigures, figures, matches, shown_lines, stage_of
+from jaxscope.view.lines import LineFigures, all_figures, matches, shown_lines, stage_of
 from jaxscope.view.markup import escape
 from jaxscope.view.visible import split_lines
 
@@ -32,9 +32,10 @@ class Linked:
         self._uid = uid
         self._width = width
         self._source_lines = [split_lines(source.text) for source in record.sources]
-        self._figures: list[dict[int, LineFigures]] = [
-            figures(program, i) if program is not None else {} for i in range(len(record.sources))
-        ]
+        number = len(record.sources)
+        self._figures: list[dict[int, LineFigures]] = (
+            all_figures(program, number) if program is not None else [{}] * number
+        )
         self._shown = [self._numbers(i, lines) for i in range(len(record.sources))]
         self._stages = [
             (stage, split_lines(stage.text))
@@ -91,12 +92,18 @@ class Linked:
             if any(key in keys for keys in firsts.values())
         ]
 
+    def _is_linked(self, source: int, line: int) -> bool:
+        """Whether the line became something, or is part of an expression that did."""
+        return line in self._figures[source] or any(
+            line in links[source].stage_lines for links in self._links
+        )
+
     def style(self) -> str:
         """A hue for each line that became something, and what lights up with it."""
         rules: list[str] = []
         uid = self._uid
         for source, numbers in enumerate(self._shown):
-            for rank, line in enumerate(n for n in numbers if n in self._figures[source]):
+            for rank, line in enumerate(n for n in numbers if self._is_linked(source, n)):
                 key = _key(source, line)
                 # The golden angle keeps the hues of neighbours far apart.
                 hue = round(250 + (rank + source * 7) * 137.508) % 360
@@ -154,7 +161,10 @@ class Linked:
         # No-break spaces, for where the style sheet that would keep the indentation is stripped.
         code = "&nbsp;" * min(indent, self._width) + python(line[indent:], self._width)
         key = _key(index, number)
-        css = f' class="row h{key} l{key}{"" if row.exact else " x"}"' if row else ""
+        css = ""
+        if self._is_linked(index, number):
+            doubt = " x" if row is not None and not row.exact else ""
+            css = f' class="row h{key} l{key}{doubt}"'
         return (
             f'<tr id="{self._uid}-s{key}"{css}><th scope=row align=right>{flag}'
             f"{label}</th><td><code>{code}</code></td>{_cells(row, total) if found else ''}</tr>"

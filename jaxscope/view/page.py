@@ -15,7 +15,7 @@ from typing import Any
 
 from jaxscope.model import Finding, Program, Record, to_json
 from jaxscope.view import rows, sections
-from jaxscope.view.lines import figures
+from jaxscope.view.lines import all_figures
 from jaxscope.view.markup import escape, prose
 from jaxscope.view.summary import first_line, first_parts
 
@@ -95,9 +95,9 @@ def _figures(record: Record) -> list[list[dict[int, list[Any]]]]:
         [
             {
                 line: [row.equations, row.instructions, row.flops, row.exact]
-                for line, row in figures(program, index).items()
+                for line, row in found.items()
             }
-            for index in range(len(record.sources))
+            for found in all_figures(program, len(record.sources))
         ]
         for program in record.programs
     ]

@@ -14,6 +14,7 @@ from jaxscope.view.lines import matches, stage_of
 from jaxscope.view.page import page as page_of
 from view.conftest import load, plain, with_program
 from view.test_html import evil
+from view.test_lines import spread
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
@@ -203,6 +204,18 @@ def test_the_keyboard_does_what_the_mouse_does(show: Open) -> None:
     assert lines(page, "source", "hot") == [11]
     page.keyboard.press("/")
     expect(pane(page, "jaxpr").locator("input")).to_be_focused()
+
+
+def test_an_expression_over_several_lines_is_one_place(show: Open) -> None:
+    record = with_program(load(), equations=spread().equations)
+    page = show(page_of(record), height=2000)
+    row(page, "source", 4).locator(".num").hover()
+    tanh = line_of(record, "jaxpr", "= tanh")
+    assert tanh in lines(page, "jaxpr", "hot")
+    row(page, "jaxpr", tanh).hover()
+    assert lines(page, "source", "hot") == [3, 4, 5]
+    marked = "".join(pane(page, "source").locator(".span").all_text_contents())
+    assert marked == 'jnp.tanh(x @ w1 + b1)print("hidden", h.shape)h '
 
 
 def test_candidates_are_drawn_and_named_as_such(show: Open) -> None:

@@ -126,16 +126,13 @@ class Code {
     return `This text is not in this file. In Python, report.stage("${kind}").text gives it.`;
   }
 
+  /** A stage line has the hue of the first of its equations that has a line here. */
   tint(pane) {
     pane.hues = new Map();
+    const homes = this.equations.homes(this.source);
     for (const [line, anchor] of this.anchorsOf(pane.kind).byLine) {
-      for (const id of anchor.equations) {
-        const place = this.equations.places(id, this.source)[0];
-        if (place && this.hues.has(place.span[0])) {
-          pane.hues.set(line, this.hues.get(place.span[0]));
-          break;
-        }
-      }
+      const home = anchor.equations.find((id) => homes.has(id));
+      if (home !== undefined) pane.hues.set(line, this.hues.get(homes.get(home)));
     }
   }
 
@@ -208,7 +205,7 @@ class Code {
     if (!this.pinned) return;
     for (const pane of [this.sourcePane, ...this.panes]) {
       if (pane === selection.pane) continue;
-      const first = this.linesIn(pane, selection.hot)[0] ?? this.linesIn(pane, selection.soft)[0];
+      const first = pane.hits.hot[0] ?? pane.hits.soft[0];
       if (first) pane.reveal(first);
     }
   }
@@ -217,7 +214,7 @@ class Code {
     if (pane !== this.sourcePane) return this.anchorsOf(pane.kind).lines(equations);
     const lines = new Set();
     for (const id of equations) {
-      for (const place of this.equations.places(id, this.source)) lines.add(place.span[0]);
+      for (const line of this.equations.lines(id, this.source)) lines.add(line);
     }
     return [...lines].sort((a, b) => a - b);
   }
@@ -225,9 +222,12 @@ class Code {
   spans(equations) {
     const found = new Map();
     for (const id of equations) {
-      for (const { span: [line, start, last, end] } of this.equations.places(id, this.source)) {
-        const text = this.sourcePane.lines[line - 1] || "";
-        push(found, line, [utf16(text, start), last === line ? utf16(text, end) : text.length]);
+      for (const { span: [first, start, last, end] } of this.equations.places(id, this.source)) {
+        for (let line = first; line <= last; line++) {
+          const text = this.sourcePane.lines[line - 1] || "";
+          const from = line === first ? utf16(text, start) : text.search(/\S|$/);
+          push(found, line, [from, line === last ? utf16(text, end) : text.length]);
+        }
       }
     }
     return found;
@@ -238,7 +238,8 @@ class Code {
     const none = new Set();
     for (const pane of [this.sourcePane, ...this.panes]) {
       const soft = now ? this.linesIn(pane, now.soft) : [];
-      const hot = now ? this.linesIn(pane, now.hot) : [];
+      const hot = now && now.hot !== now.soft ? this.linesIn(pane, now.hot) : soft;
+      pane.hits = { hot, soft };
       const own = now?.pane === pane ? [now.line] : [];
       const source = pane === this.sourcePane;
       const spans = now && source && (now.spot || !own.length) ? this.spans(now.hot) : new Map();

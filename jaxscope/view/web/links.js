@@ -1,5 +1,5 @@
 // The record as the panes need it: which equations stand behind a line, and which lines behind an
-// equation. The same rule as `jaxscope.view.lines`; a test compares the two.
+// equation. The same rule as `jaxscope.analysis.links`; a test compares the two.
 
 /** Lines of a text as Python and XLA count them. */
 function splitLines(text) {
@@ -15,26 +15,40 @@ function push(map, key, value) {
   else map.set(key, [value]);
 }
 
-/** The equations of a program with the user's frames of each; those of a library's inner jaxpr
- *  carry none and take their parent's. */
+/** The equations of a program, found by id and by source line. */
 class Equations {
   constructor(program) {
     this.byId = new Map(program.equations.map((equation) => [equation.id, equation]));
     this.lineCache = new Map();
-  }
-
-  frames(id) {
-    let equation = this.byId.get(id);
-    for (let depth = 0; equation && depth < 100; depth++) {
-      if (equation.frames.length > 0 || equation.parent === null) return equation.frames;
-      equation = this.byId.get(equation.parent);
-    }
-    return [];
+    this.homeCache = new Map();
   }
 
   /** Frames in one source, innermost first. */
   places(id, source) {
-    return this.frames(id).filter((frame) => frame.source === source);
+    return this.byId.get(id)?.frames.filter((frame) => frame.source === source) ?? [];
+  }
+
+  /** equation id → the innermost of its lines in a source. */
+  homes(source) {
+    let map = this.homeCache.get(source);
+    if (!map) {
+      map = new Map();
+      for (const id of this.byId.keys()) {
+        const place = this.places(id, source)[0];
+        if (place) map.set(id, place.span[0]);
+      }
+      this.homeCache.set(source, map);
+    }
+    return map;
+  }
+
+  /** All lines that the frames of an equation reach over. */
+  lines(id, source) {
+    const lines = new Set();
+    for (const { span } of this.places(id, source)) {
+      for (let line = span[0]; line <= span[2]; line++) lines.add(line);
+    }
+    return lines;
   }
 
   /** source line → equation ids. */
@@ -43,9 +57,7 @@ class Equations {
     if (!map) {
       map = new Map();
       for (const id of this.byId.keys()) {
-        for (const line of new Set(this.places(id, source).map((frame) => frame.span[0]))) {
-          push(map, line, id);
-        }
+        for (const line of this.lines(id, source)) push(map, line, id);
       }
       this.lineCache.set(source, map);
     }
@@ -58,8 +70,9 @@ class Equations {
     let size = Infinity;
     for (const id of this.byLine(source).get(line) || []) {
       for (const { span: [first, start, last, end] } of this.places(id, source)) {
-        if (first !== line || column < start || (last === first && column >= end)) continue;
-        const length = last === first ? end - start : 1e6 * (last - first);
+        if (line < first || (line === first && column < start)) continue;
+        if (line > last || (line === last && column >= end)) continue;
+        const length = 1e6 * (last - first) + end - start;
         if (length < size) {
           size = length;
           best = [];
@@ -77,7 +90,7 @@ class Anchors {
     this.byLine = new Map();
     this.byEquation = new Map();
     for (const anchor of (stage && stage.anchors) || []) {
-      const exact = anchor.exact !== false && program.exact !== false;
+      const exact = anchor.exact !== false;
       const why = anchor.why || (exact ? "" : program.inexact_why || "");
       this.byLine.set(anchor.line, { equations: anchor.equations, exact, why });
       for (const id of anchor.equations) push(this.byEquation, id, anchor.line);
@@ -88,6 +101,6 @@ class Anchors {
   lines(equations) {
     const found = new Set();
     for (const id of equations) for (const line of this.byEquation.get(id) || []) found.add(line);
-    return [...found].sort((a, b) => a - b);
+    return Array.from(Int32Array.from(found).sort());
   }
 }

@@ -169,7 +169,7 @@ class Pane {
       if (!this.rows.has(line)) fresh.append(this.make(line));
     }
     this.sizer.append(fresh);
-    this.rule();
+    if (this.ruler.clientHeight !== this.ruled) this.rule();
   }
 
   make(line) {
@@ -275,6 +275,7 @@ class Pane {
   rule() {
     const { clientWidth: width, clientHeight: height } = this.ruler;
     const pixels = devicePixelRatio || 1;
+    this.ruled = height;
     if (this.ruler.height !== height * pixels) {
       this.ruler.width = width * pixels;
       this.ruler.height = height * pixels;
@@ -285,13 +286,16 @@ class Pane {
     const style = getComputedStyle(this.root);
     const mark = (lines, color) => {
       context.fillStyle = color;
+      let last = -1;
       for (const line of lines) {
-        const y = ((line - 0.5) / this.lines.length) * this.ruler.height;
-        context.fillRect(0, y, this.ruler.width, 2 * pixels);
+        const y = Math.round(((line - 0.5) / this.lines.length) * this.ruler.height);
+        if (y !== last) context.fillRect(0, y, this.ruler.width, 2 * pixels);
+        last = y;
       }
     };
-    mark(this.found.slice(0, 2000).map(([line]) => line), style.getPropertyValue("--heat-plain"));
-    mark([...this.soft, ...this.hot].slice(0, 4000), style.getPropertyValue("--accent-plain"));
+    mark(this.found.map(([line]) => line), style.getPropertyValue("--heat-plain"));
+    mark(this.soft, style.getPropertyValue("--accent-plain"));
+    mark(this.hot, style.getPropertyValue("--accent-plain"));
   }
 
   find(query) {

@@ -59,10 +59,13 @@ def frame(text: str) -> m.Frame:
 
 
 def equations() -> tuple[m.Equation, ...]:
-    found = []
+    """What is inside a library's own jaxpr has the frames of the equation around it."""
+    found: list[m.Equation] = []
     for row in (HERE / "equations.txt").read_text().splitlines():
         number, primitive, parent, inputs, outputs, places = (c.strip() for c in row.split("|"))
         frames = tuple(frame(place) for place in places.split(" < ") if place)
+        if not frames and parent != "-":
+            frames = found[int(parent)].frames
         cell = next((f.span for f in frames if f.source == 0), None)
         found.append(
             m.Equation(
