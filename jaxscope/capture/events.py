@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import threading
 import time
+import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -299,10 +300,13 @@ class Listener:
         makes a new object of the same function."""
         code = getattr(inspect.unwrap(fun), "__code__", None)
         place = (raw.fun_name, getattr(code, "co_filename", ""), getattr(code, "co_firstlineno", 0))
+        # Only plain functions are compared as objects: those of other types may have an `__eq__`
+        # or no hash.
+        plain = isinstance(fun, types.FunctionType)
         with self._lock:
-            known = fun in self._seen or place in self._places
+            known = place in self._places or (plain and fun in self._seen)
             self._places.add(place)
-            with suppress(TypeError):  # not weakly referable
+            if plain:
                 self._seen.add(fun)
         if not known:
             raw.traced_before = _jax.traced_before(fun)
