@@ -1,3 +1,49 @@
-"""jaxscope: what JAX does with your code, inside the notebook."""
+"""See what JAX does with your code, inside the notebook.
+
+`%load_ext jaxscope` gives the magics; everything they do is a function here. Importing this module
+loads the standard library only: jax and the rest are imported when they are first needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxscope.api import inspect, last, load, options
+    from jaxscope.report import Report
 
 __version__ = "0.1.0"
+__all__ = ["Report", "inspect", "last", "load", "options"]
+
+_HOMES = {
+    "Report": "jaxscope.report",
+    "inspect": "jaxscope.api",
+    "last": "jaxscope.api",
+    "load": "jaxscope.api",
+    "options": "jaxscope.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'jaxscope' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext jaxscope`: register the magics; neither imports jax nor starts a backend."""
+    from jaxscope.magics import load as register
+
+    register(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """`%unload_ext jaxscope`: take back everything that loading installed."""
+    from jaxscope.magics import unload
+
+    unload(ipython)

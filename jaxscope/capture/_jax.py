@@ -365,7 +365,7 @@ def kept_arguments(lowered: Any) -> frozenset[int] | None:
     return None if kept is None else frozenset(int(index) for index in kept)
 
 
-# --- Compiled programs: what decides whether one may be used again ---------------------------------
+# --- Compiled programs: what decides whether one may be used again --------------------------------
 
 
 def constant_arguments(lowered: Any) -> tuple[Any, ...]:
@@ -386,3 +386,14 @@ def donates(jitted: Any) -> bool | None:
     if info is None or not hasattr(info, "donate_argnums"):
         return None
     return bool(info.donate_argnums or info.donate_argnames)
+
+
+def argument_names(traced: Any) -> tuple[str, ...]:
+    """The flat arguments as the user writes them: `x`, `params['w']`.
+
+    `jaxpr.debug_info.arg_names`, seen on jax 0.8.1 to 0.12.0. Without it: no names.
+    """
+    jaxpr = getattr(traced, "jaxpr", None)
+    information = getattr(getattr(jaxpr, "jaxpr", jaxpr), "debug_info", None)
+    names = getattr(information, "arg_names", None)
+    return tuple([str(name) for name in names]) if names else ()

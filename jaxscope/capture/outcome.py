@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from jaxscope.capture import containers, nnx
-from jaxscope.capture.containers import Copies
+from jaxscope.capture.inputs import Substituted
 from jaxscope.capture.mutation import find_tracer
 from jaxscope.capture.refusal import RefusedError, holds_tracer
 
@@ -45,16 +45,14 @@ class Reader:
 
     def __init__(
         self,
-        originals: Mapping[int, tuple[Any, Any]],
-        copies: Copies,
-        merged: nnx.Merged | None,
+        inputs: Substituted,
         split: nnx.Split | None,
         tree: ast.Module,
-        namespace_id: int,
+        namespace_id: int = 0,
     ) -> None:
-        self._originals = originals
-        self._copies = copies
-        self._merged = merged
+        self._originals = inputs.originals
+        self._copies = inputs.copies
+        self._merged = inputs.merged
         self._split = split
         self._tree = tree
         self._namespace_id = namespace_id

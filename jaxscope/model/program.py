@@ -140,6 +140,8 @@ class Program:
     inexact_why: str = ""
     tag: str = ""
     """The hash that this program's tags carry; empty when it is not tagged."""
+    python: str = ""
+    """The plain JAX function that was compiled, as a module's text; empty when it is not known."""
 
     @property
     def title(self) -> str:

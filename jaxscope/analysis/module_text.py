@@ -1,0 +1,51 @@
+"""A cell's text as a plain Python module that holds one jitted function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+
+def function(
+    name: str,
+    body: str,
+    *,
+    parameters: Sequence[str],
+    results: Sequence[str],
+    constants: Mapping[str, str],
+    preamble: Sequence[str],
+) -> str:
+    """`@jax.jit` above a function that runs the body and returns what the cell bound.
+
+    The last expression is returned as well, last; a single result is returned bare. The text goes
+    through the syntax tree, so that strings over several lines keep what they hold.
+    """
+    tree = ast.parse(body)
+    values: list[ast.expr] = [ast.Name(result, ast.Load()) for result in results]
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        values.append(tree.body.pop().value)
+    returned = values[0] if len(values) == 1 else ast.Tuple(values, ast.Load())
+    arguments = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(parameter) for parameter in parameters],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    decorator = ast.Attribute(ast.Name("jax", ast.Load()), "jit", ast.Load())
+    statements: list[ast.stmt] = [*tree.body]
+    if values:
+        statements.append(ast.Return(returned))
+    made = ast.FunctionDef(name, arguments, statements or [ast.Pass()], [decorator])
+    if "type_params" in made._fields:  # Python 3.12 and later
+        made.type_params = []  # type: ignore[attr-defined]
+    text = ast.unparse(ast.fix_missing_locations(ast.Module([made], type_ignores=[])))
+    lines = [f"{constant} = {value}" for constant, value in constants.items()]
+    return joined([*preamble, *lines], text)
+
+
+def joined(preamble: Sequence[str], text: str) -> str:
+    """Imports first, then definitions, then the text, with the blank lines that Python likes."""
+    imports = [line for line in preamble if line.startswith(("import ", "from "))]
+    rest = [part for part in preamble if not part.startswith(("import ", "from "))]
+    return "\n\n".join(["\n".join(imports), *rest, text.strip()]) + "\n"

@@ -1,0 +1,103 @@
+"""One sentence beside JAX's own errors: which line of the cell, and what to do there.
+
+The error itself stays as JAX raised it; the sentence is added with `add_note`.
+"""
+
+from __future__ import annotations
+
+import ast
+import traceback
+from collections.abc import Collection
+
+import jax
+
+
+def explain(
+    error: BaseException, file: str, tree: ast.Module, traced: Collection[str]
+) -> str | None:
+    """The note for an error of a traced cell, or None when there is nothing to add.
+
+    `traced` holds the names of the cell's traced inputs.
+    """
+    cure = _cure(error)
+    if cure is None:
+        return None
+    line = line_of(error, file)
+    where = "" if line is None else f"Line {line}: "
+    if isinstance(
+        error,
+        (
+            jax.errors.TracerIntegerConversionError,
+            jax.errors.TracerBoolConversionError,
+            jax.errors.ConcretizationTypeError,
+        ),
+    ):
+        names = sorted(_names_on(tree, line) & set(traced))
+        if names:
+            which = " and ".join(f"`{name}`" for name in names)
+            verb = "is" if len(names) == 1 else "are"
+            options = " ".join(f"-s {name}" for name in names)
+            cure = f"{which} {verb} traced. {cure} If its value may be fixed, run with `{options}`."
+    return f"jaxscope: {where}{cure}"
+
+
+def line_of(error: BaseException, file: str) -> int | None:
+    """The innermost line of the cell in the error's traceback."""
+    found = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == file:
+            found = line
+    return found
+
+
+def _cure(error: BaseException) -> str | None:
+    """What to do, by the type of the error. The names are public in `jax.errors`."""
+    if isinstance(error, jax.errors.TracerBoolConversionError):
+        return (
+            "A compiled program has no value to branch on while it is traced: use `jnp.where` for "
+            "values or `jax.lax.cond` for code."
+        )
+    if isinstance(error, jax.errors.TracerIntegerConversionError):
+        return "An index, a shape or a `range` needs a known int while the cell is traced."
+    if isinstance(error, jax.errors.TracerArrayConversionError):
+        return (
+            "NumPy asked for the values of an array that has none while the cell is traced: use "
+            "the function of the same name in `jnp`."
+        )
+    if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
+        return (
+            "The shape of the result would depend on values: use `jnp.where(mask, x, 0)`, or "
+            "`jnp.nonzero(mask, size=...)` with a fixed size."
+        )
+    if isinstance(error, jax.errors.ConcretizationTypeError):
+        return (
+            "A Python number was asked for, and there is none while the cell is traced: keep it "
+            "an array, or give sizes that are known (`size=...`)."
+        )
+    if isinstance(error, jax.errors.UnexpectedTracerError):
+        return (
+            "A value made while tracing was used after the trace, most often through a list or an "
+            "attribute that kept it: return it from the function instead."
+        )
+    if isinstance(error, TypeError) and "immutable" in str(error):
+        return "Arrays do not change in place: write `x = x.at[i].set(value)`."
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        return (
+            "The cell writes into a NumPy array in place, and a compiled program works on copies: "
+            "write `x = x.at[i].set(value)` with a `jnp` array."
+        )
+    if isinstance(error, ValueError) and "unhashable" in str(error).lower():
+        return "A static argument must be hashable: pass a tuple instead of a list or an array."
+    if isinstance(error, TypeError) and "not a valid JAX type" in str(error):
+        return "JAX takes arrays and numbers: make this argument static, or convert it."
+    if isinstance(error, RuntimeError) and "deleted or donated" in str(error):
+        return "The array was donated to an earlier run and is gone: make it again before this one."
+    return None
+
+
+def _names_on(tree: ast.Module, line: int | None) -> set[str]:
+    names: set[str] = set()
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Name) and statement.lineno == line:
+            names.add(statement.id)
+    return names

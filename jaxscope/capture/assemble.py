@@ -1,0 +1,136 @@
+"""The record of a run, put together from its live parts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from jaxscope.capture import describe, memory
+from jaxscope.capture.arguments import Arguments
+from jaxscope.capture.events import Listener, Run
+from jaxscope.capture.program import Captured
+from jaxscope.capture.repeat import Measured
+from jaxscope.capture.sources import Sources
+from jaxscope.model import Compile, Form, Program, Record, TextSource, Value, ValueKind
+
+LONG_TRACE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One program of a run with what only its form knows."""
+
+    captured: Captured
+    measured: Measured
+    arguments: Arguments | None = None
+    labels: tuple[str, ...] = ()
+    """Names of the results; empty for JAX's own order."""
+    statics: tuple[Value, ...] = ()
+    python: str = ""
+
+
+def record(
+    title: str,
+    form: Form,
+    parts: Sequence[Part],
+    compiles: Run,
+    sources: Sources,
+    listener: Listener,
+    notes: Sequence[str],
+    began: float,
+) -> tuple[Record, tuple[TextSource, ...]]:
+    """The record without findings, and the live texts of its programs in the same order."""
+    programs = [_program(part) for part in parts]
+    order = sorted(range(len(programs)), key=lambda i: -_weight(programs[i]))
+    made = compiles.compiles(sources.all())
+    result = Record(
+        title,
+        form,
+        describe.now(),
+        describe.environment(),
+        sources.all(),
+        _with_compiles(tuple([programs[i] for i in order]), made),
+        made,
+        (),
+        (*notes, *_notes(parts), *listener.notes),
+        time.perf_counter() - began,
+    )
+    return result, tuple([parts[i].captured.handles for i in order])
+
+
+def _program(part: Part) -> Program:
+    captured, handles = part.captured, part.captured.handles
+    tagged = handles.tagged
+    leaves = captured.leaves()
+    reasons: dict[str, str] = {}
+    paths: Sequence[str] = captured.paths
+    if part.arguments is not None:
+        reasons = {slot.path: slot.reason for slot in part.arguments.slots}
+        by_path = {slot.path: slot.value for slot in part.arguments.slots}
+        leaves = [by_path.get(path) for path in paths]
+    return Program(
+        captured.request.name,
+        captured.request.transforms,
+        describe.devices(handles),
+        (*describe.inputs(handles, paths, reasons, leaves), *part.statics),
+        describe.outputs(handles, part.labels),
+        describe.constants(handles),
+        tagged.equations,
+        timings=part.measured.timings,
+        cost=describe.cost(handles),
+        memory=memory.memory(handles.compiled),
+        effects=describe.effects(handles),
+        exact=bool(tagged.hash),
+        inexact_why=tagged.why,
+        tag=tagged.hash,
+        python=part.python,
+    )
+
+
+def _weight(program: Program) -> float:
+    """Seconds of a call where it was timed, else FLOPs on a scale far below."""
+    first = next((t for t in program.timings if t.label in ("call", "first call")), None)
+    if first is not None and first.samples:
+        return first.median_s
+    cost = program.cost
+    return getattr(cost, "flops", 0.0) * 1e-18
+
+
+def _with_compiles(
+    programs: tuple[Program, ...], compiles: Sequence[Compile]
+) -> tuple[Program, ...]:
+    """Each program with the compiles of its function; signatures of one name in their order."""
+    waiting: dict[str, list[int]] = {}
+    for index, made in enumerate(compiles):
+        waiting.setdefault(made.fun_name, []).append(index)
+    names = [program.name for program in programs]
+    result: list[Program] = []
+    for program in programs:
+        mine = waiting.get(program.name, [])
+        taken = tuple(mine[:1]) if names.count(program.name) > 1 else tuple(mine)
+        waiting[program.name] = mine[len(taken) :]
+        result.append(replace(program, compiles=taken))
+    return tuple(result)
+
+
+def _notes(parts: Sequence[Part]) -> list[str]:
+    notes: list[str] = []
+    for part in parts:
+        if part.captured.trace_s > LONG_TRACE_S:
+            notes.append(
+                f"Tracing {part.captured.request.name} took {part.captured.trace_s:.1f} s, and a "
+                "cell is traced on every run."
+            )
+        unused = _unused(part)
+        if unused:
+            notes.append(f"No result depends on {unused}.")
+    return notes
+
+
+def _unused(part: Part) -> str:
+    values = describe.inputs(part.captured.handles, part.captured.paths, {}, ())
+    names = [f"`{value.name}`" for value in values if value.kind is ValueKind.UNUSED]
+    if len(names) > 3:
+        return f"{', '.join(names[:3])} and {len(names) - 3} more"
+    return ", ".join(names)

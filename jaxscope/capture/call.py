@@ -1,0 +1,88 @@
+"""One call of a plain function: the line form and `inspect`, by the block form's rule."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxscope.capture.inputs import Inputs, Substituted
+from jaxscope.capture.outcome import Outcome, Reader
+from jaxscope.capture.settings import Settings
+
+
+class PlainCall:
+    """One call: the program to trace, and the value that comes back."""
+
+    def __init__(
+        self,
+        function: Any,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        settings: Settings,
+    ) -> None:
+        self._function = function
+        self._names, self._keywords = _parameter_names(function, args, kwargs)
+        for option, names in (
+            ("-s", settings.static),
+            ("-t", settings.traced),
+            ("-d", settings.donate),
+        ):
+            for name in names:
+                if name not in (*self._names, *self._keywords):
+                    known = ", ".join((*self._names, *self._keywords)) or "none"
+                    raise ValueError(
+                        f"{option} names `{name}`, which is no argument of this call. "
+                        f"Its arguments are: {known}."
+                    )
+        self.inputs = Inputs({**dict(zip(self._names, args, strict=True)), **kwargs}, settings)
+        self._outcome: Outcome | None = None
+
+    def program(self, *packed: Any) -> list[Any]:
+        """Call the function on tracers; the outputs are the traced leaves of its value."""
+        inputs = self.inputs.substitute(packed)
+        value = self._function(
+            *[inputs.values[name] for name in self._names],
+            **{name: inputs.values[name] for name in self._keywords},
+        )
+        self._outcome = self._read(inputs, value)
+        return self._outcome.traced
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the call returned. Raises RuntimeError before `program` was traced."""
+        if self._outcome is None:
+            raise RuntimeError("the call has not been traced yet")
+        return self._outcome
+
+    def settle(self, results: Sequence[Any]) -> Any:
+        """The call's value; Flax NNX arguments are updated."""
+        _, value, settle = self.outcome.settled(results)
+        if self.inputs.objects is not None and self.outcome.objects is not None:
+            self.inputs.objects.update(self.outcome.objects, settle)
+        return value
+
+    def _read(self, inputs: Substituted, value: Any) -> Outcome:
+        reader = Reader(inputs, self.inputs.objects, ast.Module([], type_ignores=[]))
+        return reader.read({}, (), value)
+
+
+def _parameter_names(
+    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names for the positional arguments, as the signature has them, and the keyword ones."""
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except ValueError:  # a builtin without signature
+        return tuple([f"arg{i}" for i in range(len(args))]), tuple(kwargs)
+    names: list[str] = []
+    for parameter in bound.signature.parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names.extend(f"{parameter.name}_{i}" for i in range(len(args) - len(names)))
+        elif parameter.kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            names.append(parameter.name)
+    return tuple(names[: len(args)]), tuple(kwargs)

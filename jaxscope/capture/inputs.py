@@ -1,0 +1,167 @@
+"""The inputs of a program by name: which leaves are traced, and the values that the trace sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import jax
+
+from jaxscope.capture import containers, nnx
+from jaxscope.capture.arguments import Arguments, Slot
+from jaxscope.capture.containers import Branch, Copies, Leaf, Node, Object
+from jaxscope.capture.leaves import Choice, aval_text, can_be_traced, choose, nbytes, short_repr
+from jaxscope.capture.settings import Settings
+from jaxscope.model import Value, ValueKind
+
+
+@dataclass(frozen=True, slots=True)
+class Substituted:
+    """The inputs as the trace sees them."""
+
+    values: Mapping[str, Any]
+    copies: Copies
+    originals: Mapping[int, tuple[Any, Any]]
+    """By identity: a tracer, and the user's value that it stands for."""
+    merged: nnx.Merged | None
+
+
+class Inputs:
+    """Named values, each leaf of which is traced or static (DESIGN section 1)."""
+
+    def __init__(self, values: Mapping[str, Any], settings: Settings) -> None:
+        self._settings = settings
+        self._nodes = {
+            name: containers.survey(name, value, decide=self._decide(name), is_object=nnx.is_nnx)
+            for name, value in values.items()
+        }
+        self.objects = self._split()
+        self.arguments = self._pack()
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._nodes)
+
+    def traced_names(self) -> tuple[str, ...]:
+        """Names of which some leaf is traced."""
+        return tuple([n for n, node in self._nodes.items() if containers.is_traced(node)])
+
+    def static_values(self) -> tuple[Value, ...]:
+        """The static inputs that are data: what a change of would change the program."""
+        return tuple(
+            [
+                Value(
+                    leaf.path,
+                    ValueKind.STATIC,
+                    aval_text(leaf.value) if leaf.choice.foreign else short_repr(leaf.value),
+                    nbytes(leaf.value) if leaf.choice.foreign else None,
+                    reason=leaf.choice.reason,
+                )
+                for leaf in self._leaves()
+                if not leaf.choice.traced and not is_code(leaf.value)
+            ]
+        )
+
+    def statics(self) -> dict[str, Any]:
+        """The static leaves by path: what a generated function has to be given as constants."""
+        return {leaf.path: leaf.value for leaf in self._leaves() if not leaf.choice.traced}
+
+    def foreign(self) -> tuple[tuple[str, Any], ...]:
+        """Paths and values of inputs of array types that JAX does not know."""
+        return tuple([(leaf.path, leaf.value) for leaf in self._leaves() if leaf.choice.foreign])
+
+    def substitute(self, packed: Sequence[Any]) -> Substituted:
+        """The values with tracers, given as the packed arguments, in place of traced leaves."""
+        tracers = self.arguments.flat(packed)
+        copies = Copies()
+        originals: dict[int, tuple[Any, Any]] = {}
+        merged = None
+        if self.objects is not None:
+            for state in self.objects.leaves:
+                if state.choice.traced:
+                    tracer = tracers[state.path]
+                    originals[id(tracer)] = (tracer, state.value)
+            merged = self.objects.merge(
+                [tracers.get(state.path, state.value) for state in self.objects.leaves]
+            )
+
+        def leaf(node: Leaf) -> Any:
+            tracer = tracers[node.path]
+            originals[id(tracer)] = (tracer, node.value)
+            return tracer
+
+        def thing(node: Object) -> Any:
+            assert merged is not None
+            assert self.objects is not None
+            place = next(i for i, o in enumerate(self.objects.objects) if o is node.value)
+            return merged.objects[place]
+
+        values = {
+            name: containers.substitute(node, leaf, thing, copies)
+            for name, node in self._nodes.items()
+        }
+        return Substituted(values, copies, originals, merged)
+
+    def _leaves(self) -> list[Leaf]:
+        return [leaf for node in self._nodes.values() for leaf in containers.leaves(node)]
+
+    def _pack(self) -> Arguments:
+        slots: list[Slot] = []
+        packed: dict[str, Any] = {}
+
+        def take(leaf: Leaf) -> int:
+            donated = _root(leaf.path) in self._settings.donate
+            slots.append(Slot(leaf.path, leaf.value, leaf.choice.reason, donated))
+            return len(slots) - 1
+
+        for name, node in self._nodes.items():
+            if not isinstance(node, Object) and containers.is_traced(node):
+                tree = containers.pack(node, take)
+                if jax.tree_util.tree_leaves(tree):
+                    packed[name] = tree
+        if self.objects is not None:
+            state = [
+                take(Leaf(leaf.path, leaf.value, leaf.choice))
+                for leaf in self.objects.leaves
+                if leaf.choice.traced
+            ]
+            if state:
+                packed["nnx_state"] = state
+        return Arguments(packed, tuple(slots))
+
+    def _decide(self, name: str) -> Callable[[Any], Choice]:
+        if name in self._settings.static:
+            return lambda value: Choice(False, "static by -s")
+        if name in self._settings.traced:
+            return lambda value: (
+                Choice(True, "traced by -t") if can_be_traced(value) else choose(value)
+            )
+        return choose
+
+    def _split(self) -> nnx.Split | None:
+        found: dict[int, Object] = {}
+
+        def walk(node: Node) -> None:
+            if isinstance(node, Object):
+                found.setdefault(id(node.value), node)
+            elif isinstance(node, Branch):
+                for child in node.children:
+                    walk(child)
+
+        for node in self._nodes.values():
+            walk(node)
+        if not found:
+            return None
+        nodes = list(found.values())
+        return nnx.Split([node.value for node in nodes], [node.path for node in nodes])
+
+
+def is_code(value: Any) -> bool:
+    """Modules, classes, functions and jitted functions: never data."""
+    kinds = (ModuleType, type, FunctionType, BuiltinFunctionType, MethodType)
+    return isinstance(value, kinds) or (callable(value) and hasattr(value, "__wrapped__"))
+
+
+def _root(path: str) -> str:
+    return path.partition("[")[0].partition(".")[0]

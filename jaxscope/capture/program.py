@@ -1,0 +1,243 @@
+"""From a function to a compiled program: one trace, one lowering, at most one compile.
+
+A cell is traced on every run. Its compiled program is used again when what XLA would be given is
+the same: the StableHLO without locations, the arguments that it keeps, and where they lie.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxscope.capture import _jax, devices
+from jaxscope.capture.settings import Settings
+from jaxscope.capture.sources import Sources
+from jaxscope.capture.stages import Handles
+from jaxscope.capture.tags import Tagged, adopt, compiled_from, tag
+
+_OTHER_TEXT = (
+    "the program was compiled for another text of this cell, so its lines are matched by "
+    "primitive, name and position"
+)
+PROGRAMS_PER_CELL = 8
+"""Compiled programs kept for each cell: shapes that alternate should not compile again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A jitted function and the arguments to capture it for."""
+
+    name: str
+    transforms: tuple[str, ...]
+    jitted: Any
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
+    """Names of the flat leaves, when the caller knows better ones than JAX."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled program that later runs of the same cell may use."""
+
+    call: Any
+    """The jitted function of the run that compiled it: what a user would call."""
+    compiled: Any
+    tagged: Tagged
+    paths: tuple[str, ...]
+    treedef: Any
+    spare: Mapping[str, Any]
+    """Stand-ins for the arguments that the program does not use."""
+
+    def arrange(self, leaves: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The leaves as this program's arguments, whatever else the cell reads by now."""
+        flat = [self.spare[p] if p in self.spare else leaves[p] for p in self.paths]
+        return jax.tree_util.tree_unflatten(self.treedef, flat)
+
+
+class Programs:
+    """The compiled programs of one cell, the latest kept."""
+
+    def __init__(self) -> None:
+        self._entries: collections.OrderedDict[str, Compiled] = collections.OrderedDict()
+
+    def get(self, key: str) -> Compiled | None:
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._entries.move_to_end(key)
+        return entry
+
+    def put(self, key: str, entry: Compiled) -> None:
+        self._entries[key] = entry
+        while len(self._entries) > PROGRAMS_PER_CELL:
+            self._entries.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A program that is ready to run, with the handles that its report needs."""
+
+    request: Request
+    handles: Handles
+    entry: Compiled
+    reused: bool
+    trace_s: float
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Names of the flat arguments of this run."""
+        return _paths(self.request, self.handles)
+
+    def leaves(self) -> list[Any]:
+        """The flat arguments of this run."""
+        return _leaves(self.request)
+
+    def arguments(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments as the compiled program takes them."""
+        if not self.reused:
+            return tuple(args), dict(kwargs)
+        flat = jax.tree_util.tree_leaves((tuple(args), dict(kwargs)))
+        return self.entry.arrange(dict(zip(_paths(self.request), flat, strict=True)))
+
+
+@contextmanager
+def context(settings: Settings) -> Iterator[Any]:
+    """The device and precision that the settings ask for; yields the device or None."""
+    with ExitStack() as stack:
+        device = None
+        if settings.x64:
+            stack.enter_context(jax.enable_x64(True))
+        if settings.device is not None:
+            device = devices.find(settings.device)
+            stack.enter_context(jax.default_device(device))
+        yield device
+
+
+def capture(
+    request: Request,
+    sources: Sources,
+    programs: Programs | None = None,
+    say: Callable[[str], None] = lambda phase: None,
+    tagged: Tagged | None = None,
+) -> Captured:
+    """Trace, tag and lower the request; compile it unless `programs` holds the same program.
+
+    `tagged` is given where the program was tagged while JAX lowered it.
+
+    Raises what the user's code raises while it is traced, and what JAX raises for it.
+    """
+    say("tracing")
+    began = time.perf_counter()
+    traced = request.jitted.trace(*request.args, **request.kwargs)
+    trace_s = time.perf_counter() - began
+    tagged = tagged or tag(traced, sources)
+    say("lowering")
+    lowered = traced.lower()
+    key = "" if programs is None else identity(request, traced, lowered)
+    entry = None if programs is None else programs.get(key)
+    reused = entry is not None
+    if entry is None:
+        say("compiling")
+        entry = _compiled(request, lowered.compile(), lowered, tagged, request.jitted)
+        if programs is not None:
+            programs.put(key, entry)
+    if reused:
+        # The program carries the tags of the run that compiled it.
+        tagged = adopt(tagged, entry.tagged) or compiled_from(tagged, _OTHER_TEXT)
+    handles = Handles(traced, lowered, entry.compiled, tagged, sources)
+    return Captured(request, handles, entry, reused, trace_s)
+
+
+def finished(traced: Any, sources: Sources, say: Callable[[str], None]) -> Captured:
+    """A `Traced` of the user's, lowered and compiled; exact unless it was lowered before."""
+    say("compiling")
+    tagged = tag(traced, sources)
+    lowered = traced.lower()
+    compiled = lowered.compile()
+    request = Request(traced.fun_name, ("jit",), None, ())
+    entry = _compiled(request, compiled, lowered, tagged, compiled)
+    return Captured(request, Handles(traced, lowered, compiled, tagged, sources), entry, False, 0.0)
+
+
+def opened(stage: Any, sources: Sources) -> Captured:
+    """A `Lowered` or `Compiled` of the user's: nothing is traced, and its links are not exact."""
+    lowered = stage if isinstance(stage, jax.stages.Lowered) else None
+    compiled = stage if lowered is None else lowered.compile()
+    handles = Handles(None, lowered, compiled, None, sources)
+    treedef = jax.tree_util.tree_structure(stage.args_info)
+    entry = Compiled(compiled, compiled, handles.tagged, (), treedef, {})
+    return Captured(Request("program", (), None, ()), handles, entry, False, 0.0)
+
+
+def identity(request: Request, traced: Any, lowered: Any) -> str:
+    """A hash of all that decides what XLA compiles and how its results look in Python."""
+    leaves = _leaves(request)
+    kept = _jax.kept_arguments(lowered)
+    digest = hashlib.sha256(lowered.as_text().encode())
+    for position, (path, leaf) in enumerate(zip(_paths(request), leaves, strict=True)):
+        if kept is None or position in kept:
+            digest.update(f"{path}:{_place(leaf)};".encode())
+    for position, aval in enumerate(traced.jaxpr.in_avals):
+        if kept is None or position in kept:
+            digest.update(f"{aval.str_short()}{getattr(aval, 'weak_type', '')};".encode())
+    for aval in traced.jaxpr.out_avals:
+        digest.update(f"{aval.str_short()}{getattr(aval, 'weak_type', '')};".encode())
+    for constant in _jax.constant_arguments(lowered):
+        digest.update(np.asarray(constant).tobytes())
+    return digest.hexdigest()
+
+
+def _place(leaf: Any) -> str:
+    if not isinstance(leaf, jax.Array):
+        return type(leaf).__name__
+    layout = getattr(getattr(leaf, "format", None), "layout", None)
+    return f"{leaf.sharding}/{leaf.committed}/{layout}"
+
+
+def _compiled(request: Request, compiled: Any, lowered: Any, tagged: Tagged, call: Any) -> Compiled:
+    arguments = (tuple(request.args), dict(request.kwargs))
+    leaves, treedef = jax.tree_util.tree_flatten(arguments)
+    kept = _jax.kept_arguments(lowered)
+    paths = _paths(request)
+    spare = {
+        path: _stand_in(leaf)
+        for position, (path, leaf) in enumerate(zip(paths, leaves, strict=True))
+        if kept is not None and position not in kept
+    }
+    return Compiled(call, compiled, tagged, paths, treedef, spare)
+
+
+def _stand_in(leaf: Any) -> Any:
+    """A value of the leaf's type that holds no memory."""
+    if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.extended):
+        return leaf
+    if isinstance(leaf, (jax.Array, np.ndarray)):
+        if getattr(leaf, "weak_type", False):
+            return leaf
+        return np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape)
+    return leaf
+
+
+def _leaves(request: Request) -> list[Any]:
+    return jax.tree_util.tree_leaves((tuple(request.args), dict(request.kwargs)))
+
+
+def _paths(request: Request, handles: Handles | None = None) -> tuple[str, ...]:
+    """The caller's names of the flat arguments, else JAX's own, else their numbers."""
+    number = len(_leaves(request))
+    if request.paths and len(request.paths) == number:
+        return request.paths
+    known = () if handles is None else _jax.argument_names(handles.traced)
+    if known and (not number or len(known) == number):
+        return known
+    return tuple([str(i) for i in range(number)])

@@ -1,0 +1,87 @@
+"""Running a captured program: for its results, and to time it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+
+from jaxscope.capture import describe, memory, timing
+from jaxscope.capture.events import Listener
+from jaxscope.capture.program import Captured
+from jaxscope.capture.settings import Settings
+from jaxscope.model import Memory, Timing
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The results of a program, and what its runs took."""
+
+    results: Any
+    """None when the program was not run."""
+    timings: tuple[Timing, ...] = ()
+
+    def with_transfer(self, transfer: Timing | None) -> Measured:
+        """With the row for moving NumPy inputs to the device."""
+        return self if transfer is None else replace(self, timings=(*self.timings, transfer))
+
+
+def measure(
+    captured: Captured,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    settings: Settings,
+    listener: Listener,
+    *,
+    again: bool = False,
+) -> Measured:
+    """Run the program for its results and time it; see `timing.measure` for how often it runs.
+
+    `again` says that the user's own call has run already: then a program with effects is not run.
+    Raises MemoryError when the program needs more than the device has free.
+    """
+    if settings.runs == 0 or is_abstract((tuple(args), dict(kwargs))):
+        return Measured(None)
+    effects = describe.effects(captured.handles)
+    if again and (settings.runs == 1 or (effects and settings.runs is None)):
+        return Measured(None)
+    needs = memory.memory(captured.handles.compiled)
+    if isinstance(needs, Memory):
+        for device in describe.device_objects(captured.handles):
+            too_much = memory.fits(needs, device)
+            if too_much is not None:
+                raise MemoryError(too_much)
+    packed, named = captured.arguments(tuple(args), kwargs)
+    call = functools.partial(captured.entry.call, **named) if named else captured.entry.call
+    results, timings = timing.measure(
+        call,
+        packed,
+        fresh_args=_copier(captured, packed),
+        effects=effects,
+        runs=settings.runs,
+        device=", ".join(describe.devices(captured.handles)),
+        compile_count=lambda: listener.compile_count,
+    )
+    return Measured(results, timings)
+
+
+def is_abstract(arguments: Any) -> bool:
+    """Whether some argument is a shape without values."""
+    leaves = jax.tree_util.tree_leaves(arguments)
+    return any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
+
+
+def _copier(captured: Captured, args: tuple[Any, ...]) -> Callable[[], tuple[Any, ...]] | None:
+    """Copies of the arguments with donated arrays of their own; None when nothing is donated."""
+    if not any(info.donated for info in describe.argument_infos(captured.handles)):
+        return None
+
+    def copied() -> tuple[Any, ...]:
+        return jax.tree_util.tree_map(
+            lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, args
+        )
+
+    return copied

@@ -1,0 +1,319 @@
+"""A whole run: from the user's text or function to its results and a record of what happened."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from jaxscope.analysis.names import top_level_definitions
+from jaxscope.capture import advice, assemble, modules
+from jaxscope.capture.arguments import named
+from jaxscope.capture.call import PlainCall
+from jaxscope.capture.cell import Block, CellText
+from jaxscope.capture.decorated import Call, Decorated, Execution, jit_options
+from jaxscope.capture.events import Listener, Run, collecting
+from jaxscope.capture.program import Programs, Request, capture, context, finished, opened
+from jaxscope.capture.repeat import Measured, measure
+from jaxscope.capture.settings import Settings
+from jaxscope.capture.sources import Sources
+from jaxscope.capture.transfer import place
+from jaxscope.capture.transforms import TRANSFORMS, Transform
+from jaxscope.capture.witness import Witness
+from jaxscope.model import Form, Record, Source, SourceKind, TextSource
+
+Say = Callable[[str], None]
+
+
+_STAGES = (jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled)
+
+
+def _silent(phase: str) -> None:
+    """Nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a run happens in."""
+
+    namespace: MutableMapping[str, Any]
+    listener: Listener
+    cell_name: Callable[[str], str | None] = lambda file: None
+    programs: Programs | None = None
+    say: Say = _silent
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run gave."""
+
+    value: Any
+    record: Record
+    texts: tuple[TextSource, ...] = field(repr=False)
+
+
+def cell(
+    text: CellText,
+    settings: Settings,
+    around: Surroundings,
+    form: Form | None = None,
+    transform: Transform = TRANSFORMS["jit"],
+) -> Ran:
+    """Run a cell under a transform, in the form that its text asks for.
+
+    Raises what the user's code and JAX raise, RefusedError for what a compiled program cannot
+    keep, and ValueError for settings that name what is not there. The namespace is then as before
+    (block form), or as Python left it (decorator form).
+    """
+    if form is None:
+        decorator = bool(top_level_definitions(text.tree)) or bool(settings.only)
+        form = Form.DECORATOR if decorator else Form.BLOCK
+    sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
+    if form is Form.DECORATOR:
+        return _decorated(text, settings, around, sources, transform)
+    return _block(text, settings, around, sources, transform)
+
+
+def expression(text: str, settings: Settings, around: Surroundings) -> Ran:
+    """Run one call expression, evaluated in the namespace. Binds nothing.
+
+    Raises SyntaxError for what is no expression, and ValueError for what is no call.
+    """
+    tree = ast.parse(text.strip(), "<jaxjit>", "eval")
+    if not isinstance(tree.body, ast.Call):
+        raise ValueError(f"%jaxjit needs a call such as f(x, y), and `{text}` is none.")
+    function, args, kwargs = _evaluate(tree.body, around.namespace)
+    return _call(function, args, kwargs, settings, around, Form.LINE, text)
+
+
+def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings: Settings) -> Ran:
+    """Capture one call for `jaxscope.inspect`, with a listener of its own."""
+    with Listener() as listener:
+        around = Surroundings({}, listener)
+        name = getattr(function, "__name__", type(function).__name__)
+        return _call(function, args, kwargs, settings, around, Form.CALL, name)
+
+
+# Block form.
+
+
+def _block(
+    text: CellText,
+    settings: Settings,
+    around: Surroundings,
+    sources: Sources,
+    transform: Transform,
+) -> Ran:
+    began = time.perf_counter()
+    with context(settings) as device, collecting(around.listener) as compiles:
+        block = Block(text, around.namespace, settings)
+        arguments = block.inputs.arguments
+        values, transfer = place([slot.value for slot in arguments.slots], device)
+        args = arguments.pack(values)
+        program = named(block.program, "cell", list(arguments.packed), text.file, 1)
+        jitted = transform.block(program, arguments.donated)
+        request = Request("cell", transform.names, jitted, args, {}, arguments.paths)
+        witness = Witness(text.file)
+        with _explained(text, block.inputs.traced_names()), witness:
+            captured = capture(request, sources, around.programs, around.say)
+        around.say("running")
+        with _explained(text, ()):
+            measured = measure(captured, args, {}, settings, around.listener)
+        value = None if measured.results is None else block.write(measured.results)
+        part = assemble.Part(
+            captured,
+            measured.with_transfer(transfer),
+            arguments,
+            block.outcome.labels,
+            block.inputs.static_values(),
+            modules.of_block(text, block, around.namespace),
+        )
+        notes = () if measured.results is not None else ("Compiled and not run: nothing written.",)
+        return _finish("cell", Form.BLOCK, value, [part], compiles, sources, around, began, notes)
+
+
+# Decorator form.
+
+
+def _decorated(
+    text: CellText,
+    settings: Settings,
+    around: Surroundings,
+    sources: Sources,
+    transform: Transform,
+) -> Ran:
+    began = time.perf_counter()
+    with context(settings), collecting(around.listener) as compiles:
+        decorated = Decorated(
+            text,
+            around.namespace,
+            settings,
+            lambda function, name: transform.decorate(function, jit_options(function, settings)),
+        )
+        witness = Witness(text.file)
+        with _explained(text, ()), witness:
+            execution = decorated.execute(around.listener, sources)
+        parts = [
+            _called(call, settings, sources, transform, around, text) for call in execution.calls
+        ]
+        notes = decorator_notes(execution)
+        value = execution.value
+        form = Form.DECORATOR
+        return _finish("cell", form, value, parts, compiles, sources, around, began, notes)
+
+
+def _called(
+    call: Call,
+    settings: Settings,
+    sources: Sources,
+    transform: Transform,
+    around: Surroundings,
+    text: CellText,
+) -> assemble.Part:
+    """One signature that the cell called; JAX's own caches answer, so nothing compiles again."""
+    request = Request(call.name, transform.names, call.jitted, call.args, call.kwargs)
+    captured = capture(request, sources, None, around.say)
+    measured = measure(captured, call.args, call.kwargs, settings, around.listener, again=True)
+    return assemble.Part(captured, measured, python=modules.of_cell(text, around.namespace))
+
+
+def decorator_notes(execution: Execution) -> tuple[str, ...]:
+    """What the first line of a decorator-form report has to say."""
+    if not execution.wrapped:
+        note = (
+            "This cell defines no function that could be compiled, so it ran as plain Python; "
+            "--block compiles the whole cell."
+        )
+        return (note,)
+    names = ", ".join(execution.wrapped)
+    notes = [f"decorator form: {names} · --block compiles the whole cell"]
+    called = {call.name for call in execution.calls}
+    idle = [name for name in execution.wrapped if name not in called]
+    if idle:
+        notes.append(
+            f"{', '.join(idle)} was not called with values in this cell, so there is nothing to "
+            f"show of it; call it here, or run %jaxjit {idle[0]}(...)."
+        )
+    return tuple(notes)
+
+
+# One call.
+
+
+def _call(
+    function: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    settings: Settings,
+    around: Surroundings,
+    form: Form,
+    title: str,
+) -> Ran:
+    began = time.perf_counter()
+    sources = Sources(modules.source_of(function), around.cell_name)
+    with context(settings) as device, collecting(around.listener) as compiles:
+        if isinstance(function, _STAGES):
+            part = _staged(function, args, kwargs, settings, sources, around)
+            value = part.measured.results
+        elif hasattr(function, "trace") and hasattr(function, "lower"):
+            name = getattr(function, "__name__", "function")
+            request = Request(name, ("jit",), function, tuple(args), dict(kwargs))
+            captured = capture(request, sources, None, around.say)
+            measured = measure(captured, args, kwargs, settings, around.listener)
+            value = measured.results
+            part = assemble.Part(captured, measured, python=modules.of_function(function))
+        else:
+            if not callable(function):
+                raise TypeError(
+                    f"There is nothing to compile: {type(function).__name__} is no function."
+                )
+            plain = PlainCall(function, args, kwargs, settings)
+            arguments = plain.inputs.arguments
+            values, transfer = place([slot.value for slot in arguments.slots], device)
+            packed = arguments.pack(values)
+            name = getattr(function, "__name__", type(function).__name__)
+            program = named(
+                plain.program, name, list(arguments.packed), *modules.place_of(function)
+            )
+            jitted = TRANSFORMS["jit"].block(program, arguments.donated)
+            request = Request(name, ("jit",), jitted, packed, {}, arguments.paths)
+            captured = capture(request, sources, around.programs, around.say)
+            measured = measure(captured, packed, {}, settings, around.listener)
+            value = None if measured.results is None else plain.settle(measured.results)
+            part = assemble.Part(
+                captured,
+                measured.with_transfer(transfer),
+                arguments,
+                plain.outcome.labels,
+                plain.inputs.static_values(),
+                modules.of_function(function),
+            )
+        return _finish(title, form, value, [part], compiles, sources, around, began, ())
+
+
+def _staged(
+    stage: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    settings: Settings,
+    sources: Sources,
+    around: Surroundings,
+) -> assemble.Part:
+    """A `Traced`, `Lowered` or `Compiled` that the user already has; only a Traced is tagged."""
+    if isinstance(stage, jax.stages.Traced):
+        captured = finished(stage, sources, around.say)
+    else:
+        captured = opened(stage, sources)
+    measured = Measured(None)
+    if args or kwargs:
+        measured = measure(captured, args, kwargs, settings, around.listener)
+    return assemble.Part(captured, measured)
+
+
+def _finish(
+    title: str,
+    form: Form,
+    value: Any,
+    parts: Sequence[assemble.Part],
+    compiles: Run,
+    sources: Sources,
+    around: Surroundings,
+    began: float,
+    notes: Sequence[str],
+) -> Ran:
+    record, texts = assemble.record(
+        title, form, parts, compiles, sources, around.listener, notes, began
+    )
+    return Ran(value, record, texts)
+
+
+@contextmanager
+def _explained(text: CellText, traced: Sequence[str]) -> Generator[None]:
+    """Adds jaxscope's sentence to an error of the user's code, and leaves the error as it is."""
+    try:
+        yield
+    except Exception as error:
+        note = advice.explain(error, text.file, text.tree, traced)
+        if note is not None:
+            error.add_note(note)
+        raise
+
+
+def _evaluate(
+    node: ast.Call, namespace: MutableMapping[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The function, positional and keyword arguments of a call, each evaluated once, in order."""
+    keywords = ast.Dict(
+        [None if k.arg is None else ast.Constant(k.arg) for k in node.keywords],
+        [k.value for k in node.keywords],
+    )
+    whole = ast.Expression(
+        ast.Tuple([node.func, ast.Tuple(list(node.args), ast.Load()), keywords], ast.Load())
+    )
+    code = compile(ast.fix_missing_locations(ast.copy_location(whole, node)), "<jaxjit>", "eval")
+    return eval(code, namespace)  # type: ignore[arg-type]

@@ -1,0 +1,68 @@
+"""What happens while a cell is traced that no compiled program will ever do again."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import time
+from dataclasses import dataclass
+from typing import Any, Self
+
+MOST_NOTES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A side effect: what it was, and the line of the cell that led to it."""
+
+    line: int | None
+    text: str
+
+
+class Witness:
+    """Notes what the code prints and which files it opens for writing, while it is entered.
+
+    `print` and `open` do what they always do; they are put back at the end.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self.printed: list[Seen] = []
+        self.written: list[Seen] = []
+        self.seconds = 0.0
+        self._began = 0.0
+        self._print = builtins.print
+        self._open = builtins.open
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        self._print, self._open = builtins.print, builtins.open
+        builtins.print, builtins.open = self._printing, self._opening
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        builtins.print, builtins.open = self._print, self._open
+        self.seconds = time.perf_counter() - self._began
+
+    def _printing(self, *values: Any, **options: Any) -> None:
+        if len(self.printed) < MOST_NOTES and options.get("file") is None:
+            self.printed.append(Seen(self._line(), " ".join(map(_short, values))))
+        self._print(*values, **options)
+
+    def _opening(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
+        if len(self.written) < MOST_NOTES and set(mode) & set("wax+"):
+            line = self._line()
+            if line is not None:
+                self.written.append(Seen(line, _short(file)))
+        return self._open(file, mode, *args, **options)
+
+    def _line(self) -> int | None:
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_code.co_filename != self._file:
+            frame = frame.f_back
+        return None if frame is None else frame.f_lineno
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else text[:79] + "…"

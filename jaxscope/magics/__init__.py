@@ -1,0 +1,38 @@
+"""The rim between IPython and jaxscope."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxscope.magics.scope import JaxScope
+
+_ATTRIBUTE = "jaxscope_magics"
+
+
+def load(shell: Any) -> None:
+    """Register the magics and start listening once jax is there. A second load changes nothing."""
+    if getattr(shell, _ATTRIBUTE, None) is not None:
+        return
+    magics = JaxScope(shell)
+    shell.register_magics(magics)
+    shell.configurables.append(magics)
+    shell.events.register("pre_run_cell", magics.before_cell)
+    shell.events.register("post_run_cell", magics.after_cell)
+    setattr(shell, _ATTRIBUTE, magics)
+
+
+def unload(shell: Any) -> None:
+    """Take back everything that `load` installed."""
+    magics: JaxScope | None = getattr(shell, _ATTRIBUTE, None)
+    if magics is None:
+        return
+    shell.events.unregister("pre_run_cell", magics.before_cell)
+    shell.events.unregister("post_run_cell", magics.after_cell)
+    magics.session.close()
+    for kind, names in magics.magics.items():
+        for name in names:
+            shell.magics_manager.magics[kind].pop(name, None)
+    shell.magics_manager.registry.pop(type(magics).__name__, None)
+    if magics in shell.configurables:
+        shell.configurables.remove(magics)
+    setattr(shell, _ATTRIBUTE, None)

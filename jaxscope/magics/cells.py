@@ -1,0 +1,42 @@
+"""From the shell's text to a cell that can be run: file names, line numbers, AST transformers."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+from jaxscope.analysis.names import forbidden, is_silenced
+
+if TYPE_CHECKING:
+    from jaxscope.capture.cell import CellText
+
+MOST_TEXT = 2_000_000
+"""Characters of a cell; CPython's parser takes minutes beyond."""
+
+
+def read_cell(shell: Any, head: str, body: str, raw: str = "") -> CellText:
+    """The cell as Python, its `%%` line counted as line 1.
+
+    `raw` is the whole cell as the front end sent it, from which the front end computes the cell's
+    file name; so tracebacks, breakpoints and links agree on file and line. Raises SyntaxError at
+    the right line for what is no Python, and UsageError for what cannot be compiled.
+    """
+    from jaxscope.capture.cell import CellText
+
+    if len(body) > MOST_TEXT:
+        raise UsageError(
+            f"The cell has {len(body) / 1e6:.0f} MB of text; cells of up to {MOST_TEXT // 10**6} "
+            "MB can be compiled. Load the data from a file instead of writing it out."
+        )
+    # An empty first line stands for the `%%` line, so that lines count as in the whole cell.
+    numbered = f"\n{body}"
+    found = forbidden(numbered)
+    if found is not None:
+        raise UsageError(found.message)
+    text = f"{head}\n{body}"
+    whole = raw if raw.strip() == text.strip() else text
+    name = shell.compile.cache(text, shell.execution_count, raw_code=whole)
+    tree = shell.transform_ast(ast.parse(numbered, filename=name))
+    return CellText(text, body, name, tree, is_silenced(body), shell.compile.flags)

@@ -1,0 +1,42 @@
+"""How a report reaches the screen, and the shortening of tracebacks."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxscope.report import Report
+
+
+def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
+    """Display the report as asked: one line, text, HTML, or whatever the front end takes."""
+    from IPython.display import HTML, display
+
+    if quiet:
+        print(report.summary())  # noqa: T201
+        return
+    in_terminal = getattr(shell, "kernel", None) is None
+    if view == "html":
+        display(HTML(report.static_html()))
+    elif view == "text" or in_terminal:
+        print(report.to_text(color=in_terminal and sys.stdout.isatty()))  # noqa: T201
+    else:
+        display(report)
+
+
+def without_our_frames(error: BaseException, file: str) -> BaseException:
+    """The error with its traceback cut to begin in the user's cell, if it passes through it."""
+    entry = error.__traceback__
+    while entry is not None and entry.tb_frame.f_code.co_filename != file:
+        entry = entry.tb_next
+    if entry is None:
+        entry = _last(error.__traceback__)
+    return error.with_traceback(entry)
+
+
+def _last(entry: types.TracebackType | None) -> types.TracebackType | None:
+    while entry is not None and entry.tb_next is not None:
+        entry = entry.tb_next
+    return entry

@@ -1,0 +1,151 @@
+"""The options of the magics: where they end, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from IPython.core.error import UsageError
+from IPython.core.magic_arguments import MagicArgumentParser
+
+_TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a transform's magic line asks for."""
+
+    static: tuple[str, ...]
+    traced: tuple[str, ...]
+    donate: tuple[str, ...]
+    device: str | None
+    runs: int | None
+    x64: bool
+    report: str | None
+    quiet: bool
+    view: str
+    block: bool
+    decorate: bool
+    only: tuple[str, ...]
+    rest: str
+    """What follows the options, as it was typed."""
+
+
+def split(line: str, parser: argparse.ArgumentParser) -> tuple[list[str], str]:
+    """The options of a magic line and the rest, verbatim.
+
+    Options end at the first token that is not one, or at `--`, so that the rest may hold anything:
+    `%jaxjit -n 3 f(x, -y)`.
+    """
+    takes_value = {
+        name: action.nargs != 0
+        for action in parser._actions  # type: ignore[reportPrivateUsage]
+        for name in action.option_strings
+    }
+    tokens: list[str] = []
+    at = 0
+    while match := _TOKEN.match(line, at):
+        token = match.group(1)
+        if token == "--":
+            return tokens, line[match.end() :].strip()
+        name = token.partition("=")[0]
+        if not token.startswith("-") or (name not in takes_value and _is_python(token)):
+            break
+        tokens.append(token)
+        at = match.end()
+        if takes_value.get(token) and (value := _TOKEN.match(line, at)):
+            tokens.append(value.group(1).strip("\"'"))
+            at = value.end()
+    return tokens, line[at:].strip()
+
+
+def parser(name: str, description: str) -> MagicArgumentParser:
+    """The parser of one transform's magic, with the options that all transforms share."""
+    made = MagicArgumentParser(prog=name, description=description, add_help=False)
+    for flags, keywords in _SHARED:
+        made.add_argument(*flags, **keywords)
+    return made
+
+
+def parse(line: str, using: argparse.ArgumentParser, default_view: str = "auto") -> Options:
+    """Read a magic line. Raises UsageError with a sentence for what it cannot take."""
+    tokens, rest = split(line, using)
+    found = using.parse_args(tokens)
+    if found.block and found.decorate:
+        raise UsageError("--block and --decorate exclude each other; give one of them.")
+    return Options(
+        names(found.static),
+        names(found.traced),
+        names(found.donate),
+        found.device,
+        found.runs,
+        found.x64,
+        found.report,
+        found.quiet,
+        found.view or default_view,
+        found.block,
+        found.decorate,
+        names(found.only),
+        rest,
+    )
+
+
+def names(given: Sequence[str]) -> tuple[str, ...]:
+    """`-s a,b -s c` → a, b, c."""
+    found = [name.strip() for text in given for name in text.split(",")]
+    for name in found:
+        if not name.isidentifier():
+            raise UsageError(f"{name!r} is not a name; give names separated by commas: -s n,mode")
+    return tuple(dict.fromkeys(found))
+
+
+def _runs(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of runs; give 0 (compile only), 1 (run once) or more"
+        )
+    return number
+
+
+def _is_python(token: str) -> bool:
+    """`-x` in `%jaxjit -x` could be the start of an expression such as `-f(x)`."""
+    return not re.fullmatch(r"--?[A-Za-z][\w-]*(=.*)?", token)
+
+
+_MANY = {"action": "append", "default": [], "metavar": "NAMES"}
+_SHARED: tuple[tuple[tuple[str, ...], dict[str, object]], ...] = (
+    (("-s", "--static"), {**_MANY, "help": "Static by value, whatever their type."}),
+    (("-t", "--traced"), {**_MANY, "help": "Traced although an int or bool is static."}),
+    (("-d", "--donate"), {**_MANY, "help": "Give up these inputs' memory to the results."}),
+    (("--device",), {"default": None, "metavar": "DEV", "help": "Run there: cpu:1, gpu, tpu:0."}),
+    (
+        ("-n", "--runs"),
+        {
+            "type": _runs,
+            "default": None,
+            "metavar": "N",
+            "help": "Run exactly N times; 0 compiles only, 1 never repeats. Default: as often as "
+            "half a second allows.",
+        },
+    ),
+    (("--x64",), {"action": "store_true", "help": "With 64-bit types enabled."}),
+    (("-o", "--report"), {"default": None, "metavar": "NAME", "help": "Bind the Report to NAME."}),
+    (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),
+    (
+        ("--view",),
+        {
+            "choices": ("auto", "widget", "html", "text"),
+            "default": None,
+            "help": "How to show the report.",
+        },
+    ),
+    (("--block",), {"action": "store_true", "help": "The whole cell, definitions and all."}),
+    (("--decorate",), {"action": "store_true", "help": "Only the cell's root functions."}),
+    (("--only",), {**_MANY, "help": "Decorator form: these functions, not the roots."}),
+)

@@ -1,0 +1,158 @@
+"""The magics: read a line, call the public function, show the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import (
+    Magics,
+    line_cell_magic,
+    line_magic,
+    magics_class,
+    no_var_expand,
+)
+from IPython.core.magic_arguments import MagicArgumentParser
+from traitlets import Bool, Enum, Integer, Unicode
+
+from jaxscope.magics import display, options, pages
+from jaxscope.magics.cells import read_cell
+from jaxscope.magics.session import Session
+from jaxscope.magics.status import Status
+from jaxscope.model import Form
+from jaxscope.report import Report
+
+if TYPE_CHECKING:
+    from jaxscope.capture.run import Ran, Surroundings
+    from jaxscope.capture.settings import Settings
+
+_JIT = options.parser("%%jaxjit", "Compile the cell as one program, run it, show the report.")
+
+
+@magics_class
+class JaxScope(Magics):
+    """jaxscope's defaults; set them with `%config JaxScope.view = "text"`."""
+
+    view = Enum(("auto", "widget", "html", "text"), "auto", help="How reports are shown.").tag(
+        config=True
+    )
+    runs = Integer(
+        None, allow_none=True, help="Runs of a program; None: as half a second allows."
+    ).tag(config=True)
+    device = Unicode("", help="Where programs run, such as cpu:1; empty: JAX's default.").tag(
+        config=True
+    )
+    quiet = Bool(False, help="Show one line instead of the report.").tag(config=True)
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell=shell)
+        self.session = Session(shell)
+        self._raw = ""
+
+    # The transforms.
+
+    @no_var_expand
+    @line_cell_magic
+    def jaxjit(self, line: str, cell: str | None = None) -> Any:
+        """Compile a cell, or one call, as one program."""
+        return self._transform("jaxjit", _JIT, line, cell)
+
+    # The rest.
+
+    @no_var_expand
+    @line_magic
+    def jaxdevices(self, line: str) -> None:
+        """Devices, memory and measured peaks; `--cpu N` simulates N devices."""
+        pages.devices(self.session, line)
+
+    @no_var_expand
+    @line_magic
+    def jaxscope(self, line: str) -> None:
+        """Version, devices, what is on, and a guide."""
+        if line.strip():
+            raise UsageError("%jaxscope takes no options; %jaxjit? shows those of %%jaxjit.")
+        pages.overview(self.session, self.shell)
+
+    # How they work.
+
+    def _transform(
+        self, magic: str, parser: MagicArgumentParser, line: str, cell: str | None
+    ) -> Any:
+        given = options.parse(line, parser, self.view)
+        if cell is not None and given.rest:
+            raise UsageError(
+                f"%%{magic} takes options only, and {given.rest!r} is none. "
+                f"For one call, write %{magic} {given.rest}"
+            )
+        if cell is None and not given.rest:
+            raise UsageError(
+                f"%{magic} needs a call: %{magic} f(x, y). For a cell, write %%{magic}."
+            )
+        if given.report is not None and not given.report.isidentifier():
+            raise UsageError(f"-o needs a name to bind the report to, and got {given.report!r}.")
+        if cell is None:
+            ran = self._call(given)
+        else:
+            ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given)
+        report = Report(ran.record, ran.texts)
+        self.session.add(report)
+        if given.report is not None:
+            self.shell.user_ns[given.report] = report
+        display.show(report, self.shell, given.view, given.quiet or self.quiet)
+        return ran.value
+
+    def _cell(self, head: str, body: str, given: options.Options) -> Ran:
+        from jaxscope.capture import run
+
+        text = read_cell(self.shell, head, body, self._raw)
+        self.session.remember_cell(text.file, "cell")
+        form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
+        with Status(self.shell) as status:
+            around = self._around(self.session.cell_key(body), status)
+            try:
+                return run.cell(text, self._settings(given), around, form)
+            except BaseException as error:
+                raise display.without_our_frames(error, text.file) from error.__cause__
+
+    def _call(self, given: options.Options) -> Ran:
+        from jaxscope.capture import run
+
+        with Status(self.shell) as status:
+            around = self._around(f"line:{given.rest}", status)
+            return run.expression(given.rest, self._settings(given), around)
+
+    def _around(self, key: str, status: Status) -> Surroundings:
+        from jaxscope.capture.run import Surroundings
+
+        session = self.session
+        return Surroundings(
+            self.shell.user_ns,
+            session.listener,
+            session.cell_name,
+            session.programs(key),
+            status.say,
+        )
+
+    def _settings(self, given: options.Options) -> Settings:
+        from jaxscope.capture.settings import Settings
+
+        try:
+            return Settings(
+                given.static,
+                given.traced,
+                given.donate,
+                given.device or self.device or None,
+                self.runs if given.runs is None else given.runs,
+                given.x64,
+                given.only,
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def before_cell(self, info: Any) -> None:
+        """Note the cell as the front end sent it, and start listening if jax is there by now."""
+        self._raw = getattr(info, "raw_cell", "") or ""
+        self.session.listen_if_jax_is_there()
+
+    def after_cell(self, *_: object) -> None:
+        self.session.listen_if_jax_is_there()

@@ -1,0 +1,307 @@
+"""The report that a user holds: a record, and the live program behind it while it lasts."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import gzip
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from jaxscope.model import (
+    SCHEMA,
+    Compile,
+    Cost,
+    Equation,
+    Finding,
+    Link,
+    Memory,
+    Program,
+    Record,
+    SchemaError,
+    Source,
+    Stage,
+    StageKind,
+    TextSource,
+    Timing,
+    Unavailable,
+    Value,
+    from_json,
+    to_json,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Table = Literal["lines", "ops", "compiles", "timings", "values"]
+_DISPLAYS = itertools.count()
+"""Numbers the displays of this process, so that their ids differ within one notebook."""
+_LATEST: collections.deque[Report] = collections.deque(maxlen=1)
+_NO_PROGRAM = Unavailable("nothing was compiled, so there is no program to show")
+
+
+class Report:
+    """What one run of a cell, a call, or `jaxscope.inspect` showed.
+
+    The figures are there at once; the texts of the stages are fetched when they are asked for, as
+    long as the compiled program is alive. Everything refers to the costliest program unless it
+    says otherwise; the others are in `programs`.
+    """
+
+    def __init__(self, record: Record, texts: Sequence[TextSource | None] = ()) -> None:
+        self._record = record
+        self._texts = (*texts, *(None for _ in record.programs[len(texts) :]))
+
+    # What is known.
+
+    @property
+    def record(self) -> Record:
+        """The frozen data, with the texts fetched so far."""
+        return self._record
+
+    def summary(self) -> str:
+        """The first line: device, time, compiles, work."""
+        from jaxscope.view.summary import first_line
+
+        return first_line(self._record)
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """One program per compiled function and signature, the costliest first."""
+        return self._record.programs
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The cell first, then other cells and user files that its code calls."""
+        return self._record.sources
+
+    @property
+    def exact(self) -> bool:
+        """Whether every link comes from a tagged equation of this very program."""
+        return bool(self.programs) and self.programs[0].exact
+
+    @property
+    def equations(self) -> tuple[Equation, ...]:
+        """Equations of the jaxpr at all depths, in order."""
+        return self.programs[0].equations if self.programs else ()
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """Traced, static, donated and unused inputs, one a pytree leaf."""
+        return self.programs[0].inputs if self.programs else ()
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """Results of the program, one a pytree leaf."""
+        return self.programs[0].outputs if self.programs else ()
+
+    @property
+    def compiles(self) -> tuple[Compile, ...]:
+        """Compilations of this run, in order; seconds of trace, lowering and XLA."""
+        return self._record.compiles
+
+    @property
+    def timings(self) -> tuple[Timing, ...]:
+        """Measured times, seconds a call, with their raw samples."""
+        return self.programs[0].timings if self.programs else ()
+
+    @property
+    def cost(self) -> Cost | Unavailable:
+        """FLOPs, transcendentals and bytes accessed of one run, loops multiplied out."""
+        return self.programs[0].cost if self.programs else _NO_PROGRAM
+
+    @property
+    def memory(self) -> Memory | Unavailable:
+        """Bytes of arguments, outputs, temporaries, aliases and the peak."""
+        return self.programs[0].memory if self.programs else _NO_PROGRAM
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Advice with evidence, the most important first."""
+        return self._record.findings
+
+    # Texts and links.
+
+    def stage(self, kind: str, program: int = 0) -> Stage:
+        """The program's text at one level: jaxpr, stablehlo, hlo or optimized_hlo.
+
+        Raises ValueError for a level that does not exist. A text that cannot be had is a Stage
+        whose `unavailable` says why.
+        """
+        try:
+            wanted = StageKind(kind)
+        except ValueError:
+            known = ", ".join(StageKind)
+            raise ValueError(f"There is no stage {kind!r}. The stages are: {known}.") from None
+        if not self.programs:
+            return Stage(wanted, unavailable=_NO_PROGRAM)
+        for stage in self.programs[program].stages:
+            if stage.kind == wanted:
+                return stage
+        source = self._texts[program]
+        if source is None:
+            return Stage(
+                wanted,
+                unavailable=Unavailable("this text was not saved with the report; run it again"),
+            )
+        stage = source.text(wanted)
+        if stage.unavailable is None:
+            self._keep(program, stage)
+        return stage
+
+    def stage_lines(self, kind: str, line: int, source: int = 0) -> Link:
+        """Line numbers of the stage that a source line led to, through any of its frames."""
+        from jaxscope.analysis.links import stage_lines
+
+        stage = self.stage(kind)
+        if not self.programs or stage.unavailable is not None:
+            return Link((), False, _reason(stage))
+        return stage_lines(self.programs[0], stage, line, source)
+
+    def source_lines(self, kind: str, line: int, source: int = 0) -> Link:
+        """Lines of the cell (or of another source) behind a line of the stage."""
+        from jaxscope.analysis.links import source_lines
+
+        stage = self.stage(kind)
+        if not self.programs or stage.unavailable is not None:
+            return Link((), False, _reason(stage))
+        return source_lines(self.programs[0], stage, line, source)
+
+    def complete(self) -> Report:
+        """Fetch every text that is still to be had; saving does this first."""
+        for program in range(len(self.programs)):
+            for kind in StageKind:
+                self.stage(kind, program)
+        return self
+
+    def _keep(self, program: int, stage: Stage) -> None:
+        programs = list(self._record.programs)
+        old = programs[program]
+        stages = tuple(sorted((*old.stages, stage), key=lambda s: list(StageKind).index(s.kind)))
+        programs[program] = dataclasses.replace(old, stages=stages)
+        self._record = dataclasses.replace(self._record, programs=tuple(programs))
+
+    # Exports.
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole report as JSON data; `docs/report.schema.json` is its schema."""
+        return to_json(self.complete()._record)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the report to `path`, gzipped if it ends in `.gz`; `jaxscope.load` reads it."""
+        target = Path(path)
+        text = json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":"))
+        data = text.encode()
+        target.write_bytes(gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
+        return target
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write one offline page: source beside the stages, findings, times, costs."""
+        from jaxscope.view.page import page
+
+        target = Path(path)
+        target.write_text(page(self.complete()._record), encoding="utf-8")
+        return target
+
+    def to_markdown(self) -> str:
+        """The first line, findings and tables, ready for an issue or a pull request."""
+        from jaxscope.view.markdown import markdown
+
+        return markdown(self._record)
+
+    def to_text(self, *, full: bool = False, width: int | None = None, color: bool = False) -> str:
+        """The report as a terminal shows it."""
+        from jaxscope.view.text import text
+
+        self._fetch_for_display()
+        return text(self._record, width, color, full=full)
+
+    def to_dataframe(self, table: Table = "lines") -> pd.DataFrame:
+        """One table: `lines`, `ops`, `compiles`, `timings` or `values`. Needs pandas.
+
+        lines: a row for each source line with code. ops: a row for each optimised HLO instruction,
+        with FLOPs, bytes and its source lines. compiles, timings, values: as in the report.
+        """
+        import pandas as pd
+
+        from jaxscope.analysis import tables
+
+        makers = {
+            "lines": tables.lines,
+            "ops": tables.operations,
+            "compiles": tables.compiles,
+            "timings": tables.timings,
+            "values": tables.values,
+        }
+        if table not in makers:
+            raise ValueError(f"There is no table {table!r}. The tables are: {', '.join(makers)}.")
+        if table in ("lines", "ops"):
+            self.stage(StageKind.OPTIMIZED_HLO)
+        columns, rows = makers[table](self._record)
+        return pd.DataFrame.from_records(rows, columns=list(columns))
+
+    def to_python(self) -> str:
+        """The plain JAX function that was compiled, ready to paste into a module."""
+        if not self.programs or not self.programs[0].python:
+            raise ValueError(
+                "This report does not hold the source of its function: it was given as an object "
+                "that is already traced or compiled, or nothing was compiled."
+            )
+        return self.programs[0].python
+
+    # Displays.
+
+    def __repr__(self) -> str:
+        return f"<jaxscope.Report: {self.summary()}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.to_text())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": self.to_text(width=100), "text/html": self.static_html()}
+
+    def static_html(self) -> str:
+        """The report as HTML without script, as a saved notebook shows it."""
+        from jaxscope.view.html import static_html
+
+        self._fetch_for_display()
+        return static_html(self._record, f"jxs{next(_DISPLAYS)}-{id(self):x}")
+
+    def _fetch_for_display(self) -> None:
+        """The one text that the source table and the static page need."""
+        for program in range(len(self.programs)):
+            self.stage(StageKind.OPTIMIZED_HLO, program)
+
+
+def keep_latest(report: Report) -> None:
+    """Make this the report that `jaxscope.last` returns."""
+    _LATEST.append(report)
+
+
+def latest() -> Report | None:
+    """The newest report of this process."""
+    return _LATEST[-1] if _LATEST else None
+
+
+def read(path: str | Path) -> Report:
+    """The report that `Report.save` wrote. Raises SchemaError when it is no such file."""
+    raw = Path(path).read_bytes()
+    try:
+        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+    except (ValueError, OSError, EOFError) as error:
+        raise SchemaError(f"{path} is not a jaxscope report: {error}.") from None
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(schema, int):
+        raise SchemaError(f"{path} is not a jaxscope report: it names no schema.")
+    if schema > SCHEMA:
+        raise SchemaError(
+            f"{path} has schema {schema} and this jaxscope reads up to {SCHEMA}; upgrade jaxscope."
+        )
+    return Report(from_json(Record, data))
+
+
+def _reason(stage: Stage) -> str:
+    return stage.unavailable.reason if stage.unavailable is not None else ""
