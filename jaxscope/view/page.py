@@ -19,7 +19,7 @@ from jaxscope.view.lines import all_figures
 from jaxscope.view.markup import escape, prose
 from jaxscope.view.summary import first_line, first_parts
 
-_SCRIPTS = ("links.js", "tokens.js", "pane.js", "code.js", "shell.js")
+_SCRIPTS = ("links.js", "tokens.js", "controls.js", "pane.js", "code.js", "shell.js")
 
 _LOGO = (
     '<svg viewBox="0 0 16 16" aria-hidden="true" fill="none" stroke="currentColor" '

@@ -20,7 +20,7 @@ def visible(line: str) -> str:
     """One line of text with tabs as spaces and hidden characters as `\\x1b`, `\\u202e`."""
     if line.isascii() and line.isprintable():
         return line
-    return _HIDDEN.sub(_escape, line.expandtabs(4))
+    return _HIDDEN.sub(_escape, line.replace("\t", "    "))
 
 
 def _escape(match: re.Match[str]) -> str:

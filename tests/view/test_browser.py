@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from jaxscope import model as m
+from jaxscope.view import units
 from jaxscope.view.html import static_html
 from jaxscope.view.lines import matches, stage_of
 from jaxscope.view.page import page as page_of
+from jaxscope.view.visible import split_lines, visible
 from view.conftest import load, plain, with_program
 from view.test_html import evil
 from view.test_lines import spread
@@ -125,6 +127,38 @@ def test_the_script_links_as_python_does(show: Open, source: int) -> None:
     for stage in program.stages:
         linked = {line: tuple(hits) for line, hits in found[stage.kind] if hits}
         assert linked == matches(program, stage, source).stage_lines
+
+
+def test_the_script_writes_as_python_does(show: Open) -> None:
+    numbers = [0, 1, 7, 9.995, 12.34, 999, 999.6, 1000, 1234, 65536, 1048576, 5.23e9, 7.5e15]
+    shares = [0, 0.0004, 0.001, 0.02, 0.0237, 0.0996, 0.81, 1]
+    texts = [
+        "h = x",
+        "a\tb",
+        "\x1b[31m\x07",
+        "\u202e\u2066\ufeff",
+        "漢字 é",
+        "\ud800",
+        "\U000e0041",
+        "\x9b",
+    ]
+    blocks = ["a\nb\r\nc\rd\n", "", "a\x0cb\u2028c", "\n\n"]
+    page = show(page_of(load()))
+    found = page.evaluate(
+        """([numbers, shares, texts, blocks]) => {
+          const { short, share, visible, splitLines } = window.jaxscope;
+          return [
+            numbers.map(short), shares.map(share), texts.map(visible), blocks.map(splitLines),
+          ];
+        }""",
+        [numbers, shares, texts, blocks],
+    )
+    assert found == [
+        [units.short(number) for number in numbers],
+        [units.percent(share) for share in shares],
+        [visible(text) for text in texts],
+        [split_lines(block) for block in blocks],
+    ]
 
 
 def test_a_part_of_a_line_lights_up_what_it_alone_became(show: Open) -> None:

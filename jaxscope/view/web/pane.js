@@ -7,14 +7,6 @@ const LONGEST = 4000; // characters of a line that are drawn
 const MOST_FOUND = 9999;
 const TALLEST = 16_000_000; // px; above this, browsers stop placing rows truly
 
-/** A node with children; strings become text nodes, hidden characters spelled out. */
-function element(name, className, ...children) {
-  const node = document.createElement(name);
-  if (className) node.className = className;
-  node.append(...children.map((child) => (typeof child === "string" ? visible(child) : child)));
-  return node;
-}
-
 class Pane {
   /** `events`: hover(line, column), leave(), pick(line, column), move(line). */
   constructor(name, language, events) {
@@ -339,24 +331,4 @@ class Pane {
     }
     return hits;
   }
-}
-
-/** Tokens cut at the ends of ranges, each part with the classes of both. */
-function segments(parts, ranges) {
-  if (!ranges.length) return parts;
-  const out = [];
-  let at = 0;
-  for (const [text, css] of parts) {
-    const end = at + text.length;
-    const cuts = new Set([at, end]);
-    for (const [from, to] of ranges) for (const cut of [from, to]) if (cut > at && cut < end) cuts.add(cut);
-    const places = [...cuts].sort((a, b) => a - b);
-    for (let i = 0; i + 1 < places.length; i++) {
-      const inside = ranges.filter(([from, to]) => from <= places[i] && places[i + 1] <= to);
-      const classes = [css, ...inside.map((range) => range[2])].filter(Boolean).join(" ");
-      out.push([text.slice(places[i] - at, places[i + 1] - at), classes]);
-    }
-    at = end;
-  }
-  return out;
 }

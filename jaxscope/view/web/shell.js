@@ -88,7 +88,7 @@ function start() {
     });
   }
   // For tests, and for whoever looks from the browser's console.
-  window.jaxscope = { record, code };
+  window.jaxscope = { record, code, short, share, visible, splitLines };
 }
 
 start();

@@ -39,6 +39,26 @@ function tokens(line, language) {
   return found;
 }
 
+/** Tokens cut at the ends of ranges, each part with the classes of both. */
+function segments(parts, ranges) {
+  if (!ranges.length) return parts;
+  const out = [];
+  let at = 0;
+  for (const [text, css] of parts) {
+    const end = at + text.length;
+    const cuts = new Set([at, end]);
+    for (const [from, to] of ranges) for (const cut of [from, to]) if (cut > at && cut < end) cuts.add(cut);
+    const places = [...cuts].sort((a, b) => a - b);
+    for (let i = 0; i + 1 < places.length; i++) {
+      const inside = ranges.filter(([from, to]) => from <= places[i] && places[i + 1] <= to);
+      const classes = [css, ...inside.map((range) => range[2])].filter(Boolean).join(" ");
+      out.push([text.slice(places[i] - at, places[i + 1] - at), classes]);
+    }
+    at = end;
+  }
+  return out;
+}
+
 /** A number in 3 digits with an SI prefix, as `units.short` writes it. */
 function short(value) {
   let index = 0;
