@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxscope.capture.memory import size_text
+
 _KINDS = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 
 
@@ -66,7 +68,7 @@ def describe(value: Any) -> str:
     if len(leaves) == 1 and leaves[0] is value:
         return type(value).__name__
     size = sum(int(getattr(leaf, "nbytes", 0) or 0) for leaf in leaves)
-    return f"{len(leaves)} {'leaf' if len(leaves) == 1 else 'leaves'}, {_bytes(size)}"
+    return f"{len(leaves)} {'leaf' if len(leaves) == 1 else 'leaves'}, {size_text(size)}"
 
 
 def short_aval(dtype: Any, shape: Sequence[int]) -> str:
@@ -87,10 +89,3 @@ def _short_repr(value: Any, limit: int = 60) -> str:
     except Exception:  # the user's own __repr__
         text = object.__repr__(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _bytes(size: int) -> str:
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= scale:
-            return f"{size / scale:.3g} {unit}"
-    return f"{size} B"

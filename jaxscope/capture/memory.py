@@ -1,0 +1,102 @@
+"""Bytes that a compiled program needs on its device, and whether they are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jaxscope.model.program import Memory
+from jaxscope.model.stage import Unavailable
+
+_MEMINFO = Path("/proc/meminfo")
+_CGROUP = Path("/sys/fs/cgroup")
+_UNLIMITED = 1 << 60  # cgroup v1 writes "no limit" as a number near 2^63
+
+
+def memory(compiled: Any) -> Memory | Unavailable:
+    """What XLA planned for one run of a `jax.stages.Compiled`, per device.
+
+    The peak is added up here: XLA's own `peak_memory_in_bytes` leaves the temporaries out on the
+    CPU.
+    """
+    try:
+        stats = compiled.memory_analysis()
+    except Exception as error:  # a backend without it raises what it likes
+        return Unavailable(f"this backend does not tell the memory of a program: {error}")
+    if stats is None:
+        return Unavailable("this backend does not tell the memory of a program")
+    argument, output = int(stats.argument_size_in_bytes), int(stats.output_size_in_bytes)
+    temp, alias = int(stats.temp_size_in_bytes), int(stats.alias_size_in_bytes)
+    return Memory(
+        argument=argument,
+        output=output,
+        temp=temp,
+        alias=alias,
+        peak=argument + output + temp - alias,
+        generated_code=int(stats.generated_code_size_in_bytes),
+    )
+
+
+def fits(needs: Memory, device: Any) -> str | None:
+    """None, or the sentence to stop with: the program needs more than the device has free.
+
+    Its arguments are taken to be on the device already.
+    """
+    free = freesize_text(device)
+    wanted = needs.peak - needs.argument
+    if free is None or wanted <= free:
+        return None
+    return (
+        f"The program needs {size_text(wanted)} besides its inputs, and {device.platform}:{device.id} "
+        f"has {size_text(free)} free, so it was not run: make its arrays smaller, free others, or "
+        "donate inputs with `-d`."
+    )
+
+
+def freesize_text(device: Any) -> int | None:
+    """Bytes that can still be had on a `jax.Device`; None where nobody says."""
+    stats = device.memory_stats()
+    if stats and "bytes_limit" in stats:
+        return int(stats["bytes_limit"]) - int(stats.get("bytes_in_use", 0))
+    if device.platform != "cpu":
+        return None
+    known = [n for n in (_available(_MEMINFO), _cgroup_free(_CGROUP)) if n is not None]
+    return min(known) if known else None
+
+
+def _available(meminfo: Path) -> int | None:
+    """`MemAvailable` of Linux: what programs can get without swapping."""
+    for line in _read(meminfo).splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def _cgroup_free(root: Path) -> int | None:
+    """What the limit of this container leaves, file caches not counted: they can be dropped."""
+    for limit_file, usage_file, stat_file in (
+        ("memory.max", "memory.current", "memory.stat"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
+    ):
+        limit, usage = _read(root / limit_file).strip(), _read(root / usage_file).strip()
+        if not (limit.isdigit() and usage.isdigit()) or int(limit) > _UNLIMITED:
+            continue
+        stat = dict(line.split()[:2] for line in _read(root / stat_file).splitlines())
+        cached = int(stat.get("total_inactive_file", stat.get("inactive_file", 0)))
+        return max(int(limit) - int(usage) + cached, 0)
+    return None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def size_text(size: int) -> str:
+    """`64 kB`, for the sentences of this layer."""
+    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size} B"
