@@ -42,18 +42,18 @@ def fits(needs: Memory, device: Any) -> str | None:
 
     Its arguments are taken to be on the device already.
     """
-    free = freesize_text(device)
+    free = free_bytes(device)
     wanted = needs.peak - needs.argument
     if free is None or wanted <= free:
         return None
     return (
-        f"The program needs {size_text(wanted)} besides its inputs, and {device.platform}:{device.id} "
-        f"has {size_text(free)} free, so it was not run: make its arrays smaller, free others, or "
+        f"The program needs {size_text(wanted)} besides its inputs, and "
+        f"{device.platform}:{device.id} has {size_text(free)} free, so it was not run: make its arrays smaller, free others, or "
         "donate inputs with `-d`."
     )
 
 
-def freesize_text(device: Any) -> int | None:
+def free_bytes(device: Any) -> int | None:
     """Bytes that can still be had on a `jax.Device`; None where nobody says."""
     stats = device.memory_stats()
     if stats and "bytes_limit" in stats:
