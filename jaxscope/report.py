@@ -21,6 +21,7 @@ from jaxscope.model import (
     Memory,
     Program,
     Record,
+    Roofline,
     SchemaError,
     Source,
     Stage,
@@ -112,6 +113,23 @@ class Report:
     def cost(self) -> Cost | Unavailable:
         """FLOPs, transcendentals and bytes accessed of one run, loops multiplied out."""
         return self.programs[0].cost if self.programs else _NO_PROGRAM
+
+    @property
+    def roofline(self) -> Roofline | Unavailable:
+        """What bounds the program on its device. Measures the device's peaks if need be (0.5 s)."""
+        if not self.programs:
+            return _NO_PROGRAM
+        found, source = self.programs[0].roofline, self._texts[0]
+        if isinstance(found, Unavailable) and source is not None:
+            from jaxscope.capture.assemble import judged
+            from jaxscope.capture.peaks import PeakCache
+            from jaxscope.capture.stages import Handles
+
+            if isinstance(source, Handles) and source.compiled is not None:
+                first = judged(self.programs[0], source, PeakCache(), ask=True)
+                programs = (first, *self.programs[1:])
+                self._record = dataclasses.replace(self._record, programs=programs)
+        return self.programs[0].roofline
 
     @property
     def memory(self) -> Memory | Unavailable:

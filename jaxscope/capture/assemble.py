@@ -6,13 +6,26 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from jaxscope.analysis.roofline import verdict
 from jaxscope.capture import describe, memory
 from jaxscope.capture.arguments import Arguments
 from jaxscope.capture.events import Listener, Run
+from jaxscope.capture.peaks import PeakCache
+from jaxscope.capture.peaks import peaks as measure_peaks
 from jaxscope.capture.program import Captured
 from jaxscope.capture.repeat import Measured
 from jaxscope.capture.sources import Sources
-from jaxscope.model import Compile, Form, Program, Record, TextSource, Value, ValueKind
+from jaxscope.capture.stages import Handles
+from jaxscope.model import (
+    Compile,
+    Form,
+    Program,
+    Record,
+    TextSource,
+    Unavailable,
+    Value,
+    ValueKind,
+)
 
 LONG_TRACE_S = 1.0
 
@@ -37,11 +50,12 @@ def record(
     compiles: Run,
     sources: Sources,
     listener: Listener,
+    peaks: PeakCache,
     notes: Sequence[str],
     began: float,
 ) -> tuple[Record, tuple[TextSource, ...]]:
     """The record without findings, and the live texts of its programs in the same order."""
-    programs = [_program(part) for part in parts]
+    programs = [judged(_program(part), part.captured.handles, peaks) for part in parts]
     order = sorted(range(len(programs)), key=lambda i: -_weight(programs[i]))
     made = compiles.compiles(sources.all())
     result = Record(
@@ -57,6 +71,22 @@ def record(
         time.perf_counter() - began,
     )
     return result, tuple([parts[i].captured.handles for i in order])
+
+
+def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = False) -> Program:
+    """The program with its roofline verdict, once the peaks of its device are known.
+
+    `ask` measures them, which takes up to half a second.
+    """
+    call = program.call
+    if call is None or not call.samples or isinstance(program.cost, Unavailable):
+        return program
+    device = describe.device_objects(handles)[0]
+    known = measure_peaks(device, peaks) if ask else peaks.get(device)
+    if known is None:
+        return program
+    dispatch = next((t for t in program.timings if t.label == "dispatch"), None)
+    return replace(program, roofline=verdict(program.cost, call, dispatch, known))
 
 
 def _program(part: Part) -> Program:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -20,7 +20,6 @@ from jaxscope.model import (
     Cost,
     Effect,
     Environment,
-    Equation,
     StageKind,
     Unavailable,
     Value,

@@ -7,23 +7,25 @@ import functools
 import inspect
 import linecache
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from jaxscope.analysis import module_text
 from jaxscope.capture.cell import Block, CellText
+from jaxscope.capture.sources import Sources
 from jaxscope.model import Source, SourceKind
 
 
-def source_of(function: Any) -> Source | None:
-    """The file that defines a function, or the text of the cell; None when there is no text."""
+def source_of(function: Any, cell_name: Callable[[str], str | None]) -> Source | None:
+    """The file or the cell that defines a function; None for a library and without a text."""
     file, _ = place_of(function)
     text = "".join(linecache.getlines(file))
-    if not text:
+    name = cell_name(file)
+    if not text or (name is None and Sources().index(file) is None):
         return None
-    name = file.rpartition("/")[2] or file
-    return Source(name, file, SourceKind.MODULE, text)
+    kind = SourceKind.MODULE if name is None else SourceKind.OTHER_CELL
+    return Source(name or file.rpartition("/")[2], file, kind, text)
 
 
 def place_of(function: Any) -> tuple[str, int]:

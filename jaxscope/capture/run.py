@@ -18,6 +18,7 @@ from jaxscope.capture.call import PlainCall
 from jaxscope.capture.cell import Block, CellText
 from jaxscope.capture.decorated import Call, Decorated, Execution, jit_options
 from jaxscope.capture.events import Listener, Run, collecting
+from jaxscope.capture.peaks import PeakCache
 from jaxscope.capture.program import Programs, Request, capture, context, finished, opened
 from jaxscope.capture.repeat import Measured, measure
 from jaxscope.capture.settings import Settings
@@ -43,6 +44,7 @@ class Surroundings:
 
     namespace: MutableMapping[str, Any]
     listener: Listener
+    peaks: PeakCache
     cell_name: Callable[[str], str | None] = lambda file: None
     programs: Programs | None = None
     say: Say = _silent
@@ -94,7 +96,7 @@ def expression(text: str, settings: Settings, around: Surroundings) -> Ran:
 def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings: Settings) -> Ran:
     """Capture one call for `jaxscope.inspect`, with a listener of its own."""
     with Listener() as listener:
-        around = Surroundings({}, listener)
+        around = Surroundings({}, listener, PeakCache())
         name = getattr(function, "__name__", type(function).__name__)
         return _call(function, args, kwargs, settings, around, Form.CALL, name)
 
@@ -215,7 +217,7 @@ def _call(
     title: str,
 ) -> Ran:
     began = time.perf_counter()
-    sources = Sources(modules.source_of(function), around.cell_name)
+    sources = Sources(modules.source_of(function, around.cell_name), around.cell_name)
     with context(settings) as device, collecting(around.listener) as compiles:
         if isinstance(function, _STAGES):
             part = _staged(function, args, kwargs, settings, sources, around)
@@ -287,7 +289,7 @@ def _finish(
     notes: Sequence[str],
 ) -> Ran:
     record, texts = assemble.record(
-        title, form, parts, compiles, sources, around.listener, notes, began
+        title, form, parts, compiles, sources, around.listener, around.peaks, notes, began
     )
     return Ran(value, record, texts)
 

@@ -128,6 +128,7 @@ class JaxScope(Magics):
         return Surroundings(
             self.shell.user_ns,
             session.listener,
+            session.peaks,
             session.cell_name,
             session.programs(key),
             status.say,
