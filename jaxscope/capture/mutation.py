@@ -119,7 +119,9 @@ def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
         if isinstance(item, jax.core.Tracer):
             return True
         if isinstance(item, types.FunctionType):
-            seen.add(id(item.__globals__))
+            # Not its globals and builtins: from there everything can be reached.
+            queue.extend((item.__closure__, item.__defaults__, item.__kwdefaults__, item.__dict__))
+            continue
         if isinstance(item, types.GeneratorType) and item.gi_frame is not None:
             seen.add(id(item.gi_frame.f_globals))
             queue.extend(item.gi_frame.f_locals.values())
