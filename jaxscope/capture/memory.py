@@ -48,8 +48,8 @@ def fits(needs: Memory, device: Any) -> str | None:
         return None
     return (
         f"The program needs {size_text(wanted)} besides its inputs, and "
-        f"{device.platform}:{device.id} has {size_text(free)} free, so it was not run: make its arrays smaller, free others, or "
-        "donate inputs with `-d`."
+        f"{device.platform}:{device.id} has {size_text(free)} free, so it was not run: make its "
+        "arrays smaller, free others, or donate inputs with `-d`."
     )
 
 
