@@ -47,9 +47,18 @@ class Locator:
         self._trust_frames = trust_frames
 
     def place(self, name: str, callers: Iterable[Chain]) -> Place:
-        """The exact place of a name, or `NOWHERE`."""
-        tags = tags_of(name)
-        return self.chains.find(tags, callers) if tags else NOWHERE
+        """The exact place of a name, or `NOWHERE`.
+
+        XLA joins the names of operations that it makes one of by semicolons.
+        """
+        if ";" not in name:
+            tags = tags_of(name)
+            return self.chains.find(tags, callers) if tags else NOWHERE
+        places = [self.place(part, callers) for part in name.split(";")]
+        return Place(
+            tuple(dict.fromkeys(i for place in places for i in place.equations)),
+            tuple(dict.fromkeys(chain for place in places for chain in place.chains)),
+        )
 
     def guess(self, name: str, frames: Iterable[HloFrame]) -> tuple[tuple[int, ...], str]:
         """Candidates for a name that leads to no exact place, and why it does not."""

@@ -9,9 +9,11 @@ TAG = re.compile(rf"eqn_\d+_[0-9a-f]{{{TAG_HEX}}}(?![0-9a-z_])")
 """One tag: the index of an equation in its jaxpr, and the hash of that jaxpr. No `@` in it: XLA
 cuts names there."""
 
-# A tag with the slash that joins it to its neighbours: behind it, or before it at the end of a
-# scope (`jit(f)/eqn_0_…` and `jvp(eqn_0_…)`).
-_TAG_IN_NAME = re.compile(rf"{TAG.pattern}/|/{TAG.pattern}|{TAG.pattern}")
+_BEFORE_SLASH = re.compile(rf"{TAG.pattern}/")
+# JAX wraps a transform around the scope that follows it, `jvp(jit(f))/mul`, and a tag takes that
+# place, `jvp(eqn_…)/jit(f)/mul`.
+_WRAPPED = re.compile(rf"\({TAG.pattern}(\)+)/(jit\([^/\";]*\))")
+_ELSEWHERE = re.compile(rf"/?{TAG.pattern}")
 _STACK_FRAME = re.compile(r" ?stack_frame_id=\d+")
 _EMPTY_METADATA = re.compile(r", metadata=\{\s*\}")
 _TABLE_NAMES = frozenset({"FileNames", "FunctionNames", "FileLocations", "StackFrames"})
@@ -29,7 +31,12 @@ def tags_of(name: str) -> tuple[str, ...]:
 
 def without_tags(text: str) -> str:
     """The text as JAX would have written it without jaxscope: every tag and its slash taken out."""
-    return _TAG_IN_NAME.sub("", text) if "eqn_" in text else text
+    if "eqn_" not in text:
+        return text
+    if "(eqn_" in text:
+        text = _WRAPPED.sub(r"(\2\1", text)
+    text = _BEFORE_SLASH.sub("", text)
+    return _ELSEWHERE.sub("", text)
 
 
 def clean_hlo(text: str) -> tuple[str, list[int]]:
