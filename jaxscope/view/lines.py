@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -44,6 +45,20 @@ def homes(program: Program, source: int = 0) -> dict[int, int]:
         for equation in program.equations
         if (frame := next((f for f in equation.frames if f.source == source), None)) is not None
     }
+
+
+def owners(program: Program, source: int = 0) -> dict[int, int]:
+    """Line → the line whose work it is part of: itself, or the first line of its expression.
+
+    A line that only calls what works elsewhere in the source has no owner.
+    """
+    found = {line: line for line in homes(program, source).values()}
+    for equation in program.equations:
+        frame = next((f for f in equation.frames if f.source == source), None)
+        if frame is not None:
+            for line in range(frame.span.line, frame.span.end_line + 1):
+                found.setdefault(line, frame.span.line)
+    return found
 
 
 def matches(program: Program, stage: Stage, source: int = 0) -> Matches:
@@ -92,7 +107,7 @@ def figures(program: Program, source: int = 0) -> dict[int, LineFigures]:
 def all_figures(program: Program, sources: int) -> list[dict[int, LineFigures]]:
     """`figures` of the first so many sources; the text is read once for all."""
     stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    counted = _counted(stage)
+    counted = _counted(stage.text) if stage is not None else None
     anchors = {anchor.line: anchor for anchor in stage.anchors} if stage is not None else {}
     return [_figures(program, source, counted, anchors) for source in range(sources)]
 
@@ -130,12 +145,14 @@ def _figures(
     }
 
 
-def _counted(stage: Stage | None) -> tuple[HloModule, ProgramCost] | None:
+# The text and the HTML of one display need the same counts; more than that is not kept.
+@functools.lru_cache(maxsize=2)
+def _counted(text: str) -> tuple[HloModule, ProgramCost] | None:
     """The optimised HLO and what it costs; None where the text is missing or not understood."""
-    if stage is None or not stage.text:
+    if not text:
         return None
     try:
-        module = parse_module(stage.text)
+        module = parse_module(text)
         return module, program_cost(module)
     except Exception:  # XLA may change its text at any time: then figures are missing, no more
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxscope.model import Program, Record, Stage, StageKind
 from jaxscope.view import units
 from jaxscope.view.highlight import python
-from jaxscope.view.lines import LineFigures, all_figures, matches, shown_lines, stage_of
+from jaxscope.view.lines import LineFigures, all_figures, matches, owners, shown_lines, stage_of
 from jaxscope.view.markup import escape
 from jaxscope.view.visible import split_lines
 
@@ -36,6 +36,9 @@ class Linked:
         self._figures: list[dict[int, LineFigures]] = (
             all_figures(program, number) if program is not None else [{}] * number
         )
+        self._owners: list[dict[int, int]] = [
+            owners(program, i) if program is not None else {} for i in range(number)
+        ]
         self._shown = [self._numbers(i, lines) for i in range(len(record.sources))]
         self._stages = [
             (stage, split_lines(stage.text))
@@ -49,6 +52,7 @@ class Linked:
             if program is not None
         ]
         self._firsts = [self._first_matches(i) for i in range(len(self._stages))]
+        self._reached = [{key for keys in f.values() for key in keys} for f in self._firsts]
 
     def _numbers(self, index: int, most: int) -> list[int]:
         marked = {f.line for f in self._record.findings if f.source == index and f.line}
@@ -88,32 +92,36 @@ class Linked:
         key = _key(source, line)
         return [
             f"{self._uid}-{_LETTER[stage.kind]}{key}"
-            for (stage, _), firsts in zip(self._stages, self._firsts, strict=True)
-            if any(key in keys for keys in firsts.values())
+            for (stage, _), reached in zip(self._stages, self._reached, strict=True)
+            if key in reached
         ]
 
-    def _is_linked(self, source: int, line: int) -> bool:
-        """Whether the line became something, or is part of an expression that did."""
-        return line in self._figures[source] or any(
-            line in links[source].stage_lines for links in self._links
-        )
-
     def style(self) -> str:
-        """A hue for each line that became something, and what lights up with it."""
+        """A hue for each line that became something, and what lights up with each line."""
         rules: list[str] = []
         uid = self._uid
-        for source, numbers in enumerate(self._shown):
-            for rank, line in enumerate(n for n in numbers if self._is_linked(source, n)):
-                key = _key(source, line)
+        for source, owned in enumerate(self._owners):
+            for rank, line in enumerate(sorted(set(owned.values()))):
                 # The golden angle keeps the hues of neighbours far apart.
                 hue = round(250 + (rank + source * 7) * 137.508) % 360
+                rules.append(f"#{uid} .h{_key(source, line)}{{--h:{hue}}}")
+        for source, numbers in enumerate(self._shown):
+            for line in numbers:
+                if not self._is_linked(source, line):
+                    continue
+                key = _key(source, line)
                 ids = [f"{uid}-s{key}", *self._targets(source, line)]
                 targets = ",".join(f"#{id}:target" for id in ids)
                 rules.append(
-                    f"#{uid} .h{key}{{--h:{hue}}}#{uid}:has({targets}) .l{key}"
-                    "{background:var(--hit)!important}"
+                    f"#{uid}:has({targets}) .l{key}{{background:var(--hit,var(--edge))!important}}"
                 )
         return "".join(rules)
+
+    def _is_linked(self, source: int, line: int) -> bool:
+        """Whether the line became something, or calls or continues what did."""
+        return line in self._owners[source] or any(
+            line in links[source].stage_lines for links in self._links
+        )
 
     def source(self, index: int) -> str:
         """A table: line, code, equations, instructions, FLOPs with their share."""
@@ -161,10 +169,10 @@ class Linked:
         # No-break spaces, for where the style sheet that would keep the indentation is stripped.
         code = "&nbsp;" * min(indent, self._width) + python(line[indent:], self._width)
         key = _key(index, number)
-        css = ""
-        if self._is_linked(index, number):
-            doubt = " x" if row is not None and not row.exact else ""
-            css = f' class="row h{key} l{key}{doubt}"'
+        owner = self._owners[index].get(number)
+        hue = f"row h{_key(index, owner)} " if owner is not None else ""
+        doubt = " x" if row is not None and not row.exact else ""
+        css = f' class="{hue}l{key}{doubt}"' if self._is_linked(index, number) else ""
         return (
             f'<tr id="{self._uid}-s{key}"{css}><th scope=row align=right>{flag}'
             f"{label}</th><td><code>{code}</code></td>{_cells(row, total) if found else ''}</tr>"
@@ -229,12 +237,20 @@ class Linked:
             for key in self._firsts[index].get(number, ())
         )
         # The hue is that of the line's own equation; a fusion lights up with all that it holds.
-        css = " ".join(("row", f"h{keys[0]}", *(f"l{key}" for key in keys)))
+        css = " ".join(("row", *self._hue(index, number), *(f"l{key}" for key in keys)))
         css += " x" if inexact else ""
         return (
             f'<span class="{css}">{marks}<a href="#{self._uid}-s{keys[0]}">{label}</a> '
             f"{'≈' if inexact else ' '} {code}\n</span>"
         )
+
+    def _hue(self, index: int, number: int) -> list[str]:
+        """The class for the hue of a stage line: that of the first of its lines with an owner."""
+        for source, link in enumerate(self._links[index]):
+            for line in link.source_lines.get(number, ()):
+                if line in self._owners[source]:
+                    return [f"h{_key(source, self._owners[source][line])}"]
+        return []
 
 
 def _key(source: int, line: int) -> str:

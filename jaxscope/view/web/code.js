@@ -145,9 +145,11 @@ class Code {
     const total = Object.values(rows).reduce((sum, row) => sum + (row[2] || 0), 0);
     pane.figures = this.record.programs.length ? (line) => figures(rows[line], total) : null;
     this.header(pane);
-    const lines = [...this.equations.byLine(index).keys()].sort((a, b) => a - b);
+    const owners = this.equations.owners(index);
+    const lines = [...new Set(owners.values())].sort((a, b) => a - b);
     // The golden angle keeps the hues of neighbours far apart, however many lines there are.
-    this.hues = new Map(lines.map((line, i) => [line, Math.round(250 + i * 137.508) % 360]));
+    const hue = new Map(lines.map((line, i) => [line, Math.round(250 + i * 137.508) % 360]));
+    this.hues = new Map([...owners].map(([line, owner]) => [line, hue.get(owner)]));
     pane.hues = this.hues;
     pane.flags = new Set(
       (this.record.findings || []).filter((f) => (f.source || 0) === index).map((f) => f.line),
@@ -210,11 +212,13 @@ class Code {
     }
   }
 
-  linesIn(pane, equations) {
+  /** Lines of a pane that belong to equations. In the source, `own` leaves out their callers. */
+  linesIn(pane, equations, own = false) {
     if (pane !== this.sourcePane) return this.anchorsOf(pane.kind).lines(equations);
     const lines = new Set();
     for (const id of equations) {
-      for (const line of this.equations.lines(id, this.source)) lines.add(line);
+      const found = own ? this.equations.own(id, this.source) : this.equations.lines(id, this.source);
+      for (const line of found) lines.add(line);
     }
     return [...lines].sort((a, b) => a - b);
   }
@@ -238,7 +242,8 @@ class Code {
     const none = new Set();
     for (const pane of [this.sourcePane, ...this.panes]) {
       const soft = now ? this.linesIn(pane, now.soft) : [];
-      const hot = now && now.hot !== now.soft ? this.linesIn(pane, now.hot) : soft;
+      const other = now && (now.hot !== now.soft || pane === this.sourcePane);
+      const hot = other ? this.linesIn(pane, now.hot, true) : soft;
       pane.hits = { hot, soft };
       const own = now?.pane === pane ? [now.line] : [];
       const source = pane === this.sourcePane;

@@ -42,6 +42,28 @@ class Equations {
     return map;
   }
 
+  /** line → the line whose work it is part of: itself, or the first line of its expression. */
+  owners(source) {
+    const map = new Map();
+    for (const line of this.homes(source).values()) map.set(line, line);
+    for (const id of this.byId.keys()) {
+      const [place] = this.places(id, source);
+      if (!place) continue;
+      for (let line = place.span[0]; line <= place.span[2]; line++) {
+        if (!map.has(line)) map.set(line, place.span[0]);
+      }
+    }
+    return map;
+  }
+
+  /** Lines of the innermost frame of an equation in a source. */
+  own(id, source) {
+    const [place] = this.places(id, source);
+    const lines = [];
+    for (let line = place?.span[0]; line <= place?.span[2]; line++) lines.push(line);
+    return lines;
+  }
+
   /** All lines that the frames of an equation reach over. */
   lines(id, source) {
     const lines = new Set();
