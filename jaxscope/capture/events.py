@@ -12,18 +12,18 @@ import time
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Self, TypeVar
 
 from jaxscope.capture import _jax
+from jaxscope.capture.collected import Run
 from jaxscope.capture.frames import user_frames
 from jaxscope.capture.pending import Open, Pending, Stage, joins, plain_name
 from jaxscope.capture.rawcompile import RawCompile
 from jaxscope.capture.signature import describe_call
-from jaxscope.model.compiles import Compile, CompileKind, Persistent
-from jaxscope.model.source import Source
+from jaxscope.model.compiles import CompileKind, Persistent
 
 T = TypeVar("T")
 
@@ -51,34 +51,6 @@ def own_work() -> Generator[None]:
         yield
     finally:
         _OWN_WORK.reset(token)
-
-
-class Run:
-    """The compiles of one block on one thread."""
-
-    def __init__(
-        self,
-        on_trace_start: Callable[[str], None] | None,
-        on_lowering_start: Callable[[str], None] | None,
-        on_compiled: Callable[[RawCompile], None] | None,
-    ) -> None:
-        self.raw: list[RawCompile] = []
-        """Everything that was traced, lowered or compiled, in the order it began."""
-        self.on_trace_start = on_trace_start
-        self.on_lowering_start = on_lowering_start
-        self.on_compiled = on_compiled
-
-    def hook(self, stage: Stage) -> Callable[[str], None] | None:
-        """What to call when a stage begins."""
-        return {Stage.TRACE: self.on_trace_start, Stage.LOWER: self.on_lowering_start}.get(stage)
-
-    def compiles(self, sources: Sequence[Source] = ()) -> tuple[Compile, ...]:
-        """The compiles proper: those for which XLA was asked. Sites refer to `sources`."""
-        return tuple([raw.to_compile(sources) for raw in self.raw if raw.compiled])
-
-    def passes(self, sources: Sequence[Source] = ()) -> tuple[Compile, ...]:
-        """Compiles, and what was only traced or lowered; a hit in every cache is left out."""
-        return tuple([raw.to_compile(sources) for raw in self.raw if raw.happened])
 
 
 class _Thread(threading.local):
