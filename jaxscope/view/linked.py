@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from jaxscope.analysis.by_line import LineFigures, all_figures, stage_of
 from jaxscope.model import Program, Record, Stage, StageKind
 from jaxscope.view import units
 from jaxscope.view.highlight import python
-from jaxscope.view.lines import LineFigures, all_figures, matches, owners, shown_lines, stage_of
+from jaxscope.view.lines import matches, owners, shown_lines
 from jaxscope.view.markup import escape
 from jaxscope.view.visible import split_lines
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jaxscope.analysis.by_line import LineFigures, figures, stage_of
 from jaxscope.model import Program, Record, Stage, StageKind
 from jaxscope.view import rows, units
-from jaxscope.view.lines import LineFigures, figures, stage_of
 from jaxscope.view.summary import SEPARATOR, first_parts
 from jaxscope.view.visible import split_lines, visible
 

@@ -13,9 +13,9 @@ import json
 from importlib import resources
 from typing import Any
 
+from jaxscope.analysis.by_line import all_figures
 from jaxscope.model import Finding, Program, Record, to_json
 from jaxscope.view import rows, sections
-from jaxscope.view.lines import all_figures
 from jaxscope.view.markup import escape, prose
 from jaxscope.view.summary import first_line, first_parts
 

@@ -6,9 +6,10 @@ import dataclasses
 import shutil
 from collections.abc import Iterator
 
+from jaxscope.analysis.by_line import LineFigures, figures, stage_of
 from jaxscope.model import Compile, Program, Record, Source, Stage, StageKind
 from jaxscope.view import rows, units
-from jaxscope.view.lines import LineFigures, figures, shown_lines, stage_of
+from jaxscope.view.lines import shown_lines
 from jaxscope.view.summary import first_line
 from jaxscope.view.terminal import Terminal
 from jaxscope.view.visible import columns, fitted, split_lines, visible

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from jaxscope import model as m
+from jaxscope.analysis.by_line import stage_of
 from jaxscope.view import units
 from jaxscope.view.html import static_html
-from jaxscope.view.lines import matches, stage_of
+from jaxscope.view.lines import matches
 from jaxscope.view.page import page as page_of
 from jaxscope.view.visible import split_lines, visible
 from view.conftest import load, plain, with_program

@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 
 from jaxscope import model as m
+from jaxscope.analysis.by_line import LineFigures, figures, homes, stage_of
 from jaxscope.analysis.links import source_lines, stage_lines
-from jaxscope.view.lines import LineFigures, figures, homes, matches, shown_lines, stage_of
+from jaxscope.view.lines import matches, shown_lines
 from view.conftest import load, with_program
 
 PROGRAM = load().programs[0]
