@@ -41,6 +41,10 @@ class Chains:
     def __len__(self) -> int:
         return len(self._by_chain)
 
+    def items(self) -> Iterable[tuple[Chain, tuple[int, ...]]]:
+        """Each chain with its equations."""
+        return self._by_chain.items()
+
     def joined(self, other: Chains) -> Chains:
         """Both programs' chains: for equations that were tagged twice, ids of `self` where both
         have a chain."""

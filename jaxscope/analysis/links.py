@@ -30,8 +30,8 @@ class Vanished:
 
 def stage_lines(program: Program, stage: Stage, line: int, source: int = 0) -> Link:
     """The lines of the stage that any frame of that source line leads to."""
-    ids = _sources(program).equations.get((source, line), ())
-    return _stage(stage).lines(ids)
+    links = _line_links(_Same(program.equations), _Same(stage.anchors))
+    return links.get((source, line), _NO_LINK)
 
 
 def source_lines(program: Program, stage: Stage, line: int, source: int = 0) -> Link:
@@ -219,6 +219,15 @@ def _source_index(equations: _Same) -> _SourceIndex:
 @functools.lru_cache(maxsize=32)
 def _stage_index(anchors: _Same) -> _StageIndex:
     return _StageIndex(anchors.value)
+
+
+@functools.lru_cache(maxsize=32)
+def _line_links(equations: _Same, anchors: _Same) -> dict[tuple[int, int], Link]:
+    """All source lines at once: a line that calls the whole program leads to all of its lines,
+    which is too much to gather while somebody moves the pointer."""
+    index = _stage_index(anchors)
+    places = _source_index(equations).equations
+    return {place: link for place, ids in places.items() if (link := index.lines(ids)).lines}
 
 
 def _sources(program: Program) -> _SourceIndex:
