@@ -18,8 +18,8 @@ from jaxscope.capture.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.model import Stage, StageKind, Unavailable
 
 FROM_CACHE = (
-    "the compiled program came from the persistent cache without tags, so its lines are matched by "
-    "primitive and name"
+    "the compiled program has no tags and may have come from the persistent cache, so its lines "
+    "are matched by primitive and name"
 )
 RELEASED = "the compiled program was released; re-run the cell"
 

@@ -19,6 +19,10 @@ ALREADY_LOWERED = (
     "the program was already lowered when jaxscope saw it, so its lines are matched by primitive, "
     "name and position"
 )
+NO_JAXPR = (
+    "JAX keeps no jaxpr of a program that was lowered, so its lines cannot be linked; give the "
+    "function and its arguments instead"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,10 @@ def tag_jaxpr(closed_jaxpr: Any, sources: Sources) -> Tagged:
 def untagged(traced: Any, sources: Sources, why: str = ALREADY_LOWERED) -> Tagged:
     """The equations of a program that was lowered before, and so cannot be tagged any more.
 
-    `traced` is a `Traced`, or a jaxpr.
+    `traced` is a `Traced`, or a jaxpr; None when the user gave what was lowered already.
     """
+    if traced is None:
+        return _nothing(NO_JAXPR)
     try:
         closed_jaxpr = getattr(traced, "jaxpr", traced)
         return _tagged(closed_jaxpr, Reader(sources).body(closed_jaxpr), "", why)

@@ -209,7 +209,8 @@ def test_a_program_that_cannot_be_tagged_is_left_untagged_with_the_reason(monkey
 def test_something_that_is_no_traced_function_gives_a_reason_and_no_exception():
     assert "no jaxpr" in tag(object(), Sources()).why
     assert "could not be read" in tag_jaxpr(None, Sources()).why
-    assert "could not be read" in untagged(None, Sources()).why
+    assert "could not be read" in untagged(object(), Sources()).why
+    assert "keeps no jaxpr" in untagged(None, Sources()).why
 
 
 def test_a_jaxpr_is_tagged_inside_the_listener_that_reports_its_lowering():
