@@ -115,7 +115,7 @@ class Block:
                     value = eval(self._code[1], namespace)  # type: ignore[arg-type]
             end = dict(namespace)
         finally:
-            _put_back(namespace, before)
+            put_back(namespace, before)
             changes = self._photograph.changes()
             self._photograph.restore()
         changed_things = [(change.path, change.container) for change in changes] + [
@@ -192,7 +192,8 @@ def _is_users(function: FunctionType) -> bool:
     return "site-packages" not in file and "/lib/python" not in file
 
 
-def _put_back(namespace: MutableMapping[str, Any], before: Mapping[str, Any]) -> None:
+def put_back(namespace: MutableMapping[str, Any], before: Mapping[str, Any]) -> None:
+    """Make the namespace hold what it held."""
     for name in namespace.keys() - before.keys():
         del namespace[name]
     for name, value in before.items():

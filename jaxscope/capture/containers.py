@@ -108,6 +108,9 @@ def substitute(
         return thing(node)
     if not node.has_traced:
         return node.original
+    known = copies.made(node.original)
+    if known is not None:
+        return known
     made = node.build([substitute(child, leaf, thing, copies) for child in node.children])
     copies.add(made, node.original, node.path)
     return made
@@ -118,9 +121,15 @@ class Copies:
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any, str]] = {}
+        self._by_original: dict[int, Any] = {}
 
     def add(self, made: Any, original: Any, path: str) -> None:
         self._made[id(made)] = (made, original, path)
+        self._by_original[id(original)] = made
+
+    def made(self, original: Any) -> Any:
+        """The copy of a container that was met before, else None."""
+        return self._by_original.get(id(original))
 
     def original(self, value: Any) -> Any:
         """The user's container that `value` is a copy of, or `value` itself."""

@@ -19,7 +19,7 @@ import jax
 
 from jaxscope.analysis.names import roots, top_level_definitions
 from jaxscope.capture import _jax
-from jaxscope.capture.cell import CellText
+from jaxscope.capture.cell import CellText, put_back
 from jaxscope.capture.events import Listener, Run, collecting
 from jaxscope.capture.rawcompile import RawCompile
 from jaxscope.capture.settings import Settings
@@ -91,6 +91,7 @@ class Decorated:
             self.cell.flags,
         )
         statements, expression = plain.code()
+        before = dict(self.namespace)
         self.namespace[_WRAP] = self._wrap
         value: Any = None
         with collecting(
@@ -103,6 +104,9 @@ class Decorated:
                 exec(statements, self.namespace)  # type: ignore[arg-type]
                 if expression is not None:
                     value = eval(expression, self.namespace)  # type: ignore[arg-type]
+            except BaseException:
+                put_back(self.namespace, before)
+                raise
             finally:
                 self.namespace.pop(_WRAP, None)
         ended_at = time.perf_counter()

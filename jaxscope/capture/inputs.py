@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxscope.capture import containers, nnx
 from jaxscope.capture.arguments import Arguments, Slot
@@ -86,8 +88,13 @@ class Inputs:
                 [tracers.get(state.path, state.value) for state in self.objects.leaves]
             )
 
+        first: dict[int, Any] = {}
+
         def leaf(node: Leaf) -> Any:
             tracer = tracers[node.path]
+            if isinstance(node.value, (jax.Array, np.ndarray)):
+                # One array in two places stays one object in the cell too.
+                tracer = first.setdefault(id(node.value), tracer)
             originals[id(tracer)] = (tracer, node.value)
             return tracer
 
@@ -160,7 +167,9 @@ class Inputs:
 def is_code(value: Any) -> bool:
     """Modules, classes, functions and jitted functions: never data."""
     kinds = (ModuleType, type, FunctionType, BuiltinFunctionType, MethodType)
-    return isinstance(value, kinds) or (callable(value) and hasattr(value, "__wrapped__"))
+    # Statically: the attributes of a user's object may be computed, and fail.
+    wraps = inspect.getattr_static(value, "__wrapped__", None) is not None
+    return isinstance(value, kinds) or (callable(value) and wraps)
 
 
 def _root(path: str) -> str:

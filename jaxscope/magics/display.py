@@ -12,18 +12,21 @@ if TYPE_CHECKING:
 
 def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
     """Display the report as asked: one line, text, HTML, or whatever the front end takes."""
-    from IPython.display import HTML, display
+    from IPython.display import display
 
-    if quiet:
-        print(report.summary())  # noqa: T201
-        return
     in_terminal = getattr(shell, "kernel", None) is None
-    if view == "html":
-        display(HTML(report.static_html()))
+    if quiet:
+        data = {"text/plain": report.summary()}
+    elif view == "html":
+        data = {"text/plain": report.summary(), "text/html": report.static_html()}
     elif view == "text" or in_terminal:
-        print(report.to_text(color=in_terminal and sys.stdout.isatty()))  # noqa: T201
+        color = in_terminal and sys.stdout.isatty()
+        data = {"text/plain": report.to_text(color=color)}
     else:
         display(report)
+        return
+    # As data and not printed: the cell's own output stays the cell's own.
+    display(data, raw=True)
 
 
 def without_our_frames(error: BaseException, file: str) -> BaseException:
