@@ -92,6 +92,8 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
 def _program(part: Part) -> Program:
     captured, handles = part.captured, part.captured.handles
     tagged = handles.tagged
+    # Also a tagged program can come back from a cache with other tags, or with none.
+    doubt = handles.doubt()
     leaves = captured.leaves()
     reasons: dict[str, str] = {}
     paths: Sequence[str] = captured.paths
@@ -111,8 +113,8 @@ def _program(part: Part) -> Program:
         cost=describe.cost(handles),
         memory=memory.memory(handles.compiled),
         effects=describe.effects(handles),
-        exact=bool(tagged.hash),
-        inexact_why=tagged.why,
+        exact=not doubt,
+        inexact_why=doubt,
         tag=tagged.hash,
         python=part.python,
     )
