@@ -12,8 +12,8 @@ from jaxscope.model import Anchor
 STALE = (
     "the compiled program came from the persistent cache of an edited program, whose lines differ"
 )
-ADDED = "XLA added it; it stands beside instructions of this line"
-CONTAINED = "XLA added it inside the work of this line"
+ADDED = "it names no equation, and stands beside instructions of this line"
+CONTAINED = "it names no equation, and is part of the work of this line"
 
 # Instructions that compute nothing: without a tag they get no link.
 _PLAIN = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})

@@ -29,7 +29,10 @@ class Vanished:
 
 
 def stage_lines(program: Program, stage: Stage, line: int, source: int = 0) -> Link:
-    """The lines of the stage that any frame of that source line leads to."""
+    """The lines of the stage that any frame of that source line leads to.
+
+    Lines that only may have come from it are given, and marked, where no line surely did.
+    """
     links = _line_links(_Same(program.equations), _Same(stage.anchors))
     return links.get((source, line), _NO_LINK)
 
@@ -181,15 +184,19 @@ class _StageIndex:
     def __init__(self, anchors: tuple[Anchor, ...]) -> None:
         self.anchors = {anchor.line: anchor for anchor in anchors}
         self.by_equation: dict[int, list[int]] = {}
+        self._guessed = {anchor.line: anchor.why for anchor in anchors if not anchor.exact}
         for anchor in anchors:
             for equation in anchor.equations:
                 self.by_equation.setdefault(equation, []).append(anchor.line)
 
     def lines(self, ids: Iterable[int]) -> Link:
+        """The lines that surely came from these equations; if there are none, those that may."""
         lines = {line for i in ids for line in self.by_equation.get(i, ())}
+        exact = lines - self._guessed.keys()
+        if exact or not lines:
+            return Link(tuple(sorted(exact)), True)
         ordered = tuple(sorted(lines))
-        doubtful = next((a for line in ordered if not (a := self.anchors[line]).exact), None)
-        return Link(ordered, doubtful is None, doubtful.why if doubtful else "")
+        return Link(ordered, False, self._guessed[ordered[0]])
 
 
 class _Same:

@@ -83,8 +83,9 @@ def test_each_line_of_an_expression_over_two_lines_leads_to_it():
     assert stage_lines(PROGRAM, JAXPR, 5) == Link((14, 15), True)
 
 
-def test_a_line_with_one_inexact_anchor_is_inexact():
-    assert stage_lines(PROGRAM, COMPILED, 12) == Link((21, 25, 26), False, "a guess")
+def test_sure_lines_come_alone_and_guesses_only_where_there_is_nothing_sure():
+    assert stage_lines(PROGRAM, COMPILED, 12) == Link((21, 25), True)
+    assert stage_lines(PROGRAM, COMPILED, 4) == Link((26,), False, "a guess")
 
 
 def test_a_line_without_equations_leads_nowhere():
@@ -106,7 +107,7 @@ def test_stages_are_linked_through_their_equations():
 
 
 def test_a_nested_jit_without_lines_of_its_own_leads_to_those_inside_it():
-    assert between(PROGRAM, JAXPR, 10, COMPILED) == Link((21, 25, 26), False, "a guess")
+    assert between(PROGRAM, JAXPR, 10, COMPILED) == Link((21, 25), True)
 
 
 def test_a_line_inside_leads_to_the_equation_around_it_where_it_has_none():
