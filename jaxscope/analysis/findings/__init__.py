@@ -1,0 +1,60 @@
+"""Findings: advice with evidence, drawn from the record of a run.
+
+A finding that is wrong costs more trust than a missed one gains, so each rule is silent when a fact
+that it needs is missing, and thresholds say where they come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from jaxscope.analysis.findings.calls import calls
+from jaxscope.analysis.findings.code import Reading
+from jaxscope.analysis.findings.constants import constants, count_computing
+from jaxscope.analysis.findings.doubts import doubts
+from jaxscope.analysis.findings.evidence import Evidence, Happened, NameFact
+from jaxscope.analysis.findings.loops import loops, tqdm_loops
+from jaxscope.analysis.findings.precision import precision
+from jaxscope.analysis.findings.purity import purity
+from jaxscope.model import Finding, FindingKind
+
+__all__ = ["Evidence", "Happened", "NameFact", "count_computing", "findings"]
+
+Rule = Callable[[Evidence, Reading], Iterator[Finding]]
+
+RULES: tuple[Rule, ...] = (purity, tqdm_loops, constants, loops, precision, calls, doubts)
+
+# Wrong results first, then what costs most, then doubts.
+_ORDER = (
+    FindingKind.TRACE_ONLY_EFFECT,
+    FindingKind.FLOAT64_DISABLED,
+    FindingKind.FOREIGN_CONSTANT,
+    FindingKind.TRAINING_LOOP,
+    FindingKind.UNROLLED_LOOP,
+    FindingKind.BAKED_CONSTANT,
+    FindingKind.FOLDED,
+    FindingKind.SLOW_TRACE,
+    FindingKind.EAGER,
+    FindingKind.CALLBACK,
+    FindingKind.HOST_TRANSFER,
+    FindingKind.MISSED_DONATION,
+    FindingKind.DISPATCH_BOUND,
+    FindingKind.MEASUREMENT,
+    FindingKind.UNTAGGED,
+)
+
+
+def findings(evidence: Evidence) -> tuple[Finding, ...]:
+    """All findings, the most important kinds first, each kind by line; none twice."""
+    reading = Reading(evidence)
+    found: dict[tuple[object, ...], Finding] = {}
+    for rule in RULES:
+        for finding in rule(evidence, reading):
+            key = (finding.kind, finding.source, finding.line, finding.message)
+            found.setdefault(key, finding)
+    return tuple(
+        sorted(
+            found.values(),
+            key=lambda f: (_ORDER.index(f.kind), f.source, f.line is None, f.line or 0),
+        )
+    )
