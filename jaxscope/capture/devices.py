@@ -27,6 +27,11 @@ class Device:
     process: int
 
 
+def started() -> bool:
+    """Whether JAX has started a backend: only then can its devices be listed without effects."""
+    return _jax.backends_started()
+
+
 def devices() -> tuple[Device, ...]:
     """All devices of this process, those of the default platform first. Starts the backends."""
     return tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import datetime
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ class Session:
         self._shell = shell
         self._stack = contextlib.ExitStack()
         self._listener: Listener | None = None
+        self.listening_since: datetime.datetime | None = None
         self._peaks: PeakCache | None = None
         self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
         self._cells: dict[str, str] = {}
@@ -35,6 +37,7 @@ class Session:
         """Take everything back that was installed."""
         self._stack.close()
         self._listener = None
+        self.listening_since = None
         self._programs.clear()
         self.reports.clear()
 
@@ -49,6 +52,7 @@ class Session:
             from jaxscope.capture.events import Listener
 
             self._listener = self._stack.enter_context(Listener())
+            self.listening_since = datetime.datetime.now()
         return self._listener
 
     @property
