@@ -19,10 +19,10 @@ def explain(
 
     `traced` holds the names of the cell's traced inputs.
     """
+    line = line_of(error, file)
     cure = _cure(error)
     if cure is None:
-        return None
-    line = line_of(error, file)
+        return f"jaxscope: Line {line} of the cell. Nothing was written." if line else None
     where = "" if line is None else f"Line {line}: "
     if isinstance(
         error,
@@ -30,6 +30,7 @@ def explain(
             jax.errors.TracerIntegerConversionError,
             jax.errors.TracerBoolConversionError,
             jax.errors.ConcretizationTypeError,
+            IndexError,
         ),
     ):
         names = sorted(_names_on(tree, line) & set(traced))
@@ -79,6 +80,8 @@ def _cure(error: BaseException) -> str | None:
             "A value made while tracing was used after the trace, most often through a list or an "
             "attribute that kept it: return it from the function instead."
         )
+    if isinstance(error, IndexError) and "must be static integers" in str(error):
+        return "The bounds of a slice need known ints while the cell is traced."
     if isinstance(error, TypeError) and "immutable" in str(error):
         return "Arrays do not change in place: write `x = x.at[i].set(value)`."
     if isinstance(error, ValueError) and "read-only" in str(error):

@@ -9,20 +9,30 @@ the cell bound is written when the compiled program has run: all of it, or nothi
 from __future__ import annotations
 
 import ast
+import functools
+import inspect
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from jaxscope.analysis.names import last_expression, read_before_assigned
 from jaxscope.capture import nnx
+from jaxscope.capture.conversions import noted
 from jaxscope.capture.inputs import Inputs, Substituted, is_code
-from jaxscope.capture.mutation import Photograph, contents, same_contents
+from jaxscope.capture.mutation import Photograph, contents, find_tracer, same_contents
 from jaxscope.capture.outcome import Outcome, Reader
-from jaxscope.capture.refusal import changed_in_place
+from jaxscope.capture.refusal import (
+    attribute_roots,
+    changed_in_place,
+    keeps_results,
+    sorted_in_place,
+    swallowed,
+)
 from jaxscope.capture.settings import Settings
 
 _MISSING = object()
+_LRU_CACHE = type(functools.lru_cache(lambda: None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,10 @@ class Block:
             },
             settings,
         )
+        refused = sorted_in_place(cell.tree, self.inputs.numpy_names())
+        if refused is not None:
+            raise refused
+        self._caches: list[tuple[str, Any]] = []
         self._photograph = self._take_photograph()
         self._outcome: Outcome | None = None
 
@@ -109,7 +123,7 @@ class Block:
         try:
             namespace.update(inputs.values)
             start = dict(namespace)
-            with self._photograph.arrays_locked():
+            with self._photograph.arrays_locked(), noted(self.cell.file) as caught:
                 exec(self._code[0], namespace)  # type: ignore[arg-type]
                 if self._code[1] is not None:
                     value = eval(self._code[1], namespace)  # type: ignore[arg-type]
@@ -118,6 +132,12 @@ class Block:
             put_back(namespace, before)
             changes = self._photograph.changes()
             self._photograph.restore()
+        for name, cached in self._caches:
+            if find_tracer(cached):
+                cached.cache_clear()
+                raise keeps_results(name, self.cell.tree)
+        if caught:
+            raise swallowed(caught[0])
         changed_things = [(change.path, change.container) for change in changes] + [
             (path, made) for made, was, path in held if not same_contents(was, contents(made))
         ]
@@ -145,8 +165,11 @@ class Block:
 
     def _take_photograph(self) -> Photograph:
         photograph = Photograph()
+        stored = attribute_roots(self.cell.tree)
         for name, value in _reachable(self._namespace, self._reads):
-            if not nnx.is_nnx(value):
+            if isinstance(value, _LRU_CACHE):
+                self._caches.append((name, value))
+            elif not nnx.is_nnx(value) and (not isinstance(value, ModuleType) or name in stored):
                 photograph.take(name, value)
         return photograph
 
@@ -162,13 +185,13 @@ def _reachable(namespace: Mapping[str, Any], names: Sequence[str]) -> list[tuple
             continue
         value = scope[name]
         found[key] = (name, value)
-        function = getattr(value, "__wrapped__", value)
+        function = inspect.getattr_static(value, "__wrapped__", value)
         if isinstance(function, FunctionType) and _is_users(function):
             waiting.extend((function.__globals__, used) for used in _names_of(function.__code__))
             cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
             closure = {free: cell.cell_contents for free, cell in cells if not _is_empty(cell)}
             waiting.extend((closure, free) for free in closure)
-    return [entry for entry in found.values() if not is_code(entry[1])]
+    return list(found.values())
 
 
 def _names_of(code: CodeType) -> list[str]:

@@ -57,7 +57,7 @@ Node = Leaf | Branch | Object
 def is_traced(node: Node) -> bool:
     """Whether anything below the node is replaced while tracing."""
     if isinstance(node, Leaf):
-        return node.choice.traced
+        return node.choice.traced or node.choice.fresh
     return isinstance(node, Object) or node.has_traced
 
 
@@ -103,7 +103,14 @@ def substitute(
 ) -> Any:
     """The value with tracers in place of traced leaves; what holds none is the original itself."""
     if isinstance(node, Leaf):
-        return leaf(node) if node.choice.traced else node.value
+        if node.choice.traced:
+            return leaf(node)
+        if not node.choice.fresh:
+            return node.value
+        made = node.value.copy()
+        made.flags.writeable = False
+        copies.add(made, node.value, node.path)
+        return made
     if isinstance(node, Object):
         return thing(node)
     if not node.has_traced:
@@ -214,6 +221,11 @@ def _plain(key: Any) -> Any:
     if isinstance(key, jax.tree_util.SequenceKey):
         return key.idx
     return key.key if isinstance(key, _JAX_KEYS) else key
+
+
+def has_tracer(node: Node) -> bool:
+    """Whether some leaf below the node becomes a tracer."""
+    return isinstance(node, Object) or _has_leaf(node)
 
 
 def _has_leaf(node: Node) -> bool:

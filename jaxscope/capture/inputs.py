@@ -14,7 +14,15 @@ import numpy as np
 from jaxscope.capture import containers, nnx
 from jaxscope.capture.arguments import Arguments, Slot
 from jaxscope.capture.containers import Branch, Copies, Leaf, Node, Object
-from jaxscope.capture.leaves import Choice, aval_text, can_be_traced, choose, nbytes, short_repr
+from jaxscope.capture.leaves import (
+    Choice,
+    aval_text,
+    can_be_traced,
+    check_range,
+    choose,
+    nbytes,
+    short_repr,
+)
 from jaxscope.capture.settings import Settings
 from jaxscope.model import Value, ValueKind
 
@@ -39,6 +47,7 @@ class Inputs:
             name: containers.survey(name, value, decide=self._decide(name), is_object=nnx.is_nnx)
             for name, value in values.items()
         }
+        self._check_traced()
         self.objects = self._split()
         self.arguments = self._pack()
 
@@ -47,7 +56,18 @@ class Inputs:
 
     def traced_names(self) -> tuple[str, ...]:
         """Names of which some leaf is traced."""
-        return tuple([n for n, node in self._nodes.items() if containers.is_traced(node)])
+        return tuple([n for n, node in self._nodes.items() if containers.has_tracer(node)])
+
+    def numpy_names(self) -> tuple[str, ...]:
+        """Names with a NumPy array somewhere inside that is traced."""
+        return tuple(
+            [
+                name
+                for name, node in self._nodes.items()
+                for leaf in containers.leaves(node)
+                if leaf.choice.traced and isinstance(leaf.value, np.ndarray)
+            ]
+        )
 
     def static_values(self) -> tuple[Value, ...]:
         """The static inputs that are data: what a change of would change the program."""
@@ -118,6 +138,7 @@ class Inputs:
         packed: dict[str, Any] = {}
 
         def take(leaf: Leaf) -> int:
+            check_range(leaf.path, leaf.value)
             donated = _root(leaf.path) in self._settings.donate
             slots.append(Slot(leaf.path, leaf.value, leaf.choice.reason, donated))
             return len(slots) - 1
@@ -139,12 +160,21 @@ class Inputs:
 
     def _decide(self, name: str) -> Callable[[Any], Choice]:
         if name in self._settings.static:
-            return lambda value: Choice(False, "static by -s")
+            return lambda value: Choice(False, "static by -s", fresh=type(value) is np.ndarray)
         if name in self._settings.traced:
             return lambda value: (
                 Choice(True, "traced by -t") if can_be_traced(value) else choose(value)
             )
         return choose
+
+    def _check_traced(self) -> None:
+        for name in self._settings.traced:
+            node = self._nodes.get(name)
+            if node is not None and not containers.has_tracer(node):
+                kind = type(node.original if isinstance(node, Branch) else node.value).__name__
+                raise ValueError(
+                    f"-t names `{name}`, a {kind}, and JAX traces arrays and numbers only."
+                )
 
     def _split(self) -> nnx.Split | None:
         found: dict[int, Object] = {}

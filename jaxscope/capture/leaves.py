@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,9 @@ class Choice:
 
     traced: bool
     reason: str
+    fresh: bool = False
+    """Static, and copied for every trace: JAX remembers some NumPy arrays by their identity, and
+    would use the values that they had when it first saw them."""
     foreign: bool = False
     """An array of another library, which JAX can only bake in as a constant."""
 
@@ -35,6 +39,8 @@ def choose(value: Any) -> Choice:
             return Choice(False, f"NumPy {value.dtype}, which JAX has no type for, so static")
         return Choice(True, f"NumPy {type(value).__name__}")
     if isinstance(value, (float, complex)) and not isinstance(value, enum.Enum):
+        if not _fits(value):
+            return Choice(False, "beyond float32, so static; --x64 traces it")
         return Choice(True, f"Python {type(value).__name__}")
     if isinstance(value, (int, np.integer)):
         return Choice(False, f"{type(value).__name__}, so static; -t traces it")
@@ -80,6 +86,35 @@ def nbytes(value: Any) -> int | None:
             return None
         return int(np.size(value)) * dtype.itemsize
     return None
+
+
+def check_range(path: str, value: Any) -> None:
+    """Raise OverflowError if a 64-bit NumPy value would change when JAX makes it a 32-bit one."""
+    if not isinstance(value, (np.ndarray, np.generic)) or jax.config.jax_enable_x64:
+        return
+    if value.dtype.itemsize < 8 or value.dtype.kind not in "iufc" or not value.size:
+        return
+    if value.dtype.kind in "iu":
+        target = np.int32 if value.dtype.kind == "i" else np.uint32
+        limits = np.iinfo(target)
+        good = limits.min <= value.min() and value.max() <= limits.max
+    else:
+        target = np.float32
+        with np.errstate(all="ignore"):
+            largest = np.abs(value[np.isfinite(value)] if value.ndim else value).max(initial=0.0)
+        good = not np.isfinite(largest) or largest <= np.finfo(target).max
+    if not good:
+        raise OverflowError(
+            f"`{path}` holds {value.dtype} values beyond {np.dtype(target).name}, the widest type "
+            "that JAX uses without 64-bit types. Run with --x64, or scale the values."
+        )
+
+
+def _fits(value: float | complex) -> bool:
+    if jax.config.jax_enable_x64:
+        return True
+    parts = (value.real, value.imag)
+    return all(abs(part) <= 3.4028235e38 for part in parts if math.isfinite(part))
 
 
 def _numpy_array(value: np.ndarray) -> Choice:

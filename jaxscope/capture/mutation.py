@@ -44,7 +44,7 @@ class Photograph:
         queue = collections.deque([(path, value)])
         while queue and len(self._seen) < MOST_OBJECTS:
             where, item = queue.popleft()
-            if id(item) in self._seen or isinstance(item, (types.ModuleType, type, jax.Array)):
+            if id(item) in self._seen or isinstance(item, jax.Array):
                 continue
             held = contents(item)
             if held is not None:
@@ -88,7 +88,23 @@ def contents(item: Any) -> Any:
     """A shallow copy of what a mutable container holds; None for anything else."""
     if isinstance(item, (dict, list, set, collections.deque, bytearray)):
         return type(item)(item) if type(item) in _EXACT else _exact(item)
+    if isinstance(item, types.ModuleType):
+        return dict(vars(item))
+    if isinstance(item, type):
+        return _members(item) if _is_users_module(item.__module__) else None
+    if isinstance(item, types.FunctionType):
+        return _function_state(item) if _is_users_module(item.__module__ or "") else None
     return _attributes(item) if is_users_object(item) else None
+
+
+def _members(kind: type) -> dict[str, Any]:
+    """What a class holds, the machinery that Python keeps in it left out."""
+    return {name: value for name, value in vars(kind).items() if not name.startswith("__")}
+
+
+def _function_state(function: types.FunctionType) -> dict[str, Any]:
+    """A function's attributes, and the defaults through which it may keep things."""
+    return {**vars(function), "__defaults__": function.__defaults__}
 
 
 def is_users_object(item: Any) -> bool:
@@ -173,6 +189,8 @@ _LIBRARY_FOLDERS = tuple(
 
 
 def _named(where: str, item: Any, held: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(item, types.ModuleType):
+        return iter(())
     if isinstance(item, dict):
         return ((f"{where}[{key!r}]", child) for key, child in held.items())
     if isinstance(held, dict):
@@ -202,7 +220,12 @@ def _put_back(item: Any, held: Any) -> None:
         item.clear()
         item.extend(held)
     else:
-        for name in _attributes(item).keys() - held.keys():
-            object.__delattr__(item, name)
+        plain = isinstance(item, (type, types.ModuleType, types.FunctionType))
+        remove = delattr if plain else object.__delattr__
+        store = setattr if plain else object.__setattr__
+        now = contents(item)
+        for name in now.keys() - held.keys():
+            remove(item, name)
         for name, value in held.items():
-            object.__setattr__(item, name, value)
+            if now.get(name, item) is not value:
+                store(item, name, value)

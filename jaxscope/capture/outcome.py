@@ -16,7 +16,7 @@ from jaxscope.capture.mutation import find_tracer
 from jaxscope.capture.refusal import RefusedError, holds_tracer
 
 # What JAX prints for a tracer: `Traced<float32[3]>with<…>`, `JitTracer(float32[3])` (0.8 to 0.12).
-_TRACER_TEXT = re.compile(r"Traced<|\b\w*Tracer[(<]")
+_TRACER_TEXT = re.compile(r"traced<|\b\w*tracer[(<]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,8 @@ class Reader:
         if level is not None:
             self._seen[id(value)] = value
             for key, child in zip(level[0], level[1], strict=True):
+                if isinstance(key, str):
+                    self._collect(name, path, key)
                 self._collect(name, path + containers.key_text(key), child)
             return
         if isinstance(value, str):

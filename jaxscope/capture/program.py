@@ -198,10 +198,10 @@ def identity(request: Request, traced: Any, lowered: Any) -> str:
 
 
 def _place(leaf: Any) -> str:
-    if not isinstance(leaf, jax.Array):
-        return type(leaf).__name__
+    if not isinstance(leaf, jax.Array) or not leaf.committed:
+        return ""
     layout = getattr(getattr(leaf, "format", None), "layout", None)
-    return f"{leaf.sharding}/{leaf.committed}/{layout}"
+    return f"{leaf.sharding}/{layout}"
 
 
 def _compiled(request: Request, compiled: Any, lowered: Any, tagged: Tagged, call: Any) -> Compiled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 
 class RefusedError(TypeError):
@@ -34,6 +35,46 @@ def holds_tracer(name: str, what: str, tree: ast.Module) -> RefusedError:
     )
 
 
+def swallowed(line: int | None) -> RefusedError:
+    """The refusal of code that catches JAX's error about a missing value."""
+    return RefusedError(
+        "the code asks a traced array for its value and catches the error that JAX raises, so it "
+        "would silently take another way than plain Python. Decide without the value (`jnp.where`, "
+        "`jax.lax.cond`), or make the array static with `-s`. Nothing was written.",
+        line,
+    )
+
+
+def keeps_results(name: str, tree: ast.Module) -> RefusedError:
+    """The refusal of a cached helper that would keep tracers for later calls."""
+    used = [n.lineno for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
+    return RefusedError(
+        f"`{name}` keeps its results in a cache, and would hand arrays made while tracing to later "
+        "cells. Call it in a cell of its own first, or without its cache. Its cache was cleared "
+        "and nothing was written.",
+        min(used, default=None),
+    )
+
+
+def sorted_in_place(tree: ast.Module, arrays: Collection[str]) -> RefusedError | None:
+    """The refusal of `a.sort()` on a NumPy input: a traced array returns a copy instead."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Attribute)
+            and node.value.func.attr in ("sort", "partition")
+            and _root(node.value.func) in arrays
+        ):
+            name, method = ast.unparse(node.value.func.value), node.value.func.attr
+            return RefusedError(
+                f"the cell changes `{name}` in place, and a compiled program works on copies. "
+                f"Write `{name} = jnp.{method}({name}, ...)`. Nothing was written.",
+                node.lineno,
+            )
+    return None
+
+
 def line_of_change(tree: ast.Module, root: str) -> int | None:
     """The first line that stores into, or calls a changing method of, the name."""
     for node in ast.walk(tree):
@@ -54,6 +95,16 @@ def line_of_change(tree: ast.Module, root: str) -> int | None:
         ):
             return node.lineno
     return None
+
+
+def attribute_roots(tree: ast.Module) -> set[str]:
+    """Names whose attributes the cell assigns or deletes."""
+    return {
+        root
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del))
+        if (root := _root(node)) is not None
+    }
 
 
 def line_of_binding(tree: ast.Module, name: str) -> int | None:
