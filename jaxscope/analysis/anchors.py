@@ -65,7 +65,7 @@ class Locator:
         if not name:
             return (), ""
         tags = tags_of(name)
-        if tags and len(self.chains) and not self.chains.knows(tags):
+        if tags and len(self.chains):
             # The frames are those of the other text too: its line numbers would mislead.
             return self._candidates.find(name, ()), self._other
         if self._why:

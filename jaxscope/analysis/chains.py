@@ -29,14 +29,15 @@ class Chains:
     they carry the inner tags alone, and the caller's chain has to be put before them.
     """
 
-    __slots__ = ("_by_chain", "_known")
+    __slots__ = ("_by_chain",)
 
     def __init__(self, chains: Sequence[Chain]) -> None:
+        """`chains` by equation id; an empty chain stands for an equation that has none."""
         self._by_chain: dict[Chain, tuple[int, ...]] = {}
-        self._known: set[str] = set()
         for number, chain in enumerate(chains):
+            if not chain:
+                continue
             self._by_chain[chain] = (*self._by_chain.get(chain, ()), number)
-            self._known.update(chain)
 
     def __len__(self) -> int:
         return len(self._by_chain)
@@ -46,16 +47,10 @@ class Chains:
         return self._by_chain.items()
 
     def joined(self, other: Chains) -> Chains:
-        """Both programs' chains: for equations that were tagged twice, ids of `self` where both
-        have a chain."""
+        """Both sets of chains; where both have one, its equations are those of `self`."""
         chains = Chains(())
         chains._by_chain = other._by_chain | self._by_chain
-        chains._known = other._known | self._known
         return chains
-
-    def knows(self, tags: Iterable[str]) -> bool:
-        """Whether any of these tags is one of this program."""
-        return not self._known.isdisjoint(tags)
 
     def equations(self, chain: Chain) -> tuple[int, ...]:
         """The equations with exactly this chain."""

@@ -179,7 +179,7 @@ def _called(
 ) -> assemble.Part:
     """One signature that the cell called; JAX's own caches answer, so nothing compiles again."""
     request = Request(call.name, transform.names, call.jitted, call.args, call.kwargs)
-    captured = capture(request, sources, None, around.say)
+    captured = capture(request, sources, None, around.say, call.tagged)
     measured = measure(captured, call.args, call.kwargs, settings, around.listener, again=True)
     return assemble.Part(captured, measured, python=modules.of_cell(text, around.namespace))
 

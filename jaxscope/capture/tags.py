@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,12 +64,14 @@ def tag_jaxpr(closed_jaxpr: Any, sources: Sources) -> Tagged:
         body = Reader(sources).body(closed_jaxpr)
     except Exception as error:
         return _nothing(f"the equations of the program could not be read ({error!r})")
+    before = _chains_before(body)
     try:
         _push(body)
     except Exception as error:
         why = f"this JAX does not let equations be tagged ({error!r})"
         return _tagged(closed_jaxpr, body, "", why)
-    return _tagged(closed_jaxpr, body, body.digest, "")
+    tagged = _tagged(closed_jaxpr, body, body.digest, "")
+    return replace(tagged, chains=tagged.chains.joined(before))
 
 
 def untagged(traced: Any, sources: Sources, why: str = ALREADY_LOWERED) -> Tagged:
@@ -123,6 +126,19 @@ def _tagged(closed_jaxpr: Any, body: Body, digest: str, why: str) -> Tagged:
 
 def _nothing(why: str) -> Tagged:
     return Tagged((), "", why, Chains(()), {}, None)
+
+
+def _chains_before(body: Body) -> Chains:
+    """The chains as they stood before this program was tagged, where one equation has them.
+
+    JAX drops what no result depends on into a jaxpr of its own before it lowers. If that one was
+    tagged, in the listener, the equations that both jaxprs share bear its tags in what was lowered.
+    """
+    if not any(entry.tags for entry in body.entries):
+        return Chains(())
+    chains = expand(body).chains
+    uses = Counter(chains)
+    return Chains([chain if chain and uses[chain] == 1 else () for chain in chains])
 
 
 def _push(body: Body) -> None:

@@ -243,13 +243,16 @@ def test_a_jaxpr_is_tagged_inside_the_listener_that_reports_its_lowering():
         lowered = traced.lower()
         compiled = lowered.compile()
     assert compiles == []
-    handles = Handles(traced, lowered, compiled, tagged, sources)
-    assert handles.doubt() == ""
-    stage = handles.text(StageKind.OPTIMIZED_HLO)
-    assert any(
-        tagged.equations[anchor.equations[0]].primitive == "tanh" and anchor.exact
-        for anchor in stage.anchors
-    )
+    # Tagged once more as a whole, dead equations and all, it is still known by the first tags.
+    whole = tag(traced, sources)
+    assert "cos" in [e.primitive for e in whole.equations]
+    for known in (tagged, whole):
+        handles = Handles(traced, lowered, compiled, known, sources)
+        assert handles.doubt() == ""
+        assert any(
+            known.equations[anchor.equations[0]].primitive == "tanh" and anchor.exact
+            for anchor in handles.text(StageKind.OPTIMIZED_HLO).anchors
+        )
 
 
 def test_an_edit_that_changes_no_structure_adopts_the_old_tags():
