@@ -329,3 +329,37 @@ def test_a_program_lowered_before_is_matched_and_never_compiled_again():
     sine = [a for a in stage.anchors if tagged.equations[a.equations[0]].primitive == "sin"]
     assert sine
     assert not any(anchor.exact for anchor in stage.anchors)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "begins_trace",
+        "code_positions",
+        "name_scopes",
+        "print_jaxpr",
+        "push_scope",
+        "short_aval",
+        "traceback_of",
+        "with_mark",
+    ],
+)
+def test_whatever_private_name_is_gone_the_program_compiles_and_texts_come(name, monkeypatch):
+    def gone(*_, **__):
+        raise AttributeError(f"{name} is gone")
+
+    monkeypatch.setattr(_jax, name, gone)
+    f = jax.jit(lambda x: jnp.sin(x) + 1)
+    traced = f.trace(jnp.ones(3))
+    tagged = tag(traced, Sources())
+    lowered = traced.lower()
+    compiled = lowered.compile()
+    handles = Handles(traced, lowered, compiled, tagged)
+    stages = {kind: handles.text(kind) for kind in StageKind}
+    assert stages[StageKind.OPTIMIZED_HLO].text
+    assert stages[StageKind.STABLEHLO].text
+    if stages[StageKind.JAXPR].unavailable is not None:
+        assert "gone" in stages[StageKind.JAXPR].unavailable.reason
+    # What is not certain says so.
+    assert not tagged.hash or not tagged.why
+    np.testing.assert_allclose(f(jnp.ones(3)), np.sin(1) + np.ones(3), rtol=1e-6)
