@@ -51,7 +51,7 @@ def rnn_scan() -> Program:
 def dynamic_while() -> Program:
     def newton(x, tolerance):
         def unfinished(state):
-            guess, error = state
+            _, error = state
             return error > tolerance
 
         def improve(state):
