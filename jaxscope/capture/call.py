@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxscope.capture.inputs import Inputs, Substituted
 from jaxscope.capture.outcome import Outcome, Reader
-from jaxscope.capture.settings import Settings
+from jaxscope.capture.settings import Settings, SettingsError
 
 
 class PlainCall:
@@ -32,7 +32,7 @@ class PlainCall:
             for name in names:
                 if name not in (*self._names, *self._keywords):
                     known = ", ".join((*self._names, *self._keywords)) or "none"
-                    raise ValueError(
+                    raise SettingsError(
                         f"{option} names `{name}`, which is no argument of this call. "
                         f"Its arguments are: {known}."
                     )

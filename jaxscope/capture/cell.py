@@ -29,7 +29,7 @@ from jaxscope.capture.refusal import (
     sorted_in_place,
     swallowed,
 )
-from jaxscope.capture.settings import Settings
+from jaxscope.capture.settings import Settings, SettingsError
 
 _MISSING = object()
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
@@ -158,7 +158,7 @@ class Block:
                 if name in self._reads and name in self._namespace:
                     continue
                 known = ", ".join(n for n in self._reads if n in self._namespace) or "none"
-                raise ValueError(
+                raise SettingsError(
                     f"{option} names `{name}`, which this cell does not read from the namespace. "
                     f"Its inputs are: {known}."
                 )

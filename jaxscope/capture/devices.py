@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.capture import _jax
+from jaxscope.capture.settings import SettingsError
 
 
-class DeviceError(ValueError):
+class DeviceError(SettingsError):
     """The device asked for is not here, or cannot be made here."""
 
 

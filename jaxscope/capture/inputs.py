@@ -23,7 +23,7 @@ from jaxscope.capture.leaves import (
     nbytes,
     short_repr,
 )
-from jaxscope.capture.settings import Settings
+from jaxscope.capture.settings import Settings, SettingsError
 from jaxscope.model import Value, ValueKind
 
 
@@ -172,7 +172,7 @@ class Inputs:
             node = self._nodes.get(name)
             if node is not None and not containers.has_tracer(node):
                 kind = type(node.original if isinstance(node, Branch) else node.value).__name__
-                raise ValueError(
+                raise SettingsError(
                     f"-t names `{name}`, a {kind}, and JAX traces arrays and numbers only."
                 )
 

@@ -21,7 +21,7 @@ from jaxscope.capture.events import Listener, Run, collecting
 from jaxscope.capture.peaks import PeakCache
 from jaxscope.capture.program import Programs, Request, capture, context, finished, opened
 from jaxscope.capture.repeat import Measured, measure
-from jaxscope.capture.settings import Settings
+from jaxscope.capture.settings import Settings, SettingsError
 from jaxscope.capture.sources import Sources
 from jaxscope.capture.transfer import place
 from jaxscope.capture.transforms import TRANSFORMS, Transform
@@ -88,7 +88,7 @@ def expression(text: str, settings: Settings, around: Surroundings) -> Ran:
     """
     tree = ast.parse(text.strip(), "<jaxjit>", "eval")
     if not isinstance(tree.body, ast.Call):
-        raise ValueError(f"%jaxjit needs a call such as f(x, y), and `{text}` is none.")
+        raise SettingsError(f"%jaxjit needs a call such as f(x, y), and `{text}` is none.")
     function, args, kwargs = _evaluate(tree.body, around.namespace)
     return _call(function, args, kwargs, settings, around, Form.LINE, text)
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+class SettingsError(ValueError):
+    """What was asked for cannot be done, in a sentence for the user."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Options of one run. Names are those of the user's variables or arguments."""
@@ -24,11 +28,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.runs is not None and self.runs < 0:
-            raise ValueError(
+            raise SettingsError(
                 f"runs is {self.runs}; it must be 0 (compile only), 1 (run once) or more."
             )
         both = sorted(set(self.static) & set(self.traced))
         if both:
-            raise ValueError(
+            raise SettingsError(
                 f"`{both[0]}` cannot be both static and traced; name it in one of the two."
             )
