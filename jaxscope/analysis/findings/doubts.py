@@ -44,5 +44,5 @@ def doubts(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
                 None,
                 f"FLOPs and bytes of {program.title} hold a guess.",
                 "Take them as an estimate; loops with a known number of passes are exact.",
-                " ".join(f"{doubt.rstrip('.')}." for doubt in program.cost.doubts),
+                f"From the count: {'; '.join(d.rstrip('.') for d in program.cost.doubts)}.",
             )

@@ -1,0 +1,14 @@
+# A jitted function that appends to a list of the module does it once.
+# fires: trace_only_effect line 3
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.arange(3.0)
+history = []
+
+# %% cell
+def f(x):
+    history.append("f")
+    return x * 2
+
+y = f(x)

@@ -1,0 +1,11 @@
+# Two readings in a block measure the tracing of it.
+# fires: trace_only_effect line 2
+
+# %% setup
+import time, jax.numpy as jnp
+x = jnp.arange(3.0)
+
+# %% cell
+start = time.perf_counter()
+y = jnp.sin(x)
+took = time.perf_counter() - start

@@ -1,0 +1,14 @@
+# A jitted function that writes a file writes it once.
+# fires: trace_only_effect line 3
+
+# %% setup
+import os, jax.numpy as jnp
+x = jnp.arange(3.0)
+
+# %% cell
+def f(x):
+    with open(os.devnull, "w") as file:
+        file.write(str(x.shape))
+    return x * 2
+
+y = f(x)

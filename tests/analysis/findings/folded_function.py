@@ -1,0 +1,11 @@
+# A function of nothing is computed by the compiler.
+# fires: folded line 3
+
+# %% setup
+import jax.numpy as jnp
+
+# %% cell
+def f():
+    return jnp.exp(jnp.full(4, 2.0)) * 3
+
+y = f()

@@ -1,0 +1,8 @@
+# A block without inputs is computed by the compiler.
+# fires: folded line 2
+
+# %% setup
+import jax.numpy as jnp
+
+# %% cell
+y = jnp.sin(jnp.ones(8)).sum()

@@ -1,0 +1,14 @@
+# The same with item().
+# fires: host_transfer line 7
+
+# %% setup
+import jax, jax.numpy as jnp
+w = jnp.ones(3)
+
+# %% cell
+def step(w):
+    return w * 0.9, (w ** 2).sum()
+
+for k in range(3):
+    w, value = step(w)
+    last = value.item()

@@ -1,0 +1,10 @@
+# The old value is kept under another name, so it cannot be donated.
+# silent: missed_donation
+
+# %% setup
+import jax, jax.numpy as jnp
+w = jnp.ones((600, 600))
+
+# %% cell
+old = w
+w = w - 0.1 * w

@@ -1,0 +1,16 @@
+# A jitted function that logs does so at the first call only.
+# fires: trace_only_effect line 3
+
+# %% setup
+import logging, jax.numpy as jnp
+x = jnp.arange(3.0)
+logger = logging.getLogger("quiet")
+logger.addHandler(logging.NullHandler())
+logger.propagate = False
+
+# %% cell
+def f(x):
+    logger.info("f of %s", x)
+    return x * 2
+
+y = f(x)

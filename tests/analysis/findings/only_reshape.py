@@ -1,0 +1,9 @@
+# Moving data is not work that could be folded.
+# silent: folded
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.arange(6.0)
+
+# %% cell
+y = x.reshape(2, 3).T

@@ -1,0 +1,14 @@
+# A print under a condition that held while tracing is seen.
+# fires: trace_only_effect line 4
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.arange(3.0)
+
+# %% cell
+def f(x, verbose=True):
+    if verbose:
+        print("f of", x)
+    return x * 2
+
+y = f(x)

@@ -1,0 +1,14 @@
+# A jitted function that prints: it does so at the first call only.
+# fires: trace_only_effect line 3
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.arange(3.0)
+
+# %% cell
+def f(x):
+    print("computing f")
+    return x * 2
+
+y = f(x)
+z = f(x)

@@ -1,0 +1,10 @@
+# NumPy's random numbers in a block: each run compiles again.
+# fires: trace_only_effect line 2
+
+# %% setup
+import numpy as np, jax.numpy as jnp
+x = jnp.arange(3.0)
+
+# %% cell
+noise = np.random.randn(3).astype(np.float32)
+y = x + noise

@@ -1,0 +1,14 @@
+# NumPy's random numbers become constants of a jitted function.
+# fires: trace_only_effect line 5
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.arange(3.0)
+
+# %% cell
+import numpy as np
+
+def noisy(x):
+    return x + np.random.normal(size=3)
+
+y = noisy(x)

@@ -1,0 +1,14 @@
+# The same with Python's random module.
+# fires: trace_only_effect line 4
+
+# %% setup
+import jax.numpy as jnp
+import random
+x = jnp.arange(3.0)
+
+# %% cell
+def f(x):
+    y = x * 2
+    return y * random.random()
+
+y = f(x)

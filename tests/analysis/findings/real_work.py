@@ -1,0 +1,9 @@
+# A program that computes is not folded.
+# silent: folded
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.arange(6.0)
+
+# %% cell
+y = jnp.sin(x).sum()

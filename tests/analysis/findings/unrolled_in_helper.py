@@ -1,0 +1,16 @@
+# The loop stands in a function of another cell, called once.
+# fires: unrolled_loop line 3 source helper
+
+# %% helper
+def power(a, n):
+    r = a
+    for _ in range(n):
+        r = jnp.tanh(r @ a)
+    return r
+
+# %% setup
+import jax.numpy as jnp
+a = jnp.eye(4)
+
+# %% cell
+y = power(a, 50)
