@@ -22,8 +22,10 @@ def function(
     """
     tree = ast.parse(body)
     values: list[ast.expr] = [ast.Name(result, ast.Load()) for result in results]
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
-        values.append(tree.body.pop().value)
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        tree.body.pop()
+        values.append(last.value)
     returned = values[0] if len(values) == 1 else ast.Tuple(values, ast.Load())
     arguments = ast.arguments(
         posonlyargs=[],

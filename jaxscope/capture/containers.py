@@ -158,7 +158,7 @@ def children(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], Callable[...
     if kind is list:
         return tuple(range(len(value))), tuple(value), list
     if kind is tuple:
-        return tuple(range(len(value))), value, tuple
+        return tuple(range(len(value))), tuple(value), lambda new: tuple(new)
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         fields = tuple([jax.tree_util.GetAttrKey(name) for name in kind._fields])
         return fields, tuple(value), lambda new: kind._make(new)

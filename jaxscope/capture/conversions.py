@@ -34,15 +34,16 @@ def noted(file: str) -> Generator[list[int | None]]:
         return init
 
     for kind, original in originals:
-        kind.__init__ = patched(original)
+        setattr(kind, _INIT, patched(original))
     try:
         yield lines
     finally:
         for kind, original in originals:
-            kind.__init__ = original
+            setattr(kind, _INIT, original)
 
 
-_ERRORS = (
+_INIT = "__init__"
+_ERRORS: tuple[Any, ...] = (
     jax.errors.ConcretizationTypeError,
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,

@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+from jax.core import Tracer
 
 from jaxscope.analysis.names import roots, top_level_definitions
 from jaxscope.capture import _jax
 from jaxscope.capture.cell import CellText, put_back
 from jaxscope.capture.events import Listener, Run, collecting
 from jaxscope.capture.rawcompile import RawCompile
-from jaxscope.capture.settings import Settings
+from jaxscope.capture.settings import Settings, SettingsError
 from jaxscope.capture.sources import Sources
 from jaxscope.capture.tags import Tagged, tag_jaxpr
 
@@ -74,7 +75,7 @@ class Decorated:
         for name in self.settings.only:
             if name not in defined:
                 known = ", ".join(defined) or "none"
-                raise ValueError(
+                raise SettingsError(
                     f"--only names `{name}`, which this cell does not define. It defines: {known}."
                 )
         return self.settings.only
@@ -178,7 +179,7 @@ def copies_of_donated(
 
 
 def _holds_tracer(value: Any) -> bool:
-    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(value))
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(value))
 
 
 def _with_decorators(tree: ast.Module, names: tuple[str, ...]) -> ast.Module:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
-import jaxlib
+import jaxlib.version
 
 import jaxscope
 from jaxscope.analysis.cost import program_cost
@@ -135,7 +135,7 @@ def device_objects(handles: Handles) -> tuple[Any, ...]:
         for sharding in jax.tree_util.tree_leaves(getattr(handles.compiled, name, ())):
             found |= set(getattr(sharding, "device_set", ()))
     if not found:
-        found = {jax.config.jax_default_device or jax.devices()[0]}
+        found = {jax.devices()[0]}
     return tuple(sorted(found, key=lambda d: (d.platform, d.id)))
 
 
@@ -158,11 +158,11 @@ def environment() -> Environment:
     return Environment(
         jaxscope.__version__,
         jax.__version__,
-        jaxlib.__version__,
+        jaxlib.version.__version__,
         platform.python_version(),
         f"{platform.system()}-{platform.release()} {platform.machine()}",
         tuple([f"{d.platform}:{d.id} {d.device_kind}" for d in jax.devices()]),
-        bool(jax.config.jax_enable_x64),
+        jax.dtypes.canonicalize_dtype("float64") == "float64",
         tuple(
             sorted(
                 (name, value)

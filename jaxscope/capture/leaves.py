@@ -90,7 +90,7 @@ def nbytes(value: Any) -> int | None:
 
 def check_range(path: str, value: Any) -> None:
     """Raise OverflowError if a 64-bit NumPy value would change when JAX makes it a 32-bit one."""
-    if not isinstance(value, (np.ndarray, np.generic)) or jax.config.jax_enable_x64:
+    if not isinstance(value, (np.ndarray, np.generic)) or _x64():
         return
     if value.dtype.itemsize < 8 or value.dtype.kind not in "iufc" or not value.size:
         return
@@ -101,7 +101,8 @@ def check_range(path: str, value: Any) -> None:
     else:
         target = np.float32
         with np.errstate(all="ignore"):
-            largest = np.abs(value[np.isfinite(value)] if value.ndim else value).max(initial=0.0)
+            array = np.asarray(value)
+            largest = np.abs(array[np.isfinite(array)]).max(initial=0.0)
         good = not np.isfinite(largest) or largest <= np.finfo(target).max
     if not good:
         raise OverflowError(
@@ -110,8 +111,12 @@ def check_range(path: str, value: Any) -> None:
         )
 
 
+def _x64() -> bool:
+    return jax.dtypes.canonicalize_dtype(np.float64) == np.float64
+
+
 def _fits(value: float | complex) -> bool:
-    if jax.config.jax_enable_x64:
+    if _x64():
         return True
     parts = (value.real, value.imag)
     return all(abs(part) <= 3.4028235e38 for part in parts if math.isfinite(part))

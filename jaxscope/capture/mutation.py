@@ -12,13 +12,14 @@ import gc
 import sys
 import sysconfig
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 MOST_OBJECTS = 50_000
 """Objects looked at before giving up: some 20 ms of walking."""
@@ -70,7 +71,7 @@ class Photograph:
                 _put_back(item, held)
 
     @contextmanager
-    def arrays_locked(self) -> Iterator[None]:
+    def arrays_locked(self) -> Generator[None]:
         """NumPy arrays refuse writes, so that none changes silently."""
         locked: list[np.ndarray] = []
         try:
@@ -86,8 +87,9 @@ class Photograph:
 
 def contents(item: Any) -> Any:
     """A shallow copy of what a mutable container holds; None for anything else."""
-    if isinstance(item, (dict, list, set, collections.deque, bytearray)):
-        return type(item)(item) if type(item) in _EXACT else _exact(item)
+    for kind in _CONTAINERS:
+        if isinstance(item, kind):
+            return kind(item)
     if isinstance(item, types.ModuleType):
         return dict(vars(item))
     if isinstance(item, type):
@@ -132,7 +134,7 @@ def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
         if id(item) in seen or isinstance(item, _NOT_FOLLOWED):
             continue
         seen.add(id(item))
-        if isinstance(item, jax.core.Tracer):
+        if isinstance(item, Tracer):
             return True
         if isinstance(item, types.FunctionType):
             # Not its globals and builtins: from there everything can be reached.
@@ -147,7 +149,7 @@ def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
 
 
 _NOT_FOLLOWED = (types.ModuleType, type, types.CodeType, str, bytes, int, float)
-_EXACT = (dict, list, set, collections.deque, bytearray)
+_CONTAINERS: tuple[Any, ...] = (dict, list, set, collections.deque, bytearray)
 
 
 def _attributes(item: Any) -> dict[str, Any]:
@@ -158,13 +160,6 @@ def _attributes(item: Any) -> dict[str, Any]:
             if name not in ("__dict__", "__weakref__") and hasattr(item, name):
                 held[name] = getattr(item, name)
     return held
-
-
-def _exact(item: Any) -> Any:
-    for kind in _EXACT:
-        if isinstance(item, kind):
-            return kind(item)
-    return None
 
 
 def _is_users_module(name: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+from jax.core import Tracer
 
 from jaxscope.capture import containers, nnx
 from jaxscope.capture.inputs import Substituted
@@ -89,7 +90,7 @@ class Reader:
         )
 
     def _collect(self, name: str, path: str, value: Any) -> None:
-        if isinstance(value, jax.core.Tracer):
+        if isinstance(value, Tracer):
             if id(value) not in self._originals and id(value) not in self._traced:
                 self._traced[id(value)] = value
                 self._labels.append(path)
@@ -120,7 +121,7 @@ class Reader:
         done: dict[int, tuple[Any, Any]] = {}
 
         def settle(value: Any) -> Any:
-            if isinstance(value, jax.core.Tracer):
+            if isinstance(value, Tracer):
                 if id(value) in by_tracer:
                     return by_tracer[id(value)]
                 return self._originals[id(value)][1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -111,7 +111,7 @@ class Captured:
 
 
 @contextmanager
-def context(settings: Settings) -> Iterator[Any]:
+def context(settings: Settings) -> Generator[Any]:
     """The device and precision that the settings ask for; yields the device or None."""
     with ExitStack() as stack:
         device = None

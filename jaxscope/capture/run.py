@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.names import top_level_definitions
-from jaxscope.capture import advice, assemble, modules
+from jaxscope.capture import advice, assemble, bare, blame, modules
 from jaxscope.capture.arguments import named
 from jaxscope.capture.call import PlainCall
 from jaxscope.capture.cell import Block, CellText
@@ -57,6 +57,8 @@ class Ran:
     value: Any
     record: Record
     texts: tuple[TextSource, ...] = field(repr=False)
+    failure: str = ""
+    """One line that says what jaxscope could not do; empty when all is well."""
 
 
 def cell(
@@ -127,16 +129,20 @@ def _block(
         with _explained(text, ()):
             measured = measure(captured, args, {}, settings, around.listener)
         value = None if measured.results is None else block.write(measured.results)
-        part = assemble.Part(
-            captured,
-            measured.with_transfer(transfer),
-            arguments,
-            block.outcome.labels,
-            block.inputs.static_values(),
-            modules.of_block(text, block, around.namespace),
-        )
         notes = () if measured.results is not None else ("Compiled and not run: nothing written.",)
-        return _finish("cell", Form.BLOCK, value, [part], compiles, sources, around, began, notes)
+
+        def parts() -> list[assemble.Part]:
+            part = assemble.Part(
+                captured,
+                measured.with_transfer(transfer),
+                arguments,
+                block.outcome.labels,
+                block.inputs.static_values(),
+                modules.of_block(text, block, around.namespace),
+            )
+            return [part]
+
+        return _finish("cell", Form.BLOCK, value, parts, compiles, sources, around, began, notes)
 
 
 # Decorator form.
@@ -160,9 +166,13 @@ def _decorated(
         witness = Witness(text.file)
         with _explained(text, ()), witness:
             execution = decorated.execute(around.listener, sources)
-        parts = [
-            _called(call, settings, sources, transform, around, text) for call in execution.calls
-        ]
+
+        def parts() -> list[assemble.Part]:
+            return [
+                _called(call, settings, sources, transform, around, text)
+                for call in execution.calls
+            ]
+
         notes = decorator_notes(execution)
         value = execution.value
         form = Form.DECORATOR
@@ -220,15 +230,20 @@ def _call(
     sources = Sources(modules.source_of(function, around.cell_name), around.cell_name)
     with context(settings) as device, collecting(around.listener) as compiles:
         if isinstance(function, _STAGES):
-            part = _staged(function, args, kwargs, settings, sources, around)
-            value = part.measured.results
+            staged = _staged(function, args, kwargs, settings, sources, around)
+            value = staged.measured.results
+
+            def part() -> assemble.Part:
+                return staged
         elif hasattr(function, "trace") and hasattr(function, "lower"):
             name = getattr(function, "__name__", "function")
             request = Request(name, ("jit",), function, tuple(args), dict(kwargs))
             captured = capture(request, sources, None, around.say)
             measured = measure(captured, args, kwargs, settings, around.listener)
             value = measured.results
-            part = assemble.Part(captured, measured, python=modules.of_function(function))
+
+            def part() -> assemble.Part:
+                return assemble.Part(captured, measured, python=modules.of_function(function))
         else:
             if not callable(function):
                 raise TypeError(
@@ -247,15 +262,18 @@ def _call(
             captured = capture(request, sources, around.programs, around.say)
             measured = measure(captured, packed, {}, settings, around.listener)
             value = None if measured.results is None else plain.settle(measured.results)
-            part = assemble.Part(
-                captured,
-                measured.with_transfer(transfer),
-                arguments,
-                plain.outcome.labels,
-                plain.inputs.static_values(),
-                modules.of_function(function),
-            )
-        return _finish(title, form, value, [part], compiles, sources, around, began, ())
+
+            def part() -> assemble.Part:
+                return assemble.Part(
+                    captured,
+                    measured.with_transfer(transfer),
+                    arguments,
+                    plain.outcome.labels,
+                    plain.inputs.static_values(),
+                    modules.of_function(function),
+                )
+
+        return _finish(title, form, value, lambda: [part()], compiles, sources, around, began, ())
 
 
 def _staged(
@@ -281,16 +299,23 @@ def _finish(
     title: str,
     form: Form,
     value: Any,
-    parts: Sequence[assemble.Part],
+    parts: Callable[[], Sequence[assemble.Part]],
     compiles: Run,
     sources: Sources,
     around: Surroundings,
     began: float,
     notes: Sequence[str],
 ) -> Ran:
-    record, texts = assemble.record(
-        title, form, parts, compiles, sources, around.listener, around.peaks, notes, began
-    )
+    """The report of what has run. The results are there: nothing of ours may take them back."""
+    try:
+        record, texts = assemble.record(
+            title, form, parts(), compiles, sources, around.listener, around.peaks, notes, began
+        )
+    except Exception as error:
+        failure = f"jaxscope could not make the report ({blame.reason(error)}); the run is complete."
+        wall_s = time.perf_counter() - began
+        known = bare.record(title, form, sources.all(), (*notes, failure), wall_s)
+        return Ran(value, known, (), failure)
     return Ran(value, record, texts)
 
 

@@ -37,4 +37,3 @@ def _jit_function(function: Callable[..., Any], options: Mapping[str, Any]) -> A
 TRANSFORMS: Mapping[str, Transform] = {
     "jit": Transform(("jit",), _jit_block, _jit_function),
 }
-

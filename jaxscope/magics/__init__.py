@@ -16,6 +16,8 @@ def load(shell: Any) -> None:
     magics = JaxScope(shell)
     shell.register_magics(magics)
     shell.configurables.append(magics)
+    for start, handler in magics.completers().items():
+        shell.set_hook("complete_command", handler, str_key=start)
     shell.events.register("pre_run_cell", magics.before_cell)
     shell.events.register("post_run_cell", magics.after_cell)
     setattr(shell, _ATTRIBUTE, magics)

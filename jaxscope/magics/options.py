@@ -6,6 +6,7 @@ import argparse
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
@@ -118,8 +119,8 @@ def _is_python(token: str) -> bool:
     return not re.fullmatch(r"--?[A-Za-z][\w-]*(=.*)?", token)
 
 
-_MANY = {"action": "append", "default": [], "metavar": "NAMES"}
-_SHARED: tuple[tuple[tuple[str, ...], dict[str, object]], ...] = (
+_MANY: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
+_SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("-s", "--static"), {**_MANY, "help": "Static by value, whatever their type."}),
     (("-t", "--traced"), {**_MANY, "help": "Traced although an int or bool is static."}),
     (("-d", "--donate"), {**_MANY, "help": "Give up these inputs' memory to the results."}),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from IPython.core.error import UsageError
 from IPython.core.magic import (
@@ -17,6 +18,7 @@ from traitlets import Bool, Enum, Integer, Unicode
 
 from jaxscope.magics import display, options, pages
 from jaxscope.magics.cells import read_cell
+from jaxscope.magics.completion import completer
 from jaxscope.magics.session import Session
 from jaxscope.magics.status import Status
 from jaxscope.model import Form
@@ -26,7 +28,34 @@ if TYPE_CHECKING:
     from jaxscope.capture.run import Ran, Surroundings
     from jaxscope.capture.settings import Settings
 
-_JIT = options.parser("%%jaxjit", "Compile the cell as one program, run it, show the report.")
+F = TypeVar("F", bound=Callable[..., Any])
+_JIT = options.parser("jaxjit", "Compile the cell as one program, run it, show the report.")
+_JIT_EXAMPLES = """
+    %%jaxjit                       compile the cell, run it, show the report
+    y = (x - x.mean()) / x.std()
+
+    %%jaxjit -s n -d w -o report   n static, w donated, the report bound to a name
+    for i in range(n):
+        w = w - 0.1 * g
+
+    %%jaxjit                       a cell with a def: its root functions are jitted
+    def loss(w, x):
+        return ((x @ w) ** 2).mean()
+    loss(w, x)
+
+    %jaxjit loss(w, x)             one call; binds nothing
+"""
+
+
+def documented(parser: MagicArgumentParser, examples: str) -> Callable[[F], F]:
+    """Gives a magic the page that `%magic?` shows: what it does, its options, examples."""
+
+    def set_page(function: F) -> F:
+        usage = parser.format_help().replace("::", "").replace(str(parser.description), "").strip()
+        function.__doc__ = f"{parser.description}\n\n{usage}\n\nexamples:\n{examples}"
+        return function
+
+    return set_page
 
 
 @magics_class
@@ -46,15 +75,21 @@ class JaxScope(Magics):
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell=shell)
+        self._shell = shell
         self.session = Session(shell)
         self._raw = ""
+
+    def completers(self) -> dict[str, Callable[[Any, Any], list[str]]]:
+        """Handlers of completion by the start of the line."""
+        handler = completer(_JIT, lambda: self._shell.user_ns)
+        return {"%%jaxjit": handler, "%jaxjit": handler}
 
     # The transforms.
 
     @no_var_expand
     @line_cell_magic
+    @documented(_JIT, _JIT_EXAMPLES)
     def jaxjit(self, line: str, cell: str | None = None) -> Any:
-        """Compile a cell, or one call, as one program."""
         return self._transform("jaxjit", _JIT, line, cell)
 
     # The rest.
@@ -71,7 +106,7 @@ class JaxScope(Magics):
         """Version, devices, what is on, and a guide."""
         if line.strip():
             raise UsageError("%jaxscope takes no options; %jaxjit? shows those of %%jaxjit.")
-        pages.overview(self.session, self.shell)
+        pages.overview(self.session, self._shell)
 
     # How they work.
 
@@ -97,17 +132,17 @@ class JaxScope(Magics):
         report = Report(ran.record, ran.texts)
         self.session.add(report)
         if given.report is not None:
-            self.shell.user_ns[given.report] = report
-        display.show(report, self.shell, given.view, given.quiet or self.quiet)
+            self._shell.user_ns[given.report] = report
+        display.show(report, self._shell, given.view, given.quiet or self.quiet)
         return ran.value
 
     def _cell(self, head: str, body: str, given: options.Options) -> Ran:
         from jaxscope.capture import run
 
-        text = read_cell(self.shell, head, body, self._raw)
+        text = read_cell(self._shell, head, body, self._raw)
         self.session.remember_cell(text.file, "cell")
         form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
-        with Status(self.shell) as status:
+        with Status(self._shell) as status:
             around = self._around(self.session.cell_key(body), status)
             try:
                 return run.cell(text, self._settings(given), around, form)
@@ -117,7 +152,7 @@ class JaxScope(Magics):
     def _call(self, given: options.Options) -> Ran:
         from jaxscope.capture import run
 
-        with Status(self.shell) as status:
+        with Status(self._shell) as status:
             around = self._around(f"line:{given.rest}", status)
             return run.expression(given.rest, self._settings(given), around)
 
@@ -126,7 +161,7 @@ class JaxScope(Magics):
 
         session = self.session
         return Surroundings(
-            self.shell.user_ns,
+            self._shell.user_ns,
             session.listener,
             session.peaks,
             session.cell_name,

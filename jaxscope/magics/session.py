@@ -44,15 +44,17 @@ class Session:
     def listen_if_jax_is_there(self, *_: object) -> None:
         """Start listening once the user has imported jax; never import it."""
         if self._listener is None and "jax" in sys.modules:
-            _ = self.listener
+            self._listen()
 
     @property
     def listener(self) -> Listener:
-        if self._listener is None:
-            from jaxscope.capture.events import Listener
+        return self._listener or self._listen()
 
-            self._listener = self._stack.enter_context(Listener())
-            self.listening_since = datetime.datetime.now()
+    def _listen(self) -> Listener:
+        from jaxscope.capture.events import Listener
+
+        self._listener = self._stack.enter_context(Listener())
+        self.listening_since = datetime.datetime.now()
         return self._listener
 
     @property
