@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from jaxscope.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from jaxscope.api import inspect, last, load, options
     from jaxscope.report import Report
 
-__version__ = "0.1.0"
 __all__ = ["Report", "inspect", "last", "load", "options"]
 
 _HOMES = {

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-import jaxscope
 from jaxscope.model import Environment, Form, Record, Source
+from jaxscope.version import __version__
 
 
 def record(
@@ -21,7 +21,7 @@ def record(
         form,
         datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         Environment(
-            jaxscope.__version__,
+            __version__,
             _version("jax"),
             _version("jaxlib"),
             platform.python_version(),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import traceback
 
-import jaxscope
 from jaxscope.capture.refusal import RefusedError
 from jaxscope.capture.settings import SettingsError
+from jaxscope.version import HOME
 
-_HOME = os.path.join(os.path.dirname(os.path.abspath(jaxscope.__file__)), "")
+_HOME = HOME
 
 # What jaxscope says on purpose, and what the user's text or machine is to blame for.
 _MEANT = (RefusedError, SettingsError, SyntaxError, MemoryError)

@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import jaxlib.version
 
-import jaxscope
 from jaxscope.analysis.cost import program_cost
 from jaxscope.capture import _jax
 from jaxscope.capture.leaves import aval_text, nbytes
@@ -25,6 +24,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
+from jaxscope.version import __version__
 
 # Primitives that call back into Python: each run of the program runs them again.
 _CALLBACKS = {
@@ -156,7 +156,7 @@ def cost(handles: Handles) -> Cost | Unavailable:
 def environment() -> Environment:
     """Versions and settings that the figures depend on."""
     return Environment(
-        jaxscope.__version__,
+        __version__,
         jax.__version__,
         jaxlib.version.__version__,
         platform.python_version(),

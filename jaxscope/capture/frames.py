@@ -12,8 +12,8 @@ import types
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import jaxscope
 from jaxscope.model.source import Frame, Source, Span
+from jaxscope.version import HOME
 
 _FRONT_ENDS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel"))
 _GENERATED = ("<frozen ", "<__array_function__", "<attrs generated", "<decorator-gen")
@@ -90,7 +90,7 @@ def is_user_file(file: str) -> bool:
 @functools.cache
 def _libraries() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
-    homes = {paths["stdlib"], paths["platstdlib"], os.path.dirname(jaxscope.__file__)}
+    homes = {paths["stdlib"], paths["platstdlib"], HOME.rstrip(os.sep)}
     # A JAX installed from a checkout lies outside site-packages.
     for name in ("jax", "jaxlib"):
         spec = importlib.util.find_spec(name)

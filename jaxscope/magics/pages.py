@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
-import jaxscope
+from jaxscope.version import __version__
 from jaxscope.view.units import UNKNOWN, byte_rate, flop_rate, size
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _HEADINGS = ("device", "kind", "memory", "free", "peak FLOP/s", "peak bytes/s", 
 
 def overview(session: Session, shell: Any) -> None:
     """Version, devices, what is on, and the magics. Imports no jax and starts no backend."""
-    rows = [("jaxscope", f"{jaxscope.__version__} on Python {sys.version.split()[0]}")]
+    rows = [("jaxscope", f"{__version__} on Python {sys.version.split()[0]}")]
     rows += [("JAX", _jax_text()), ("devices", _device_text()), ("listening", _listening(session))]
     rows += [("defaults", _defaults(shell)), ("reports kept", _kept(session))]
     print(_columns(rows))  # noqa: T201
