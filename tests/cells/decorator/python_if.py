@@ -1,0 +1,15 @@
+# A Python `if` on an argument of a jitted function.
+# expect: refused "TracerBool"
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.arange(3.0)
+
+# %% cell
+def f(v):
+    return v if v.sum() > 0 else -v
+
+y = f(x)
+
+# %% after
+z = x + 1

@@ -1,0 +1,12 @@
+# One function, called with several shapes.
+# differs: f root-becomes-jitted
+
+# %% setup
+import jax.numpy as jnp
+
+# %% cell
+def f(v):
+    return v.sum() * 2
+
+ys = [f(jnp.ones(n)) for n in (1, 2, 3)]
+again = f(jnp.zeros(2))

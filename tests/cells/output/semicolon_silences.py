@@ -1,0 +1,13 @@
+# A trailing semicolon silences `Out`.
+# compiles: 1 0
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.arange(3.0)
+
+# %% cell
+y = x * 2
+y + 1;
+
+# %% change
+x = x + 1

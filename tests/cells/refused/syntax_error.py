@@ -1,0 +1,13 @@
+# A cell that is not Python.
+# expect: raises SyntaxError
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.ones(3)
+
+# %% cell
+y = x * 2
+z = = y
+
+# %% after
+w = x * 2

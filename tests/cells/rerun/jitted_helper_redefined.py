@@ -1,0 +1,19 @@
+# A jitted helper is defined anew between the runs.
+# compiles: 1 1
+
+# %% setup
+import jax
+import jax.numpy as jnp
+x = jnp.arange(3.0)
+
+@jax.jit
+def act(v):
+    return v * 2
+
+# %% cell
+y = act(x)
+
+# %% change
+@jax.jit
+def act(v):
+    return v + 100

@@ -1,0 +1,24 @@
+# An ordered callback with effects happens once for every run, timed or not.
+
+# %% setup
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import io_callback
+log = []
+
+def host(v):
+    log.append(float(v))
+    return np.float32(len(log))
+
+x = jnp.arange(3.0)
+
+# %% cell -n 2
+count = io_callback(host, jax.ShapeDtypeStruct((), jnp.float32), x.sum(), ordered=True)
+y = x * 2
+
+# %% change
+x = x + 1
+
+# %% after
+n = len(log)
