@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Reading, line_of, root
+from jaxscope.analysis.findings.code import Reading, line_of, root, value_names
 from jaxscope.analysis.findings.evidence import Evidence
 from jaxscope.analysis.findings.loops import loop_ranges
 from jaxscope.analysis.findings.wording import amount, names, seconds, size
@@ -197,6 +197,7 @@ def _waiting(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
         if not isinstance(loop, ast.For | ast.While):
             continue
         results: set[str] = set()
+        tested = {name for test in _tests(loop) for name in value_names(test)}
         for statement in loop.body:
             match statement:
                 case ast.Assign(targets=targets, value=ast.Call(func=ast.Name(id=called))) if (
@@ -206,8 +207,8 @@ def _waiting(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
                     results |= {n.id for n in stored if isinstance(n, ast.Name)}
                 case ast.Assign() | ast.Expr() | ast.AugAssign():
                     fetched = _fetched(statement, results, reading)
-                    if fetched is None:
-                        continue
+                    if fetched is None or results & tested:
+                        continue  # a loop that stops by its results has to wait for them
                     call, name = fetched
                     yield Finding(
                         FindingKind.HOST_TRANSFER,
@@ -222,6 +223,12 @@ def _waiting(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
                     return
                 case _:
                     continue
+
+
+def _tests(loop: ast.For | ast.While) -> Iterator[ast.expr]:
+    for node in ast.walk(loop):
+        if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+            yield node.test
 
 
 def _fetched(

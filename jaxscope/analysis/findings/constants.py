@@ -111,6 +111,8 @@ def _first_use(name: str, reading: Reading) -> tuple[int, int | None]:
 
 
 def _foreign(evidence: Evidence, reading: Reading, facts: list[NameFact]) -> Iterator[Finding]:
+    if not any(program.equations for program in evidence.record.programs):
+        return
     kinds = {fact.name: fact.kind for fact in facts}
     for program in evidence.record.programs:
         for value in program.inputs:
@@ -156,26 +158,23 @@ def _value_use(name: str, reading: Reading) -> tuple[int, int] | None:
 
 def _folded(program: Program, computing: int | None) -> Iterator[Finding]:
     work = [e for e in program.equations if e.primitive not in MOVES and not _is_container(e)]
-    if computing != 0 or not work or not program.outputs:
+    # A program that takes arguments and computes nothing may hand them on on purpose.
+    takes = any(v.kind in (ValueKind.TRACED, ValueKind.DONATED) for v in program.inputs)
+    if computing != 0 or takes or not work or not program.outputs:
         return
     first = next((e for e in work if e.span is not None), None)
     home = first.frames[0].source if first is not None and first.frames else 0
     in_cell = first is not None and any(f.source == 0 for f in first.frames)
-    takes = [v for v in program.inputs if v.kind in (ValueKind.TRACED, ValueKind.DONATED)]
-    why = (
-        "nothing that it returns depends on them"
-        if takes
-        else "the program takes no argument, so the compiler knew every number"
-    )
+    computes = "computes" if len(work) == 1 else "compute"
     yield Finding(
         FindingKind.FOLDED,
         first.span.line if first is not None and first.span is not None else None,
-        f"{program.title} computes nothing when it runs: the compiler did its work once, at "
-        f"compile time, or dropped it, since {why}.",
-        "Pass the data as arguments and return what you want computed; a time measured here is "
-        "that of the call alone.",
-        f"{amount(len(work), 'equation')} of the jaxpr compute something ({names(_kinds(work))}), "
-        "and no instruction of the optimised HLO does.",
+        f"{program.title} computes nothing when it runs: no result depends on an argument, so the "
+        "compiler did the work once, at compile time.",
+        "Pass the data as arguments, for instance by making it in a cell before; a time measured "
+        "here is that of the call alone.",
+        f"{amount(len(work), 'equation')} of the jaxpr {computes} something "
+        f"({names(_kinds(work))}), and no instruction of the optimised HLO does.",
         0 if in_cell or home is None else home,
     )
 

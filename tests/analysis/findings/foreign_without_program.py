@@ -1,0 +1,9 @@
+# What another library computes by itself is no constant of a program.
+# silent: foreign_constant
+
+# %% setup
+import numpy as np
+m = np.ma.masked_array([1.0, 2.0, 300.0], mask=[False, False, True])
+
+# %% cell
+y = m.sum() * 2

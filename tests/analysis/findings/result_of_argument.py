@@ -1,0 +1,9 @@
+# Arithmetic that the compiler simplifies away is no folded work: the result is the argument.
+# silent: folded
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.arange(6)
+
+# %% cell
+y = x + 0
