@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import math
+import re
 from collections.abc import Iterator
 
 from jaxscope.analysis.findings.code import Reading, line_of, root, value_names
@@ -34,6 +36,8 @@ _IDLE = frozenset(
     | {"fusion", "call", "async-start", "async-done"}
 )
 
+_AVAL = re.compile(r"[a-z]+(\d*)[a-z0-9_]*\[([\d,]*)\]")  # `float32[4,8]`, `bool[3]`
+
 
 def constants(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
     """Baked constants, foreign arrays, folded programs."""
@@ -58,7 +62,7 @@ def count_computing(optimized_hlo: str) -> int | None:
 
 
 def _baked(evidence: Evidence, reading: Reading, program: Program) -> Iterator[Finding]:
-    sized = [(value, value.bytes or 0) for value in program.constants]
+    sized = [(value, _bytes(value)) for value in program.constants]
     large = sorted((v for v in sized if v[1] >= BAKED_BYTES), key=lambda v: -v[1])
     together = sum(number for _, number in sized)
     compiling = max((evidence.record.compiles[i].compile_s for i in program.compiles), default=0.0)
@@ -87,6 +91,17 @@ def _baked(evidence: Evidence, reading: Reading, program: Program) -> Iterator[F
             f"{program.title} captured {amount(len(sized), 'array')}; the largest has "
             f"{size(max(n for _, n in sized))}.{slow}",
         )
+
+
+def _bytes(value: Value) -> int:
+    """The size of a constant; by its aval where JAX keeps it as a literal (0.8)."""
+    if value.bytes is not None:
+        return value.bytes
+    match = _AVAL.match(value.aval)
+    if match is None:
+        return 0
+    bits = int(match[1]) if match[1] else 8
+    return math.prod(int(n) for n in match[2].split(",") if n) * bits // 8
 
 
 def _named(value: Value, evidence: Evidence, reading: Reading) -> NameFact | None:
