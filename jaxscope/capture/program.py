@@ -143,13 +143,13 @@ def capture(
     tagged = tagged or tag(traced, sources)
     say("lowering")
     lowered = traced.lower()
-    key = "" if programs is None else identity(request, traced, lowered)
-    entry = None if programs is None else programs.get(key)
+    key = None if programs is None else _key(request, traced, lowered)
+    entry = None if programs is None or key is None else programs.get(key)
     reused = entry is not None
     if entry is None:
         say("compiling")
         entry = _compiled(request, lowered.compile(), lowered, tagged, request.jitted)
-        if programs is not None:
+        if programs is not None and key is not None:
             programs.put(key, entry)
     if reused:
         # The program carries the tags of the run that compiled it.
@@ -177,6 +177,14 @@ def opened(stage: Any, sources: Sources) -> Captured:
     treedef = jax.tree_util.tree_structure(stage.args_info)
     entry = Compiled(compiled, compiled, handles.tagged, (), treedef, {})
     return Captured(Request("program", (), None, ()), handles, entry, False, 0.0)
+
+
+def _key(request: Request, traced: Any, lowered: Any) -> str | None:
+    """The program's identity; None when it cannot be told, and then nothing is used again."""
+    try:
+        return identity(request, traced, lowered)
+    except Exception:
+        return None
 
 
 def identity(request: Request, traced: Any, lowered: Any) -> str:
@@ -207,7 +215,10 @@ def _place(leaf: Any) -> str:
 def _compiled(request: Request, compiled: Any, lowered: Any, tagged: Tagged, call: Any) -> Compiled:
     arguments = (tuple(request.args), dict(request.kwargs))
     leaves, treedef = jax.tree_util.tree_flatten(arguments)
-    kept = _jax.kept_arguments(lowered)
+    try:
+        kept = _jax.kept_arguments(lowered)
+    except Exception:  # then all arguments count as kept
+        kept = None
     paths = _paths(request)
     spare = {
         path: _stand_in(leaf)
@@ -237,7 +248,10 @@ def _paths(request: Request, handles: Handles | None = None) -> tuple[str, ...]:
     number = len(_leaves(request))
     if request.paths and len(request.paths) == number:
         return request.paths
-    known = () if handles is None else _jax.argument_names(handles.traced)
+    try:
+        known = () if handles is None else _jax.argument_names(handles.traced)
+    except Exception:
+        known = ()
     if known and (not number or len(known) == number):
         return known
     return tuple([str(i) for i in range(number)])

@@ -45,24 +45,25 @@ def measure(
     """
     if settings.runs == 0 or is_abstract((tuple(args), dict(kwargs))):
         return Measured(None)
-    effects = describe.effects(captured.handles)
-    if again and (settings.runs == 1 or (effects and settings.runs is None)):
-        return Measured(None)
-    needs = memory.memory(captured.handles.compiled)
-    if isinstance(needs, Memory):
-        for device in describe.device_objects(captured.handles):
-            too_much = memory.fits(needs, device)
-            if too_much is not None:
-                raise MemoryError(too_much)
     packed, named = captured.arguments(tuple(args), kwargs)
+    runs = settings.runs
+    try:
+        effects, copier = describe.effects(captured.handles), _copier(captured, packed)
+    except Exception:  # one run is all that is safe when nothing is known of the program
+        effects, copier, runs = (), None, 1
+    if again and (runs == 1 or (effects and runs is None)):
+        return Measured(None)
+    too_much = _too_much(captured)
+    if too_much:
+        raise MemoryError(too_much)
     call = functools.partial(captured.entry.call, **named) if named else captured.entry.call
     results, timings = timing.measure(
         call,
         packed,
-        fresh_args=_copier(captured, packed),
+        fresh_args=copier,
         effects=effects,
-        runs=settings.runs,
-        device=", ".join(describe.devices(captured.handles)),
+        runs=runs,
+        device=_devices(captured),
         compile_count=lambda: listener.compile_count,
     )
     return Measured(results, timings)
@@ -72,6 +73,24 @@ def is_abstract(arguments: Any) -> bool:
     """Whether some argument is a shape without values."""
     leaves = jax.tree_util.tree_leaves(arguments)
     return any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
+
+
+def _too_much(captured: Captured) -> str | None:
+    """Why the program cannot run for want of memory; None also where nobody can tell."""
+    try:
+        needs = memory.memory(captured.handles.compiled)
+        found = describe.device_objects(captured.handles)
+        said = [memory.fits(needs, d) for d in found] if isinstance(needs, Memory) else []
+    except Exception:
+        return None
+    return next((sentence for sentence in said if sentence), None)
+
+
+def _devices(captured: Captured) -> str:
+    try:
+        return ", ".join(describe.devices(captured.handles))
+    except Exception:
+        return ""
 
 
 def _copier(captured: Captured, args: tuple[Any, ...]) -> Callable[[], tuple[Any, ...]] | None:

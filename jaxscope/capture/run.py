@@ -86,13 +86,26 @@ def cell(
 def expression(text: str, settings: Settings, around: Surroundings) -> Ran:
     """Run one call expression, evaluated in the namespace. Binds nothing.
 
-    Raises SyntaxError for what is no expression, and ValueError for what is no call.
+    Raises SettingsError for what is no expression and for what is no call.
     """
-    tree = ast.parse(text.strip(), "<jaxjit>", "eval")
+    try:
+        tree = ast.parse(text.strip(), "<jaxjit>", "eval")
+    except SyntaxError as error:
+        raise SettingsError(f"`{text}` is no Python expression: {error.msg}.") from None
     if not isinstance(tree.body, ast.Call):
         raise SettingsError(f"%jaxjit needs a call such as f(x, y), and `{text}` is none.")
     function, args, kwargs = _evaluate(tree.body, around.namespace)
-    return _call(function, args, kwargs, settings, around, Form.LINE, text)
+    began = time.perf_counter()
+    try:
+        return _call(function, args, kwargs, settings, around, Form.LINE, text)
+    except Exception as error:
+        if not blame.is_ours(error, "<jaxjit>"):
+            raise
+        why = blame.reason(error)
+    value = function(*args, **kwargs)
+    failure = f"jaxscope could not compile this call ({why}), so it ran as plain Python."
+    known = bare.record(text, Form.PLAIN, (), (failure,), time.perf_counter() - began)
+    return Ran(value, known, (), failure)
 
 
 def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings: Settings) -> Ran:
@@ -312,7 +325,9 @@ def _finish(
             title, form, parts(), compiles, sources, around.listener, around.peaks, notes, began
         )
     except Exception as error:
-        failure = f"jaxscope could not make the report ({blame.reason(error)}); the run is complete."
+        failure = (
+            f"jaxscope could not make the report ({blame.reason(error)}); the run is complete."
+        )
         wall_s = time.perf_counter() - began
         known = bare.record(title, form, sources.all(), (*notes, failure), wall_s)
         return Ran(value, known, (), failure)

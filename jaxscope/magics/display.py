@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
-import types
 from typing import TYPE_CHECKING, Any
+
+import jaxscope
 
 if TYPE_CHECKING:
     from jaxscope.report import Report
+
+
+_HOME = os.path.join(os.path.dirname(os.path.abspath(jaxscope.__file__)), "")
 
 
 def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
@@ -29,17 +34,25 @@ def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
     display(data, raw=True)
 
 
+def say(line: str) -> None:
+    """Show one line, as data: the cell's own output stays the cell's own."""
+    from IPython.display import display
+
+    display({"text/plain": line}, raw=True)
+
+
 def without_our_frames(error: BaseException, file: str) -> BaseException:
-    """The error with its traceback cut to begin in the user's cell, if it passes through it."""
+    """The error with its traceback cut to begin in the user's cell, if it passes through it.
+
+    Else it begins below the last frame of jaxscope: in the user's function, or in JAX.
+    """
     entry = error.__traceback__
     while entry is not None and entry.tb_frame.f_code.co_filename != file:
         entry = entry.tb_next
     if entry is None:
-        entry = _last(error.__traceback__)
+        entry = last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            if last.tb_frame.f_code.co_filename.startswith(_HOME):
+                entry = last.tb_next
+            last = last.tb_next
     return error.with_traceback(entry)
-
-
-def _last(entry: types.TracebackType | None) -> types.TracebackType | None:
-    while entry is not None and entry.tb_next is not None:
-        entry = entry.tb_next
-    return entry

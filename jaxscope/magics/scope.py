@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +17,7 @@ from IPython.core.magic import (
 from IPython.core.magic_arguments import MagicArgumentParser
 from traitlets import Bool, Enum, Integer, Unicode
 
-from jaxscope.magics import display, options, pages
+from jaxscope.magics import display, options, pages, plain
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.completion import completer
 from jaxscope.magics.session import Session
@@ -58,6 +59,10 @@ def documented(parser: MagicArgumentParser, examples: str) -> Callable[[F], F]:
     return set_page
 
 
+_LINE = "<jaxjit>"
+"""The file name of a line magic's expression."""
+
+
 @magics_class
 class JaxScope(Magics):
     """jaxscope's defaults; set them with `%config JaxScope.view = "text"`."""
@@ -90,6 +95,7 @@ class JaxScope(Magics):
     @line_cell_magic
     @documented(_JIT, _JIT_EXAMPLES)
     def jaxjit(self, line: str, cell: str | None = None) -> Any:
+        __tracebackhide__ = True
         return self._transform("jaxjit", _JIT, line, cell)
 
     # The rest.
@@ -113,6 +119,7 @@ class JaxScope(Magics):
     def _transform(
         self, magic: str, parser: MagicArgumentParser, line: str, cell: str | None
     ) -> Any:
+        __tracebackhide__ = True
         given = options.parse(line, parser, self.view)
         if cell is not None and given.rest:
             raise UsageError(
@@ -125,6 +132,7 @@ class JaxScope(Magics):
             )
         if given.report is not None and not given.report.isidentifier():
             raise UsageError(f"-o needs a name to bind the report to, and got {given.report!r}.")
+        _require_jax(magic)
         if cell is None:
             ran = self._call(given)
         else:
@@ -133,28 +141,53 @@ class JaxScope(Magics):
         self.session.add(report)
         if given.report is not None:
             self._shell.user_ns[given.report] = report
-        display.show(report, self._shell, given.view, given.quiet or self.quiet)
+        if ran.failure:
+            display.say(ran.failure)
+            return ran.value
+        try:
+            display.show(report, self._shell, given.view, given.quiet or self.quiet)
+        except Exception as error:  # the run is over: nothing may take its value back
+            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
         return ran.value
 
     def _cell(self, head: str, body: str, given: options.Options) -> Ran:
-        from jaxscope.capture import run
+        __tracebackhide__ = True
+        from jaxscope.capture import blame, run
+        from jaxscope.capture.settings import SettingsError
 
+        settings = self._settings(given)
         text = read_cell(self._shell, head, body, self._raw)
         self.session.remember_cell(text.file, "cell")
         form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
         with Status(self._shell) as status:
-            around = self._around(self.session.cell_key(body), status)
             try:
-                return run.cell(text, self._settings(given), around, form)
+                around = self._around(self.session.cell_key(body), status)
+                return run.cell(text, settings, around, form)
+            except SettingsError as error:
+                raise UsageError(str(error)) from None
             except BaseException as error:
-                raise display.without_our_frames(error, text.file) from error.__cause__
+                if not blame.is_ours(error, text.file):
+                    raise display.without_our_frames(error, text.file)  # noqa: B904
+                why = blame.reason(error)
+            try:
+                return plain.run(text, self._shell.user_ns, why)
+            except BaseException as error:
+                raise display.without_our_frames(error, text.file)  # noqa: B904
 
     def _call(self, given: options.Options) -> Ran:
+        __tracebackhide__ = True
         from jaxscope.capture import run
+        from jaxscope.capture.settings import SettingsError
 
+        settings = self._settings(given)
         with Status(self._shell) as status:
             around = self._around(f"line:{given.rest}", status)
-            return run.expression(given.rest, self._settings(given), around)
+            try:
+                return run.expression(given.rest, settings, around)
+            except SettingsError as error:
+                raise UsageError(str(error)) from None
+            except BaseException as error:
+                raise display.without_our_frames(error, _LINE)  # noqa: B904
 
     def _around(self, key: str, status: Status) -> Surroundings:
         from jaxscope.capture.run import Surroundings
@@ -192,3 +225,15 @@ class JaxScope(Magics):
 
     def after_cell(self, *_: object) -> None:
         self.session.listen_if_jax_is_there()
+
+
+def _require_jax(magic: str) -> None:
+    try:
+        importlib.import_module("jax")
+    except ModuleNotFoundError as error:
+        if error.name not in ("jax", "jaxlib"):
+            raise
+        raise UsageError(
+            f"%{magic} needs JAX, and this Python has none: run `%pip install jax` and restart "
+            "the kernel."
+        ) from None
