@@ -54,8 +54,8 @@ def stage_of(program: Program, kind: StageKind) -> Stage | None:
     return next((stage for stage in program.stages if stage.kind == kind), None)
 
 
-# The text and the HTML of one display need the same counts; more than that is not kept.
-@functools.lru_cache(maxsize=2)
+# The record, the text and the HTML of one run need the same counts; more is not kept.
+@functools.lru_cache(maxsize=4)
 def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
     """The optimised HLO and what it costs; None where the text is missing or not understood."""
     if not text:

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jaxlib.version
 
-from jaxscope.analysis.cost import program_cost
+from jaxscope.analysis.by_line import counted
 from jaxscope.capture import _jax
 from jaxscope.capture.leaves import aval_text, nbytes
 from jaxscope.capture.stages import Handles
@@ -141,15 +141,18 @@ def device_objects(handles: Handles) -> tuple[Any, ...]:
 
 def cost(handles: Handles) -> Cost | Unavailable:
     """Work of one run, counted on the optimised HLO with loops multiplied out."""
-    module = handles.module(StageKind.OPTIMIZED_HLO)
-    if isinstance(module, Unavailable):
-        return module
-    counted = program_cost(module)
+    stage = handles.text(StageKind.OPTIMIZED_HLO)
+    if stage.unavailable is not None:
+        return stage.unavailable
+    known = counted(stage.text)
+    if known is None:
+        return Unavailable("the optimised HLO of this XLA could not be read")
+    _, work = known
     return Cost(
-        counted.flops,
-        counted.transcendentals,
-        counted.bytes_accessed,
-        (*counted.unknown, *counted.estimated),
+        work.flops,
+        work.transcendentals,
+        work.bytes_accessed,
+        (*work.unknown, *work.estimated),
     )
 
 
