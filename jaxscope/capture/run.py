@@ -21,6 +21,7 @@ from jaxscope.capture.events import Listener, Run, collecting
 from jaxscope.capture.peaks import PeakCache
 from jaxscope.capture.program import Programs, Request, capture, context, finished, opened
 from jaxscope.capture.repeat import Measured, measure
+from jaxscope.capture.sampling import quiet_gc
 from jaxscope.capture.settings import Settings, SettingsError
 from jaxscope.capture.sources import Sources
 from jaxscope.capture.transfer import place
@@ -321,9 +322,11 @@ def _finish(
 ) -> Ran:
     """The report of what has run. The results are there: nothing of ours may take them back."""
     try:
-        record, texts = assemble.record(
-            title, form, parts(), compiles, sources, around.listener, around.peaks, notes, began
-        )
+        # Thousands of small objects are made at once: a collection in between finds nothing.
+        with quiet_gc():
+            record, texts = assemble.record(
+                title, form, parts(), compiles, sources, around.listener, around.peaks, notes, began
+            )
     except Exception as error:
         failure = (
             f"jaxscope could not make the report ({blame.reason(error)}); the run is complete."
