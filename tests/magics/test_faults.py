@@ -1,0 +1,310 @@
+"""jaxscope failing never makes the user's cell fail, changes its result or loses its output."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from notebook import Notebook, Ran, open_notebook
+
+import jaxscope
+from jaxscope.capture import _jax
+
+SETUP = """
+import jax, functools
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+x = jnp.arange(6.0).reshape(2, 3)
+a = np.linspace(0.0, 1.0, 4)
+n = 3
+s = 2.5
+params = {"w": jnp.ones((3, 2)), "b": jnp.zeros(2)}
+rows = [1.0, x[0]]
+def helper(v):
+    return v * 2 + 1
+"""
+
+CELLS = {
+    "expression": "(x - x.mean()) / x.std()",
+    "names": "y = x * 2\nz = y.sum()",
+    "static": "y = x[:, :n].sum() ** n",
+    "float": "s = s + 1\nout = s * x",
+    "numpy": "t = jnp.sin(a)",
+    "container": "y = x @ params['w'] + params['b']\nparams = {'w': params['w'] * 2, 'b': y[0]}",
+    "list": "rows = [*rows, x[1]]\nlen(rows)",
+    "helper": "y = helper(x)",
+    "scan": "c, ys = lax.scan(lambda c, v: (c + v, c * v), 0.0, x[0])",
+    "nested jit": "y = jax.jit(helper)(x) + jax.jit(helper)(x[0])",
+    "gradient": "g = jax.grad(lambda w: (x @ w).sum())(params['w'])",
+    "print": "print('hello', n)\ny = x + n",
+    "delete": "temporary = x * 3\ny = temporary.sum()\ndel temporary",
+    "lambda": "f = lambda v: v + n\ny = f(x)",
+    "conditional name": "if n > 2:\n    big = x.max()\nelse:\n    small = x.min()",
+    "silenced": "x.sum();",
+    "static only": "k = n * 2",
+    "sort": "i = jnp.argsort(a)\nq = a[i]",
+    "function": "def f(v, w):\n    return (v @ w).sum()\nr = f(x, params['w'])\nr",
+    "two functions": "def g(v):\n    return v + 1\ndef f(v):\n    return g(v) * 2\nf(x)",
+    "class": "class P:\n    k = 2\n@jax.jit\ndef f(v):\n    return v * P.k\nf(x) + f(x)",
+}
+
+
+@pytest.fixture(scope="module")
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        yield opened
+
+
+def play(notebook: Notebook, cell: str, magic: str) -> tuple[Ran, dict[str, Any]]:
+    notebook.shell.reset(new_session=False)
+    notebook.must(SETUP)
+    ran = notebook.run(f"{magic}\n{cell}" if magic else cell)
+    names = {k: v for k, v in notebook.names.items() if not k.startswith("_")}
+    return ran, {k: v for k, v in names.items() if k not in ("In", "Out", "exit", "quit", "open")}
+
+
+@pytest.fixture(scope="module")
+def plain(notebook: Notebook) -> dict[str, tuple[Ran, dict[str, Any]]]:
+    return {name: play(notebook, cell, "") for name, cell in CELLS.items()}
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, (list, tuple)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if callable(a) or isinstance(a, types.ModuleType):
+        return callable(b) or a is b
+    if hasattr(a, "shape") or isinstance(a, float):
+        return np.allclose(np.asarray(a), np.asarray(b), rtol=1e-5)
+    return bool(a == b)
+
+
+def check(name: str, expected: tuple[Ran, dict[str, Any]], seen: tuple[Ran, dict[str, Any]]) -> str:
+    """Everything as in plain Python; returns the one line that was shown besides."""
+    (before, names), (ran, found) = expected, seen
+    if ran.error is not None:
+        raise AssertionError(f"{name}: {ran.error!r}") from ran.error
+    assert names.keys() == found.keys(), name
+    assert [k for k in names if not same(names[k], found[k])] == [], name
+    assert same(before.value, ran.value), name
+    assert ran.printed == before.printed, name
+    assert len(ran.text.strip().splitlines()) <= 1, ran.text
+    return ran.text
+
+
+def fault(*args: Any, **kwargs: Any) -> Any:
+    raise AttributeError("this name is gone")
+
+
+# It stands for a function of jaxscope, so that is where its frame lies.
+fault.__code__ = fault.__code__.replace(co_filename=str(jaxscope.__file__))
+
+
+PRIVATE = sorted(
+    name
+    for name, value in vars(_jax).items()
+    if inspect.isfunction(inspect.unwrap(value))
+    and inspect.unwrap(value).__module__ == _jax.__name__
+    and not name.startswith("_")
+)
+
+
+def test_without_faults_the_cells_give_what_plain_python_gives(
+    notebook: Notebook, plain: dict[str, tuple[Ran, dict[str, Any]]]
+) -> None:
+    for name, cell in CELLS.items():
+        said = check(name, plain[name], play(notebook, cell, "%%jaxjit -q -n 1"))
+        assert "jaxscope could not" not in said
+
+
+@pytest.mark.parametrize("broken", PRIVATE)
+def test_no_private_name_of_jax_is_needed_for_a_cell(
+    broken: str,
+    notebook: Notebook,
+    plain: dict[str, tuple[Ran, dict[str, Any]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_jax, broken, fault)
+    for name, cell in CELLS.items():
+        check(name, plain[name], play(notebook, cell, "%%jaxjit -q -n 1"))
+
+
+BEFORE = (
+    "capture.cell.read_before_assigned",
+    "capture.cell.Inputs",
+    "capture.cell.Photograph",
+    "capture.run.place",
+    "capture.run.named",
+    "capture.run.Sources",
+    "capture.run.context",
+    "capture.run.collecting",
+    "capture.outcome.Reader.read",
+    "capture.run.Block.write",
+    "magics.session.Session.programs",
+)
+AFTER = (
+    "capture.describe.inputs",
+    "capture.describe.outputs",
+    "capture.describe.constants",
+    "capture.describe.cost",
+    "capture.describe.environment",
+    "capture.describe.now",
+    "capture.describe.effects",
+    "capture.describe.device_objects",
+    "capture.describe.devices",
+    "capture.memory.memory",
+    "capture.memory.fits",
+    "capture.modules.of_block",
+    "capture.modules.of_cell",
+    "capture.assemble.record",
+    "capture.stages.parse_module",
+    "capture.stages.Handles.text",
+    "capture.program.tag",
+    "capture.program.identity",
+    "view.summary.first_line",
+    "capture.sources.Sources.index",
+)
+SMALL = ("names", "print", "function")
+
+
+def break_(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = path.split(".")
+    depth = next(i for i, part in enumerate(parts) if part[0].isupper() or i == len(parts) - 1)
+    home: Any = importlib.import_module(".".join(["jaxscope", *parts[:depth]]))
+    for part in parts[depth:-1]:
+        home = getattr(home, part)
+    monkeypatch.setattr(home, parts[-1], fault)
+
+
+@pytest.mark.parametrize("broken", [*BEFORE, *AFTER])
+def test_no_part_of_jaxscope_is_needed_for_a_cell(
+    broken: str,
+    notebook: Notebook,
+    plain: dict[str, tuple[Ran, dict[str, Any]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    break_(broken, monkeypatch)
+    for name in SMALL:
+        expected = plain[name]
+        seen = play(notebook, CELLS[name], "%%jaxjit -q -n 1")
+        if broken in TRACED_BEFORE and name == "print":
+            # The trace was needed to fail, and has printed.
+            seen = (once(seen[0]), seen[1])
+        check(name, expected, seen)
+
+
+TRACED_BEFORE = ("capture.outcome.Reader.read", "capture.run.Block.write", "capture.program.tag")
+
+
+def once(ran: Ran) -> Ran:
+    half = len(ran.printed) // 2
+    assert ran.printed[:half] == ran.printed[half:]
+    return Ran(ran.value, ran.error, ran.printed[:half], ran.shown)
+
+
+def test_the_line_says_that_the_cell_ran_as_plain_python(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_("capture.cell.Inputs", monkeypatch)
+    ran, names = play(notebook, "y = x * 2\ny.sum()", "%%jaxjit -o r")
+    assert ran.text == (
+        "jaxscope could not compile this cell (AttributeError: this name is gone), so it ran as "
+        "plain Python."
+    )
+    assert float(ran.value) == 30.0
+    assert "ran as plain Python" in names["r"].summary()
+    assert names["r"].programs == ()
+
+
+def test_the_line_says_that_the_report_is_missing(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_("capture.assemble.record", monkeypatch)
+    ran, names = play(notebook, "y = x * 2\ny.sum()", "%%jaxjit -o r")
+    assert ran.text == (
+        "jaxscope could not make the report (AttributeError: this name is gone); the run is "
+        "complete."
+    )
+    assert float(ran.value) == 30.0
+    assert names["y"].shape == (2, 3)
+    assert "cell" in names["r"].summary()
+
+
+def test_the_line_says_that_the_report_cannot_be_drawn(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_("report.Report.to_text", monkeypatch)
+    ran, _ = play(notebook, "x.sum()", "%%jaxjit -n 1")
+    assert ran.text == "jaxscope could not show the report (AttributeError: this name is gone)."
+    assert float(ran.value) == 15.0
+
+
+def test_a_cell_that_changes_what_it_reads_runs_once_when_jaxscope_fails_first(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_("capture.run.place", monkeypatch)
+    _, names = play(notebook, "n += 1\nrows.append(n)\ny = x * n", "%%jaxjit")
+    assert names["n"] == 4
+    assert len(names["rows"]) == 3
+
+
+def test_an_error_of_the_user_is_raised_once_and_never_tried_again(notebook: Notebook) -> None:
+    ran, _ = play(notebook, "print('here')\nraise AttributeError('mine')", "%%jaxjit")
+    assert ran.printed == "here\n"
+    assert isinstance(ran.error, AttributeError)
+    assert ran.message.startswith("mine")
+
+
+def test_an_error_of_jax_on_the_program_is_no_failure_of_jaxscope(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import jax
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("no lowering for this platform")
+
+    # As a backend does, below JAX's own frames.
+    monkeypatch.setattr(jax._src.compiler, "backend_compile_and_load", refuse, raising=False)
+    monkeypatch.setattr(jax._src.compiler, "backend_compile", refuse, raising=False)
+    ran, names = play(notebook, "y = x * 17.25\n", "%%jaxjit")
+    assert isinstance(ran.error, NotImplementedError)
+    assert "y" not in names
+
+
+def test_the_plain_run_shows_the_users_error_with_its_line(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_("capture.cell.Inputs", monkeypatch)
+    ran, _ = play(notebook, "y = 1\nz = undefined", "%%jaxjit")
+    assert isinstance(ran.error, NameError)
+    assert ran.frames[-1][1] == 3
+    assert not any(re.search(r"/jaxscope/", file) for file, _ in ran.frames)
+
+
+def test_an_import_that_fails_inside_jaxscope_leaves_a_plain_cell(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jaxscope.magics.scope import JaxScope
+
+    monkeypatch.setattr(JaxScope, "_around", fault)
+    ran, names = play(notebook, "y = x * 2", "%%jaxjit")
+    assert ran.error is None
+    assert names["y"].shape == (2, 3)
+
+
+def test_the_line_form_gives_the_value_when_jaxscope_fails(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_("capture.run.PlainCall", monkeypatch)
+    notebook.must(SETUP)
+    ran = notebook.must("%jaxjit helper(x)")
+    assert float(ran.value.sum()) == 36.0
+    assert ran.text.startswith("jaxscope could not compile this call (AttributeError")
