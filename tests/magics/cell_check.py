@@ -20,6 +20,8 @@ RUNS = (1, 3)
 """The places of the cell's two runs among the steps of a session."""
 FAILS = (Outcome.REFUSED, Outcome.RAISES)
 
+FALLEN_BACK = "it ran as plain Python"
+
 Session = tuple[Step, ...]
 
 
@@ -73,6 +75,9 @@ def check_plain_raises(case: Case, plain: Session) -> Iterator[str]:
 
 def check_run(case: Case, expected: Expectation, ours: Session, run: int) -> Iterator[str]:
     step, before = ours[run], ours[run - 1]
+    if FALLEN_BACK in step.shown:
+        # A fall-back to plain Python has plain Python's meaning, so nothing else would notice it.
+        yield f"fell back: {next(t for t in step.shown.splitlines() if FALLEN_BACK in t)}"
     if expected.outcome in FAILS and not step.error:
         yield f"no error; expected one that matches {expected.text!r}"
         return

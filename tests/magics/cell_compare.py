@@ -72,6 +72,9 @@ def compare(plain: Node, ours: Node, path: str, pairing: Pairing) -> Iterator[Mi
     elif {plain.kind, ours.kind} == {"object", "again"}:
         first, second = (("new", "shared") if plain.kind == "object" else ("shared", "new"))
         yield Mismatch(path, "identity", f"{first} object in plain Python, {second} in ours")
+    elif narrowed(plain.value, ours.value):
+        text = f"{plain.value} in plain Python, {ours.value} in ours"
+        yield Mismatch(path, "dtype", text, narrowed(plain.value, ours.value))
     elif plain.kind != ours.kind or plain.type != ours.type:
         yield from compare_kinds(plain, ours, path, pairing)
     elif not pairing.admits(plain, ours):
@@ -80,9 +83,9 @@ def compare(plain: Node, ours: Node, path: str, pairing: Pairing) -> Iterator[Mi
     elif plain.kind in ("numpy", "array", "numpy scalar"):
         yield from compare_arrays(plain, ours, path)
     elif plain.value != ours.value and not equal_floats(plain.value, ours.value):
-        allowed = narrowed(plain.value, ours.value)
         text = f"{plain.value!r} in plain Python, {ours.value!r} in ours"
-        yield Mismatch(path, "value", text, allowed | {Difference.TRACED_TYPE_SEEN})
+        seen = {Difference.TRACED_TYPE_SEEN} if plain.kind == "scalar" else set[Difference]()
+        yield Mismatch(path, "value", text, frozenset(seen))
     elif [label for label, _ in plain.children] != [label for label, _ in ours.children]:
         theirs, mine = ([label for label, _ in n.children] for n in (plain, ours))
         sort = "order" if sorted(theirs) == sorted(mine) else "value"

@@ -61,6 +61,8 @@ class Step:
     changed: tuple[str, ...] = ()
     """Names that this step bound, deleted or bound to another object."""
     compiles: tuple[str, ...] = ()
+    shown: str = ""
+    """The plain text of what was displayed, reports among it."""
 
 
 @dataclass(slots=True)
@@ -141,6 +143,7 @@ def run(
     heard = len(compiles.heard)
     stdout = io.StringIO()
     out, error, kind = None, "", ""
+    shell.display_pub.outputs.clear()
     if source.strip():
         # Both runs carry the id of one notebook cell, as they do in a kernel.
         cell_id = f"{name}:{label.partition(' ')[0]}"
@@ -163,5 +166,15 @@ def run(
         and not HISTORY.fullmatch(name)
         and before.get(name, MISSING) is not shell.user_ns.get(name, MISSING)
     )
-    frozen = freezer.freeze(out)
-    return Step(label, names, frozen, stdout.getvalue(), error, kind, changed, compiled)
+    shown = "\n".join(str(o["data"].get("text/plain")) for o in shell.display_pub.outputs)
+    return Step(
+        label=label,
+        names=names,
+        out=freezer.freeze(out),
+        stdout=stdout.getvalue(),
+        error=error,
+        error_type=kind,
+        changed=changed,
+        compiles=compiled,
+        shown=shown,
+    )

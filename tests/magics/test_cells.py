@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from cell_case import CELLS, Case, Difference, Expectation, Outcome, parse_case, read_cases
-from cell_check import check, magic_line, mismatches
+from cell_check import FALLEN_BACK, check, magic_line, mismatches
 from cell_shell import CellShell, open_shell, play
 
 CASES = read_cases()
@@ -28,12 +28,12 @@ def plain_shell() -> Iterator[CellShell]:
         yield shell
 
 
-@pytest.fixture(scope="module")
-def jaxscope_shell() -> Iterator[CellShell]:
-    with open_shell() as shell:
-        shell.run_line_magic("load_ext", "jaxscope")
-        yield shell
-        shell.run_line_magic("unload_ext", "jaxscope")
+@pytest.fixture
+def jaxscope_shell(plain_shell: CellShell) -> Iterator[CellShell]:
+    """Loaded anew for each cell: a program kept from another cell must not spare a compile."""
+    plain_shell.run_line_magic("load_ext", "jaxscope")
+    yield plain_shell
+    plain_shell.run_line_magic("unload_ext", "jaxscope")
 
 
 def skip_unless_installed(case: Case) -> None:
@@ -179,6 +179,17 @@ def test_a_tracer_left_behind_is_noticed(plain_shell: CellShell) -> None:
 
     found = problems_of(plain_shell, SAME + "y = [jnp.ones(2) + 1]\n", leaking)
     assert any("tracer was left behind" in p for p in found)
+
+
+def test_a_fall_back_to_plain_python_is_noticed(plain_shell: CellShell) -> None:
+    def giving_up(namespace: dict[str, Any], cell: str) -> None:
+        from IPython.display import display
+
+        exec(cell, namespace)
+        display({"text/plain": f"It could not be compiled, so {FALLEN_BACK}."}, raw=True)
+
+    found = problems_of(plain_shell, SAME + "y = x * 2\n", giving_up)
+    assert any("fell back" in p for p in found)
 
 
 def test_a_refusal_that_does_not_come_is_noticed(plain_shell: CellShell) -> None:

@@ -1,4 +1,5 @@
 # A function that makes functions.
+# differs: apply root-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -8,7 +8,7 @@ a = np.ones(64, np.float32)
 
 # %% cell
 y = jnp.asarray(a) + 0
-z = jnp.reshape(a, (8, 8)).T
+z = jnp.asarray(a).reshape(8, 8).T
 
 # %% change
 a[:] = 5

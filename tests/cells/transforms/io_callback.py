@@ -1,4 +1,4 @@
-# An ordered callback with effects happens once for every run, timed or not.
+# An ordered callback with effects happens once for every run of the cell.
 
 # %% setup
 import jax
@@ -13,7 +13,7 @@ def host(v):
 
 x = jnp.arange(3.0)
 
-# %% cell -n 2
+# %% cell
 count = io_callback(host, jax.ShapeDtypeStruct((), jnp.float32), x.sum(), ordered=True)
 y = x * 2
 
