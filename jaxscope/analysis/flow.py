@@ -10,8 +10,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
+
+from jaxscope.analysis.scopes import (
+    Binds,
+    Comprehension,
+    Function,
+    always_matches,
+    annotation_expressions,
+    deleted,
+    elements,
+    imported_names,
+    may_swallow,
+    operands,
+    parameters,
+    signature_expressions,
+)
 
 Key = tuple[int, str]
 """A name in a scope: (0, name) is the module's."""
@@ -19,94 +34,12 @@ Key = tuple[int, str]
 State = set[Key] | None
 """What is certainly assigned; None where control never arrives."""
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-
-# Context managers that may swallow an exception, so that their body may end half way.
-SWALLOWING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex", "ExitStack"})
-
 
 class _Kind(Enum):
     MODULE = auto()
     CLASS = auto()
     FUNCTION = auto()
     COMPREHENSION = auto()
-
-
-@dataclass(slots=True)
-class Binds(ast.NodeVisitor):
-    """The names that a body binds or deletes in its own scope, nested scopes left out."""
-
-    names: set[str] = field(default_factory=set[str])
-    global_names: set[str] = field(default_factory=set[str])
-    nonlocal_names: set[str] = field(default_factory=set[str])
-
-    @staticmethod
-    def of(nodes: Iterable[ast.AST]) -> Binds:
-        found = Binds()
-        for node in nodes:
-            found.visit(node)
-        found.names -= found.global_names | found.nonlocal_names
-        return found
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if not isinstance(node.ctx, ast.Load):
-            self.names.add(node.id)
-
-    def visit_BinOp(self, node: ast.BinOp) -> None:
-        for operand in operands(node):
-            self.visit(operand)
-
-    def visit_FunctionDef(self, node: Function) -> None:
-        self.names.add(node.name)
-        for part in (*node.decorator_list, *_signature_expressions(node.args)):
-            self.visit(part)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self.visit_FunctionDef(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.names.add(node.name)
-        for part in (*node.decorator_list, *node.bases, *node.keywords):
-            self.visit(part)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        for part in _signature_expressions(node.args):
-            self.visit(part)
-
-    def _comprehension(self, node: Comprehension) -> None:
-        for generator in node.generators:
-            for part in (generator.iter, *generator.ifs):
-                self.visit(part)
-        for part in _elements(node):
-            self.visit(part)
-
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
-
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        self.names.update(imported_names(node))
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        self.visit_Import(node)
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        if node.name:
-            self.names.add(node.name)
-        self.generic_visit(node)
-
-    def _capture(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
-        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
-        if name:
-            self.names.add(name)
-        self.generic_visit(node)
-
-    visit_MatchAs = visit_MatchStar = visit_MatchMapping = _capture
-
-    def visit_Global(self, node: ast.Global) -> None:
-        self.global_names.update(node.names)
-
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
-        self.nonlocal_names.update(node.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +159,8 @@ class Flow(ast.NodeVisitor):
     def _without_deleted(self, state: State, nodes: Iterable[ast.AST]) -> State:
         if state is None:
             return None
-        deleted = {self._key(name) for name in _deleted(nodes)}
-        return {key for key in state if key not in deleted}
+        gone = {self._key(name) for name in deleted(nodes)}
+        return {key for key in state if key not in gone}
 
     def visit_If(self, node: ast.If | ast.IfExp) -> None:
         self.visit(node.test)
@@ -309,7 +242,7 @@ class Flow(ast.NodeVisitor):
             self.visit(item.context_expr)
             if item.optional_vars is not None:
                 self.visit(item.optional_vars)
-        if any(_may_swallow(item.context_expr) for item in node.items):
+        if any(may_swallow(item.context_expr) for item in node.items):
             self.state = self._without_deleted(self.state, node.body)
             self._perhaps(node.body)
         else:
@@ -325,7 +258,7 @@ class Flow(ast.NodeVisitor):
         for case in node.cases:
             parts = [case.pattern, *([case.guard] if case.guard else []), *case.body]
             end = _meet(end, self._block(parts, start))
-        if not any(case.guard is None and _always_matches(case.pattern) for case in node.cases):
+        if not any(case.guard is None and always_matches(case.pattern) for case in node.cases):
             end = _meet(end, start)
         self.state = end
 
@@ -390,10 +323,10 @@ class Flow(ast.NodeVisitor):
     def visit_FunctionDef(self, node: Function) -> None:
         for part in node.decorator_list:
             self.visit(part)
-        for part in _signature_expressions(node.args):
+        for part in signature_expressions(node.args):
             self.visit(part)
-        parameters = self._type_parameters(node)
-        for part in (*_annotations(node.args), *([node.returns] if node.returns else [])):
+        parameters = self._typeparameters(node)
+        for part in (*annotation_expressions(node.args), *([node.returns] if node.returns else [])):
             self.visit(part)
         if not node.decorator_list:
             self._store(node.name)  # only a decorator could call it before it has its name
@@ -406,13 +339,13 @@ class Flow(ast.NodeVisitor):
         self.visit_FunctionDef(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        for part in _signature_expressions(node.args):
+        for part in signature_expressions(node.args):
             self.visit(part)
         self._deferred(node.args, [node.body])
 
     def _deferred(self, arguments: ast.arguments, body: Sequence[ast.AST]) -> None:
         binds = Binds.of(body)
-        binds.names.update(_parameters(arguments))
+        binds.names.update(parameters(arguments))
         self._push(_Kind.FUNCTION, binds)
         self._perhaps(body)
         self._scopes.pop()
@@ -420,7 +353,7 @@ class Flow(ast.NodeVisitor):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for part in node.decorator_list:
             self.visit(part)
-        parameters = self._type_parameters(node)
+        parameters = self._typeparameters(node)
         for part in (*node.bases, *node.keywords):
             self.visit(part)
         self._push(_Kind.CLASS, Binds.of(node.body), node.name)
@@ -431,7 +364,7 @@ class Flow(ast.NodeVisitor):
             self._scopes.pop()
         self._store(node.name)
 
-    def _type_parameters(self, node: ast.AST) -> bool:
+    def _typeparameters(self, node: ast.AST) -> bool:
         """Python 3.12: `def f[T: Bound](…)`. Opens the scope of `T`; True if there is one."""
         parameters: list[ast.AST] = getattr(node, "type_params", [])
         if not parameters:
@@ -443,7 +376,7 @@ class Flow(ast.NodeVisitor):
 
     def visit_TypeAlias(self, node: ast.AST) -> None:
         """Python 3.12: `type X[T] = …`, whose value is evaluated later."""
-        parameters = self._type_parameters(node)
+        parameters = self._typeparameters(node)
         self._perhaps([getattr(node, "value")])  # noqa: B009  typed for Python 3.11
         if parameters:
             self._scopes.pop()
@@ -457,81 +390,13 @@ class Flow(ast.NodeVisitor):
         rest: list[ast.AST] = [first.target, *first.ifs]
         for generator in node.generators[1:]:
             rest += [generator.iter, generator.target, *generator.ifs]
-        self._perhaps([*rest, *_elements(node)])
+        self._perhaps([*rest, *elements(node)])
         self._scopes.pop()
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
-
-
-def operands(node: ast.BinOp) -> list[ast.expr]:
-    """`a + b + c` → a, b, c: sums of a thousand terms must not exhaust the stack."""
-    found: list[ast.expr] = []
-    left: ast.expr = node
-    while isinstance(left, ast.BinOp):
-        found.append(left.right)
-        left = left.left
-    return [left, *reversed(found)]
-
-
-def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """What an import binds: `import a.b` binds `a`; `*` stands for a star import."""
-    if isinstance(node, ast.ImportFrom):
-        return [alias.asname or alias.name for alias in node.names]
-    return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
 
 
 def _meet(a: State, b: State) -> State:
     if a is None or b is None:
         return b if a is None else a
     return a & b
-
-
-def _elements(node: Comprehension) -> list[ast.expr]:
-    return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-
-
-def _signature_expressions(arguments: ast.arguments) -> list[ast.expr]:
-    return [*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)]
-
-
-def _arguments(arguments: ast.arguments) -> list[ast.arg]:
-    starred = [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
-    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred]
-
-
-def _parameters(arguments: ast.arguments) -> list[str]:
-    return [argument.arg for argument in _arguments(arguments)]
-
-
-def _annotations(arguments: ast.arguments) -> list[ast.expr]:
-    return [a.annotation for a in _arguments(arguments) if a.annotation is not None]
-
-
-def _deleted(nodes: Iterable[ast.AST]) -> set[str]:
-    """Names that the nodes may delete: `del x`, and the `x` of `except … as x`."""
-    found: set[str] = set()
-    for root in nodes:
-        for node in ast.walk(root):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
-                found.add(node.id)
-            elif isinstance(node, ast.ExceptHandler) and node.name:
-                found.add(node.name)
-    return found
-
-
-def _may_swallow(context: ast.expr) -> bool:
-    called = context.func if isinstance(context, ast.Call) else context
-    last = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return last in SWALLOWING
-
-
-def _always_matches(pattern: ast.pattern) -> bool:
-    match pattern:
-        case ast.MatchAs(pattern=None):
-            return True
-        case ast.MatchAs(pattern=inner) if inner is not None:
-            return _always_matches(inner)
-        case ast.MatchOr(patterns=patterns):
-            return any(_always_matches(p) for p in patterns)
-        case _:
-            return False

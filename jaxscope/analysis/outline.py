@@ -9,7 +9,8 @@ import tokenize
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jaxscope.analysis.flow import Flow, Function
+from jaxscope.analysis.flow import Flow
+from jaxscope.analysis.scopes import Function
 
 _LAYOUT = frozenset(
     {

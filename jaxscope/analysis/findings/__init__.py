@@ -7,22 +7,41 @@ that it needs is missing, and thresholds say where they come from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from jaxscope.analysis.findings.calls import calls
 from jaxscope.analysis.findings.code import Reading
 from jaxscope.analysis.findings.constants import constants, count_computing
+from jaxscope.analysis.findings.donation import donation
 from jaxscope.analysis.findings.doubts import doubts
+from jaxscope.analysis.findings.draws import draws
+from jaxscope.analysis.findings.eager import eager
 from jaxscope.analysis.findings.evidence import Evidence, Happened, NameFact
 from jaxscope.analysis.findings.loops import loops, tqdm_loops
+from jaxscope.analysis.findings.output import output
 from jaxscope.analysis.findings.precision import precision
-from jaxscope.analysis.findings.purity import purity
+from jaxscope.analysis.findings.state import state
+from jaxscope.analysis.findings.transfers import transfers
 from jaxscope.model import Finding, FindingKind
 
 __all__ = ["Evidence", "Happened", "NameFact", "count_computing", "findings"]
 
 Rule = Callable[[Evidence, Reading], Iterator[Finding]]
 
-RULES: tuple[Rule, ...] = (purity, tqdm_loops, constants, loops, precision, calls, doubts)
+RULES: tuple[Rule, ...] = (
+    output,
+    draws,
+    state,
+    tqdm_loops,
+    constants,
+    loops,
+    precision,
+    calls,
+    transfers,
+    donation,
+    eager,
+    doubts,
+)
 
 # Wrong results first, then what costs most, then doubts.
 _ORDER = (
@@ -44,14 +63,18 @@ _ORDER = (
 )
 
 
-def findings(evidence: Evidence) -> tuple[Finding, ...]:
-    """All findings, the most important kinds first, each kind by line; none twice."""
+def findings(evidence: Evidence, rules: tuple[Rule, ...] = RULES) -> tuple[Finding, ...]:
+    """All findings, the most important kinds first, each kind by line; none twice.
+
+    A rule that fails loses what it had left to say; the others are not touched.
+    """
     reading = Reading(evidence)
     found: dict[tuple[object, ...], Finding] = {}
-    for rule in RULES:
-        for finding in rule(evidence, reading):
-            key = (finding.kind, finding.source, finding.line, finding.message)
-            found.setdefault(key, finding)
+    for rule in rules:
+        with suppress(Exception):
+            for finding in rule(evidence, reading):
+                key = (finding.kind, finding.source, finding.line, finding.message)
+                found.setdefault(key, finding)
     return tuple(
         sorted(
             found.values(),

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.flow import Binds, Function
 from jaxscope.analysis.outline import own_nodes
+from jaxscope.analysis.scopes import Binds, Function
 from jaxscope.model import Form, Source, SourceKind, ValueKind
 
 # What these give of a traced array is known while tracing.
@@ -91,7 +91,7 @@ class Reading:
         self.codes = [
             Code(index, source, tree)
             for index, source in enumerate(record.sources)
-            if (tree := _parse(source)) is not None
+            if (tree := parsed(source)) is not None
         ]
         self.modules = dict(_imports(code.tree for code in self.codes)) | {
             fact.name: fact.kind.removeprefix("module:")
@@ -200,7 +200,8 @@ def line_of(node: ast.AST) -> int:
     return int(getattr(node, "lineno", 0))
 
 
-def _parse(source: Source) -> ast.Module | None:
+def parsed(source: Source) -> ast.Module | None:
+    """The tree of a source, with the line numbers of the source; None for what is no Python."""
     text = source.text
     if source.kind is not SourceKind.MODULE and text.startswith("%%"):
         # The magic's line counts as line 1 of the cell and is no Python.

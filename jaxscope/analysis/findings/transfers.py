@@ -1,0 +1,146 @@
+"""Data that goes to the device at every call, and results that come back on every pass."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from jaxscope.analysis.findings.code import Reading, line_of, root, value_names
+from jaxscope.analysis.findings.evidence import Evidence
+from jaxscope.analysis.findings.timings import timing
+from jaxscope.analysis.findings.wording import amount, names, seconds, size
+from jaxscope.model import (
+    Finding,
+    FindingKind,
+    Form,
+    Program,
+    Value,
+    ValueKind,
+)
+
+TRANSFER_BYTES = 64 * 1024
+TRANSFER_SHARE = 0.1
+"""A transfer is said when it is at least this share of a call. Small NumPy arguments cost some 4 µs
+each whatever they hold (14 against 10 µs a call for 10 numbers), so small ones are left out."""
+TRANSFER_ALONE_BYTES = 1_000_000
+"""Untimed, on a device with its own memory: at 16-32 GB/s of PCIe 4 this takes 30-60 µs, several
+times the dispatch of a call."""
+
+
+def transfers(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
+    """NumPy arguments, and loops that wait for each result."""
+    for program in evidence.record.programs:
+        yield from _transfers(program, reading)
+    if evidence.record.form is Form.DECORATOR:
+        yield from _waiting(evidence, reading)
+
+
+def from_numpy(value: Value) -> bool:
+    """Whether an argument lies in host memory, as a NumPy array."""
+    return value.kind is ValueKind.TRACED and value.reason.startswith("NumPy array")
+
+
+def _transfers(program: Program, reading: Reading) -> Iterator[Finding]:
+    host = [value for value in program.inputs if from_numpy(value)]
+    total = sum(value.bytes or 0 for value in host)
+    transfer, call = timing(program, "transfer"), timing(program, "call")
+    if not host:
+        return
+    if transfer is not None and call is not None:
+        worth = total >= TRANSFER_BYTES and transfer.median_s >= TRANSFER_SHARE * call.median_s
+        measured = (
+            f"the transfer took {seconds(transfer.median_s)}, a call {seconds(call.median_s)}"
+        )
+    else:
+        on_host = all(device.startswith("cpu") for device in program.devices)
+        worth = total >= TRANSFER_ALONE_BYTES and not on_host
+        measured = "the transfer was not timed"
+    if not worth:
+        return
+    variables = list(dict.fromkeys(root(value.name) for value in host))
+    _, line = _first_read(variables[0], reading)
+    are, it = ("is a NumPy array", "It goes") if len(host) == 1 else ("are NumPy arrays", "They go")
+    yield Finding(
+        FindingKind.HOST_TRANSFER,
+        line,
+        f"{names(variables)} {are} in host memory. {it} to the device anew at every call.",
+        f"Put it there once, before: `{variables[0]} = jnp.asarray({variables[0]})`.",
+        f"{amount(len(host), 'input')} of {size(total)}; {measured}.",
+    )
+
+
+def _first_read(name: str, reading: Reading) -> tuple[int, int | None]:
+    cell = reading.cell
+    if cell is None:
+        return 0, None
+    lines = [
+        node.lineno
+        for node in ast.walk(cell.tree)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    ]
+    return 0, min(lines, default=None)
+
+
+def _waiting(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
+    """Results fetched to the host on every pass of a loop that calls a compiled function."""
+    cell = reading.cell
+    if cell is None:
+        return
+    compiled = {program.name for program in evidence.record.programs}
+    for loop in cell.tree.body:
+        if not isinstance(loop, ast.For | ast.While):
+            continue
+        results: set[str] = set()
+        tested = {name for test in _tests(loop) for name in value_names(test)}
+        for statement in loop.body:
+            match statement:
+                case ast.Assign(targets=targets, value=ast.Call(func=ast.Name(id=called))) if (
+                    called in compiled
+                ):
+                    stored = (n for t in targets for n in ast.walk(t))
+                    results |= {n.id for n in stored if isinstance(n, ast.Name)}
+                case ast.Assign() | ast.Expr() | ast.AugAssign():
+                    fetched = _fetched(statement, results, reading)
+                    if fetched is None or results & tested:
+                        continue  # a loop that stops by its results has to wait for them
+                    call, name = fetched
+                    yield Finding(
+                        FindingKind.HOST_TRANSFER,
+                        line_of(call),
+                        f"`{ast.unparse(call)}` waits for the device on every pass of the loop: "
+                        "the next call is only prepared when this one is done.",
+                        f"Keep `{name}` as an array in the loop, and convert after it or on "
+                        "every hundredth pass.",
+                        f"The loop on line {loop.lineno} calls a compiled function, and this line "
+                        "asks for its result without a condition.",
+                    )
+                    return
+                case _:
+                    continue
+
+
+def _tests(loop: ast.For | ast.While) -> Iterator[ast.expr]:
+    for node in ast.walk(loop):
+        if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+            yield node.test
+
+
+def _fetched(
+    statement: ast.stmt, results: set[str], reading: Reading
+) -> tuple[ast.Call, str] | None:
+    """A call such as `float(loss)`, `loss.item()`, `np.asarray(loss)` on one of the results."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(func=ast.Name(id="float" | "int"), args=[ast.Name(id=name)]):
+                pass
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="item" | "tolist")):
+                pass
+            case ast.Call(func=function, args=[ast.Name(id=name), *_]) if reading.dotted(
+                function
+            ) in ("numpy.asarray", "numpy.array", "jax.device_get"):
+                pass
+            case _:
+                continue
+        if name in results:
+            return node, name
+    return None
