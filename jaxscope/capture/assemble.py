@@ -27,8 +27,6 @@ from jaxscope.model import (
     ValueKind,
 )
 
-LONG_TRACE_S = 1.0
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -149,11 +147,6 @@ def _with_compiles(
 def _notes(parts: Sequence[Part]) -> list[str]:
     notes: list[str] = []
     for part in parts:
-        if part.captured.trace_s > LONG_TRACE_S:
-            notes.append(
-                f"Tracing {part.captured.request.name} took {part.captured.trace_s:.1f} s, and a "
-                "cell is traced on every run."
-            )
         unused = _unused(part)
         if unused:
             notes.append(f"No result depends on {unused}.")

@@ -5,14 +5,55 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from jaxscope.analysis.findings import Evidence, Happened, NameFact, count_computing
+from jaxscope.analysis.findings import (
+    Evidence,
+    Happened,
+    NameFact,
+    count_computing,
+    findings,
+)
+from jaxscope.analysis.findings.code import parsed
+from jaxscope.capture import blame
 from jaxscope.capture.leaves import aval_text, choose
 from jaxscope.capture.witness import Seen, Witness
-from jaxscope.model import Cost, Form, Program, Record, StageKind, TextSource
+from jaxscope.model import Cost, Form, Program, Record, SourceKind, StageKind, TextSource
 
 _CONTAINERS = (list, dict, set)
+_SHARED = (SourceKind.CELL, SourceKind.OTHER_CELL)
+"""Sources whose names are those of the namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a form saw that its record does not hold."""
+
+    names: tuple[NameFact, ...] = ()
+    """The names of the cell as they were before it ran."""
+    witness: Witness | None = None
+    trace_s: float | None = None
+    """Seconds in which JAX traced the cell."""
+
+
+def advised(
+    record: Record, texts: Sequence[TextSource], namespace: Mapping[str, Any], known: Known
+) -> Record:
+    """The record with its findings; without any, and with a note, if they cannot be made."""
+    try:
+        before = {fact.name for fact in known.names}
+        trees = [
+            tree
+            for source in record.sources
+            if source.kind in _SHARED and (tree := parsed(source)) is not None
+        ]
+        later = [fact for fact in name_facts(trees, namespace) if fact.name not in before]
+        seen = evidence(record, texts, (*known.names, *later), known.witness, known.trace_s)
+        return replace(record, findings=findings(seen))
+    except Exception as error:
+        note = f"jaxscope could not look for advice ({blame.reason(error)})."
+        return replace(record, notes=(*record.notes, note))
 
 
 def evidence(

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.names import top_level_definitions
-from jaxscope.capture import advice, assemble, bare, blame, modules
+from jaxscope.capture import advice, assemble, bare, blame, facts, modules
 from jaxscope.capture.arguments import named
 from jaxscope.capture.call import PlainCall
 from jaxscope.capture.cell import Block, CellText
@@ -33,6 +33,10 @@ Say = Callable[[str], None]
 
 
 _STAGES = (jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled)
+
+
+class NoFunctionError(SettingsError, TypeError):
+    """What was given cannot be called."""
 
 
 def _silent(phase: str) -> None:
@@ -137,10 +141,11 @@ def _block(
         jitted = transform.block(program, arguments.donated)
         request = Request("cell", transform.names, jitted, args, {}, arguments.paths)
         witness = Witness(text.file)
-        with _explained(text, block.inputs.traced_names()), witness:
+        names = facts.name_facts([text.tree], around.namespace)
+        with _explained(text, around, block.inputs.traced_names()), witness:
             captured = capture(request, sources, around.programs, around.say)
         around.say("running")
-        with _explained(text, ()):
+        with _explained(text, around):
             measured = measure(captured, args, {}, settings, around.listener)
         value = None if measured.results is None else block.write(measured.results)
         notes = () if measured.results is not None else ("Compiled and not run: nothing written.",)
@@ -156,7 +161,10 @@ def _block(
             )
             return [part]
 
-        return _finish("cell", Form.BLOCK, value, parts, compiles, sources, around, began, notes)
+        known = facts.Known(names, witness, captured.trace_s)
+        return _finish(
+            "cell", Form.BLOCK, value, parts, compiles, sources, around, began, notes, known
+        )
 
 
 # Decorator form.
@@ -178,7 +186,8 @@ def _decorated(
             lambda function, name: transform.decorate(function, jit_options(function, settings)),
         )
         witness = Witness(text.file)
-        with _explained(text, ()), witness:
+        names = facts.name_facts([text.tree], around.namespace)
+        with _explained(text, around, wrote=True), witness:
             execution = decorated.execute(around.listener, sources)
 
         def parts() -> list[assemble.Part]:
@@ -190,7 +199,8 @@ def _decorated(
         notes = decorator_notes(execution)
         value = execution.value
         form = Form.DECORATOR
-        return _finish("cell", form, value, parts, compiles, sources, around, began, notes)
+        known = facts.Known(names, witness)
+        return _finish("cell", form, value, parts, compiles, sources, around, began, notes, known)
 
 
 def _called(
@@ -260,7 +270,7 @@ def _call(
                 return assemble.Part(captured, measured, python=modules.of_function(function))
         else:
             if not callable(function):
-                raise TypeError(
+                raise NoFunctionError(
                     f"There is nothing to compile: {type(function).__name__} is no function."
                 )
             plain = PlainCall(function, args, kwargs, settings)
@@ -287,7 +297,10 @@ def _call(
                     modules.of_function(function),
                 )
 
-        return _finish(title, form, value, lambda: [part()], compiles, sources, around, began, ())
+        known = facts.Known()
+        return _finish(
+            title, form, value, lambda: [part()], compiles, sources, around, began, (), known
+        )
 
 
 def _staged(
@@ -319,6 +332,7 @@ def _finish(
     around: Surroundings,
     began: float,
     notes: Sequence[str],
+    known: facts.Known,
 ) -> Ran:
     """The report of what has run. The results are there: nothing of ours may take them back."""
     try:
@@ -332,18 +346,20 @@ def _finish(
             f"jaxscope could not make the report ({blame.reason(error)}); the run is complete."
         )
         wall_s = time.perf_counter() - began
-        known = bare.record(title, form, sources.all(), (*notes, failure), wall_s)
-        return Ran(value, known, (), failure)
-    return Ran(value, record, texts)
+        short = bare.record(title, form, sources.all(), (*notes, failure), wall_s)
+        return Ran(value, short, (), failure)
+    return Ran(value, facts.advised(record, texts, around.namespace, known), texts)
 
 
 @contextmanager
-def _explained(text: CellText, traced: Sequence[str]) -> Generator[None]:
+def _explained(
+    text: CellText, around: Surroundings, traced: Sequence[str] = (), *, wrote: bool = False
+) -> Generator[None]:
     """Adds jaxscope's sentence to an error of the user's code, and leaves the error as it is."""
     try:
         yield
     except Exception as error:
-        note = advice.explain(error, text.file, text.tree, traced)
+        note = advice.explain(error, text.file, text.tree, traced, around.namespace, wrote=wrote)
         if note is not None:
             error.add_note(note)
         raise
