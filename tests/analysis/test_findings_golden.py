@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from jaxscope.analysis.findings import findings
+from jaxscope.analysis.findings import RULES, findings
+from jaxscope.analysis.findings.code import Reading
 from jaxscope.capture import facts, run
 from jaxscope.capture.cell import CellText
 from jaxscope.capture.events import Listener
@@ -92,8 +93,10 @@ def found_in(golden: Golden, name: str) -> tuple[tuple[Finding, ...], list[str]]
         around = run.Surroundings(namespace, listener, PeakCache(), others.get)
         cell = CellText(text, body, file, tree, silenced=False)
         ran = run.cell(cell, settings(golden.options), around)
-    made = findings(facts.evidence(ran.record, ran.texts, names, witness))
-    return made, [source.name for source in ran.record.sources]
+    known = facts.evidence(ran.record, ran.texts, names, witness)
+    for rule in RULES:  # `findings` itself would pass over a rule that fails
+        list(rule(known, Reading(known)))
+    return findings(known), [source.name for source in ran.record.sources]
 
 
 # What NumPy and JAX say themselves about some of these cells.

@@ -24,7 +24,7 @@ from jaxscope.analysis.findings.state import state
 from jaxscope.analysis.findings.transfers import transfers
 from jaxscope.model import Finding, FindingKind
 
-__all__ = ["Evidence", "Happened", "NameFact", "count_computing", "findings"]
+__all__ = ["RULES", "Evidence", "Happened", "NameFact", "count_computing", "findings"]
 
 Rule = Callable[[Evidence, Reading], Iterator[Finding]]
 

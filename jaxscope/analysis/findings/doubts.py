@@ -24,9 +24,7 @@ def doubts(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
                 "places, not exact ones.",
                 "Run the function through `%%jaxjit` or `jaxscope.inspect` before it is compiled "
                 "elsewhere, so that its equations can be tagged.",
-                f"{program.inexact_why or 'The equations carry no tags of this program'}.".replace(
-                    "..", "."
-                ),
+                _sentence(program.inexact_why or "its equations carry no tags of this program"),
             )
         call = program.call
         if call is not None and call.spread > NOISY:
@@ -46,3 +44,7 @@ def doubts(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
                 "Take them as an estimate; loops with a known number of passes are exact.",
                 f"From the count: {'; '.join(d.rstrip('.') for d in program.cost.doubts)}.",
             )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
