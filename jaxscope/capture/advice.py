@@ -7,22 +7,33 @@ from __future__ import annotations
 
 import ast
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import jax
+from jax.core import Tracer
 
 
 def explain(
-    error: BaseException, file: str, tree: ast.Module, traced: Collection[str]
+    error: BaseException,
+    file: str,
+    tree: ast.Module,
+    traced: Collection[str],
+    values: Mapping[str, Any],
+    *,
+    wrote: bool = False,
 ) -> str | None:
-    """The note for an error of a traced cell, or None when there is nothing to add.
+    """The note for an error of a cell, or None when there is nothing to add.
 
-    `traced` holds the names of the cell's traced inputs.
+    `traced` holds the names of the cell's traced inputs, `values` its inputs by name. `wrote` says
+    that the cell ran as Python does, and what it had bound by then is bound.
     """
     line = line_of(error, file)
-    cure = _cure(error)
+    cure = _cure(error, values)
     if cure is None:
-        return f"jaxscope: Line {line} of the cell. Nothing was written." if line else None
+        if line is None:
+            return None
+        return f"jaxscope: Line {line} of the cell." + ("" if wrote else " Nothing was written.")
     where = "" if line is None else f"Line {line}: "
     if isinstance(
         error,
@@ -51,7 +62,7 @@ def line_of(error: BaseException, file: str) -> int | None:
     return found
 
 
-def _cure(error: BaseException) -> str | None:
+def _cure(error: BaseException, values: Mapping[str, Any]) -> str | None:
     """What to do, by the type of the error. The names are public in `jax.errors`."""
     if isinstance(error, jax.errors.TracerBoolConversionError):
         return (
@@ -91,11 +102,24 @@ def _cure(error: BaseException) -> str | None:
         )
     if isinstance(error, ValueError) and "unhashable" in str(error).lower():
         return "A static argument must be hashable: pass a tuple instead of a list or an array."
-    if isinstance(error, TypeError) and "not a valid JAX type" in str(error):
+    if isinstance(error, TypeError) and any(part in str(error) for part in _NO_ARRAY):
         return "JAX takes arrays and numbers: make this argument static, or convert it."
-    if isinstance(error, RuntimeError) and "deleted or donated" in str(error):
-        return "The array was donated to an earlier run and is gone: make it again before this one."
+    if isinstance(error, RuntimeError) and any(part in str(error) for part in _DELETED):
+        gone = [
+            f"`{name}`"
+            for name, value in values.items()
+            if isinstance(value, jax.Array) and not isinstance(value, Tracer) and value.is_deleted()
+        ]
+        return (
+            f"{' and '.join(gone) or 'An array'} was donated to an earlier run, and its memory is "
+            "gone: make it again before this cell."
+        )
     return None
+
+
+# The texts of JAX 0.8 to 0.12 for what is no array, and for an array that is gone.
+_NO_ARRAY = ("not a valid JAX type", "as an abstract array")
+_DELETED = ("deleted or donated", "has been deleted")
 
 
 def _names_on(tree: ast.Module, line: int | None) -> set[str]:

@@ -44,8 +44,12 @@ def say(line: str) -> None:
 def without_our_frames(error: BaseException, file: str) -> BaseException:
     """The error with its traceback cut to begin in the user's cell, if it passes through it.
 
-    Else it begins below the last frame of jaxscope: in the user's function, or in JAX.
+    Else it begins below the last frame of jaxscope: in the user's function, or in JAX. What
+    jaxscope itself refuses is raised at the line that it refuses.
     """
+    line = getattr(error, "line", None)
+    if isinstance(error, MemoryError) or (isinstance(error, TypeError) and line is not None):
+        return _at_line(error, file, line or 1)
     entry = error.__traceback__
     while entry is not None and entry.tb_frame.f_code.co_filename != file:
         entry = entry.tb_next
@@ -56,3 +60,14 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
                 entry = last.tb_next
             last = last.tb_next
     return error.with_traceback(entry)
+
+
+def _at_line(error: BaseException, file: str, line: int) -> BaseException:
+    """The error with one frame, on that line of the cell, where nothing of the cell raised it."""
+    code = compile("\n" * (line - 1) + "raise error", file, "exec")
+    try:
+        exec(code, {"error": error.with_traceback(None)})
+    except BaseException as raised:
+        first = raised.__traceback__
+        return raised.with_traceback(None if first is None else first.tb_next)
+    return error

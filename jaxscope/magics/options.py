@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import keyword
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -93,11 +94,16 @@ def parse(line: str, using: argparse.ArgumentParser, default_view: str = "auto")
     )
 
 
+def is_name(text: str) -> bool:
+    """Whether a variable can be called so."""
+    return text.isidentifier() and not keyword.iskeyword(text)
+
+
 def names(given: Sequence[str]) -> tuple[str, ...]:
     """`-s a,b -s c` → a, b, c."""
     found = [name.strip() for text in given for name in text.split(",")]
     for name in found:
-        if not name.isidentifier():
+        if not is_name(name):
             raise UsageError(f"{name!r} is not a name; give names separated by commas: -s n,mode")
     return tuple(dict.fromkeys(found))
 

@@ -130,7 +130,7 @@ class JaxScope(Magics):
             raise UsageError(
                 f"%{magic} needs a call: %{magic} f(x, y). For a cell, write %%{magic}."
             )
-        if given.report is not None and not given.report.isidentifier():
+        if given.report is not None and not options.is_name(given.report):
             raise UsageError(f"-o needs a name to bind the report to, and got {given.report!r}.")
         _require_jax(magic)
         if cell is None:
