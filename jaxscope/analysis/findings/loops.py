@@ -39,7 +39,7 @@ class Unrolled:
     """A loop with what the program holds of it."""
 
     code: Code
-    node: ast.AST
+    node: Loop
     copies: int
     equations: tuple[Equation, ...]
 
@@ -57,6 +57,8 @@ def loops(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
 
 def tqdm_loops(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
     """Progress bars around loops that were unrolled: they show how tracing proceeds."""
+    if not any(module.partition(".")[0] == "tqdm" for module in reading.modules.values()):
+        return
     for program in evidence.record.programs:
         for code in reading.codes:
             for unrolled in _unrolled(code, program):
@@ -185,7 +187,8 @@ def _body_range(code: Code, node: Loop) -> tuple[Place, Place]:
 def _holds(outer: Unrolled, inner: Unrolled) -> bool:
     if outer is inner or outer.code is not inner.code:
         return False
-    return any(node is inner.node for node in ast.walk(outer.node))
+    first, last = _body_range(outer.code, outer.node)
+    return first <= (inner.node.lineno, inner.node.col_offset) < last
 
 
 def _is_worth_saying(unrolled: Unrolled, program: Program, compiling: float) -> bool:
