@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -402,3 +403,10 @@ def test_figures_and_lists_read_well() -> None:
     assert names(["a"]) == "`a`"
     assert names(["a", "b"]) == "`a` and `b`"
     assert names(["a", "b", "c", "d", "e"]) == "`a`, `b`, `c` and 2 more"
+
+
+def test_every_kind_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
+    for kind in FindingKind:
+        assert f"\n## {kind}\n" in page
+        assert f"| [`{kind}`](#{kind}) |" in page
