@@ -36,7 +36,9 @@ class PlainCall:
                         f"{option} names `{name}`, which is no argument of this call. "
                         f"Its arguments are: {known}."
                     )
-        self.inputs = Inputs({**dict(zip(self._names, args, strict=True)), **kwargs}, settings)
+        self.inputs = Inputs(
+            {**dict(zip(self._names, args, strict=True)), **kwargs}, settings, shapes=True
+        )
         self._outcome: Outcome | None = None
 
     def program(self, *packed: Any) -> list[Any]:

@@ -41,8 +41,12 @@ class Substituted:
 class Inputs:
     """Named values, each leaf of which is traced or static (DESIGN section 1)."""
 
-    def __init__(self, values: Mapping[str, Any], settings: Settings) -> None:
+    def __init__(
+        self, values: Mapping[str, Any], settings: Settings, *, shapes: bool = False
+    ) -> None:
+        """`shapes` says that a `jax.ShapeDtypeStruct` stands for an array, as in a call."""
         self._settings = settings
+        self._choose = _choose_shapes if shapes else choose
         self._nodes = {
             name: containers.survey(name, value, decide=self._decide(name), is_object=nnx.is_nnx)
             for name, value in values.items()
@@ -163,9 +167,9 @@ class Inputs:
             return lambda value: Choice(False, "static by -s", fresh=type(value) is np.ndarray)
         if name in self._settings.traced:
             return lambda value: (
-                Choice(True, "traced by -t") if can_be_traced(value) else choose(value)
+                Choice(True, "traced by -t") if can_be_traced(value) else self._choose(value)
             )
-        return choose
+        return self._choose
 
     def _check_traced(self) -> None:
         for name in self._settings.traced:
@@ -192,6 +196,12 @@ class Inputs:
             return None
         nodes = list(found.values())
         return nnx.Split([node.value for node in nodes], [node.path for node in nodes])
+
+
+def _choose_shapes(value: Any) -> Choice:
+    if isinstance(value, jax.ShapeDtypeStruct):
+        return Choice(True, "jax.ShapeDtypeStruct, so compiled and not run")
+    return choose(value)
 
 
 def is_code(value: Any) -> bool:

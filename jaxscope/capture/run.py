@@ -341,7 +341,7 @@ def _finish(
             record, texts = assemble.record(
                 title, form, parts(), compiles, sources, around.listener, around.peaks, notes, began
             )
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         failure = (
             f"jaxscope could not make the report ({blame.reason(error)}); the run is complete."
         )

@@ -96,7 +96,7 @@ def _jax_text() -> str:
 def _device_text() -> str:
     from jaxscope.capture import devices as found
 
-    if not found.started():
+    if sys.modules.get("jax") is None or not found.started():
         return "JAX has not started yet; %jaxdevices starts it and lists them"
     return ", ".join(f"{device.name} ({device.kind})" for device in found.devices())
 

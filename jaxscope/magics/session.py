@@ -43,8 +43,10 @@ class Session:
 
     def listen_if_jax_is_there(self, *_: object) -> None:
         """Start listening once the user has imported jax; never import it."""
-        if self._listener is None and "jax" in sys.modules:
-            self._listen()
+        if self._listener is None and sys.modules.get("jax") is not None:
+            # Should it fail, the next magic that needs the listener says why.
+            with contextlib.suppress(Exception):
+                self._listen()
 
     @property
     def listener(self) -> Listener:

@@ -1,0 +1,496 @@
+"""Bad input: a clear sentence, an untouched namespace, and a next cell that works."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from notebook import Notebook, Ran, open_notebook
+
+SETUP = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+x = jnp.arange(4.0)
+a = np.arange(4.0)
+n = 3
+w = "w"
+d = {"k": x}
+rows = [1, x]
+seen = {1}
+class Thing:
+    pass
+thing = Thing()
+thing.k = 1
+def user(v):
+    return v + np.sin(v)
+"""
+
+
+@pytest.fixture(scope="module")
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        opened.must(SETUP)
+        yield opened
+
+
+@dataclass(frozen=True)
+class Bad:
+    cell: str
+    kind: str
+    says: tuple[str, ...]
+    """Sentences, or parts of one, that the message must hold."""
+    line: int | None = None
+    """The innermost line of the cell in the traceback."""
+
+
+def jit(body: str, options: str = "") -> str:
+    return f"%%jaxjit {options}".rstrip() + "\n" + body
+
+
+USAGE = "UsageError"
+IN_PLACE = "in place, and a compiled program works on copies."
+CASES = {
+    "syntax error": Bad(jit("y = x\ny = = 2"), "SyntaxError", ("invalid syntax", "line 3")),
+    "unclosed bracket": Bad(jit("y = (x"), "SyntaxError", ("'(' was never closed", "line 2")),
+    "indentation": Bad(jit("if n:\ny = x"), "IndentationError", ("expected an indented", "line 3")),
+    "unknown name": Bad(jit("y = x\nz = nowhere + 1"), "NameError", ("'nowhere'", "Line 3"), 3),
+    "magic inside": Bad(
+        jit("y = x\n%time 1"),
+        USAGE,
+        (
+            "Line 3, `%time 1`, is a magic command, which cannot be part of a compiled program.",
+            "Put it in a cell of its own.",
+        ),
+    ),
+    "shell inside": Bad(
+        jit("!ls"), USAGE, ("Line 2, `!ls`, is a shell command", "Put it in a cell of its own.")
+    ),
+    "return": Bad(
+        jit("return x"),
+        USAGE,
+        ("Line 2 uses `return` outside a function", "Make the value the last expression"),
+    ),
+    "await": Bad(
+        jit("await x"), USAGE, ("Line 2 uses `await` outside a function", "in a cell of its own")
+    ),
+    "yield": Bad(
+        jit("yield x"), USAGE, ("Line 2 uses `yield` outside a function", "Collect the values")
+    ),
+    "tracer as int": Bad(
+        jit("y = list(range(n))", "-t n"),
+        "TracerIntegerConversionError",
+        ("Line 2: `n` is traced.", "needs a known int", "run with `-s n`."),
+        2,
+    ),
+    "tracer as bool": Bad(
+        jit("if x.sum() > 0:\n    y = 1"),
+        "TracerBoolConversionError",
+        ("Line 2: `x` is traced.", "use `jnp.where` for values or `jax.lax.cond` for code."),
+        2,
+    ),
+    "tracer as float": Bad(
+        jit("y = float(x[0])"),
+        "ConcretizationTypeError",
+        ("Line 2: `x` is traced. A Python number was asked for",),
+        2,
+    ),
+    "tracer as array": Bad(
+        jit("y = np.sin(x)"),
+        "TracerArrayConversionError",
+        ("Line 2: NumPy asked for the values of an array", "the same name in `jnp`."),
+        2,
+    ),
+    "boolean mask": Bad(
+        jit("y = x[x > 1]"),
+        "NonConcreteBooleanIndexError",
+        ("Line 2:", "use `jnp.where(mask, x, 0)`, or `jnp.nonzero(mask, size=...)`"),
+        2,
+    ),
+    "unhashable static": Bad(
+        jit("def scaled(v, k):\n    return v * k[0]\nscaled(x, [1, 2])", "-s k"),
+        "ValueError",
+        ("Line 4: A static argument must be hashable: pass a tuple instead of a list",),
+        4,
+    ),
+    "absent platform": Bad(
+        jit("y = x", "--device tpu"), USAGE, ("There is no device `tpu` here: JAX has ",)
+    ),
+    "absent number": Bad(
+        jit("y = x", "--device cpu:77"),
+        USAGE,
+        ("There is no device `cpu:77` here", "run `%jaxdevices --cpu 78` before anything else"),
+    ),
+    "nonsense device": Bad(
+        jit("y = x", "--device 0!"),
+        USAGE,
+        ("`0!` names no device: write a platform and, if you like, a number",),
+    ),
+    "exception in a nested jit": Bad(
+        jit("y = jax.jit(user)(x)"),
+        "TracerArrayConversionError",
+        ("Line 2: NumPy asked for the values",),
+        2,
+    ),
+    "user's own exception": Bad(
+        jit("y = x\nraise LookupError('mine')"), "LookupError", ("mine", "Line 3 of the cell"), 3
+    ),
+    "interrupt while tracing": Bad(
+        jit("y = x\nraise KeyboardInterrupt"), "KeyboardInterrupt", (), 3
+    ),
+    "no pytree": Bad(
+        jit("y = jnp.sin(thing)"),
+        "TypeError",
+        ("Line 2: JAX takes arrays and numbers: make this argument static, or convert it.",),
+        2,
+    ),
+    "dict changed": Bad(jit("y = x\nd['new'] = y"), "RefusedError", ("Line 3:", IN_PLACE), 3),
+    "list changed": Bad(
+        jit("rows.append(x)"),
+        "RefusedError",
+        ("Line 2:", IN_PLACE, "`rows = [*rows, value]`. Nothing was written."),
+        2,
+    ),
+    "attribute changed": Bad(jit("thing.k = x"), "RefusedError", ("Line 2:", IN_PLACE), 2),
+    "set changed": Bad(
+        jit("seen.add(2)"), "RefusedError", ("Line 2:", "`seen = seen | {value}`."), 2
+    ),
+    "numpy changed": Bad(
+        jit("a[0] = 5"), "TypeError", ("Line 2: Arrays do not change in place: write `x = x.at",), 2
+    ),
+    "braces": Bad(
+        jit("y = x", "{w} $x"), USAGE, ("%%jaxjit takes options only, and '{w} $x' is none.",)
+    ),
+    "dollar": Bad(jit("y = x", "-s $w"), USAGE, ("'$w' is not a name; give names separated",)),
+    "wrong option": Bad(jit("y = x", "--fast"), USAGE, ("unrecognized arguments: --fast",)),
+    "negative runs": Bad(
+        jit("y = x", "-n -1"),
+        USAGE,
+        ("'-1' is not a number of runs; give 0 (compile only), 1 (run once) or more",),
+    ),
+    "runs without number": Bad(jit("y = x", "-n"), USAGE, ("-n/--runs: expected one argument",)),
+    "report name": Bad(
+        jit("y = x", "-o 1a"), USAGE, ("-o needs a name to bind the report to, and got '1a'.",)
+    ),
+    "keyword as report name": Bad(jit("y = x", "-o class"), USAGE, ("-o needs a name to bind",)),
+    "unknown static": Bad(
+        jit("y = x", "-s q"),
+        USAGE,
+        ("-s names `q`, which this cell does not read from the namespace. Its inputs are: x.",),
+    ),
+    "unknown traced": Bad(jit("y = x", "-t q"), USAGE, ("-t names `q`", "Its inputs are: x.")),
+    "unknown donated": Bad(jit("y = x", "-d q"), USAGE, ("-d names `q`", "Its inputs are: x.")),
+    "static and traced": Bad(
+        jit("y = x", "-s x -t x"), USAGE, ("`x` cannot be both static and traced",)
+    ),
+    "traced text": Bad(
+        jit("y = x * len(w)", "-t w"), USAGE, ("-t names `w`, a str, and JAX traces arrays",)
+    ),
+    "unknown only": Bad(
+        jit("def f(v):\n    return v\nf(x)", "--only g"),
+        USAGE,
+        ("--only names `g`, which this cell does not define. It defines: f.",),
+    ),
+    "block and decorate": Bad(
+        jit("y = x", "--block --decorate"),
+        USAGE,
+        ("--block and --decorate exclude each other; give one of them.",),
+    ),
+    "rest of the line": Bad(
+        jit("y = x", "user(x)"),
+        USAGE,
+        (
+            "%%jaxjit takes options only, and 'user(x)' is none.",
+            "For one call, write %jaxjit user(x)",
+        ),
+    ),
+    "unknown view": Bad(jit("y = x", "--view film"), USAGE, ("invalid choice: 'film'",)),
+    "line without call": Bad(
+        "%jaxjit", USAGE, ("%jaxjit needs a call: %jaxjit f(x, y). For a cell, write %%jaxjit.",)
+    ),
+    "line with a syntax error": Bad(
+        "%jaxjit user(", USAGE, ("`user(` is no Python expression: '(' was never closed.",)
+    ),
+    "line that is no call": Bad(
+        "%jaxjit a + 1", USAGE, ("%jaxjit needs a call such as f(x, y), and `a + 1` is none.",)
+    ),
+    "line with an unknown function": Bad("%jaxjit nofun(x)", "NameError", ("'nofun'",)),
+    "line with no function": Bad(
+        "%jaxjit n(x)", USAGE, ("There is nothing to compile: int is no function.",)
+    ),
+    "line with an error inside": Bad(
+        "%jaxjit user(x)", "TracerArrayConversionError", ("__array__",)
+    ),
+    "options of %jaxscope": Bad("%jaxscope -n", USAGE, ("%jaxscope takes no options",)),
+    "devices without number": Bad(
+        "%jaxdevices --cpu many", USAGE, ("'many' is not a number of devices; give 1 or more",)
+    ),
+    "devices too late": Bad(
+        "%jaxdevices --cpu 9", USAGE, ("JAX is running already", "`%jaxdevices --cpu 9`")
+    ),
+}
+
+
+def state(notebook: Notebook) -> dict[str, tuple[Any, Any]]:
+    """Every name of the user's with its object and its value."""
+    names = {k: v for k, v in notebook.names.items() if not re.match(r"_|In$|Out$", k)}
+    return {k: (v, value_of(v)) for k, v in names.items()}
+
+
+def value_of(item: Any) -> Any:
+    if hasattr(item, "shape"):
+        return np.asarray(item).tolist()
+    if isinstance(item, dict):
+        return {k: value_of(v) for k, v in item.items()}
+    if isinstance(item, (list, set)):
+        return [value_of(v) for v in item]
+    if type(item).__name__ == "Thing":
+        return dict(vars(item))
+    return repr(item)
+
+
+def unchanged(before: dict[str, tuple[Any, Any]], after: dict[str, tuple[Any, Any]]) -> None:
+    assert before.keys() == after.keys()
+    for name, (thing, value) in before.items():
+        assert after[name][0] is thing, name
+        assert after[name][1] == value, name
+
+
+def next_cell_works(notebook: Notebook) -> None:
+    ran = notebook.must("%%jaxjit -q -n 1\ngood = x * 2\ngood.sum()")
+    assert float(ran.value) == 12.0
+    del notebook.names["good"]
+
+
+def refused(notebook: Notebook, cell: str) -> Ran:
+    before = state(notebook)
+    ran = notebook.run(cell)
+    assert ran.error is not None, ran.text
+    unchanged(before, state(notebook))
+    next_cell_works(notebook)
+    return ran
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_is_told_in_a_sentence_and_loses_nothing(name: str, notebook: Notebook) -> None:
+    case = CASES[name]
+    ran = refused(notebook, case.cell)
+    assert type(ran.error).__name__ == case.kind
+    for part in case.says:
+        assert part in ran.message
+    assert ran.message.count("jaxscope: ") <= 1
+    if case.line is not None:
+        assert next(line for file, line in ran.frames if file.startswith("<ipy")) == case.line
+        assert not any("/jaxscope/" in file for file, _ in ran.frames)
+        assert ran.frames[0][0].startswith("<ipython")
+
+
+def test_a_helper_of_another_cell_is_the_innermost_frame(notebook: Notebook) -> None:
+    ran = refused(notebook, jit("y = user(x)"))
+    cells = [(file, line) for file, line in ran.frames if file.startswith("<ipython")]
+    assert [line for _, line in cells] == [2, 16]
+    assert cells[0][0] != cells[1][0]
+
+
+def test_a_traceback_that_nobody_cut_would_show_our_frames(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jaxscope.magics import display
+
+    monkeypatch.setattr(display, "without_our_frames", lambda error, file: error)
+    ran = notebook.run(jit("y = nowhere"))
+    assert any("/jaxscope/" in file for file, _ in ran.frames)
+
+
+@pytest.mark.parametrize("body", ["# nothing\n# at all", "\n\n", "pass", '"""A text.""";'])
+def test_a_cell_without_work_is_no_error(body: str, notebook: Notebook) -> None:
+    before = state(notebook)
+    assert notebook.run(jit(body, "-q")).error is None
+    unchanged(before, state(notebook))
+    next_cell_works(notebook)
+
+
+def test_an_empty_cell_is_told_by_ipython(notebook: Notebook) -> None:
+    assert "cell body is empty" in refused(notebook, "%%jaxjit").message
+
+
+def test_ten_megabytes_of_source(notebook: Notebook) -> None:
+    ran = refused(notebook, jit("y = [" + "1234567, " * 1_150_000 + "]"))
+    assert "The cell has 10 MB of text; cells of up to 2 MB can be compiled." in ran.message
+    assert "Load the data from a file instead of writing it out." in ran.message
+
+
+def test_unicode_names(notebook: Notebook) -> None:
+    ran = notebook.must(jit("größe = x * 2\n和 = größe.sum()\n和", "-n 1 -o bericht"))
+    assert float(ran.value) == 12.0
+    assert [v.name for v in notebook.names["bericht"].outputs][:2] == ["größe", "和"]
+    for name in ("größe", "和", "bericht"):
+        del notebook.names[name]
+
+
+def test_an_error_line_is_right_behind_wide_characters(notebook: Notebook) -> None:
+    ran = refused(notebook, jit("ж = '和和和'; y = nowhere"))
+    assert ran.frames[-1][1] == 2
+
+
+def test_a_donated_input_used_again(notebook: Notebook) -> None:
+    notebook.must("gone = jnp.arange(5.0)")
+    notebook.must(jit("gone2 = gone * 2", "-q -d gone"))
+    for cell in (jit("y = gone + 1"), "y = gone + 1"):
+        ran = notebook.run(cell)
+        assert isinstance(ran.error, RuntimeError)
+        assert "has been deleted" in ran.message
+        if cell.startswith("%"):
+            assert (
+                "`gone` was donated to an earlier run, and its memory is gone: make it again "
+                "before this cell." in ran.message
+            )
+        assert "y" not in notebook.names
+    del notebook.names["gone"], notebook.names["gone2"]
+    next_cell_works(notebook)
+
+
+def test_a_program_larger_than_memory(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jaxscope.capture import memory
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "free_bytes", lambda device: 100)
+        before = state(notebook)
+        ran = notebook.run(jit("y = jnp.outer(x, jnp.arange(64.0))"))
+        unchanged(before, state(notebook))
+    assert isinstance(ran.error, MemoryError)
+    assert re.search(
+        r"The program needs 1.\d+ kB besides its inputs, and cpu:0 has 100 B free, so it was not "
+        r"run: make its arrays smaller, free others, or donate inputs with `-d`\.",
+        ran.message,
+    )
+    assert not any("/jaxscope/" in file for file, _ in ran.frames)
+    next_cell_works(notebook)
+
+
+def test_a_program_of_many_terabytes_is_compiled_and_not_run(notebook: Notebook) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    import jaxscope
+
+    huge = jax.ShapeDtypeStruct((1 << 21, 1 << 21), jnp.float32)
+    report = jaxscope.inspect(lambda v: (v @ v).sum(), huge)
+    assert report.memory.peak > 1 << 43
+    assert report.timings == ()
+    ran = refused(notebook, jit("y = jnp.ones((1 << 21, 1 << 21)) @ jnp.ones((1 << 21, 1 << 21))"))
+    assert isinstance(ran.error, MemoryError)
+    assert "The program needs " in ran.message
+
+
+def test_callbacks_with_effects_run_exactly_once(notebook: Notebook) -> None:
+    notebook.must(
+        "from jax.experimental import io_callback\ncalls = []\n"
+        "def note(v):\n    calls.append(float(v))\n    return np.float32(v)"
+    )
+    ran = notebook.must(
+        jit(
+            "jax.debug.print('sum {}', x.sum())\n"
+            "y = io_callback(note, jax.ShapeDtypeStruct((), jnp.float32), x.sum(), ordered=True)\n"
+            "jax.effects_barrier()\ny",
+            "-o r",
+        )
+    )
+    notebook.must("jax.effects_barrier()")
+    assert notebook.names["calls"] == [6.0]
+    assert float(ran.value) == 6.0
+    assert [len(t.samples) for t in notebook.names["r"].timings] == [1]
+    assert "it has effects" in notebook.names["r"].timings[0].note
+    for name in ("calls", "note", "io_callback", "y", "r"):
+        del notebook.names[name]
+
+
+def test_the_output_of_debug_print_is_not_lost(notebook: Notebook) -> None:
+    ran = notebook.must(jit("jax.debug.print('sum {}', x.sum())\njax.effects_barrier()", "-q"))
+    rest = notebook.must("jax.effects_barrier()")
+    assert (ran.printed + rest.printed).count("sum 6.0") == 1
+
+
+def test_an_interrupt_while_compiling(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    import jax
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        raise KeyboardInterrupt
+
+    before = state(notebook)
+    with monkeypatch.context() as patch:
+        patch.setattr(jax.stages.Lowered, "compile", interrupted)
+        ran = notebook.run(jit("y = x * 3"))
+    assert isinstance(ran.error, KeyboardInterrupt)
+    unchanged(before, state(notebook))
+    next_cell_works(notebook)
+
+
+def test_an_interrupt_while_timing_keeps_the_results(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jaxscope.capture.sampling import Sampler
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    def run(self: Sampler, first_s: float, until: float) -> None:
+        # Timing takes some milliseconds at least; the signal comes in the middle of it.
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        original(self, first_s, until)
+
+    original = Sampler.run
+    monkeypatch.setattr(Sampler, "run", run)
+    old = signal.signal(signal.SIGALRM, stop)
+    try:
+        ran = notebook.run("%%jaxjit -q -o r\ny = x * 2\ny.sum()")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert ran.error is None
+    assert float(ran.value) == 12.0
+    assert any("interrupted" in timing.note for timing in notebook.names["r"].timings)
+    for name in ("y", "r"):
+        del notebook.names[name]
+
+
+WITHOUT_JAX = """
+import sys
+sys.modules["jax"] = None
+sys.modules["jaxlib"] = None
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("%load_ext jaxscope").raise_error()
+shell.run_cell("a = 1").raise_error()
+shell.run_cell("%jaxscope").raise_error()
+for cell in ("%%jaxjit\\nb = a + 1", "%jaxjit abs(a)"):
+    error = shell.run_cell(cell).error_in_exec
+    assert type(error).__name__ == "UsageError", repr(error)
+    print(error)
+assert "b" not in shell.user_ns
+shell.run_cell("c = a + 1").raise_error()
+print(shell.user_ns["c"])
+"""
+
+
+def test_a_python_without_jax() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(WITHOUT_JAX)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    sentence = "%jaxjit needs JAX, and this Python has none: run `%pip install jax`"
+    assert done.stdout.count(sentence) == 2
+    assert "not imported yet" in done.stdout
+    assert done.stdout.splitlines()[-1] == "2"
