@@ -13,6 +13,9 @@ from jaxscope.view.visible import split_lines
 _SHOWN = (StageKind.OPTIMIZED_HLO, StageKind.JAXPR)
 """The two ends: what the machine runs, and what JAX traced. The others are in the page."""
 
+_OPEN_LINES = 40
+"""A stage of more lines is folded where there is no style sheet to bound its height."""
+
 _LETTER = {StageKind.OPTIMIZED_HLO: "o", StageKind.JAXPR: "j"}
 
 
@@ -133,7 +136,7 @@ class Linked:
             return "<p>The source is empty.</p>"
         found = self._figures[index]
         total = sum(row.flops or 0 for row in found.values())
-        heads = "<th scope=col align=right>line</th><th scope=col>"
+        heads = "<th scope=col align=right>line</th><th scope=col align=left>"
         heads += escape(self._record.sources[index].name) + "</th>"
         if found:
             heads += "".join(
@@ -174,9 +177,10 @@ class Linked:
         hue = f"row h{_key(index, owner)} " if owner is not None else ""
         doubt = " x" if row is not None and not row.exact else ""
         css = f' class="{hue}l{key}{doubt}"' if self._is_linked(index, number) else ""
+        cells = _cells(row, total) if found else ""
         return (
             f'<tr id="{self._uid}-s{key}"{css}><th scope=row align=right>{flag}'
-            f"{label}</th><td><code>{code}</code></td>{_cells(row, total) if found else ''}</tr>"
+            f"{label}</th><td align=left><code>{code}</code></td>{cells}</tr>"
         )
 
     def other_sources(self) -> str:
@@ -218,7 +222,10 @@ class Linked:
                 f"<p>{rest} left out to keep the notebook small: {more} gives the whole text, "
                 "<code>report.to_html(path)</code> all stages beside the source.</p>"
             )
-        return _folded(f"{kind.label}, {units.count(len(lines), 'line')}", body, opened)
+        title = f"{kind.label}, {units.count(len(lines), 'line')}"
+        # Without its style sheet (GitHub, an untrusted notebook) a long text would bury the rest of
+        # the report, so it is folded there; `shown` unfolds it where styles work.
+        return _folded(title, body, opened and len(lines) <= _OPEN_LINES, "shown" * opened)
 
     def _line(self, stage: Stage, index: int, number: int, line: str) -> str:
         digits = len(str(self._room[index]))
@@ -258,8 +265,9 @@ def _key(source: int, line: int) -> str:
     return str(line) if source == 0 else f"{source}x{line}"
 
 
-def _folded(title: str, body: str, opened: bool) -> str:
-    return f"<details{' open' if opened else ''}><summary>{title}</summary>{body}</details>"
+def _folded(title: str, body: str, opened: bool, css: str = "") -> str:
+    attributes = (f' class="{css}"' if css else "") + (" open" if opened else "")
+    return f"<details{attributes}><summary>{title}</summary>{body}</details>"
 
 
 def _cells(row: LineFigures | None, total: float) -> str:
