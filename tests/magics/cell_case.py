@@ -90,7 +90,9 @@ class Case:
 def read_cases(folder: Path = CELLS) -> tuple[Case, ...]:
     """Every file below ``folder``, in a stable order."""
     return tuple(
-        parse_case(path.read_text(encoding="utf-8"), path.relative_to(folder).with_suffix("").as_posix())
+        parse_case(
+            path.read_text(encoding="utf-8"), path.relative_to(folder).with_suffix("").as_posix()
+        )
         for path in sorted(folder.rglob("*.py"))
     )
 
@@ -154,7 +156,9 @@ def trim(lines: list[str]) -> list[str]:
 
 
 def parse_expectation(text: str, name: str) -> Expectation:
-    match = re.fullmatch(r'(same or refused|same|refused|raises|unchanged)(?: (\w+))?(?: "(.+)")?', text)
+    match = re.fullmatch(
+        r'(same or refused|same|refused|raises|unchanged)(?: (\w+))?(?: "(.+)")?', text
+    )
     if not match:
         raise ValueError(f"{name}: cannot read the expectation {text!r}")
     outcome = Outcome(match[1])

@@ -1,4 +1,4 @@
-"""Compare two frozen sessions, and say of every mismatch which documented difference it could be."""
+"""Compare two frozen sessions, and say which documented difference each mismatch could be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cell_case import Difference
 from cell_snapshot import Node
 
 NARROW = {"float64": "float32", "complex128": "complex64", "int64": "int32", "uint64": "uint32"}
-# XLA may fuse and reorder what plain Python runs one operation at a time: a few units in the last place.
+# XLA may fuse and reorder what plain Python runs one operation at a time: the last bits differ.
 TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float16": 2e-3, "bfloat16": 2e-2}
 
 
@@ -61,7 +61,9 @@ def compare_names(
         if name not in ours:
             yield Mismatch(name, "missing", f"plain Python has {plain[name].type}")
         elif name not in plain:
-            yield Mismatch(name, "extra", f"plain Python has no such name; ours is {ours[name].type}")
+            yield Mismatch(
+                name, "extra", f"plain Python has no such name; ours is {ours[name].type}"
+            )
         else:
             yield from compare(plain[name], ours[name], name, pairing)
 
@@ -70,7 +72,7 @@ def compare(plain: Node, ours: Node, path: str, pairing: Pairing) -> Iterator[Mi
     if ours.kind == "tracer" != plain.kind:
         yield Mismatch(path, "tracer", f"a tracer was left behind: {ours.value}")
     elif {plain.kind, ours.kind} == {"object", "again"}:
-        first, second = (("new", "shared") if plain.kind == "object" else ("shared", "new"))
+        first, second = ("new", "shared") if plain.kind == "object" else ("shared", "new")
         yield Mismatch(path, "identity", f"{first} object in plain Python, {second} in ours")
     elif narrowed(plain.value, ours.value):
         text = f"{plain.value} in plain Python, {ours.value} in ours"
@@ -123,7 +125,11 @@ def array_for(plain: Node, ours: Node) -> frozenset[Difference]:
     expected = np.asarray(plain.value)
     dtype = dict(ours.children)["dtype"].value
     widths = {str(expected.dtype), NARROW.get(str(expected.dtype), str(expected.dtype))}
-    if expected.shape == ours.value.shape and dtype in widths and close(expected, ours.value, dtype):
+    if (
+        expected.shape == ours.value.shape
+        and dtype in widths
+        and close(expected, ours.value, dtype)
+    ):
         rows.add(Difference.ARGUMENT_BECOMES_ARRAY)
         scalar = plain.kind == "scalar"
         rows.add(Difference.FLOAT_BECOMES_ARRAY if scalar else Difference.NUMPY_BECOMES_ARRAY)
@@ -183,4 +189,6 @@ def compare_text(plain: str, ours: str, path: str = "stdout") -> Iterator[Mismat
     first = next(
         (a, b) for a, b in itertools.zip_longest(plain.splitlines(), ours.splitlines()) if a != b
     )
-    yield Mismatch(path, "stdout", f"{first[0]!r} in plain Python, {first[1]!r} in ours", frozenset(allowed))
+    yield Mismatch(
+        path, "stdout", f"{first[0]!r} in plain Python, {first[1]!r} in ours", frozenset(allowed)
+    )

@@ -42,7 +42,7 @@ class CellShell(InteractiveShell):
     display_pub_class = Type(CapturingDisplayPublisher)
 
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:
-        """The error is read from the run's result; a traceback would mix with what the cell printed."""
+        """The error is read from the result; a traceback would mix with the cell's prints."""
 
     showsyntaxerror = showindentationerror = showtraceback
 
@@ -112,8 +112,8 @@ def play(
 ) -> tuple[Step, ...]:
     """Set-up, cell, change, cell, after: one `Step` each.
 
-    ``magic`` is the first line put before the cell, nothing for plain Python. ``skip`` leaves runs of
-    the cell out, which is what a session looks like in which a cell that was refused never ran.
+    ``magic`` is the first line put before the cell, nothing for plain Python. ``skip`` leaves
+    runs of the cell out: the session in which a cell that was refused never ran.
     """
     compiles = Compiles()
     jax.monitoring.register_event_duration_secs_listener(compiles)

@@ -1,8 +1,8 @@
 """Freeze what a namespace holds, so that two sessions can be compared after they are gone.
 
-A `Node` copies values (a later in-place change must not reach it) and keeps the identity of whatever
-can be changed in place or told apart with ``is``: containers, objects, functions, NumPy arrays.
-Tuples, strings, numbers and JAX arrays cannot be changed, so which object holds them is not recorded.
+A `Node` copies values (a later in-place change must not reach it) and keeps the identity of
+whatever can be changed in place or told apart with ``is``: containers, objects, functions, arrays.
+Tuples, strings, numbers and JAX arrays cannot be changed: which object holds them is not recorded.
 """
 
 from __future__ import annotations
@@ -24,8 +24,29 @@ import numpy as np
 # `_`, `__`, `_7`, `_i`, `_i7`, `_ih` ... are IPython's history; `__doc__` differs between IPython,
 # which compiles a cell statement by statement, and any whole-cell compile.
 HISTORY = re.compile(r"_{1,3}|_\d+|_i{1,3}|_i\d+|_ih|_oh|_dh|__(?!annotations__)\w+__")
-SCALARS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice, np.dtype)
-ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, type(iter([])), type(iter(())))
+SCALARS = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    type(Ellipsis),
+    range,
+    slice,
+    np.dtype,
+)
+ITERATORS = (
+    types.GeneratorType,
+    map,
+    filter,
+    zip,
+    enumerate,
+    reversed,
+    type(iter([])),
+    type(iter(())),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +110,8 @@ class Freezer:
         return tuple((f"[{i}]", self.freeze(v)) for i, v in enumerate(values))
 
     def attributes(self, values: Mapping[str, Any]) -> tuple[tuple[str, Node], ...]:
-        return tuple((f".{k}", self.freeze(values[k])) for k in values)
+        # Sorted: flax itself rewrites the order of a module's attributes.
+        return tuple((f".{k}", self.freeze(values[k])) for k in sorted(values))
 
     def contents(self, obj: Any) -> tuple[Any, tuple[tuple[str, Node], ...]]:
         """What there is to say of an object with an identity: a plain value, and its parts."""
@@ -147,7 +169,7 @@ class Freezer:
         return (obj.__qualname__, obj.__code__.co_names, at_home), self.attributes(parts)
 
     def flax(self, obj: Any) -> tuple[Any, tuple[tuple[str, Node], ...]]:
-        """Skips the traces and node tables that flax keeps for itself, which hold nothing of ours."""
+        """Without the traces and node tables that flax keeps for itself."""
         if hasattr(obj, "get_metadata"):
             parts = {"value": obj.get_value(), **obj.get_metadata()}
             return None, self.attributes(parts)

@@ -1,6 +1,5 @@
 # A debug print prints once for every run of the cell.
 # may differ: stdout print-order
-# compiles: 1 0
 
 # %% setup
 import jax

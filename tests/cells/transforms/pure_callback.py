@@ -1,5 +1,4 @@
 # A pure callback counts its calls: once for every run.
-# compiles: 1 0
 
 # %% setup
 import jax
