@@ -489,7 +489,7 @@ def test_a_link_of_the_output_lights_up_all_matches_without_a_script(show: Open)
         )
 
     before = ground("#u pre .l7")
-    scroll = page.locator("details[open] .scroll").first
+    scroll = page.locator("details.shown .scroll").first
     assert scroll.evaluate("node => node.scrollTop") == 0
     page.locator("#u-s7 th a").click()
     after = ground("#u .l7")
@@ -498,7 +498,7 @@ def test_a_link_of_the_output_lights_up_all_matches_without_a_script(show: Open)
     assert scroll.evaluate("node => node.scrollTop") > 500
     stage = stage_of(record.programs[0], m.StageKind.OPTIMIZED_HLO)
     assert stage is not None
-    number = page.locator("details[open] pre .l7").count()
+    number = page.locator("details.shown pre .l7").count()
     assert number == len(matches(record.programs[0], stage).stage_lines[7])
 
 

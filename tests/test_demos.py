@@ -1,0 +1,115 @@
+"""Every notebook in `demos/`: as it is saved, and executed from top to bottom in a real kernel."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import types
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "demos").glob("*.ipynb"))
+_MOST_BYTES = 1_500_000
+_FIRST_LINE = re.compile(r"^jit\(\w+\) · \w+:\d+ · \d", re.M)
+_PLACES = re.compile(r"/(?:tmp|home|root|work|Users|var)/[^\s\"'<>]*|ipykernel_\d+")
+_MAGIC = re.compile(r"%%jaxjit|run_cell_magic\(\s*\"jaxjit\"|%jaxjit ")
+
+pytestmark = pytest.mark.notebook
+
+
+def _builder() -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "build_notebook", ROOT / "tools/build_notebook.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def words(cell: nbformat.NotebookNode) -> str:
+    """All that the outputs of a cell say in plain text."""
+    found: list[str] = []
+    for output in cell.outputs:
+        found.append(output.get("text", ""))
+        found.append(output.get("data", {}).get("text/plain", ""))
+        found.extend(output.get("traceback", ()))
+    return "\n".join(found)
+
+
+def problems(notebook: nbformat.NotebookNode) -> list[str]:
+    """What a reader of the outputs should not see, each with its cell."""
+    found: list[str] = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        said = words(cell)
+        if any(output.output_type == "error" for output in cell.outputs) or "Traceback" in said:
+            found.append(f"cell {number} failed: {said[:500]}")
+        if cell.source.startswith("%%jaxjit") and not _FIRST_LINE.search(said):
+            found.append(f"cell {number} shows no first line: {said[:500]}")
+        if "jaxscope could not" in said:
+            found.append(f"cell {number} ran without jaxscope: {said[:500]}")
+    if "0 compiles" not in "".join(words(cell) for cell in code_cells(notebook)):
+        found.append("no cell shows that a run again compiles nothing")
+    return found
+
+
+def test_there_are_demos() -> None:
+    assert NOTEBOOKS
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_demo_runs_from_top_to_bottom(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    copied = tmp_path / path.name
+    shutil.copy(path, copied)
+    notebook = _builder().execute(copied, tmp_path)
+    assert problems(notebook) == []
+    assert "<html" in (tmp_path / "out/quickstart.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_saved_demo_can_be_read_without_a_kernel(path: Path) -> None:
+    assert path.stat().st_size <= _MOST_BYTES
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert problems(notebook) == []
+    counts = [cell.execution_count for cell in code_cells(notebook)]
+    assert counts == list(range(1, len(counts) + 1)), "run from top to bottom, once"
+    text = path.read_text(encoding="utf-8")
+    assert _PLACES.findall(text) == []
+    for cell in code_cells(notebook):
+        if _MAGIC.search(cell.source):
+            assert cell.outputs, f"no output was saved for: {cell.source[:60]}"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_demo_shows_the_findings_that_its_text_speaks_of(path: Path) -> None:
+    cells = code_cells(nbformat.read(path, as_version=4))
+    printing = next(cell for cell in cells if 'print("loss:", loss)' in cell.source)
+    assert "`print` runs while the cell is traced" in words(printing)
+    looping = next(cell for cell in cells if "-o unrolled" in cell.source)
+    assert "unrolled" in words(looping).partition("Findings")[2]
+
+
+def test_a_demo_with_an_error_or_a_path_is_noticed() -> None:
+    cell = nbformat.v4.new_code_cell("%%jaxjit\ny = x")
+    cell.outputs = [nbformat.v4.new_output("error", ename="E", evalue="", traceback=["Traceback"])]
+    found = problems(nbformat.v4.new_notebook(cells=[cell]))
+    assert [problem.split(":")[0] for problem in found] == [
+        "cell 1 failed",
+        "cell 1 shows no first line",
+        "no cell shows that a run again compiles nothing",
+    ]
+    assert _PLACES.findall("File /tmp/ipykernel_12/34.py") == ["/tmp/ipykernel_12/34.py"]
