@@ -1,0 +1,52 @@
+"""For every test: the CPU only, no compilation cache on disk, and nothing left behind."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+# Before jax is imported. `make gpu` sets its own platform.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
+os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
+
+import pytest
+
+CONFIGURED = ("jax_enable_x64", "jax_default_device", "jax_disable_jit")
+LISTENERS = ("_event", "_event_duration_secs", "_scalar", "_event_time_span")
+
+
+def installed() -> dict[str, Any]:
+    """What jaxscope may change while it works and must put back, as it is now."""
+    state: dict[str, Any] = {
+        "builtins.print": builtins.print,
+        "sys.displayhook": sys.displayhook,
+        "sys.gettrace()": sys.gettrace(),
+        "sys.getprofile()": sys.getprofile(),
+    }
+    if "jax" in sys.modules:
+        import jax
+        import jax._src.monitoring as monitoring
+
+        for name in LISTENERS:
+            state[f"{name} listeners of jax.monitoring"] = tuple(
+                getattr(monitoring, f"{name}_listeners", ())
+            )
+        state |= {f"jax.config.{name}": getattr(jax.config, name) for name in CONFIGURED}
+    return state
+
+
+def left_behind(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """What is no longer as it was. A test that imported jax has nothing to compare it with."""
+    return [name for name, value in before.items() if after[name] != value]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    before = installed()
+    yield
+    changed = left_behind(before, installed())
+    assert not changed, f"The test left these changed: {', '.join(changed)}."
