@@ -24,6 +24,7 @@ from jaxscope.capture.mutation import Photograph, contents, find_tracer, same_co
 from jaxscope.capture.outcome import Outcome, Reader
 from jaxscope.capture.refusal import (
     attribute_roots,
+    augmented_in_place,
     changed_in_place,
     keeps_results,
     sorted_in_place,
@@ -75,6 +76,9 @@ class Block:
         self._code = cell.code()
         self._reads = read_before_assigned(cell.tree)
         self._check_names(settings)
+        refused = augmented_in_place(cell.tree, self._reads, namespace)
+        if refused is not None:
+            raise refused
         self.inputs = Inputs(
             {
                 name: namespace[name]

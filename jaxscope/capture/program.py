@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from jaxscope.capture import _jax, devices
+from jaxscope.capture.callbacks import callback_marks
 from jaxscope.capture.settings import Settings
 from jaxscope.capture.sources import Sources
 from jaxscope.capture.stages import Handles
@@ -200,6 +201,7 @@ def identity(request: Request, traced: Any, lowered: Any) -> str:
             digest.update(f"{aval.str_short()}{getattr(aval, 'weak_type', '')};".encode())
     for aval in traced.jaxpr.out_avals:
         digest.update(f"{aval.str_short()}{getattr(aval, 'weak_type', '')};".encode())
+    digest.update(repr(callback_marks(traced.jaxpr)).encode())
     for constant in _jax.constant_arguments(lowered):
         digest.update(np.asarray(constant).tobytes())
     return digest.hexdigest()

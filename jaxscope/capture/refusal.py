@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
 
 
 class RefusedError(TypeError):
@@ -70,6 +74,30 @@ def sorted_in_place(tree: ast.Module, arrays: Collection[str]) -> RefusedError |
             return RefusedError(
                 f"the cell changes `{name}` in place, and a compiled program works on copies. "
                 f"Write `{name} = jnp.{method}({name}, ...)`. Nothing was written.",
+                node.lineno,
+            )
+    return None
+
+
+def augmented_in_place(
+    tree: ast.Module, inputs: Collection[str], namespace: Mapping[str, Any]
+) -> RefusedError | None:
+    """The refusal of `a += 1` on a NumPy input that something else holds too.
+
+    NumPy changes the array, so that the other holder sees it; the program makes a new one.
+    """
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)):
+            continue
+        name = node.target.id
+        # Two references are the namespace's own and that of the question.
+        if name not in inputs or not isinstance(namespace.get(name), np.ndarray):
+            continue
+        if sys.getrefcount(namespace[name]) > 2:
+            return RefusedError(
+                f"the cell changes the NumPy array `{name}` in place, and others hold it too, "
+                f"which would not see the change. Write `{name} = {name} + ...` for a new array. "
+                "Nothing was written.",
                 node.lineno,
             )
     return None

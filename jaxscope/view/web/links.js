@@ -123,6 +123,8 @@ class Anchors {
   lines(equations) {
     const found = new Set();
     for (const id of equations) for (const line of this.byEquation.get(id) || []) found.add(line);
-    return Array.from(Int32Array.from(found).sort());
+    // As in Python: lines that only may have come from them stand in where no line surely did.
+    const sure = [...found].filter((line) => this.byLine.get(line).exact);
+    return Array.from(Int32Array.from(sure.length ? sure : found).sort());
   }
 }
