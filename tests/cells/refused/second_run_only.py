@@ -11,7 +11,7 @@ y = x[:k]
 total = y.sum()
 
 # %% change
-k = 3.0
+k = jnp.asarray(3)
 
 # %% after
 z = y + total
