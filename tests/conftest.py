@@ -10,7 +10,6 @@ from typing import Any
 
 # Before jax is imported. `make gpu` sets its own platform.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
 os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
 
 import pytest
