@@ -47,7 +47,7 @@ def options(
     *,
     runs: int | None = None,
     device: str | None = None,
-    x64: bool = False,
+    x64: bool | None = None,
     static: tuple[str, ...] = (),
     traced: tuple[str, ...] = (),
     donate: tuple[str, ...] = (),
@@ -68,7 +68,7 @@ def options(
         "traced": traced,
         "donate": donate,
     }
-    chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v not in (None, False, ())}}
+    chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v is not None and v != ()}}
     Settings(**chosen)
     token = _OPTIONS.set(chosen)
     try:

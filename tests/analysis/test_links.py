@@ -353,3 +353,10 @@ def test_stablehlo_lines_are_anchored_and_functions_take_their_callers():
     assert Anchor(loop, (2,)) in anchors
     assert all(anchor.exact for anchor in anchors)
     assert not any(lines[a.line - 1].strip().startswith(("func", "module", "}")) for a in anchors)
+
+
+def test_a_name_whose_callers_are_all_gone_is_found_by_the_end_of_its_chain() -> None:
+    chains = Chains([("a",), ("a", "b"), ("a", "b", "c"), ("d",)])
+    assert chains.find(("c",), [("d",)]).equations == (2,)
+    assert chains.find(("b", "c")).equations == (2,)
+    assert chains.find(("x",), [("d",)]).equations == ()
