@@ -40,4 +40,4 @@ def test_a_trace_function_is_noticed(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_tests_run_on_the_cpu_without_a_cache_on_disk():
     assert jax.default_backend() == "cpu"
-    assert not jax.config.jax_enable_compilation_cache
+    assert jax.config.jax_compilation_cache_dir is None
