@@ -1,0 +1,22 @@
+# A bound method as a callback: the new object's method is called.
+
+# %% setup
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+class Scale:
+    def __init__(self, k):
+        self.k = k
+
+    def apply(self, v):
+        return np.asarray(v) * np.float32(self.k)
+
+scale = Scale(2)
+x = jnp.arange(3.0)
+
+# %% cell
+y = jax.pure_callback(scale.apply, jax.ShapeDtypeStruct((3,), jnp.float32), x)
+
+# %% change
+scale = Scale(50)
