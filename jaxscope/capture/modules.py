@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+import jax
+import numpy as np
+
 from jaxscope.analysis import module_text
 from jaxscope.capture.cell import Block, CellText
 from jaxscope.capture.sources import Sources
@@ -46,7 +49,13 @@ def of_block(text: CellText, block: Block, namespace: Mapping[str, Any]) -> str:
         "cell",
         text.body,
         parameters=block.inputs.traced_names(),
-        results=tuple([name for name in block.outcome.names if name.isidentifier()]),
+        results=tuple(
+            [
+                name
+                for name, value in block.outcome.names.items()
+                if name.isidentifier() and _is_result(value)
+            ]
+        ),
         constants={
             name: repr(namespace[name])
             for name in names
@@ -117,6 +126,15 @@ def _gather(
 def _defined(tree: ast.AST) -> set[str]:
     kinds = (ast.FunctionDef, ast.ClassDef)
     return {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+
+
+def _is_result(value: Any) -> bool:
+    """Whether a traced function can return it, and it holds something that was computed."""
+    leaves = jax.tree_util.tree_leaves(value)
+    kinds = (jax.Array, np.ndarray, np.number, bool, int, float, complex)
+    return any(isinstance(leaf, jax.Array) for leaf in leaves) and all(
+        isinstance(leaf, kinds) for leaf in leaves
+    )
 
 
 def _is_literal(value: Any) -> bool:
