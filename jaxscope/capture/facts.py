@@ -50,6 +50,9 @@ def advised(
         ]
         later = [fact for fact in name_facts(trees, namespace) if fact.name not in before]
         seen = evidence(record, texts, (*known.names, *later), known.witness, known.trace_s)
+        if "open" in namespace:
+            # IPython gives notebooks an `open` of their own, which the witness does not see.
+            seen = replace(seen, written=None)
         return replace(record, findings=findings(seen))
     except Exception as error:
         note = f"jaxscope could not look for advice ({blame.reason(error)})."

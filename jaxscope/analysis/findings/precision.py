@@ -11,6 +11,9 @@ from jaxscope.analysis.findings.wording import names
 from jaxscope.model import Finding, FindingKind, ValueKind
 
 _WIDE = {"float64": "float32", "complex128": "complex64"}
+WIDE_BYTES = 64 * 1024
+"""On the device. Below, NumPy's float64 is nearly always its default and nobody's wish, and the
+report's table of inputs shows both types."""
 # These only look at the type.
 _QUESTIONS = frozenset({"finfo", "iinfo", "issubdtype", "result_type", "promote_types", "dtype"})
 
@@ -31,12 +34,14 @@ def _enables(code: Code) -> bool:
 
 def _inputs(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
     wide: dict[str, str] = {}
+    together = 0
     for program in evidence.record.programs:
         for value in program.inputs:
             given = next((w for w in _WIDE if value.reason == f"NumPy array of {w}"), None)
             if given is not None and value.kind in (ValueKind.TRACED, ValueKind.DONATED):
                 wide[root(value.name)] = given
-    if not wide:
+                together += value.bytes or 0
+    if together < WIDE_BYTES:
         return
     variables = list(wide)
     given = wide[variables[0]]

@@ -3,7 +3,7 @@
 
 # %% setup
 import numpy as np, jax.numpy as jnp
-a = np.linspace(0.0, 1.0, 5)
+a = np.linspace(0.0, 1.0, 20_000)
 
 # %% cell
 y = jnp.sin(a)

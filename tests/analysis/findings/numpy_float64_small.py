@@ -1,0 +1,9 @@
+# A few numbers in NumPy's default type are no wish for 64 bits.
+# silent: float64_disabled
+
+# %% setup
+import numpy as np, jax.numpy as jnp
+a = np.linspace(0.0, 1.0, 5)
+
+# %% cell
+y = jnp.sin(a)
