@@ -91,7 +91,9 @@ def _cure(error: BaseException, values: Mapping[str, Any]) -> str | None:
             "A value made while tracing was used after the trace, most often through a list or an "
             "attribute that kept it: return it from the function instead."
         )
-    if isinstance(error, IndexError) and "must be static integers" in str(error):
+    if (isinstance(error, IndexError) and "must be static integers" in str(error)) or (
+        isinstance(error, IndexError) and "must have static" in str(error)
+    ):
         return "The bounds of a slice need known ints while the cell is traced."
     if isinstance(error, TypeError) and "immutable" in str(error):
         return "Arrays do not change in place: write `x = x.at[i].set(value)`."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from types import FunctionType, MethodType
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 from jaxscope.capture._jax import jax_directory
 from jaxscope.capture.bodies import jaxprs_in, open_jaxpr
 
-_MOST_FUNCTIONS = 50
+_DEEPEST = 8
+"""Wrappers around wrappers that are looked through."""
 
 
 def callback_marks(jaxpr: Any) -> tuple[str, ...]:
@@ -34,38 +36,30 @@ def _marks(jaxpr: Any, seen: set[int]) -> Iterator[str]:
             if told and isinstance(value, str):
                 yield f"{name}.{key}={value!r}"
             elif told and (callable(value) or "callback" in key):
-                functions = [_mark(function) for function in _functions(value)]
-                yield f"{name}.{key}={functions or id(value)}"
+                yield f"{name}.{key}={_mark(value, 0)}"
 
 
-def _mark(function: FunctionType) -> str:
-    cells = [id(cell.cell_contents) for cell in function.__closure__ or () if _is_set(cell)]
-    defaults = [id(value) for value in function.__defaults__ or ()]
-    return f"{hash(function.__code__)}{cells}{defaults}"
-
-
-def _functions(value: Any) -> list[FunctionType]:
-    """The user's functions below a callback, JAX's own wrappers around them looked through."""
-    found: list[FunctionType] = []
-    seen: set[int] = set()
-    waiting: list[Any] = [value]
-    while waiting and len(seen) < _MOST_FUNCTIONS:
-        item = waiting.pop()
-        if id(item) in seen:
-            continue
-        seen.add(id(item))
-        if isinstance(item, FunctionType):
-            if not item.__code__.co_filename.startswith(jax_directory()):
-                found.append(item)
-                continue
-            waiting += [cell.cell_contents for cell in item.__closure__ or () if _is_set(cell)]
-        elif isinstance(item, MethodType):
-            waiting += [item.__func__, item.__self__]
-        elif callable(item) and not isinstance(item, type):
-            for name in ("callback_func", "func", "args", "keywords", "__wrapped__"):
-                held = getattr(item, name, None)
-                waiting += held if isinstance(held, tuple) else [held]
-    return found
+def _mark(value: Any, depth: int) -> str:
+    """A callable by its code and what it holds; a plain value by itself; the rest by identity."""
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return repr(value)
+    if depth > _DEEPEST:
+        return str(id(value))
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(_mark(item, depth + 1) for item in value)}]"
+    if isinstance(value, FunctionType):
+        held = [cell.cell_contents for cell in value.__closure__ or () if _is_set(cell)]
+        held += [value.__defaults__, *(value.__kwdefaults__ or {}).values()]
+        own = not value.__code__.co_filename.startswith(jax_directory())
+        code = hash(value.__code__) if own else value.__qualname__
+        return f"{code}({_mark(held, depth + 1)})"
+    if isinstance(value, MethodType):
+        return f"{id(value.__self__)}.{_mark(value.__func__, depth + 1)}"
+    if isinstance(value, functools.partial):
+        parts = [value.func, list(value.args), *value.keywords.values()]
+        return f"partial({_mark(parts, depth + 1)})"
+    inner = getattr(value, "callback_func", None)
+    return str(id(value)) if inner is None else _mark(inner, depth + 1)
 
 
 def _is_set(cell: Any) -> bool:
