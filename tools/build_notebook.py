@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> int:
     for path in parser.parse_args(arguments).notebooks:
         notebook = clean(execute(path))
         nbformat.write(notebook, path)
-        print(f"{path}: {path.stat().st_size / 1e3:.0f} kB")  # noqa: T201
+        print(f"{path}: {path.stat().st_size / 1e3:.0f} kB")
     return 0
 
 
