@@ -130,7 +130,10 @@ def _defined(tree: ast.AST) -> set[str]:
 
 def _is_result(value: Any) -> bool:
     """Whether a traced function can return it, and it holds something that was computed."""
-    leaves = jax.tree_util.tree_leaves(value)
+    try:
+        leaves = jax.tree_util.tree_leaves(value)
+    except ValueError:  # keys that JAX cannot sort: a function under jit could not return it
+        return False
     kinds = (jax.Array, np.ndarray, np.number, bool, int, float, complex)
     return any(isinstance(leaf, jax.Array) for leaf in leaves) and all(
         isinstance(leaf, kinds) for leaf in leaves
