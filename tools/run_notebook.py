@@ -1,8 +1,8 @@
 """Run notebooks from top to bottom, in a kernel of this environment: for `make demo`.
 
-`python tools/run_notebook.py demos/01_quickstart.ipynb` runs each cell in turn in the notebook's
-own folder, prints what the cells print, and fails with the cell's error at the first that fails.
-The notebook's file is left as it is.
+`python tools/run_notebook.py demos/01_quickstart.ipynb` runs each cell in turn, in the repository's
+root, and fails with the cell's error at the first that fails. The notebook's file is left as it is;
+`tools/build_notebook.py` writes it anew.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+ROOT = Path(__file__).resolve().parents[1]
+
 
 def run(path: Path, timeout: int = 600) -> nbformat.NotebookNode:
     """The notebook with the outputs of a fresh run. Raises CellExecutionError."""
     notebook = nbformat.read(path, as_version=4)
-    resources = {"metadata": {"path": str(path.resolve().parent)}}
+    resources = {"metadata": {"path": str(ROOT)}}
     client = NotebookClient(
         notebook, timeout=timeout, kernel_name="python3", resources=resources, record_timing=False
     )

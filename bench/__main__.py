@@ -1,0 +1,116 @@
+"""`python -m bench [NAME…]`: measure side by side in one run, and write `docs/measured/`.
+
+Each measurement runs in a process of its own, one after the other, and is written as it came, raw
+samples and all, with the commit, the versions, the machine and its load.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "measured"
+NAMES = (
+    "startup",
+    "cell",
+    "compiles",
+    "overhead",
+    "links",
+    "display",
+    "semantics",
+    "false_findings",
+)
+
+
+def environment() -> dict[str, Any]:
+    """What the figures depend on."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
+    return {
+        "commit": commit,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "jax": version("jax"),
+        "jaxlib": version("jaxlib"),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "load_1_min": os.getloadavg()[0],
+    }
+
+
+def main(names: list[str]) -> int:
+    """Measure what was named, or everything; 1 when something could not be measured, 2 for
+    a name that is none."""
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        print(f"There is no measurement {unknown[0]!r}. There are: {', '.join(NAMES)}.")
+        return 2
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for name in names or NAMES:
+        around = environment()
+        done = subprocess.run(
+            [sys.executable, "-m", f"bench.{name}"], cwd=ROOT, capture_output=True, text=True
+        )
+        if done.returncode:
+            failed = 1
+            print(f"{name}: failed\n{done.stderr[-1500:]}")
+            continue
+        found = json.loads(done.stdout)
+        text = json.dumps({"environment": around, "measured": found}, indent=1, sort_keys=True)
+        (FOLDER / f"{name}.json").write_text(text + "\n")
+        print(f"{name}: {'ok' if within(found) else 'over its budget, or no budget'}")
+    (FOLDER / "README.md").write_text(table())
+    return failed
+
+
+def within(found: Any) -> bool:
+    """Whether every `ok` below is true."""
+    if isinstance(found, dict):
+        return all(value if key == "ok" else within(value) for key, value in found.items())
+    return True
+
+
+def table() -> str:
+    """The figures as a page: one line each, raw samples left out."""
+    lines = [
+        "# Measured",
+        "",
+        "Written by `make bench`; the JSON files beside this page hold the raw samples.",
+        "",
+        "| what | figure | value |",
+        "|---|---|---|",
+    ]
+    for path in sorted(FOLDER.glob("*.json")):
+        data = json.loads(path.read_text())
+        for key, value in flat(data["measured"]):
+            lines.append(f"| {path.stem} | {key} | {value} |")
+    lines += ["", "Environments:", ""]
+    for path in sorted(FOLDER.glob("*.json")):
+        around = json.loads(path.read_text())["environment"]
+        lines.append(f"- {path.stem}: " + ", ".join(f"{k} {v}" for k, v in around.items()))
+    return "\n".join(lines) + "\n"
+
+
+def flat(found: Any, path: str = "") -> list[tuple[str, str]]:
+    """Single figures by their path; lists are raw samples and stay in the JSON."""
+    if isinstance(found, dict):
+        return [row for key, value in found.items() for row in flat(value, f"{path} {key}".strip())]
+    if isinstance(found, list) and path and not (found and isinstance(found[0], str)):
+        return []
+    if isinstance(found, list):
+        return [(path, ", ".join(map(str, found)) or "none")]
+    shown = f"{found:.4g}" if isinstance(found, float) else str(found)
+    return [(path, shown.replace("|", "\\|").replace("\n", "; "))]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,71 @@
+"""The figures that documents quote are those that `make bench` measured."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import NAMES, main, within
+from bench.insert import MARK, inserted
+from bench.shell import STAGES, Counter
+
+ROOT = Path(__file__).parents[1]
+TEXT = "takes <!-- measured:cell/mlp/median_s*1000 -->12.3<!-- /measured --> ms"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    data = {"environment": {}, "measured": {"mlp": {"median_s": 0.04251, "rounds": 7}}}
+    (tmp_path / "cell.json").write_text(json.dumps(data), "utf-8")
+    return tmp_path
+
+
+def test_the_readme_quotes_what_was_measured():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert text.count("<!-- measured:") == text.count("<!-- /measured -->")
+    assert text.count("<!-- measured:") == len(MARK.findall(text))
+    assert inserted(text) == text, "Run `python -m bench.insert`."
+
+
+def test_a_figure_that_is_not_the_measured_one_is_noticed(folder: Path):
+    assert inserted(TEXT, folder) == TEXT.replace("12.3", "42.5")
+    assert inserted(inserted(TEXT, folder), folder) == inserted(TEXT, folder)
+
+
+def test_a_figure_that_is_no_fraction_is_quoted_whole(folder: Path):
+    text = "<!-- measured:cell/mlp/rounds --><!-- /measured -->"
+    assert inserted(text, folder) == "<!-- measured:cell/mlp/rounds -->7<!-- /measured -->"
+
+
+@pytest.mark.parametrize("key", ["cell/mlp/mean_s", "cells/mlp", "cell/mlp/rounds/median_s"])
+def test_a_figure_that_nothing_measured_is_an_error(folder: Path, key: str):
+    with pytest.raises(KeyError, match=r"which nothing in .* measured"):
+        inserted(f"<!-- measured:{key} -->1<!-- /measured -->", folder)
+
+
+def test_measured_files_hold_where_and_when():
+    for path in sorted((ROOT / "docs" / "measured").glob("*.json")):
+        data = json.loads(path.read_text("utf-8"))
+        assert path.stem in NAMES
+        assert {"commit", "date", "python", "jax", "jaxlib"} <= set(data["environment"]), path
+
+
+def test_a_figure_over_its_budget_is_noticed():
+    assert within({"a": {"ok": True}, "b": {"c": {"ok": True, "samples": [1]}}})
+    assert not within({"a": {"ok": True}, "b": {"c": {"ok": False, "samples": [1]}}})
+
+
+def test_traces_that_overlap_are_counted_once(monkeypatch: pytest.MonkeyPatch):
+    counter = Counter()
+    clock = iter((2.0, 3.0, 5.0))
+    monkeypatch.setattr("bench.shell.time.perf_counter", lambda: next(clock))
+    counter(STAGES[0], 1.0)
+    counter(STAGES[0], 3.0)
+    counter(STAGES[2], 1.5)
+    assert counter.seconds == 4.5
+    assert counter.compiles == 1
+
+
+def test_an_unknown_measurement_is_refused(capsys: pytest.CaptureFixture[str]):
+    assert main(["speed"]) == 2
+    assert "There is no measurement 'speed'" in capsys.readouterr().out
