@@ -84,9 +84,13 @@ class Listener:
             raise RuntimeError("This listener is listening already; make another one.")
         from jax import monitoring
 
-        monitoring.register_event_listener(self._on_event)
-        monitoring.register_event_duration_secs_listener(self._on_end)
-        monitoring.register_scalar_listener(self._on_start)
+        try:
+            monitoring.register_event_listener(self._on_event)
+            monitoring.register_event_duration_secs_listener(self._on_end)
+            monitoring.register_scalar_listener(self._on_start)
+        except BaseException:
+            self.__exit__()
+            raise
         self._listening = True
         return self
 

@@ -15,7 +15,6 @@ def load(shell: Any) -> None:
         return
     magics = JaxScope(shell)
     shell.register_magics(magics)
-    shell.configurables.append(magics)
     for start, handler in magics.completers().items():
         shell.set_hook("complete_command", handler, str_key=start)
     shell.events.register("pre_run_cell", magics.before_cell)

@@ -157,7 +157,6 @@ class JaxScope(Magics):
 
         settings = self._settings(given)
         text = read_cell(self._shell, head, body, self._raw)
-        self.session.remember_cell(text.file, "cell")
         form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
         with Status(self._shell) as status:
             try:

@@ -30,7 +30,6 @@ class Session:
         self.listening_since: datetime.datetime | None = None
         self._peaks: PeakCache | None = None
         self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
-        self._cells: dict[str, str] = {}
         self.reports: collections.deque[Report] = collections.deque(maxlen=REPORTS_KEPT)
 
     def close(self) -> None:
@@ -94,14 +93,8 @@ class Session:
         lines = (line for line in body.splitlines() if line.strip())
         return f"text:{next(lines, '')}"
 
-    def remember_cell(self, file: str, name: str) -> None:
-        """A cell's file name and what to call it on screen."""
-        self._cells[file] = name
-
     def cell_name(self, file: str) -> str | None:
         """`In [3]` for the file name of a notebook cell, else None."""
-        if file in self._cells:
-            return self._cells[file]
         known = getattr(self._shell.compile, "_filename_map", {})
         if file in known:
             return f"In [{known[file]}]"
