@@ -72,7 +72,9 @@ def test_every_link_leads_to_a_file_or_a_heading(document: str) -> None:
         file = (home / path) if path else ROOT / document
         assert file.exists(), f"{document} links to {target}, which is not there"
         if anchor:
-            assert anchor in headings(file), f"{document} links to {target}, which has no such heading"
+            assert anchor in headings(file), (
+                f"{document} links to {target}, which has no such heading"
+            )
 
 
 def headings(file: Path) -> set[str]:
