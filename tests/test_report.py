@@ -175,6 +175,23 @@ def test_the_displays(report: Report) -> None:
     assert repr(report) == f"<jaxscope.Report: {report.summary()}>"
 
 
+@pytest.mark.parametrize("broken", ["to_text", "static_html"])
+def test_a_display_that_fails_is_one_line(
+    broken: str, report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fault(*_: Any, **__: Any) -> str:
+        raise KeyError("gone")
+
+    monkeypatch.setattr(Report, broken, fault)
+    bundle = report._repr_mimebundle_()
+    if broken == "to_text":
+        assert bundle["text/plain"] == "jaxscope could not draw the report (KeyError: 'gone')."
+        assert "text/html" in bundle
+    else:
+        assert set(bundle) == {"text/plain"}
+        assert bundle["text/plain"].startswith("jit(standardise)")
+
+
 def test_data_frames(report: Report) -> None:
     lines = report.to_dataframe()
     ops = report.to_dataframe("ops")

@@ -45,6 +45,10 @@ def explain(
         ),
     ):
         names = sorted(_names_on(tree, line) & set(traced))
+        if isinstance(error, (jax.errors.TracerIntegerConversionError, IndexError)):
+            # An int was asked for: where a scalar stands on the line, it is the one that is meant.
+            scalars = [name for name in names if getattr(values.get(name), "ndim", 0) == 0]
+            names = scalars or names
         if names:
             which = " and ".join(f"`{name}`" for name in names)
             verb = "is" if len(names) == 1 else "are"

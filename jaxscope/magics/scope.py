@@ -156,7 +156,10 @@ class JaxScope(Magics):
         from jaxscope.capture.settings import SettingsError
 
         settings = self._settings(given)
-        text = read_cell(self._shell, head, body, self._raw)
+        try:
+            text = read_cell(self._shell, head, body, self._raw)
+        except SyntaxError as error:
+            raise error.with_traceback(None)  # noqa: B904
         form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
         with Status(self._shell) as status:
             try:

@@ -91,6 +91,12 @@ CASES = {
         ("Line 2: `n` is traced.", "needs a known int", "run with `-s n`."),
         2,
     ),
+    "tracer as bound of a slice": Bad(
+        jit("y = x[:n]", "-t n"),
+        "IndexError",
+        ("Line 2: `n` is traced.", "need known ints", "run with `-s n`."),
+        2,
+    ),
     "tracer as bool": Bad(
         jit("if x.sum() > 0:\n    y = 1"),
         "TracerBoolConversionError",
