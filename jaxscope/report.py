@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 Table = Literal["lines", "ops", "compiles", "timings", "values"]
 _DISPLAYS = itertools.count()
 """Numbers the displays of this process, so that their ids differ within one notebook."""
+SMALL_PROGRAM = 300
+"""Equations up to which a display shows the jaxpr as well: some 5 ms and 30 kB."""
 _LATEST: collections.deque[Report] = collections.deque(maxlen=1)
 _NO_PROGRAM = Unavailable("nothing was compiled, so there is no program to show")
 
@@ -296,6 +298,9 @@ class Report:
         from jaxscope.view.html import static_html
 
         self._fetch_for_display()
+        for number, program in enumerate(self.programs):
+            if len(program.equations) <= SMALL_PROGRAM:
+                self.stage(StageKind.JAXPR, number)
         return static_html(self._record, f"jxs{next(_DISPLAYS)}-{id(self):x}")
 
     def _fetch_for_display(self) -> None:

@@ -20,6 +20,8 @@ def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
     from IPython.display import display
 
     in_terminal = getattr(shell, "kernel", None) is None
+    if view == "widget" and not quiet:
+        say("This version has no widget view; this is what `auto` shows.")
     if quiet:
         data = {"text/plain": report.summary()}
     elif view == "html":

@@ -25,6 +25,10 @@ _COUNTS = 24
 _NARROW, _WIDE = 72, 80
 
 
+_MOST_INPUTS = 12
+"""Rows of inputs in the short report: a model of many layers has hundreds of leaves."""
+
+
 def text(
     record: Record, width: int | None = None, color: bool = False, *, full: bool = False
 ) -> str:
@@ -77,8 +81,14 @@ def _program(program: Program, terminal: Terminal, full: bool) -> Iterator[str]:
         table = rows.values(inputs)
         # The place matters where there are several devices, and in the full report.
         shown = table if full or len(program.devices) > 1 else _without(table, 4)
+        more = 0 if full else len(shown.rows) - _MOST_INPUTS
+        if more > 0:
+            shown = dataclasses.replace(shown, rows=shown.rows[:_MOST_INPUTS])
         yield from terminal.heading("Inputs")
         yield from terminal.table(shown)
+        if more > 0:
+            text = f"  and {more} more; `report.inputs` has them all."
+            yield terminal.paint(text, "dim")
     if not full:
         return
     for title, table in (
