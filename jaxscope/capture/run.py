@@ -149,6 +149,8 @@ def _block(
             measured = measure(captured, args, {}, settings, around.listener)
         value = None if measured.results is None else block.write(measured.results)
         notes = () if measured.results is not None else ("Compiled and not run: nothing written.",)
+        if not text.tree.body:
+            notes = ("The cell holds no code, so its program is empty.", *notes)
 
         def parts() -> list[assemble.Part]:
             part = assemble.Part(

@@ -218,3 +218,11 @@ def test_the_page_of_the_magic(notebook: Notebook) -> None:
     )
     for option in ("--static", "--donate", "--runs", "--view"):
         assert option in page
+
+
+def test_a_cell_of_comments_only_says_that_it_is_empty() -> None:
+    with open_shell() as shell:
+        shell.run_cell("%load_ext jaxscope").raise_error()
+        shell.run_cell("%%jaxjit -q -o r\n# nothing here").raise_error()
+        assert "The cell holds no code, so its program is empty." in shell.user_ns["r"].record.notes
+        shell.run_cell("%unload_ext jaxscope").raise_error()
