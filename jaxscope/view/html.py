@@ -15,6 +15,7 @@ from importlib import resources
 
 from jaxscope.model import Finding, Program, Record
 from jaxscope.view import rows, sections
+from jaxscope.view.chapters import as_html, chapters
 from jaxscope.view.linked import Linked
 from jaxscope.view.markup import escape, prose
 from jaxscope.view.summary import SEPARATOR, first_line, first_parts
@@ -110,6 +111,10 @@ def _details(record: Record, program: Program | None, limits: Limits) -> str:
     parts: list[tuple[str, str]] = []
     if program is not None:
         parts = [
+            *(
+                (escape(chapter.title), as_html(chapter, limits.rows, limits.pictures))
+                for chapter in chapters(record, program)
+            ),
             ("Inputs and outputs", sections.values(program, limits.rows)),
             ("Time", sections.time(program, limits.pictures)),
             ("Work and memory", sections.work(program) + sections.memory(program)),

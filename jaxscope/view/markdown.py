@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from jaxscope.analysis.by_line import LineFigures, figures, stage_of
 from jaxscope.model import Program, Record, Stage, StageKind
 from jaxscope.view import rows, units
+from jaxscope.view.chapter import Chapter
+from jaxscope.view.chapters import chapters
 from jaxscope.view.summary import SEPARATOR, first_parts
 from jaxscope.view.visible import split_lines, visible
 
@@ -41,11 +43,24 @@ def _parts(record: Record) -> Iterator[str]:
             yield f"\n### Source: {_words(source.name)}\n"
             yield from _source(split_lines(source.text), found)
     for each in record.programs:
+        for chapter in chapters(record, each):
+            yield from _chapter(chapter)
         yield from _program(each, several=len(record.programs) > 1)
     yield from _section("Compiles", rows.compiles(record.compiles, record))
     yield from _section("Environment", rows.environment(record))
     if program is not None:
         yield from _stage(stage_of(program, StageKind.OPTIMIZED_HLO))
+
+
+def _chapter(chapter: Chapter) -> Iterator[str]:
+    yield f"\n### {_words(chapter.title)}\n"
+    yield from map(_words, chapter.lead)
+    for part in chapter.parts:
+        if part.drawing:
+            yield f"\n**{_words(part.caption)}**\n"
+            yield from _block("text", list(part.drawing))
+        if part.table is not None:
+            yield from _section(part.caption if not part.drawing else "", part.table, 4)
 
 
 def _program(program: Program, several: bool) -> Iterator[str]:
@@ -102,11 +117,11 @@ def _block(language: str, lines: list[str]) -> Iterator[str]:
     yield fence
 
 
-def _section(title: str, table: rows.Table) -> Iterator[str]:
+def _section(title: str, table: rows.Table, level: int = 3) -> Iterator[str]:
     kept = [i for i in range(len(table.heads)) if any(row[i] for row in table.rows)]
     if not kept:
         return
-    yield f"\n### {_words(title)}\n"
+    yield f"\n{'#' * level} {_words(title)}\n" if title else ""
     yield "| " + " | ".join(table.heads[i] for i in kept) + " |"
     yield "|" + "|".join(" ---: " if i in table.right else " --- " for i in kept) + "|"
     for row in table.rows:

@@ -16,6 +16,8 @@ from typing import Any
 from jaxscope.analysis.by_line import all_figures
 from jaxscope.model import Finding, Program, Record, to_json
 from jaxscope.view import rows, sections
+from jaxscope.view.chapter import Chapter
+from jaxscope.view.chapters import as_html, chapters
 from jaxscope.view.markup import escape, prose
 from jaxscope.view.summary import first_line, first_parts
 
@@ -126,7 +128,6 @@ def _head(record: Record) -> str:
 
 
 _TABS = (
-    ("code", "Source and stages"),
     ("time", "Time"),
     ("work", "Work and memory"),
     ("compiles", "Compiles"),
@@ -135,12 +136,22 @@ _TABS = (
 )
 
 
+def _chapters(record: Record) -> dict[str, list[tuple[int, Chapter]]]:
+    """By key: the programs that have the chapter, and what it says of each."""
+    found: dict[str, list[tuple[int, Chapter]]] = {}
+    for index, program in enumerate(record.programs):
+        for chapter in chapters(record, program):
+            found.setdefault(chapter.key, []).append((index, chapter))
+    return found
+
+
 def _tabs(record: Record) -> str:
+    titles = [(key, escape(found[0][1].title)) for key, found in _chapters(record).items()]
     tabs = "".join(
         f'<button type="button" role="tab" id="tab-{name}" aria-controls="{name}" '
         f'aria-selected="{str(name == "code").lower()}" tabindex="{0 if name == "code" else -1}">'
         f"{label}</button>"
-        for name, label in _TABS
+        for name, label in (("code", "Source and stages"), *titles, *_TABS)
     )
     notes = " · ".join(note for note in (*record.notes, rows.no_program(record)) if note)
     shown = f'<span class="note" title="{escape(notes)}">{prose(notes)}</span>' if notes else ""
@@ -149,6 +160,7 @@ def _tabs(record: Record) -> str:
 
 def _panels(record: Record) -> str:
     contents = {
+        **{key: _chapter(found, record) for key, found in _chapters(record).items()},
         "time": _each(record, "Time", sections.time),
         "work": _each(record, "Work", sections.work) + _each(record, "Memory", sections.memory),
         "compiles": f"<section><h3>Compiles of this run</h3>{sections.compiles(record)}</section>",
@@ -180,6 +192,20 @@ def _href(record: Record, finding: Finding) -> str:
     if finding.line is None or finding.source >= len(record.sources):
         return ""
     return f'href="#code" data-source="{finding.source}" data-line="{finding.line}"'
+
+
+def _chapter(found: list[tuple[int, Chapter]], record: Record) -> str:
+    """One section a program that has it; for the others the words that there is none."""
+    written = dict(found)
+    title = found[0][1].title
+    sections = ""
+    for index, program in enumerate(record.programs):
+        chapter = written.get(index)
+        text = as_html(chapter) if chapter else "<p>This program has none of this.</p>"
+        heading = _heading(escape(title), program, record)
+        hidden = " hidden" if index else ""
+        sections += f"<section data-program={index}{hidden}><h3>{heading}</h3>{text}</section>"
+    return sections
 
 
 def _each(record: Record, title: str, draw: Any) -> str:

@@ -32,13 +32,15 @@ class Terminal:
         for number, line in enumerate(wrapped(visible(text), self.width - columns(indent))):
             yield (indent if number == 0 else hang) + self.paint(line, style)
 
-    def table(self, table: Table) -> Iterator[str]:
+    def table(self, table: Table, heads: bool = False) -> Iterator[str]:
         """Aligned columns; empty ones are left out, and the last is wrapped under itself."""
         kept = [i for i in range(len(table.heads)) if any(row[i] for row in table.rows)]
         if not kept:
             return
         rows = [tuple(visible(row[i]) for i in kept) for row in table.rows]
         right = {kept.index(i) for i in table.right if i in kept}
+        if heads and any(table.heads):
+            rows.insert(0, tuple(table.heads[i] for i in kept))
         widths = self._widths(rows)
         for row in rows:
             yield from self._row(row, widths, right)

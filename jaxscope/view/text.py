@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from jaxscope.analysis.by_line import LineFigures, figures, stage_of
 from jaxscope.model import Compile, Program, Record, Source, Stage, StageKind
 from jaxscope.view import rows, units
+from jaxscope.view.chapters import as_text, chapters
 from jaxscope.view.lines import shown_lines
 from jaxscope.view.summary import first_line
 from jaxscope.view.terminal import Terminal
@@ -53,11 +54,11 @@ def _report(record: Record, terminal: Terminal, full: bool) -> Iterator[str]:
     for index, source in enumerate(sources):
         yield from _source(source, index, record, terminal, full)
     if program is not None:
-        yield from _program(program, terminal, full)
+        yield from _program(program, record, terminal, full)
     for other in record.programs[1:]:
         yield from terminal.heading(f"Also compiled: {other.title}")
         if full:
-            yield from _program(other, terminal, full)
+            yield from _program(other, record, terminal, full)
     if full:
         yield from _compiles(record.compiles, record, terminal)
         yield from terminal.heading("Environment")
@@ -75,7 +76,9 @@ def _findings(record: Record, terminal: Terminal) -> Iterator[str]:
         yield from terminal.wrap(finding.evidence, f"{hang}  ", "dim") if finding.evidence else ()
 
 
-def _program(program: Program, terminal: Terminal, full: bool) -> Iterator[str]:
+def _program(program: Program, record: Record, terminal: Terminal, full: bool) -> Iterator[str]:
+    for chapter in chapters(record, program):
+        yield from as_text(chapter, terminal, full)
     inputs = (*program.inputs, *program.constants)
     if inputs:
         table = rows.values(inputs)

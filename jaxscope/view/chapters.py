@@ -1,0 +1,53 @@
+"""Parts of a report that only some programs have, in one form that every view can set.
+
+A program that differentiates has residuals, a batched one batched equations, one on several
+devices a layout. Each is a function `(record, program) -> Chapter | None` in a file of its own;
+text, static HTML, page and Markdown show whatever chapters there are without knowing which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxscope.model import Program, Record
+from jaxscope.view.chapter import Chapter, Part, Writer
+from jaxscope.view.markup import escape, prose, table
+from jaxscope.view.terminal import Terminal
+
+WRITERS: tuple[Writer, ...] = ()
+"""In the order in which the chapters stand in a report."""
+
+
+def chapters(
+    record: Record, program: Program, writers: tuple[Writer, ...] = WRITERS
+) -> tuple[Chapter, ...]:
+    """The chapters that this program has."""
+    written = (write(record, program) for write in writers)
+    return tuple(chapter for chapter in written if chapter is not None)
+
+
+def as_html(chapter: Chapter, limit: int = 10_000, pictures: bool = True) -> str:
+    """The chapter without its title."""
+    lead = "".join(f"<p>{prose(sentence)}</p>" for sentence in chapter.lead)
+    return lead + "".join(_part_as_html(part, limit, pictures) for part in chapter.parts)
+
+
+def _part_as_html(part: Part, limit: int, pictures: bool) -> str:
+    heading = f"<h4>{escape(part.caption)}</h4>" if part.caption else ""
+    picture = part.picture if pictures else ""
+    rows = table(part.table, limit=limit) if part.table is not None else ""
+    return f"{heading}{picture}{rows}" if picture or rows else ""
+
+
+def as_text(chapter: Chapter, terminal: Terminal, full: bool) -> Iterator[str]:
+    """The chapter under its heading; without `full` only what matters."""
+    yield from terminal.heading(chapter.title)
+    for sentence in chapter.lead:
+        yield from terminal.wrap(sentence.replace("`", ""), "  ")
+    for part in chapter.parts if full else ():
+        if part.caption:
+            yield ""
+            yield from terminal.wrap(part.caption, "  ", "bold")
+        yield from (f"  {line}" for line in part.drawing)
+        if part.table is not None:
+            yield from terminal.table(part.table, heads=True)
