@@ -41,6 +41,10 @@ class CauseKind(StrEnum):
     UNKNOWN = "unknown"
 
 
+FIRST_TIMES = frozenset({CauseKind.FIRST_CALL, CauseKind.EAGER_OP})
+"""A function or an operation that had not been compiled before: nothing went wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One difference that made JAX compile again, and how to avoid it."""
@@ -96,7 +100,44 @@ class Compile:
     """One short text an argument: `x: f32[4,8]`."""
     causes: tuple[Cause, ...] = ()
     persistent: Persistent = Persistent.OFF
+    persistent_why: str = ""
+    """Why the persistent cache did not have it or was not given it, as one sentence; empty when
+    there is nothing to say."""
+    serial: int = 0
+    """Counts the compiles that the listener saw, from 1. `nearest` and `parent` are serials."""
+    nearest: int | None = None
+    """The earlier compile that the causes compare it with."""
+    parent: int | None = None
+    """The compile whose trace or lowering it happened in."""
+    inside_s: float = 0.0
+    """Seconds of other compiles while this one was traced and lowered. The three figures are self
+    times, so they leave these out."""
+    started: float = 0.0
+    """Seconds since the epoch; 0 when not known."""
+    thread: str = ""
+    """The name of the thread that compiled."""
+    cell: int | None = None
+    """The number of the cell that ran, as in `In [3]`; None outside a notebook."""
+    stack: tuple[Frame, ...] = ()
+    """The user's frames at the call, innermost first; the first is `site`."""
+    defined: Frame | None = None
+    """Where the function is defined, when it is the user's own."""
+    transform: str = ""
+    """What an already jitted function was called under: `vmap`, `grad`, `scan`."""
+    error: str = ""
+    """The type of the exception that ended it; empty when it went through."""
 
     @property
     def total_s(self) -> float:
+        """Self time: what happened inside is counted with what happened there."""
         return self.trace_s + self.lower_s + self.compile_s
+
+    @property
+    def inclusive_s(self) -> float:
+        """From start to end, other compiles inside it included."""
+        return self.total_s + self.inside_s
+
+    @property
+    def is_recompile(self) -> bool:
+        """Something like it had been compiled before: the causes say what was different."""
+        return any(cause.kind not in FIRST_TIMES for cause in self.causes)
