@@ -1,0 +1,27 @@
+"""Contestants measured side by side: paired rounds in random order, on data of their own.
+
+`run(plan)` is the whole of it; `jaxscope.compare` and `%%jaxbench` make the plan and draw the
+record. The method and its sources are in `docs/benchmark-method.md`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxscope.bench.plan import Entry, Limits, Plan, Progress
+
+if TYPE_CHECKING:
+    from jaxscope.model.comparison import ComparisonRecord
+
+__all__ = ["Entry", "Limits", "Plan", "Progress", "run"]
+
+
+def run(plan: Plan) -> ComparisonRecord:
+    """Measure what the plan names.
+
+    A contestant that is absent, fails or hangs becomes a row with the reason. An interrupt ends the
+    measurement and keeps what there is. Raises PlanError when there is nothing sensible to do.
+    """
+    from jaxscope.bench.comparison import compare
+
+    return compare(plan)
