@@ -10,6 +10,11 @@ from jaxscope.model.program import Cost
 from jaxscope.model.record import Environment
 from jaxscope.model.stage import Unavailable
 
+_NOT_COMPILED = Unavailable("nothing is compiled")
+_NOT_MEASURED = Unavailable("not measured")
+_NOT_CHECKED = Unavailable("not checked")
+_NOT_COUNTED = Unavailable("not counted")
+
 COMPARISON_SCHEMA = 1
 """The version of the JSON form of a comparison. What each version changed:
 
@@ -119,20 +124,20 @@ class Row:
     """One entry a process. Empty when nothing was measured; then `failure` says why."""
     failure: str = ""
     """Why there are no rounds, or why they ended early. A whole sentence."""
-    compile: Phases | Unavailable = Unavailable("nothing is compiled")
+    compile: Phases | Unavailable = _NOT_COMPILED
     first_call_s: float | None = None
     """The first call after compiling, with whatever it sets up."""
     transfer_s: float | None = None
     """Placing the inputs on the device."""
     dispatch: tuple[float, ...] = ()
     """Seconds until a call returns without waiting for its results; empty where both are one."""
-    kernel_s: float | Unavailable = Unavailable("not measured")
+    kernel_s: float | Unavailable = _NOT_MEASURED
     """Seconds a call on the device itself, from a profiler pass apart from the rounds."""
-    peak_bytes: int | Unavailable = Unavailable("not measured")
-    error: float | Unavailable = Unavailable("not checked")
+    peak_bytes: int | Unavailable = _NOT_MEASURED
+    error: float | Unavailable = _NOT_CHECKED
     """Largest difference from the float64 reference, over the largest value there."""
     error_limit: float | None = None
-    cost: Cost | Unavailable = Unavailable("not counted")
+    cost: Cost | Unavailable = _NOT_COUNTED
     threads: int | None = None
     """Threads that the library may use."""
     warnings: tuple[Doubt, ...] = ()
