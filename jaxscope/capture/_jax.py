@@ -15,9 +15,11 @@ import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from jaxscope.model.compiles import CompileKind
+
+T = TypeVar("T")
 
 # --- Compile events: JAX's own stack frames, read while one of its listeners is called ------------
 #
@@ -241,6 +243,30 @@ def traced_before(fun: Any) -> bool | None:
     if cache is None:
         return None
     return any(key[0]() is fun for key in cache.cache_keys())
+
+
+def monitored_by(owner: Any) -> bool | None:
+    """Whether all three kinds of our listeners are registered; None when JAX cannot say.
+
+    `get_event_listeners` and its like of `jax._src.monitoring`, seen on jax 0.8.1 to 0.12.0.
+    """
+    found = _monitors()
+    return None if found is None else sum(1 for one in found if one is owner) >= 3
+
+
+def monitors(kind: type[T]) -> T | None:
+    """The object of this type that JAX tells what it compiles, if there is one."""
+    return next((one for one in _monitors() or () if isinstance(one, kind)), None)
+
+
+def _monitors() -> list[Any] | None:
+    from jax._src import monitoring
+
+    names = ("get_event_listeners", "get_event_duration_listeners", "get_scalar_listeners")
+    getters = [getattr(monitoring, name, None) for name in names]
+    if None in getters:
+        return None
+    return [getattr(one, "__self__", None) for get in getters if get is not None for one in get()]
 
 
 def backends_started() -> bool:

@@ -7,6 +7,7 @@ event carries a name and a duration; who called with what is read from JAX's fra
 from __future__ import annotations
 
 import inspect
+import itertools
 import threading
 import time
 import types
@@ -77,27 +78,58 @@ class Listener:
         self._count = 0
         self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
         self._places: set[tuple[str, str, int]] = set()
-        self._listening = False
+        self._held = 0
+        self._hearers: tuple[Callable[[RawCompile], None], ...] = ()
+        self.losses = 0
+        """How often somebody took our listeners away."""
 
     def __enter__(self) -> Self:
-        if self._listening:
-            raise RuntimeError("This listener is listening already; make another one.")
-        from jax import monitoring
-
-        try:
-            monitoring.register_event_listener(self._on_event)
-            monitoring.register_event_duration_secs_listener(self._on_end)
-            monitoring.register_scalar_listener(self._on_start)
-        except BaseException:
-            self.__exit__()
-            raise
-        self._listening = True
+        """Listen until the last of those who entered has left."""
+        with self._lock:
+            self._held += 1
+            if self._held == 1:
+                try:
+                    self._register()
+                except BaseException:
+                    self._held = 0
+                    self._unregister()
+                    raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._held -= 1
+            if self._held == 0:
+                self._unregister()
+
+    @property
+    def listening(self) -> bool:
+        """Whether anybody has entered it and not left."""
+        return self._held > 0
+
+    def listen_again(self) -> bool:
+        """Whether somebody had taken our listeners away; if so they are put back.
+
+        `jax.monitoring.clear_event_listeners()` takes away those of every library.
+        """
+        with self._lock:
+            if self._held == 0 or _jax.monitored_by(self) is not False:
+                return False
+            self._unregister()  # some may be left
+            self._register()
+            self.losses += 1
+            return True
+
+    def _register(self) -> None:
         from jax import monitoring
 
-        self._listening = False
+        monitoring.register_event_listener(self._on_event)
+        monitoring.register_event_duration_secs_listener(self._on_end)
+        monitoring.register_scalar_listener(self._on_start)
+
+    def _unregister(self) -> None:
+        from jax import monitoring
+
         # AssertionError (ValueError under -O): somebody cleared all listeners.
         with suppress(AssertionError, ValueError):
             monitoring.unregister_event_listener(self._on_event)
@@ -105,6 +137,31 @@ class Listener:
             monitoring.unregister_event_duration_listener(self._on_end)
         with suppress(AssertionError, ValueError):
             monitoring.unregister_scalar_listener(self._on_start)
+
+    @property
+    def count(self) -> int:
+        """How many compiles were seen so far; the serial of the latest."""
+        return self._count
+
+    def since(self, serial: int) -> tuple[RawCompile, ...]:
+        """The compiles of all threads after that serial, as far as they are still kept."""
+        with self._lock:
+            newer = itertools.takewhile(lambda raw: raw.number > serial, reversed(self.records))
+            return tuple(newer)[::-1]
+
+    @contextmanager
+    def telling(self, hear: Callable[[RawCompile], None]) -> Generator[None]:
+        """Inside the block `hear` is called after every compile, on the thread that compiled.
+
+        It should be quick. What it raises is noted by the listener and goes no further.
+        """
+        with self._lock:
+            self._hearers = (*self._hearers, hear)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._hearers = tuple(one for one in self._hearers if one is not hear)
 
     @property
     def compile_count(self) -> int:
@@ -198,6 +255,8 @@ class Listener:
         for run in tuple(thread.runs):
             if run.on_compiled is not None:
                 self._attempt(run.on_compiled, raw)
+        for hear in self._hearers:
+            self._attempt(hear, raw)
 
     def _cache(self, status: Persistent) -> None:
         opened = self._thread.open[-1] if self._thread.open else None

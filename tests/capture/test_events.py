@@ -399,9 +399,60 @@ def test_a_listener_that_misses_the_start_still_counts_the_compile():
     assert run.compiles()[0].lower_s > 0
 
 
-def test_a_listener_is_entered_once():
-    with Listener() as listener, pytest.raises(RuntimeError, match="listening already"):
+def test_a_listener_listens_until_the_last_has_left():
+    before = installed()
+    listener = Listener()
+    with listener:
         listener.__enter__()
+        assert installed() == tuple(n + 1 for n in before)
+    assert listener.listening
+    jax.jit(fresh())(X)
+    assert len(listener.records) == 1
+    listener.__exit__()
+    assert not listener.listening
+    assert installed() == before
+
+
+def test_listeners_that_were_cleared_are_put_back(listener):
+    assert not listener.listen_again()
+    before = installed()
+    monitoring.unregister_event_duration_listener(listener._on_end)
+    monitoring.unregister_event_listener(listener._on_event)
+    assert listener.listen_again()
+    assert installed() == before
+    assert listener.losses == 1
+    jax.jit(fresh())(X)
+    assert [raw.compiled for raw in listener.records] == [True]
+
+
+def test_what_was_compiled_since(listener):
+    for _ in range(2):
+        jax.jit(fresh())(X)
+    seen = listener.count
+    jax.jit(fresh("late"))(X)
+    assert [raw.fun_name for raw in listener.since(seen)] == ["late"]
+    assert len(listener.since(0)) == 3
+    assert listener.since(listener.count) == ()
+
+
+def test_whoever_wants_is_told_of_every_compile_and_may_fail(listener):
+    heard = []
+
+    def hear(raw):
+        heard.append((raw.fun_name, raw.compiled))
+        raise ValueError("mine")
+
+    with listener.telling(hear):
+        assert jax.jit(fresh())(X).shape == (3,)
+    jax.jit(fresh())(X)
+    assert heard == [("f", True)]
+    assert listener.first_error == "ValueError: mine"
+
+
+def test_the_listener_that_is_there_is_found():
+    assert _jax.monitors(Listener) is None
+    with Listener() as listener:
+        assert _jax.monitors(Listener) is listener
 
 
 def test_a_leftover_listener_would_be_noticed():
