@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxscope.magics.family import Family
 from jaxscope.magics.scope import JaxScope
+from jaxscope.magics.transforms import Transforms
+
+FAMILIES: tuple[type[Family], ...] = (Transforms,)
+"""Magics by subject. A new one is a class in a file of its own, and its name here."""
 
 _ATTRIBUTE = "jaxscope_magics"
 
@@ -13,27 +18,32 @@ def load(shell: Any) -> None:
     """Register the magics and start listening once jax is there. A second load changes nothing."""
     if getattr(shell, _ATTRIBUTE, None) is not None:
         return
-    magics = JaxScope(shell)
-    shell.register_magics(magics)
-    for start, handler in magics.completers().items():
-        shell.set_hook("complete_command", handler, str_key=start)
-    shell.events.register("pre_run_cell", magics.before_cell)
-    shell.events.register("post_run_cell", magics.after_cell)
-    setattr(shell, _ATTRIBUTE, magics)
+    scope = JaxScope(shell)
+    scope.families = tuple([family(shell, scope) for family in FAMILIES])
+    for magics in (scope, *scope.families):
+        shell.register_magics(magics)
+        for start, handler in magics.completers().items():
+            shell.set_hook("complete_command", handler, str_key=start)
+        shell.events.register("pre_run_cell", magics.before_cell)
+        shell.events.register("post_run_cell", magics.after_cell)
+    setattr(shell, _ATTRIBUTE, scope)
 
 
 def unload(shell: Any) -> None:
     """Take back everything that `load` installed."""
-    magics: JaxScope | None = getattr(shell, _ATTRIBUTE, None)
-    if magics is None:
+    scope: JaxScope | None = getattr(shell, _ATTRIBUTE, None)
+    if scope is None:
         return
-    shell.events.unregister("pre_run_cell", magics.before_cell)
-    shell.events.unregister("post_run_cell", magics.after_cell)
-    magics.session.close()
-    for kind, names in magics.magics.items():
-        for name in names:
-            shell.magics_manager.magics[kind].pop(name, None)
-    shell.magics_manager.registry.pop(type(magics).__name__, None)
-    if magics in shell.configurables:
-        shell.configurables.remove(magics)
+    for magics in (*reversed(scope.families), scope):
+        shell.events.unregister("pre_run_cell", magics.before_cell)
+        shell.events.unregister("post_run_cell", magics.after_cell)
+        magics.close()
+        for start in magics.completers():
+            shell.strdispatchers["complete_command"].strs.pop(start, None)
+        for kind, names in magics.magics.items():
+            for name in names:
+                shell.magics_manager.magics[kind].pop(name, None)
+        shell.magics_manager.registry.pop(type(magics).__name__, None)
+        if magics in shell.configurables:
+            shell.configurables.remove(magics)
     setattr(shell, _ATTRIBUTE, None)

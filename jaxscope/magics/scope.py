@@ -1,66 +1,18 @@
-"""The magics: read a line, call the public function, show the result."""
+"""jaxscope's defaults and its session, and the magics about jaxscope itself."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import (
-    Magics,
-    line_cell_magic,
-    line_magic,
-    magics_class,
-    no_var_expand,
-)
-from IPython.core.magic_arguments import MagicArgumentParser
+from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
 from traitlets import Bool, Enum, Integer, Unicode
 
-from jaxscope.magics import display, options, pages, plain
-from jaxscope.magics.cells import read_cell
-from jaxscope.magics.completion import completer
+from jaxscope.magics import pages
 from jaxscope.magics.session import Session
-from jaxscope.magics.status import Status
-from jaxscope.model import Form
-from jaxscope.report import Report
 
 if TYPE_CHECKING:
-    from jaxscope.capture.run import Ran, Surroundings
-    from jaxscope.capture.settings import Settings
-
-F = TypeVar("F", bound=Callable[..., Any])
-_JIT = options.parser("jaxjit", "Compile the cell as one program, run it, show the report.")
-_JIT_EXAMPLES = """
-    %%jaxjit                       compile the cell, run it, show the report
-    y = (x - x.mean()) / x.std()
-
-    %%jaxjit -s n -d w -o report   n static, w donated, the report bound to a name
-    for i in range(n):
-        w = w - 0.1 * g
-
-    %%jaxjit                       a cell with a def: its root functions are jitted
-    def loss(w, x):
-        return ((x @ w) ** 2).mean()
-    loss(w, x)
-
-    %jaxjit loss(w, x)             one call; binds nothing
-"""
-
-
-def documented(parser: MagicArgumentParser, examples: str) -> Callable[[F], F]:
-    """Gives a magic the page that `%magic?` shows: what it does, its options, examples."""
-
-    def set_page(function: F) -> F:
-        usage = parser.format_help().replace("::", "").replace(str(parser.description), "").strip()
-        function.__doc__ = f"{parser.description}\n\n{usage}\n\nexamples:\n{examples}"
-        return function
-
-    return set_page
-
-
-_LINE = "<jaxjit>"
-"""The file name of a line magic's expression."""
+    from jaxscope.magics.family import Completer, Family
 
 
 @magics_class
@@ -82,23 +34,12 @@ class JaxScope(Magics):
         super().__init__(shell=shell)
         self._shell = shell
         self.session = Session(shell)
-        self._raw = ""
+        self.raw_cell = ""
+        self.families: tuple[Family, ...] = ()
 
-    def completers(self) -> dict[str, Callable[[Any, Any], list[str]]]:
-        """Handlers of completion by the start of the line."""
-        handler = completer(_JIT, lambda: self._shell.user_ns)
-        return {"%%jaxjit": handler, "%jaxjit": handler}
-
-    # The transforms.
-
-    @no_var_expand
-    @line_cell_magic
-    @documented(_JIT, _JIT_EXAMPLES)
-    def jaxjit(self, line: str, cell: str | None = None) -> Any:
-        __tracebackhide__ = True
-        return self._transform("jaxjit", _JIT, line, cell)
-
-    # The rest.
+    def completers(self) -> dict[str, Completer]:
+        """None of its magics takes names."""
+        return {}
 
     @no_var_expand
     @line_magic
@@ -114,128 +55,14 @@ class JaxScope(Magics):
             raise UsageError("%jaxscope takes no options; %jaxjit? shows those of %%jaxjit.")
         pages.overview(self.session, self._shell)
 
-    # How they work.
-
-    def _transform(
-        self, magic: str, parser: MagicArgumentParser, line: str, cell: str | None
-    ) -> Any:
-        __tracebackhide__ = True
-        given = options.parse(line, parser, self.view)
-        if cell is not None and given.rest:
-            raise UsageError(
-                f"%%{magic} takes options only, and {given.rest!r} is none. "
-                f"For one call, write %{magic} {given.rest}"
-            )
-        if cell is None and not given.rest:
-            raise UsageError(
-                f"%{magic} needs a call: %{magic} f(x, y). For a cell, write %%{magic}."
-            )
-        if given.report is not None and not options.is_name(given.report):
-            raise UsageError(f"-o needs a name to bind the report to, and got {given.report!r}.")
-        _require_jax(magic)
-        if cell is None:
-            ran = self._call(given)
-        else:
-            ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given)
-        report = Report(ran.record, ran.texts)
-        self.session.add(report)
-        if given.report is not None:
-            self._shell.user_ns[given.report] = report
-        if ran.failure:
-            display.say(ran.failure)
-            return ran.value
-        try:
-            display.show(report, self._shell, given.view, given.quiet or self.quiet)
-        except Exception as error:  # the run is over: nothing may take its value back
-            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
-        return ran.value
-
-    def _cell(self, head: str, body: str, given: options.Options) -> Ran:
-        __tracebackhide__ = True
-        from jaxscope.capture import blame, run
-        from jaxscope.capture.settings import SettingsError
-
-        settings = self._settings(given)
-        try:
-            text = read_cell(self._shell, head, body, self._raw)
-        except SyntaxError as error:
-            raise error.with_traceback(None)  # noqa: B904
-        form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
-        with Status(self._shell) as status:
-            try:
-                around = self._around(self.session.cell_key(body), status)
-                return run.cell(text, settings, around, form)
-            except SettingsError as error:
-                raise UsageError(str(error)) from None
-            except BaseException as error:
-                if not blame.is_ours(error, text.file):
-                    raise display.without_our_frames(error, text.file)  # noqa: B904
-                why = blame.reason(error)
-            try:
-                return plain.run(text, self._shell.user_ns, why)
-            except BaseException as error:
-                raise display.without_our_frames(error, text.file)  # noqa: B904
-
-    def _call(self, given: options.Options) -> Ran:
-        __tracebackhide__ = True
-        from jaxscope.capture import run
-        from jaxscope.capture.settings import SettingsError
-
-        settings = self._settings(given)
-        with Status(self._shell) as status:
-            around = self._around(f"line:{given.rest}", status)
-            try:
-                return run.expression(given.rest, settings, around)
-            except SettingsError as error:
-                raise UsageError(str(error)) from None
-            except BaseException as error:
-                raise display.without_our_frames(error, _LINE)  # noqa: B904
-
-    def _around(self, key: str, status: Status) -> Surroundings:
-        from jaxscope.capture.run import Surroundings
-
-        session = self.session
-        return Surroundings(
-            self._shell.user_ns,
-            session.listener,
-            session.peaks,
-            session.cell_name,
-            session.programs(key),
-            status.say,
-        )
-
-    def _settings(self, given: options.Options) -> Settings:
-        from jaxscope.capture.settings import Settings
-
-        try:
-            return Settings(
-                given.static,
-                given.traced,
-                given.donate,
-                given.device or self.device or None,
-                self.runs if given.runs is None else given.runs,
-                given.x64,
-                given.only,
-            )
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-
     def before_cell(self, info: Any) -> None:
         """Note the cell as the front end sent it, and start listening if jax is there by now."""
-        self._raw = getattr(info, "raw_cell", "") or ""
+        self.raw_cell = getattr(info, "raw_cell", "") or ""
         self.session.listen_if_jax_is_there()
 
     def after_cell(self, *_: object) -> None:
         self.session.listen_if_jax_is_there()
 
-
-def _require_jax(magic: str) -> None:
-    try:
-        importlib.import_module("jax")
-    except ModuleNotFoundError as error:
-        if error.name not in ("jax", "jaxlib"):
-            raise
-        raise UsageError(
-            f"%{magic} needs JAX, and this Python has none: run `%pip install jax` and restart "
-            "the kernel."
-        ) from None
+    def close(self) -> None:
+        """Take everything back that was installed."""
+        self.session.close()

@@ -292,9 +292,9 @@ def test_the_plain_run_shows_the_users_error_with_its_line(
 def test_an_import_that_fails_inside_jaxscope_leaves_a_plain_cell(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jaxscope.magics.scope import JaxScope
+    from jaxscope.magics.transforms import Transforms
 
-    monkeypatch.setattr(JaxScope, "_around", fault)
+    monkeypatch.setattr(Transforms, "_around", fault)
     ran, names = play(notebook, "y = x * 2", "%%jaxjit")
     assert ran.error is None
     assert names["y"].shape == (2, 3)
