@@ -13,7 +13,6 @@ TIMED = "timed"
 """The name of the function that is timed, as tracebacks and JAX's reports show it."""
 
 _ONCE = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +42,8 @@ class Body:
         )
         # Python 3.12 added a field that the compiler insists on.
         if "type_params" in ast.FunctionDef._fields:
-            function.type_params = []
-        first = self.steps[0]
-        ast.copy_location(function, first)
+            setattr(function, "type_params", [])  # noqa: B010
+        ast.copy_location(function, self.steps[0])
         made = ast.Module(body=[*self.once.body, function], type_ignores=[])
         return ast.fix_missing_locations(made)
 
@@ -79,7 +77,7 @@ def body(section: Section, inputs: Collection[str], file: str = "<cell>") -> Bod
 
 def _split(tree: ast.Module, inputs: Collection[str]) -> tuple[list[ast.stmt], list[ast.stmt]]:
     """Imports and definitions of the top level first, if they need nothing that is timed."""
-    definitions = [node for node in tree.body if isinstance(node, _ONCE)]
+    definitions: list[ast.stmt] = [node for node in tree.body if isinstance(node, _ONCE)]
     others = [node for node in tree.body if not isinstance(node, _ONCE)]
     bound = set(bound_names(ast.Module(body=others, type_ignores=[]))) | set(inputs)
     once = list(definitions)

@@ -150,11 +150,12 @@ def _unknown(name: str, known: Collection[str], line: int | None) -> str:
     near = _near(name, known, 0.5)
     said = f"{where} `{name}`, which is no contestant here." if line else f"{where} `{name}`."
     if near:
-        said += f" Did you mean {_listing([f'`{one}`' for one in near], 'or')}?"
-    return f"{said} The contestants are {_listing(sorted(known), 'and')}."
+        said += f" Did you mean {listing([f'`{one}`' for one in near], 'or')}?"
+    return f"{said} The contestants are {listing(sorted(known), 'and')}."
 
 
-def _listing(names: Sequence[str], word: str) -> str:
+def listing(names: Sequence[str], word: str) -> str:
+    """`a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 

@@ -1,0 +1,163 @@
+"""Inputs as they are typed: `x=normal(n,n)`, made once a size, the same numbers in every run."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from jaxscope.analysis.names import read_before_assigned
+from jaxscope.bench.cell.sections import CellError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAKERS = (
+    "normal",
+    "uniform",
+    "complex_normal",
+    "integers",
+    "ones",
+    "zeros",
+    "arange",
+    "linspace",
+    "eye",
+)
+"""What makes arrays on the line of a benchmark, beside what the namespace holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One input as an expression, compiled and not yet evaluated."""
+
+    name: str
+    text: str
+    code: CodeType
+    reads: tuple[str, ...]
+
+
+def spec(name: str, text: str) -> Spec:
+    """Read `normal(n,n)`. Raises CellError when it is no expression."""
+    try:
+        tree = ast.parse(text.strip(), filename=f"<input {name}>", mode="eval")
+    except SyntaxError as error:
+        raise CellError(
+            f"The input `{name}={text}` is no Python expression: {error.msg}. "
+            "Write it as `x=normal(n,n)`, or give the name of an array."
+        ) from None
+    whole = ast.Module(body=[ast.Expr(value=tree.body)], type_ignores=[])
+    return Spec(name, text, compile(tree, f"<input {name}>", "eval"), read_before_assigned(whole))
+
+
+def makers(seed: int) -> dict[str, Callable[..., Any]]:
+    """`normal(n, n)`, `ones(n)` and the others, with numbers that depend on the seed alone."""
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+
+    def normal(*shape: int) -> np.ndarray:
+        return random.standard_normal(shape)
+
+    def uniform(*shape: int) -> np.ndarray:
+        return random.uniform(size=shape)
+
+    def complex_normal(*shape: int) -> np.ndarray:
+        return random.standard_normal(shape) + 1j * random.standard_normal(shape)
+
+    def integers(low: int, high: int, *shape: int) -> np.ndarray:
+        return random.integers(low, high, size=shape)
+
+    def ones(*shape: int) -> np.ndarray:
+        return np.ones(shape)
+
+    def zeros(*shape: int) -> np.ndarray:
+        return np.zeros(shape)
+
+    made: dict[str, Callable[..., Any]] = {
+        "normal": normal,
+        "uniform": uniform,
+        "complex_normal": complex_normal,
+        "integers": integers,
+        "ones": ones,
+        "zeros": zeros,
+        "arange": np.arange,
+        "linspace": np.linspace,
+        "eye": np.eye,
+    }
+    return made
+
+
+def value(given: Spec, names: Mapping[str, Any]) -> Any:
+    """The input's value. Raises CellError, in place of what evaluating it raised."""
+    missing = [name for name in given.reads if name not in names and not _is_builtin(name)]
+    if missing:
+        near = difflib.get_close_matches(missing[0], [*MAKERS, *names], n=1)
+        raise CellError(
+            f"The input `{given.name}={given.text}` needs `{missing[0]}`, which is neither a size, "
+            f"nor a name of yours, nor one of {', '.join(MAKERS)}."
+            + (f" Did you mean `{near[0]}`?" if near else "")
+        )
+    try:
+        return eval(given.code, dict(names))
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise CellError(
+            f"The input `{given.name}={given.text}` could not be made: "
+            f"{type(error).__name__}: {error}."
+        ) from error
+
+
+def _is_builtin(name: str) -> bool:
+    import builtins
+
+    return hasattr(builtins, name)
+
+
+def estimated_bytes(given: Spec, sizes: Mapping[str, Any], itemsize: int) -> int:
+    """What the input will take at most, read from the shape that is asked of a maker; else 0.
+
+    Only calls of the makers whose arguments follow from the sizes are counted, so that an
+    impossible size is refused before any memory is asked for.
+    """
+    tree = ast.parse(given.text, mode="eval")
+    total = 0
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if node.func.id not in MAKERS:
+            continue
+        try:
+            numbers = [
+                eval(
+                    compile(ast.Expression(body=argument), "<size>", "eval"),
+                    {"__builtins__": {"int": int, "round": round, "max": max, "min": min}},
+                    dict(sizes),
+                )
+                for argument in node.args
+            ]
+        except Exception:  # it depends on more than the sizes
+            continue
+        total += _elements(node.func.id, numbers) * itemsize
+    return total
+
+
+def _elements(maker: str, numbers: list[Any]) -> int:
+    try:
+        if maker == "arange":
+            start, stop = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
+            step = numbers[2] if len(numbers) > 2 else 1
+            return max(math.ceil((stop - start) / step), 0)
+        if maker == "linspace":
+            return int(numbers[2]) if len(numbers) > 2 else 50
+        if maker == "eye":
+            return int(numbers[0]) * int(numbers[1] if len(numbers) > 1 else numbers[0])
+        shape = numbers[2:] if maker == "integers" else numbers
+        twice = 2 if maker == "complex_normal" else 1
+        return twice * math.prod(int(one) for one in shape)
+    except (TypeError, ValueError, ZeroDivisionError, IndexError):
+        return 0

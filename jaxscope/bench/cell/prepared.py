@@ -1,0 +1,244 @@
+"""From sections and a request to the plan that `jaxscope.bench.run` measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jaxscope.bench.cell import arrays
+from jaxscope.bench.cell.body import Body, body, parse
+from jaxscope.bench.cell.request import Request
+from jaxscope.bench.cell.sections import (
+    SETUP,
+    SHARED,
+    C,
+    CellError,
+    Section,
+    listing,
+    resolve,
+    sections,
+)
+from jaxscope.bench.cell.surroundings import Surroundings
+from jaxscope.bench.cell.timed import Timed
+from jaxscope.bench.plan import Entry, Limits, Plan, Progress
+
+_CALL_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan, and what there is to say about how it was made."""
+
+    plan: Plan
+    surroundings: Surroundings
+    containers: tuple[str, ...]
+    """Names that the code reads and that hold arrays inside lists or dictionaries."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the record, once it was measured."""
+        found: list[str] = []
+        narrowed = self.surroundings.narrowed
+        if narrowed:
+            what = listing([f"`{name}` ({was})" for name, was in narrowed.items()], "and")
+            found.append(
+                f"{what} went in 32 bits wide for every contestant, as JAX has 64-bit types "
+                "disabled; `--dtype keep` leaves them as they are, jax_enable_x64 gives JAX 64."
+            )
+        found += [
+            f"`{name}` holds arrays inside a container: every contestant gets it as it is, and a "
+            "compiler takes it as a constant. Give its arrays names of their own."
+            for name in self.containers
+        ]
+        return tuple(found)
+
+
+def cell_plan(
+    text: str,
+    request: Request,
+    namespace: Mapping[str, Any],
+    known: Collection[str],
+    default: Sequence[str],
+    *,
+    file: str = "<cell>",
+    title: str = "",
+    progress: Callable[[Progress], None] | None = None,
+) -> Prepared:
+    """The plan of a cell whose `%%` line is line 1 and whose other lines are `text`.
+
+    `default` are the contestants of a cell without sections and without `--vs`.
+    Raises CellError and SyntaxError with the line of the cell, and what its set-up raises.
+    """
+    found = sections(text, known)
+    setup = [one for one in found if one.name == SETUP]
+    timed = _chosen([one for one in found if one.name != SETUP], request, known, default)
+    around = Surroundings(
+        namespace,
+        request,
+        [compile(parse(one, file), file, "exec") for one in setup],
+        has_jax=any(name.startswith("jax") for name, _ in timed),
+    )
+    return _prepared(timed, around, request, file, title, progress)
+
+
+def expression_plan(
+    given: Sequence[tuple[str, str, str]],
+    request: Request,
+    namespace: Mapping[str, Any],
+    *,
+    title: str = "",
+    progress: Callable[[Progress], None] | None = None,
+) -> Prepared:
+    """The plan of `%jaxbench f(x) vs g(x)`: (contestant, label, expression) of each."""
+    timed = [
+        (contestant, Section(contestant, label if label != contestant else "", 1, text))
+        for contestant, label, text in given
+    ]
+    has_jax = any(name.startswith("jax") for name, _ in timed)
+    around = Surroundings(namespace, request, has_jax=has_jax)
+    labels = [label for _, label, _ in given]
+    return _prepared(timed, around, request, "<jaxbench>", title, progress, labels)
+
+
+def _chosen(
+    found: Sequence[Section],
+    request: Request,
+    known: Collection[str],
+    default: Sequence[str],
+) -> list[tuple[str, Section]]:
+    """Which contestant runs which section, in the order of `--vs`, else of the cell."""
+    shared = next((one for one in found if one.name == SHARED), None)
+    own = {one.name: [o for o in found if o.name == one.name] for one in found if one is not shared}
+    names = [resolve(name, known) for name in request.vs]
+    if not names:
+        names = list(own) if shared is None else [*dict.fromkeys([*default, *own])]
+    chosen: list[tuple[str, Section]] = []
+    for name in dict.fromkeys(names):
+        if name in own:
+            chosen += [(name, section) for section in own[name]]
+        elif shared is not None:
+            if name == C:
+                raise CellError(
+                    "C cannot run a source for all; give it a section `# c` of its own."
+                )
+            chosen.append((name, shared))
+        else:
+            raise CellError(
+                f"--vs names `{name}`, and the cell has no section for it: it has "
+                f"{listing([f'`# {one}`' for one in own], 'and')}."
+            )
+    return chosen
+
+
+def _prepared(
+    timed: Sequence[tuple[str, Section]],
+    around: Surroundings,
+    request: Request,
+    file: str,
+    title: str,
+    progress: Callable[[Progress], None] | None,
+    labels: Sequence[str] | None = None,
+) -> Prepared:
+    first = request.sizes[0] if request.sizes else {}
+    candidates = around.array_names(first)
+    bodies: dict[int, Body] = {}
+    for _, section in timed:
+        if section.name != C and id(section) not in bodies:
+            more = (SHARED,) if section.name == SHARED else ()
+            bodies[id(section)] = body(section, (*candidates, *more), file)
+    read = {name for one in bodies.values() for name in one.reads}
+    only_c = not bodies
+    inputs = tuple(name for name in candidates if only_c or name in read)
+    made: dict[int, Timed] = {
+        key: Timed(one, inputs, shared=key in _shared(timed), file=file)
+        for key, one in bodies.items()
+    }
+    names = labels or _labels(timed)
+    entries = tuple(
+        Entry(label, contestant, section.text)
+        if section.name == C
+        else Entry(label, contestant, made[id(section)].function, made[id(section)].namespaced)
+        for label, (contestant, section) in zip(names, timed, strict=True)
+    )
+
+    def make_inputs(size: Mapping[str, float]) -> Mapping[str, Any]:
+        found = around.inputs(size, inputs)
+        for one in made.values():
+            one.see(around.names(size))
+        return found
+
+    here = around.names(first)
+    plan = Plan(
+        entries,
+        make_inputs,
+        around.estimated_bytes,
+        tuple(request.sizes),
+        request.devices,
+        grad=_positions(request.grad, inputs, "--grad"),
+        vmap=_axes(request.vmap, inputs),
+        mode=request.mode,
+        tolerance=request.tolerance,
+        limits=limits(request.time_limit),
+        sessions=request.sessions,
+        seed=request.seed,
+        title=title,
+        progress=progress,
+    )
+    held = [
+        name
+        for name in sorted(read - set(inputs))
+        if not name.startswith("_") and arrays.holds_arrays(here.get(name))
+    ]
+    return Prepared(plan, around, tuple(held))
+
+
+def limits(time_limit: float | None) -> Limits:
+    """`--time-limit`: of the whole, and so of each call."""
+    if time_limit is None:
+        return Limits()
+    return Limits(
+        seconds=min(Limits().seconds, time_limit),
+        total_s=time_limit,
+        call_s=min(_CALL_S, time_limit),
+    )
+
+
+def _shared(timed: Sequence[tuple[str, Section]]) -> set[int]:
+    return {id(section) for _, section in timed if section.name == SHARED}
+
+
+def _labels(timed: Sequence[tuple[str, Section]]) -> list[str]:
+    return [f"{name}: {one.label}" if one.label else name for name, one in timed]
+
+
+def _positions(given: Sequence[str] | None, inputs: Sequence[str], option: str) -> tuple[int, ...]:
+    if given is None:
+        return ()
+    if not inputs:
+        raise CellError(f"{option} needs an input, and the code reads no array.")
+    _must_be_inputs(given, inputs, option)
+    return tuple(inputs.index(name) for name in given) or (0,)
+
+
+def _axes(
+    given: Sequence[tuple[str, int | None]] | None, inputs: Sequence[str]
+) -> tuple[int | None, ...]:
+    if given is None:
+        return ()
+    if not inputs:
+        raise CellError("--vmap needs an input, and the code reads no array.")
+    _must_be_inputs([name for name, _ in given], inputs, "--vmap")
+    if not given:
+        return (0,) * len(inputs)
+    axes = dict(given)
+    return tuple(axes.get(name) for name in inputs)
+
+
+def _must_be_inputs(names: Sequence[str], inputs: Sequence[str], option: str) -> None:
+    for name in names:
+        if name not in inputs:
+            raise CellError(
+                f"{option} names `{name}`, which is no input of this benchmark: "
+                f"its inputs are {listing([f'`{one}`' for one in inputs], 'and')}."
+            )
