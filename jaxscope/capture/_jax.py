@@ -12,8 +12,10 @@ import functools
 import inspect
 import os
 import sys
+import threading
 import types
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -338,6 +340,30 @@ def push_scope(equation: Any, name: str) -> None:
     equation.source_info = info.replace(name_stack=info.name_stack.extend(name))
 
 
+def scan_constants(params: Any) -> int | None:
+    """How many inputs of a `scan` are the same in every round.
+
+    `num_consts` up to jax 0.10.2, the first part of `ft_in` on 0.12.0. None when both are gone.
+    """
+    known = params.get("num_consts")
+    if known is not None:
+        return int(known)
+    try:
+        return len(params["ft_in"].unpack()[0])
+    except (AttributeError, KeyError, TypeError, IndexError):
+        return None
+
+
+def given_name(equation: Any) -> str:
+    """The name that `checkpoint_name` gave a value, or that of the function under an inner `jit`.
+
+    Parameter `name`; with JAX's newer primitives, since 0.10, the `name` of parameter `_prim`.
+    Empty when there is none.
+    """
+    params = equation.params
+    return str(params.get("name") or getattr(params.get("_prim"), "name", "") or "")
+
+
 def short_aval(aval: Any) -> str:
     """`f32[4,8]`. `str_short` of abstract values; their repr when it is gone."""
     try:
@@ -423,3 +449,140 @@ def argument_names(traced: Any) -> tuple[str, ...]:
     information = getattr(getattr(jaxpr, "jaxpr", jaxpr), "debug_info", None)
     names = getattr(information, "arg_names", None)
     return tuple([str(name) for name in names]) if names else ()
+
+
+# --- The profiler in memory ----------------------------------------------------------------------
+
+
+def profiler_session(options: Any) -> Any | None:
+    """A started profiler session whose `stop()` gives the trace as bytes.
+
+    jax 0.8.1, 0.10.2, 0.12.0.1. None when it is gone: then the public way writes a directory.
+    """
+    try:
+        from jax._src.lib import _profiler
+    except ImportError:
+        return None
+    make = getattr(_profiler, "ProfilerSession", None)
+    return None if make is None else make(options)
+
+
+# --- vmap: which values entered it, and where its equations come from -----------------------------
+#
+# A jaxpr does not say which of its values are batches. The names below were seen on jax 0.8.1,
+# 0.10.2 and 0.12.0.1.
+
+Site = tuple[tuple[types.CodeType, int], ...]
+"""The Python stack around a call of a vmapped function, from its caller outwards, as far as the
+trace goes: code objects and their `f_lasti`."""
+
+
+@dataclass(frozen=True, slots=True)
+class VmapEntry:
+    """One call of a vmapped function while JAX traced it."""
+
+    site: Site
+    name: str
+    """`axis_name`; empty when it has none."""
+    size: int
+    axes: tuple[int | None, ...]
+    """By flat argument."""
+    values: tuple[Any, ...]
+    """By flat argument: the jaxpr's variable behind it, or a constant array."""
+
+
+@contextmanager
+def watching_vmaps(seen: list[VmapEntry]) -> Generator[None]:
+    """Notes every call of a vmapped function that this thread traces inside the block.
+
+    `interpreters.batching.batch` is the one function that `vmap_f` (api.py) asks for a batched
+    function, once a call; for the time of the block it notes its arguments before it answers as
+    ever. It is off the stack again before any user code runs. Without these names: notes nothing.
+    """
+    try:
+        from jax._src.interpreters import batching
+
+        original = batching.batch
+    except (ImportError, AttributeError):
+        yield
+        return
+    thread = threading.get_ident()
+
+    @functools.wraps(original)
+    def batch(fun: Any, axis_data: Any, in_dims: Any, *args: Any, **kwargs: Any) -> Any:
+        if threading.get_ident() == thread:
+            with suppress(Exception):  # then its equations are matched by their shapes
+                caller = sys._getframe(1)
+                if caller.f_code.co_name == "vmap_f":
+                    seen.append(_vmap_entry(axis_data, in_dims, caller))
+        return original(fun, axis_data, in_dims, *args, **kwargs)
+
+    batching.batch = batch
+    try:
+        yield
+    finally:
+        if batching.batch is batch:
+            batching.batch = original
+
+
+def _vmap_entry(axis_data: Any, in_dims: Any, frame: types.FrameType) -> VmapEntry:
+    stack: list[tuple[types.CodeType, int]] = []
+    outer = frame.f_back
+    while outer is not None and not begins_trace(outer.f_code):
+        stack.append((outer.f_code, outer.f_lasti))
+        outer = outer.f_back
+    name = axis_data.name
+    return VmapEntry(
+        tuple(stack),
+        name if isinstance(name, str) else "",
+        int(axis_data.size),
+        tuple([axis if isinstance(axis, int) else None for axis in in_dims]),
+        tuple([_behind(value) for value in frame.f_locals["args_flat"]]),
+    )
+
+
+def _behind(value: Any) -> Any:
+    """The jaxpr's variable behind a tracer, through the tracers of other transforms."""
+    while not isinstance(value, (int, float, complex)):
+        if hasattr(value, "batch_dim"):
+            value = value.val
+        elif hasattr(value, "primal"):
+            value = value.primal
+        else:
+            break
+    return getattr(value, "val", value)
+
+
+def vmap_sites(traceback: Any) -> tuple[Site, ...]:
+    """The calls of vmapped functions around an equation, outermost first.
+
+    Frames of `vmap_f` in api.py.
+    """
+    codes, offsets = code_positions(traceback)
+    stack: list[tuple[types.CodeType, int]] = []
+    for code, offset in zip(codes, offsets, strict=True):
+        if begins_trace(code):
+            break
+        stack.append((code, offset))
+    return tuple(
+        [
+            tuple(stack[index + 1 :])
+            for index in range(len(stack) - 1, -1, -1)
+            if stack[index][0].co_name == "vmap_f"
+            and stack[index][0].co_filename.startswith(jax_directory())
+        ]
+    )
+
+
+def jax_calls(traceback: Any) -> tuple[tuple[str, str], ...]:
+    """JAX's own calls that made an equation, innermost first: file and function.
+
+    They end at the first frame that is not JAX's, and where the trace began. Empty without frames.
+    """
+    home = jax_directory()
+    calls: list[tuple[str, str]] = []
+    for code in code_positions(traceback)[0]:
+        if begins_trace(code) or not code.co_filename.startswith(home):
+            break
+        calls.append((os.path.basename(code.co_filename), code.co_name))
+    return tuple(calls)

@@ -1,0 +1,20 @@
+"""Time inside a compiled program, by instruction and by line of Python.
+
+profile(module, [of_equations(program, stage, module, 0)], sessions, "cpu:0")
+"""
+
+from jaxscope.analysis.profile.attribute import profile
+from jaxscope.analysis.profile.calls import TracedCall, TracedSession
+from jaxscope.analysis.profile.folded import folded
+from jaxscope.analysis.profile.origins import Origin, Origins, of_equations, of_frames
+
+__all__ = [
+    "Origin",
+    "Origins",
+    "TracedCall",
+    "TracedSession",
+    "folded",
+    "of_equations",
+    "of_frames",
+    "profile",
+]

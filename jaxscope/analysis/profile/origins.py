@@ -1,0 +1,78 @@
+"""The line of Python that each HLO instruction belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jaxscope.analysis.hlo import HloModule, Instruction
+from jaxscope.model import Phase, Program, Stage
+from jaxscope.model.profile import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an instruction comes from."""
+
+    place: Place
+    sure: bool
+    """It is known by its own tag or frame, and not by likeness or by its neighbours."""
+
+
+Origins = Mapping[str, Origin]
+"""By instruction. What belongs to no line of the source in question is missing."""
+
+
+def of_equations(program: Program, stage: Stage, module: HloModule, source: int) -> Origins:
+    """By the equations that the lines of the optimised HLO are anchored to.
+
+    A line of a source stands for what it calls: an equation belongs to the innermost of its frames
+    that lies in that source, as everywhere in a report.
+    """
+    homes: dict[int, Place] = {}
+    for equation in program.equations:
+        frame = next((f for f in equation.frames if f.source == source), None)
+        if frame is not None:
+            homes[equation.id] = Place(source, frame.span.line, equation.phase)
+    found: dict[str, Origin] = {}
+    for anchor in stage.anchors:
+        instruction = module.at_line(anchor.line)
+        if instruction is None or not anchor.equations:
+            continue
+        if anchor.exact:
+            place = homes.get(anchor.equations[0])
+        else:
+            # Candidates that disagree are no answer, but they may agree on the line.
+            places = {homes.get(equation) for equation in anchor.equations}
+            place = places.pop() if len(places) == 1 else _same_line(places)
+        if place is not None:
+            found[instruction.name] = Origin(place, anchor.exact)
+    return found
+
+
+def _same_line(places: set[Place | None]) -> Place | None:
+    """The one line of several directions, taken as untouched by differentiation."""
+    lines = {place and (place.source, place.line) for place in places}
+    only = lines.pop() if len(lines) == 1 else None
+    return Place(*only, Phase.PRIMAL) if only else None
+
+
+def of_frames(module: HloModule, files: Mapping[str, int], source: int) -> Origins:
+    """By the stack frames that JAX writes into the module, for a program without tags.
+
+    `files` are the sources by file name. The frames are those of the call that was traced; a
+    program that another line uses again still shows the first.
+    """
+    found: dict[str, Origin] = {}
+    for instruction in module.instructions():
+        frame = next((f for f in module.frames(instruction) if files.get(f.file) == source), None)
+        if frame is not None:
+            place = Place(source, frame.line, _phase(instruction))
+            found[instruction.name] = Origin(place, True)
+    return found
+
+
+def _phase(instruction: Instruction) -> Phase:
+    if "transpose(" in instruction.op_name:
+        return Phase.BACKWARD
+    return Phase.FORWARD if "jvp(" in instruction.op_name else Phase.PRIMAL

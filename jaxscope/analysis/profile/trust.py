@@ -1,0 +1,85 @@
+"""What keeps a profile from being believed, in words."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+from jaxscope.model.profile import Profile, ProfileSession
+
+SHORTEST_S = 0.5e-3
+"""Below this, dispatch and the waking of threads outweigh the work; shares were off by 9 points at
+0.7 ms on two cores."""
+DISTORTED = 1.5
+"""Traced over untraced; on a busy machine the ratio of equal work already varies by a quarter."""
+_OVERLAP = 0.2
+_CROSSING = 0.05
+_COVERED = 0.9
+_INFERRED = 0.06
+_LOST = 0.05
+_DRIFT = 0.25
+_NOTICED = 1.3
+
+
+def distrust(profile: Profile) -> str:
+    """Why no table of lines may be shown; empty if it may."""
+    if not profile.ops:
+        return (
+            "The trace holds no instruction of this program: it computes nothing, or this XLA "
+            "writes no events for its instructions."
+        )
+    usual = profile.untraced_s if not math.isnan(profile.untraced_s) else profile.call_s
+    if usual < SHORTEST_S:
+        return (
+            f"A call takes {usual * 1e6:.0f} µs. Below {SHORTEST_S * 1e3:g} ms most of it is "
+            "dispatch and the waking of threads, and shares of lines would be made up; profile "
+            "a larger input, or a loop (jax.lax.scan) over many calls."
+        )
+    if profile.ratio > DISTORTED:
+        return (
+            f"Tracing made the call {profile.ratio:.1f} times as long ({profile.events} executed "
+            "instructions, about 1 µs for each), so the shares are the profiler's and not the "
+            "program's; profile fewer steps of the loop, or larger ones."
+        )
+    return ""
+
+
+def doubts(profile: Profile) -> tuple[str, ...]:
+    """What to keep in mind while reading the table, the worst first."""
+    found: list[str] = []
+    covered = profile.covered_s or math.nan
+    if profile.crossing_s > _CROSSING * covered:
+        found.append(
+            f"{profile.crossing_s / covered:.0%} of the time lies in instructions that do the work "
+            "of several lines at once: only their sum is measured, each line's part is bracketed."
+        )
+    if profile.concurrent_s > _OVERLAP * covered:
+        found.append(
+            f"Instructions overlap for {profile.concurrent_s / covered:.0%} of the time: a share "
+            "means time that passed, split evenly among what ran, ± 10 points."
+        )
+    if profile.coverage < _COVERED:
+        found.append(
+            f"Only {profile.coverage:.0%} of a call passed inside instructions; the rest is "
+            "dispatch, gaps between them and the return."
+        )
+    if profile.inferred_s > _INFERRED * covered:
+        found.append(
+            f"{profile.inferred_s / covered:.0%} of the time was given to lines by likeness."
+        )
+    if profile.unattributed_s > _LOST * covered:
+        found.append(
+            f"{profile.unattributed_s / covered:.0%} of the time belongs to no known line."
+        )
+    if _NOTICED < profile.ratio <= DISTORTED:
+        found.append(f"Tracing made the call {profile.ratio:.2f} times as long.")
+    if (drift := _drift(profile.sessions)) > _DRIFT:
+        found.append(
+            f"The sessions differ by {drift:.0%} in the seconds of a call: a busy machine."
+        )
+    return tuple(found)
+
+
+def _drift(sessions: tuple[ProfileSession, ...]) -> float:
+    medians = [statistics.median(s.traced) for s in sessions if s.traced]
+    return (max(medians) - min(medians)) / statistics.median(medians) if len(medians) > 1 else 0.0

@@ -1,0 +1,46 @@
+"""What a profiler's trace holds, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """One event of one thread. Times are nanoseconds on the trace's own clock."""
+
+    thread: str
+    name: str
+    start: float
+    end: float
+    stats: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One execution of one HLO instruction."""
+
+    name: str
+    """The instruction's name in the optimised HLO."""
+    module: str
+    program: int
+    """XLA's number of the executable: two programs may have modules of one name."""
+    run: int
+    """XLA's number of the call that it belongs to."""
+    device: int
+    thread: str
+    """Where it was launched."""
+    start: float
+    """ns"""
+    launch_end: float
+    """When the launching thread was done with it; for an asynchronous operation not yet the end."""
+    end: float
+    """When its result was there."""
+    cpu: float = 0.0
+    """ns of work of all threads for this operation alone, without what runs inside it."""
+    spread: bool = False
+    """It ended on another thread than it began on."""

@@ -1,0 +1,156 @@
+"""From the events of a CPU trace to the operations that ran, with their true ends.
+
+XLA:CPU records an event for each executed thunk on the thread that launched it. For an operation
+that runs on the pool (a matrix product, a parallel loop fusion, a `while` with such a body) that
+event is only the launch. Its completion shows in an `end: NAME` event, which is recorded after the
+continuation ran, so the true end is where the thread that completed it began its next work.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from jaxscope.analysis.trace.event import Op, TraceEvent
+
+_POOL = "ThreadpoolListener::"
+_LATE = 2000.0
+"""ns by which an `end:` may follow the launch of a synchronous operation: the event's own cost."""
+
+
+@dataclass(slots=True)
+class _Thread:
+    """What one thread did, in order."""
+
+    ops: list[Op] = field(default_factory=list[Op])
+    starts: list[float] = field(default_factory=list[float])
+    """Begin of each piece of work: an operation, or the executor taking over."""
+    regions: list[tuple[float, float, int]] = field(default_factory=list[tuple[float, float, int]])
+    """Tasks of the pool: begin, end, number."""
+    records: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
+    """Tasks handed to the pool: when, number."""
+
+
+def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
+    """The operations of a CPU trace by start. Events that are none are read for their timing."""
+    threads, ends = _read(events)
+    for thread in threads.values():
+        thread.ops.sort(key=lambda op: (op.start, -op.launch_end))
+        thread.starts.sort()
+        thread.regions.sort()
+    found: list[Op] = []
+    for name, thread in threads.items():
+        busy = _busy(thread, threads)
+        for index, (op, producer) in enumerate(zip(thread.ops, _producers(thread), strict=True)):
+            end, spread = _end(op, ends.get(producer), threads, name)
+            found.append(replace(op, end=end, cpu=max(busy[index], 0.0), spread=spread))
+    return tuple(sorted(found, key=lambda op: op.start))
+
+
+def _producers(thread: _Thread) -> list[int]:
+    # While events are read, `end` carries nothing yet, so the producer's number rides in `cpu`.
+    return [int(op.cpu) for op in thread.ops]
+
+
+def _read(
+    events: Iterable[TraceEvent],
+) -> tuple[dict[str, _Thread], dict[int, tuple[str, float]]]:
+    threads: dict[str, _Thread] = collections.defaultdict(_Thread)
+    ends: dict[int, tuple[str, float]] = {}
+    open_regions: dict[str, tuple[float, int]] = {}
+    for event in events:
+        thread, stats = threads[event.thread], event.stats
+        if event.name.startswith(_POOL):
+            match event.name[len(_POOL) :]:
+                case "Record" if "_p" in stats:
+                    thread.records.append((event.start, int(stats["_p"])))
+                case "StartRegion":
+                    open_regions[event.thread] = (event.start, int(stats.get("_c", -1)))
+                case "StopRegion" if event.thread in open_regions:
+                    began, number = open_regions.pop(event.thread)
+                    thread.regions.append((began, event.start, number))
+                case _:
+                    pass
+        elif "hlo_op" in stats:
+            thread.starts.append(event.start)
+            thread.ops.append(
+                Op(
+                    str(stats["hlo_op"]),
+                    str(stats.get("hlo_module", "")),
+                    int(stats.get("program_id", 0)),
+                    int(stats.get("run_id", 0)),
+                    int(stats.get("device_ordinal", 0)),
+                    event.thread,
+                    event.start,
+                    event.end,
+                    event.end,
+                    float(stats.get("_p", -1)),
+                )
+            )
+        elif event.name.startswith("end: ") and "_c" in stats:
+            ends[int(stats["_c"])] = (event.thread, event.start)
+        elif event.name == "ThunkExecutor::Execute":
+            thread.starts.append(event.start)
+    return threads, ends
+
+
+def _end(
+    op: Op, ended: tuple[str, float] | None, threads: dict[str, _Thread], launched: str
+) -> tuple[float, bool]:
+    """When the result was there, and whether another thread finished it."""
+    if ended is None or ended[1] <= op.launch_end + _LATE:
+        return op.launch_end, False
+    name, recorded = ended
+    thread = threads[name]
+    region = _region(thread.regions, recorded)
+    earliest = max(op.launch_end, region[0] if region else 0.0)
+    next_work = bisect.bisect_left(thread.starts, earliest)
+    end = recorded
+    if next_work < len(thread.starts):
+        end = min(end, thread.starts[next_work])
+    return end, name != launched
+
+
+def _region(
+    regions: Sequence[tuple[float, float, int]], time: float
+) -> tuple[float, float, int] | None:
+    index = bisect.bisect_right(regions, (time, float("inf"), 0)) - 1
+    if index < 0 or not regions[index][0] <= time <= regions[index][1]:
+        return None
+    return regions[index]
+
+
+def _busy(thread: _Thread, threads: dict[str, _Thread]) -> list[float]:
+    """ns of work for each operation of a thread: its own launch and its tasks on the pool."""
+    busy = [op.launch_end - op.start for op in thread.ops]
+    open_ops: list[int] = []
+    for index, op in enumerate(thread.ops):
+        while open_ops and thread.ops[open_ops[-1]].launch_end < op.launch_end:
+            open_ops.pop()
+        if open_ops:
+            busy[open_ops[-1]] -= op.launch_end - op.start
+        open_ops.append(index)
+    tasks = _tasks(threads)
+    starts = [op.start for op in thread.ops]
+    for time, number in thread.records:
+        task = tasks.get(number)
+        index = bisect.bisect_right(starts, time) - 1
+        if task is None or index < 0 or thread.ops[index].launch_end < time:
+            continue
+        worker, began, ended = task
+        # What the worker does after the task's own work is the continuation's.
+        following = bisect.bisect_left(worker.starts, began)
+        if following < len(worker.starts):
+            ended = min(ended, worker.starts[following])
+        busy[index] += max(ended - began, 0.0)
+    return busy
+
+
+def _tasks(threads: dict[str, _Thread]) -> dict[int, tuple[_Thread, float, float]]:
+    return {
+        number: (thread, began, ended)
+        for thread in threads.values()
+        for began, ended, number in thread.regions
+    }

@@ -1,0 +1,63 @@
+"""Time shared out: every instant of a call belongs to the operations that ran then, evenly.
+
+Operations of several threads overlap, so their durations add up to more than passed. Splitting each
+instant evenly keeps the sum at what passed; the time in which only a loop or branch was open, and
+nothing inside it, is that container's own: its overhead.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from jaxscope.analysis.trace.event import Op
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Where the time of some operations went, in ns."""
+
+    by_op: Mapping[str, float]
+    """Instruction → its share of the time in which any instruction ran."""
+    overhead: Mapping[str, float]
+    """Loop, branch or call → time in which it was open and nothing inside it ran."""
+    covered: float
+    """Sum of both: time in which at least one instruction was open."""
+    concurrent: float
+    """The part of it in which two or more ran at once."""
+
+
+def shares(ops: Iterable[Op], containers: Collection[str]) -> Shares:
+    """Split the time of these operations; `containers` are instructions that run others."""
+    # At one instant, what ends leaves before what begins enters.
+    points: list[tuple[float, int, int, Op]] = []
+    for number, op in enumerate(ops):
+        if op.end > op.start:
+            points.append((op.start, 1, number, op))
+            points.append((op.end, 0, number, op))
+    points.sort(key=lambda point: point[:3])
+    by_op: dict[str, float] = collections.defaultdict(float)
+    overhead: dict[str, float] = collections.defaultdict(float)
+    leaves: dict[int, Op] = {}
+    boxes: dict[int, Op] = {}
+    covered = concurrent = 0.0
+    last = 0.0
+    for time, begins, number, op in points:
+        passed = time - last
+        if passed > 0 and leaves:
+            covered += passed
+            concurrent += passed if len(leaves) > 1 else 0.0
+            part = passed / len(leaves)
+            for running in leaves.values():
+                by_op[running.name] += part
+        elif passed > 0 and boxes:
+            covered += passed
+            overhead[max(boxes.values(), key=lambda box: box.start).name] += passed
+        last = time
+        running = boxes if op.name in containers else leaves
+        if begins:
+            running[number] = op
+        else:
+            running.pop(number, None)
+    return Shares(dict(by_op), dict(overhead), covered, concurrent)

@@ -1,0 +1,162 @@
+"""Measured time inside a compiled program: by instruction and by line of Python."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jaxscope.model.stage import Phase
+
+
+class Place(NamedTuple):
+    """A line of the user's code and the direction in which it runs."""
+
+    source: int
+    """Index in `Record.sources`."""
+    line: int
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class OpTime:
+    """What one HLO instruction took, in one call of the program."""
+
+    name: str
+    opcode: str
+    seconds: float
+    """Its share of the time that passed: instants in which several ran are split evenly."""
+    cpu_s: float
+    """Work of all threads for it."""
+    times: float
+    """Executions in a call."""
+    overhead: bool = False
+    """The seconds are those in which this loop, branch or call was open and nothing inside ran."""
+    spread: bool = False
+    """It is launched on one thread and ends on another."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineTime:
+    """What one line took in one call of the program, in one direction."""
+
+    place: Place
+    seconds: float
+    """Best estimate; measured where it equals `low_s` and `high_s`."""
+    low_s: float
+    """Time of the instructions that belong to this line alone."""
+    high_s: float
+    """That, and all the time of the instructions that it shares with other lines."""
+    inferred_s: float = 0.0
+    """The part that came to the line by likeness or by its neighbours, not by a tag."""
+    range_s: tuple[float, float] = (math.nan, math.nan)
+    """Lowest and highest estimate over the sessions."""
+
+    @property
+    def shared(self) -> bool:
+        """Part of its time lies in instructions that do several lines' work at once."""
+        return self.high_s > self.low_s
+
+
+@dataclass(frozen=True, slots=True)
+class JointTime:
+    """Lines that XLA fused into the same instructions: their time together is measured."""
+
+    places: tuple[Place, ...]
+    seconds: float
+    ops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Costly work of a line that left no instruction of its own: XLA merged it into others."""
+
+    place: Place
+    primitives: tuple[str, ...]
+    into: tuple[int, ...]
+    """Lines of the same source that it was merged into; empty when that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSession:
+    """Calls traced together, and as many untraced just before."""
+
+    traced: tuple[float, ...]
+    """Seconds of each traced call."""
+    untraced: tuple[float, ...]
+    """Seconds of each call with the profiler off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Where the time of a program's calls went. All seconds are for one call."""
+
+    device: str
+    sessions: tuple[ProfileSession, ...]
+    events: int
+    """Executed instructions in one call."""
+    ops: tuple[OpTime, ...]
+    """The longest first."""
+    lines: tuple[LineTime, ...]
+    """By source, line and direction."""
+    joint: tuple[JointTime, ...] = ()
+    folded: tuple[Folded, ...] = ()
+    covered_s: float = 0.0
+    """Time in which an instruction was open: the sum of `ops`."""
+    concurrent_s: float = 0.0
+    """The part of it in which several ran at once."""
+    dispatch_s: float = 0.0
+    """From the call to its first instruction."""
+    gaps_s: float = 0.0
+    """Between instructions."""
+    return_s: float = 0.0
+    """From the last instruction until the caller had its result."""
+    overhead_s: float = 0.0
+    """Loops, branches and calls: open, and nothing inside them ran."""
+    unattributed_s: float = 0.0
+    """Time of instructions of which no line is known."""
+    weights: str = ""
+    """How time inside fusions of several lines was split; empty when nothing had to be."""
+    distrust: str = ""
+    """Why the table of lines must not be trusted; then views show this sentence in its place."""
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def call_s(self) -> float:
+        """Median seconds of a traced call."""
+        return _median([s for session in self.sessions for s in session.traced])
+
+    @property
+    def untraced_s(self) -> float:
+        """Median seconds of a call with the profiler off."""
+        return _median([s for session in self.sessions for s in session.untraced])
+
+    @property
+    def ratio(self) -> float:
+        """Traced over untraced, the median of the sessions: what tracing costs."""
+        return _median(
+            [
+                _median(s.traced) / _median(s.untraced)
+                for s in self.sessions
+                if s.traced and s.untraced
+            ]
+        )
+
+    @property
+    def coverage(self) -> float:
+        """Share of a traced call in which an instruction was open."""
+        return self.covered_s / self.call_s if self.call_s else math.nan
+
+    @property
+    def crossing_s(self) -> float:
+        """Time of instructions that do the work of several lines."""
+        return sum(joint.seconds for joint in self.joint)
+
+    @property
+    def inferred_s(self) -> float:
+        return sum(line.inferred_s for line in self.lines)
+
+
+def _median(values: list[float] | tuple[float, ...]) -> float:
+    return statistics.median(values) if values else math.nan
