@@ -10,14 +10,12 @@ from jaxscope.model import Program, Record, Stage, StageKind
 from jaxscope.view import rows, units
 from jaxscope.view.chapter import Chapter
 from jaxscope.view.chapters import chapters
+from jaxscope.view.pipes import pipes, words
 from jaxscope.view.summary import SEPARATOR, first_parts
 from jaxscope.view.visible import split_lines, visible
 
 _STAGE_LINES = 400
 """Lines of the optimised HLO; GitHub cuts an issue at 65 536 characters."""
-
-_SPECIAL = re.compile(r"([\\*_\[\]<>|~#])")
-_CODE = re.compile(r"(`[^`]+`)")
 
 
 def markdown(record: Record) -> str:
@@ -27,20 +25,20 @@ def markdown(record: Record) -> str:
 
 def _parts(record: Record) -> Iterator[str]:
     title, *others = first_parts(record)
-    yield SEPARATOR.join((f"**{_words(title)}**", *map(_words, others)))
+    yield SEPARATOR.join((f"**{words(title)}**", *map(words, others)))
     for note in (*record.notes, rows.no_program(record)):
         if note:
-            yield f"\n{_words(note)}"
+            yield f"\n{words(note)}"
     if record.findings:
         yield "\n### Findings\n"
     for finding in record.findings:
-        yield f"- **{_words(rows.place(finding, record))}**: {_words(finding.message)}"
-        yield from (f"  {_words(text)}" for text in (finding.fix, finding.evidence) if text)
+        yield f"- **{words(rows.place(finding, record))}**: {words(finding.message)}"
+        yield from (f"  {words(text)}" for text in (finding.fix, finding.evidence) if text)
     program = record.programs[0] if record.programs else None
     for index, source in enumerate(record.sources):
         found = figures(program, index) if program is not None else {}
         if index == 0 or found:
-            yield f"\n### Source: {_words(source.name)}\n"
+            yield f"\n### Source: {words(source.name)}\n"
             yield from _source(split_lines(source.text), found)
     for each in record.programs:
         for chapter in chapters(record, each):
@@ -53,11 +51,11 @@ def _parts(record: Record) -> Iterator[str]:
 
 
 def _chapter(chapter: Chapter) -> Iterator[str]:
-    yield f"\n### {_words(chapter.title)}\n"
-    yield from map(_words, chapter.lead)
+    yield f"\n### {words(chapter.title)}\n"
+    yield from map(words, chapter.lead)
     for part in chapter.parts:
         if part.drawing:
-            yield f"\n**{_words(part.caption)}**\n"
+            yield f"\n**{words(part.caption)}**\n"
             yield from _block("text", list(part.drawing))
         if part.table is not None:
             yield from _section(part.caption if not part.drawing else "", part.table, 4)
@@ -98,7 +96,7 @@ def _stage(stage: Stage | None) -> Iterator[str]:
         return
     label = StageKind.OPTIMIZED_HLO.label
     if stage.unavailable is not None:
-        yield f"\nThere is no {label}: {_words(stage.unavailable.reason)}."
+        yield f"\nThere is no {label}: {words(stage.unavailable.reason)}."
         return
     lines = split_lines(stage.text)
     yield f"\n<details><summary>{label}, {units.count(len(lines), 'line')}</summary>\n"
@@ -118,20 +116,7 @@ def _block(language: str, lines: list[str]) -> Iterator[str]:
 
 
 def _section(title: str, table: rows.Table, level: int = 3) -> Iterator[str]:
-    kept = [i for i in range(len(table.heads)) if any(row[i] for row in table.rows)]
-    if not kept:
-        return
-    yield f"\n{'#' * level} {_words(title)}\n" if title else ""
-    yield "| " + " | ".join(table.heads[i] for i in kept) + " |"
-    yield "|" + "|".join(" ---: " if i in table.right else " --- " for i in kept) + "|"
-    for row in table.rows:
-        yield "| " + " | ".join(_words(row[i]) for i in kept) + " |"
-
-
-def _words(text: str) -> str:
-    """Prose with Markdown's own characters escaped, except in what stands between backticks."""
-    pieces = _CODE.split(visible(text))
-    return "".join(
-        piece.replace("|", "\\|") if index % 2 else _SPECIAL.sub(r"\\\1", piece)
-        for index, piece in enumerate(pieces)
-    )
+    lines = list(pipes(table))
+    if lines:
+        yield f"\n{'#' * level} {words(title)}\n" if title else ""
+    yield from lines

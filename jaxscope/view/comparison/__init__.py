@@ -1,0 +1,1 @@
+"""A comparison for people: the answer, tables, warnings and pictures."""

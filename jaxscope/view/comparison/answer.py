@@ -1,0 +1,149 @@
+"""The first line: who is faster, by how much, and from which size on."""
+
+from __future__ import annotations
+
+import statistics
+
+from jaxscope.analysis import sweep
+from jaxscope.analysis.sweep import Contender, Size
+from jaxscope.model.comparison import ComparisonRecord, Ratio, Row, Verdict
+from jaxscope.view import units
+from jaxscope.view.comparison import names
+
+
+def answer(record: ComparisonRecord) -> str:
+    """One sentence for the question that the benchmark asks, without a full stop at its end."""
+    measured = [row for row in record.rows if row.measured]
+    if not measured:
+        reason = next((row.failure for row in record.rows if row.failure), "")
+        return f"Nothing was measured. {reason or record.stopped}".rstrip(" .")
+    subject = _subject(record)
+    if subject is None:
+        return _alone(record, measured)
+    with_device = sweep.several_devices(record)
+    sizes = _compared(record, subject)
+    if not sizes:
+        return _not_together(record, subject)
+    last, ratio = sizes[-1]
+    parts = [_pair(record, subject, last, ratio, with_device, whole=True)]
+    first, early = sizes[0]
+    if first != last and early.verdict is not ratio.verdict:
+        parts.append(_pair(record, subject, first, early, with_device, whole=False))
+    name = sweep.swept(record)
+    parts += [
+        f"crossover near {name} = {names.number(_rounded(one.at))}"
+        for one in sweep.crossovers(record, subject)[-1:]
+    ]
+    parts += _winner(record, last, subject, with_device)
+    if record.stopped:
+        parts.append("the run ended early")
+    return "; ".join(parts)
+
+
+def _subject(record: ComparisonRecord) -> Contender | None:
+    """Whom the sentence is about: compiled JAX, else the fastest one, but never the baseline."""
+    measured = {(row.label, row.device) for row in record.rows if row.measured}
+    others = [
+        one
+        for one in sweep.contenders(record)
+        if one.label != record.baseline and (one.label, one.device) in measured
+    ]
+    if not others:
+        # The baseline's own other devices, if it has any.
+        others = [
+            one for one in sweep.contenders(record)[1:] if (one.label, one.device) in measured
+        ]
+    contestants = {(row.label, row.device): row.contestant for row in record.rows}
+    jitted = [one for one in others if contestants[one.label, one.device] == "jax"]
+    return min(jitted or others, key=lambda one: _largest_time(record, one), default=None)
+
+
+def _largest_time(record: ComparisonRecord, one: Contender) -> float:
+    """The median at the largest size that it was measured at, smaller is better."""
+    rows = [row for row in record.rows if (row.label, row.device) == (one.label, one.device)]
+    samples = next((row.samples for row in reversed(rows) if row.samples), ())
+    return statistics.median(samples) if samples else float("inf")
+
+
+def _compared(record: ComparisonRecord, subject: Contender) -> list[tuple[Size, Ratio]]:
+    """The sizes at which it can be compared with the baseline, smallest first."""
+    name = sweep.swept(record)
+    found: list[tuple[Size, Ratio]] = []
+    for size in sorted(record.sizes, key=lambda one: sweep.along(one, name) if name else 0):
+        row = sweep.find(record, subject.label, size, subject.device)
+        ratio = None if row is None else sweep.ratio_of(record, row)
+        if ratio is not None:
+            found.append((size, ratio))
+    return found
+
+
+def _pair(
+    record: ComparisonRecord,
+    subject: Contender,
+    size: Size,
+    ratio: Ratio,
+    with_device: bool,
+    whole: bool,
+) -> str:
+    base = sweep.find(record, record.baseline, size, subject.device)
+    mine = names.contender(subject, with_device)
+    theirs = names.contender(base, with_device) if base is not None else record.baseline
+    at = f" at {names.size(size)}" if size else ""
+    interval = names.interval(ratio)
+    shown = f" ({interval})" if interval and whole else ""
+    match ratio.verdict:
+        case Verdict.FASTER if whole:
+            return f"{mine} is {names.faster(ratio)} than {theirs}{at}{shown}"
+        case Verdict.SLOWER if whole:
+            return f"{mine} is {names.faster(ratio)} than {theirs}{at}{shown}"
+        case Verdict.FASTER:
+            return f"{at.strip()} it is {names.faster(ratio)}"
+        case Verdict.SLOWER:
+            return f"{at.strip()} {theirs} is {names.factor(ratio.estimate)} faster"
+        case Verdict.SAME if whole:
+            return f"{mine} and {theirs} take the same time{at} ({names.bare(ratio)})"
+        case Verdict.SAME:
+            return f"{at.strip()} both take the same time"
+        case _ if whole:
+            return (
+                f"whether {mine} or {theirs} is faster{at} is unclear (ratio {names.bare(ratio)})"
+            )
+        case _:
+            return f"{at.strip()} it is unclear"
+
+
+def _rounded(value: float) -> float:
+    """Two digits: between two sizes nobody knows more."""
+    return float(f"{value:.2g}")
+
+
+def _winner(
+    record: ComparisonRecord, size: Size, subject: Contender, with_device: bool
+) -> list[str]:
+    """Who is the fastest of all there, if that was not said already."""
+    rows = [row for row in record.at(size) if row.measured and row.agrees is not False]
+    if len(rows) < 3:
+        return []
+    best = min(rows, key=lambda row: statistics.median(row.samples))
+    if best.label in (record.baseline, subject.label):
+        return []
+    time = units.seconds(statistics.median(best.samples))
+    return [f"the fastest of {len(rows)} is {names.contender(best, with_device)}, {time}"]
+
+
+def _alone(record: ComparisonRecord, measured: list[Row]) -> str:
+    row = measured[-1]
+    at = f" at {names.size(row.size)}" if row.size else ""
+    failed = [one for one in record.rows if one.failure and one.label != row.label]
+    because = f"; {names.label(failed[0].label)}: {failed[0].failure}" if failed else ""
+    time = units.seconds(statistics.median(row.samples))
+    return f"{names.label(row.label)} takes {time}{at}{because}".rstrip(".")
+
+
+def _not_together(record: ComparisonRecord, subject: Contender) -> str:
+    base = next((row for row in record.rows if row.label == record.baseline), None)
+    why = base.failure if base is not None and base.failure else "They share no rounds."
+    return (
+        f"{names.label(subject.label)} cannot be compared with {names.label(record.baseline)}: "
+        f"{why}"
+    ).rstrip(".")

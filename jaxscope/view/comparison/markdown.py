@@ -1,0 +1,39 @@
+"""A comparison as Markdown, for an issue, a pull request or a README."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxscope.model.comparison import ComparisonRecord
+from jaxscope.view.comparison import names, tables
+from jaxscope.view.comparison.answer import answer
+from jaxscope.view.comparison.conditions import conditions
+from jaxscope.view.comparison.doubts import sentences
+from jaxscope.view.pipes import pipes, words
+
+
+def markdown(record: ComparisonRecord) -> str:
+    """The answer, tables, warnings and conditions as GitHub Markdown."""
+    return "\n".join(_parts(record)).rstrip() + "\n"
+
+
+def _parts(record: ComparisonRecord) -> Iterator[str]:
+    yield f"**{words(answer(record))}**"
+    for note in (record.stopped, *record.notes):
+        if note:
+            yield f"\n{words(note)}"
+    if len(record.sizes) > 1:
+        yield "\n### By size\n"
+        yield from pipes(tables.by_size(record))
+    for size in record.sizes:
+        if size:
+            yield f"\n### {words(names.size(size))}"
+        yield ""
+        yield from pipes(tables.whole(record, record.at(size)))
+    said = sentences(record)
+    if said:
+        yield "\n### To know\n"
+    for one in said:
+        about = f"{words(one.about)}: " if one.about else ""
+        yield f"- **{words(one.code or 'note')}** {about}{words(one.text)}"
+    yield f"\n{words(conditions(record))}"

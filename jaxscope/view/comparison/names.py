@@ -1,0 +1,88 @@
+"""What contestants, sizes and ratios are called in a sentence and in a table."""
+
+from __future__ import annotations
+
+import math
+
+from jaxscope.analysis.sweep import Contender, Size
+from jaxscope.model.comparison import ComparisonRecord, Ratio, Row, Verdict
+from jaxscope.view import units
+
+_NAMES = {
+    "numpy": "NumPy",
+    "jax": "JAX jit",
+    "jax-eager": "JAX eager",
+    "torch": "PyTorch",
+    "torch-compile": "torch.compile",
+    "torchscript": "TorchScript",
+    "torch-func": "torch.func",
+    "c": "C",
+}
+
+
+def label(text: str) -> str:
+    """`numpy` → `NumPy`, `jax: fused` → `JAX jit: fused`; other labels as the user wrote them."""
+    name, colon, rest = text.partition(":")
+    return f"{_NAMES[name]}{colon}{rest}" if name in _NAMES else text
+
+
+def contender(one: Contender | Row, with_device: bool) -> str:
+    """With its device where several are compared."""
+    return f"{label(one.label)} on {one.device}" if with_device and one.device else label(one.label)
+
+
+def size(given: Size) -> str:
+    """`n = 4096, m = 64`."""
+    return ", ".join(f"{name} = {number(value)}" for name, value in given)
+
+
+def number(value: float) -> str:
+    """A size: whole numbers as they are, grouped from five digits on."""
+    if not math.isfinite(value):
+        return units.UNKNOWN
+    if value == int(value):
+        whole = int(value)
+        return f"{whole:,}".replace(",", " ") if abs(whole) >= 10_000 else str(whole)
+    return units.significant(value)
+
+
+def factor(ratio: float) -> str:
+    """How many times, or by how many percent: `3.1×`, `4 %`; always of at least 1."""
+    value = max(ratio, 1 / ratio)
+    if value >= 1.095:
+        return f"{units.significant(value, 2) if value < 100 else f'{value:.0f}'}×"
+    return units.percent(value - 1)
+
+
+def faster(ratio: Ratio) -> str:
+    """`3.1× faster`, `4 % slower`, from the row's point of view."""
+    word = "faster" if ratio.verdict is Verdict.FASTER else "slower"
+    return f"{factor(ratio.estimate)} {word}"
+
+
+def interval(ratio: Ratio) -> str:
+    """The interval of how many times: `2.9–3.3×`, low end first."""
+    if not (math.isfinite(ratio.low) and math.isfinite(ratio.high)) or ratio.low <= 0:
+        return ""
+    ends = (ratio.low, ratio.high)
+    if ratio.verdict is Verdict.FASTER:
+        ends = (1 / ratio.high, 1 / ratio.low)
+    if max(ratio.estimate, 1 / ratio.estimate) < 1.095:
+        low, high = (f"{(end - 1) * 100:.1f}" for end in ends)
+        return f"{low} to {high} %"
+    return f"{units.significant(ends[0], 2)}–{units.significant(ends[1], 2)}×"
+
+
+def bare(ratio: Ratio) -> str:
+    """A ratio with its interval as plain numbers, time over time: `0.322 (0.303–0.345)`."""
+    if not math.isfinite(ratio.estimate):
+        return units.UNKNOWN
+    low, middle, high = (
+        units.significant(value) for value in (ratio.low, ratio.estimate, ratio.high)
+    )
+    return f"{middle} ({low}–{high})"
+
+
+def title(record: ComparisonRecord) -> str:
+    """What a page or a tab is called."""
+    return record.title or "Comparison"

@@ -1,0 +1,52 @@
+"""A comparison as a terminal shows it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+from jaxscope.model.comparison import ComparisonRecord, Mode
+from jaxscope.view.comparison import names, tables
+from jaxscope.view.comparison.answer import answer
+from jaxscope.view.comparison.conditions import conditions
+from jaxscope.view.comparison.doubts import sentences
+from jaxscope.view.terminal import Terminal
+
+
+def text(record: ComparisonRecord, width: int | None = None, color: bool = False) -> str:
+    """The answer, the times, what stands beside the call, and what to know before believing it."""
+    terminal = Terminal(width or shutil.get_terminal_size((100, 24)).columns, color)
+    return "\n".join(_parts(record, terminal))
+
+
+def _parts(record: ComparisonRecord, terminal: Terminal) -> Iterator[str]:
+    yield from terminal.wrap(answer(record), "", "bold")
+    for note in (*_mode(record), *record.notes):
+        yield from terminal.wrap(note, "  ", "dim")
+    if record.stopped:
+        yield from terminal.wrap(record.stopped, "  ", "yellow")
+    if len(record.sizes) > 1:
+        yield from terminal.heading("Seconds a call, by size")
+        yield from terminal.table(tables.by_size(record), heads=True)
+    shown = record.sizes[-1:] if len(record.sizes) > 1 else record.sizes
+    for size in shown:
+        rows = record.at(size)
+        at = f" at {names.size(size)}" if size else ""
+        yield from terminal.heading(f"A call{at}")
+        yield from terminal.table(tables.times(record, rows), heads=True)
+        if any(row.measured for row in rows):
+            yield from terminal.heading(f"Beside the call{at}")
+            yield from terminal.table(tables.costs(record, rows), heads=True)
+    said = sentences(record)
+    if said:
+        yield from terminal.heading("To know")
+    for one in said:
+        about = f"{one.about}: " if one.about else ""
+        yield from terminal.wrap(f"{about}{one.text}", f"  {one.code or 'note':<8}", "yellow")
+    yield ""
+    yield from terminal.wrap(conditions(record), "", "dim")
+
+
+def _mode(record: ComparisonRecord) -> Iterator[str]:
+    if record.mode is Mode.THROUGHPUT:
+        yield "Throughput: the calls of a round are issued one after the other, then waited for."
