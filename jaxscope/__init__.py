@@ -12,17 +12,33 @@ from typing import TYPE_CHECKING, Any
 from jaxscope.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from jaxscope.api import inspect, last, load, options
+    from jaxscope.api import expect_compiles, inspect, last, load, options, watch
+    from jaxscope.expect import CompilesError
+    from jaxscope.log import CompileLog
     from jaxscope.report import Report
 
-__all__ = ["Report", "inspect", "last", "load", "options"]
+__all__ = [
+    "CompileLog",
+    "CompilesError",
+    "Report",
+    "expect_compiles",
+    "inspect",
+    "last",
+    "load",
+    "options",
+    "watch",
+]
 
 _HOMES = {
+    "CompileLog": "jaxscope.log",
+    "CompilesError": "jaxscope.expect",
     "Report": "jaxscope.report",
     "inspect": "jaxscope.api",
     "last": "jaxscope.api",
     "load": "jaxscope.api",
+    "expect_compiles": "jaxscope.api",
     "options": "jaxscope.api",
+    "watch": "jaxscope.api",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ from jaxscope.report import Report, keep_latest, latest, read
 
 if TYPE_CHECKING:
     from jaxscope.capture.settings import Settings
+    from jaxscope.expect import Expected
+    from jaxscope.log import CompileLog
 
 _OPTIONS: contextvars.ContextVar[dict[str, Any]] = contextvars.ContextVar("jaxscope_options")
 
@@ -75,6 +77,55 @@ def options(
         yield
     finally:
         _OPTIONS.reset(token)
+
+
+@contextlib.contextmanager
+def watch() -> Generator[CompileLog]:
+    """A log of what JAX compiles inside the block: where, why, how long, and what to change.
+
+    All threads are heard; blocks may be nested, and in several threads at once. The log can be read
+    inside the block and after it. What the block raises passes through, and the log is kept. Should
+    jaxscope itself fail, the block runs all the same and `log.notes` says why.
+
+    Example:
+        >>> with jaxscope.watch() as log:
+        ...     train(batches)
+        >>> print(log.to_text())
+    """
+    from jaxscope.log import watching
+
+    with watching() as log:
+        yield log
+
+
+def expect_compiles(
+    at_most: int | None = None,
+    *,
+    at_least: int | None = None,
+    exactly: int | None = None,
+    function: str | Callable[..., Any] | None = None,
+    eager: bool = False,
+) -> Expected:
+    """A guard for tests: the block, or each call of the function it decorates, compiles this often.
+
+    at_most: 1 unless another bound is given. function: count the compiles of this function alone,
+    by its name. eager: count single operations outside any jit as well; they are left out by
+    default because whether `jnp.ones(3)` compiles depends on what ran before in the process.
+
+    Raises jaxscope.CompilesError, an AssertionError, at the end of the block; its text is what
+    compiled, why, and what to change. The block's own exceptions pass through instead.
+
+    Example:
+        >>> with jaxscope.expect_compiles(at_most=1):
+        ...     for batch in batches:
+        ...         state = step(state, batch)
+
+        >>> @jaxscope.expect_compiles(at_most=2, function="step")
+        ... def test_training(): ...
+    """
+    from jaxscope.expect import Bounds, Expected
+
+    return Expected(Bounds.of(at_most, at_least, exactly), function, eager)
 
 
 def last() -> Report:

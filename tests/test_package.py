@@ -16,7 +16,17 @@ import jaxscope.model
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-PUBLIC = ["Report", "inspect", "last", "load", "options"]
+PUBLIC = [
+    "CompileLog",
+    "CompilesError",
+    "Report",
+    "expect_compiles",
+    "inspect",
+    "last",
+    "load",
+    "options",
+    "watch",
+]
 
 
 def test_the_public_names_are_these():

@@ -22,6 +22,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.collected import Run
 from jaxscope.capture.frames import user_frames
 from jaxscope.capture.pending import Open, Pending, Stage, joins, plain_name
+from jaxscope.capture.places import Places
 from jaxscope.capture.rawcompile import RawCompile
 from jaxscope.capture.signature import describe_call
 from jaxscope.model.compiles import CompileKind, Persistent
@@ -80,6 +81,8 @@ class Listener:
         self._places: set[tuple[str, str, int]] = set()
         self._held = 0
         self._hearers: tuple[Callable[[RawCompile], None], ...] = ()
+        self.places = Places()
+        """What to call the places that compiled; a session puts its own here."""
         self.losses = 0
         """How often somebody took our listeners away."""
 

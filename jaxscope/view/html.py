@@ -74,7 +74,8 @@ def derived_uid(record: Record) -> str:
 
 
 @functools.cache
-def _style() -> str:
+def style() -> str:
+    """The style sheet of everything static."""
     files = resources.files("jaxscope.view").joinpath("web")
     text = "".join(files.joinpath(n).read_text("utf-8") for n in ("report.css", "static.css"))
     return text.replace("\n", "")
@@ -93,7 +94,7 @@ def _report(record: Record, uid: str, limits: Limits) -> str:
     shortened = "" if limits is _LIMITS[0] else f'<p class="muted">{_SHORTENED}</p>'
     href = functools.partial(_href, linked)
     return (
-        f'<div class="jxs report" id="{uid}"><style>{_style()}{linked.style()}</style>'
+        f'<div class="jxs report" id="{uid}"><style>{style()}{linked.style()}</style>'
         f'<p class="first">{first}</p>{notes}{shortened}'
         f"{sections.findings(record, href, limits.rows)}"
         f'<div class="pair"><div>{linked.source(0)}</div><div>{linked.stage_first()}</div></div>'

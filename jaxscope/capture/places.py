@@ -1,0 +1,46 @@
+"""What to call the places that compiled: the cell that ran, and each file on screen."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+
+class Places:
+    """Names as far as they can be had without a session; a session knows the cells better."""
+
+    def cell(self, serial: int) -> int | None:
+        """The number of the cell that ran during this compile."""
+        return None
+
+    def cell_id(self, serial: int) -> str:
+        """The front end's id of that cell."""
+        return ""
+
+    def number(self, file: str, serial: int) -> int | None:
+        """The number of the cell that has this file name, as of this compile."""
+        found = filename_map(current_shell()).get(file)
+        return found if isinstance(found, int) else None
+
+    def name(self, file: str, serial: int) -> str:
+        """`In [3]`, `train.py`, or what Python itself calls it."""
+        number = self.number(file, serial)
+        return f"In [{number}]" if number is not None else os.path.basename(file) or file
+
+
+def current_shell() -> Any:
+    """The running IPython shell, if there is one; imports nothing."""
+    ipython = sys.modules.get("IPython")
+    get = getattr(ipython, "get_ipython", None)
+    return get() if get is not None else None
+
+
+def filename_map(shell: Any) -> dict[str, int]:
+    """IPython's own table: the file name of each cell's code and the number it last ran under.
+
+    `CachingCompiler._filename_map`, seen on IPython 8.18 to 9.18. Empty when it is gone: places are
+    then shown by their file names.
+    """
+    found = getattr(getattr(shell, "compile", None), "_filename_map", None)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,67 @@
+"""Listening for the length of a block, with the session's listener where there is one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from jaxscope.capture import _jax
+from jaxscope.capture.events import Listener
+from jaxscope.capture.gathered import gather, lost
+from jaxscope.capture.rawcompile import RawCompile
+from jaxscope.model.log import Log
+
+Keep = Callable[[RawCompile], bool]
+
+
+class Watch:
+    """What all threads compile between `begin` and `end`.
+
+    Neither raises: a watch that fails has an empty log, with a note that says why.
+    """
+
+    def __init__(self) -> None:
+        self._listener: Listener | None = None
+        self._since = 0
+        self._losses = 0
+        self._began = time.time()
+        self._raws: tuple[RawCompile, ...] | None = None
+        self._notes: tuple[str, ...] = ()
+
+    def begin(self) -> None:
+        """Listen, borrowing the listener that is there: it knows what was compiled before."""
+        try:
+            listener = _jax.monitors(Listener) or Listener()
+            self._listener = listener.__enter__()
+            self._since, self._losses = listener.count, listener.losses
+        except Exception as error:
+            self._notes = (f"jaxscope could not listen ({type(error).__name__}: {error}).",)
+
+    def end(self) -> None:
+        """Stop listening; what was compiled is kept."""
+        listener = self._listener
+        if listener is None or self._raws is not None:
+            return
+        try:
+            self._raws, self._notes = self._heard(listener)
+            listener.__exit__()
+        except Exception as error:
+            self._raws = self._raws or ()
+            self._notes = (f"jaxscope could not end its log ({type(error).__name__}: {error}).",)
+
+    def raws(self) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
+        """The compiles so far or, after the end, in all; and what may be missing."""
+        if self._raws is not None or self._listener is None:
+            return self._raws or (), self._notes
+        return self._heard(self._listener)
+
+    def log(self) -> Log:
+        """The same as data."""
+        raws, notes = self.raws()
+        if self._listener is None:
+            return Log("", (), notes=notes)
+        return gather(raws, self._began, self._listener.places, notes)
+
+    def _heard(self, listener: Listener) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
+        listener.listen_again()
+        return listener.since(self._since), lost(listener, self._since, self._losses)

@@ -1,0 +1,1 @@
+"""Plotly figures, one file a family of charts. Importing one needs plotly."""

@@ -1,0 +1,238 @@
+"""A compile log as one line and as rows of words, for every view to set in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jaxscope.analysis.compile_groups import Group, called, line_text, place, storm_of
+from jaxscope.model import CauseKind, Compile, CompileKind, Persistent
+from jaxscope.model.log import Log, Storm
+from jaxscope.view import units
+from jaxscope.view.rows import Table
+
+MOST_ROWS = 30
+"""Rows of one view: a screen; the slowest are kept."""
+
+_SIGNATURE = 60
+"""Characters of a signature in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: a compile, a storm, or the single operations of several lines."""
+
+    place: str
+    what: str
+    compiles: tuple[Compile, ...]
+    why: str
+    fix: str
+    text: str = ""
+    """The text of the line that called."""
+    callers: tuple[str, ...] = ()
+    """The places that led to that line, innermost first: `train at In [2]:3`."""
+    failed: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return sum(compile.total_s for compile in self.compiles)
+
+    @property
+    def stages(self) -> tuple[float, float, float]:
+        """Seconds of tracing, lowering and XLA."""
+        compiles = self.compiles
+        return (
+            sum(compile.trace_s for compile in compiles),
+            sum(compile.lower_s for compile in compiles),
+            sum(compile.compile_s for compile in compiles),
+        )
+
+    @property
+    def again(self) -> bool:
+        """Something like it had been compiled before."""
+        return any(compile.is_recompile for compile in self.compiles)
+
+    @property
+    def times(self) -> str:
+        return f"× {len(self.compiles)}" if len(self.compiles) > 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows that are shown, in the order they began, and what is left out."""
+
+    rows: tuple[Row, ...]
+    left_out: str = ""
+
+
+def first_line(log: Log) -> str:
+    """How many compiles, how long, how many of them again, and the slowest."""
+    number, total = len(log.compiles), log.total_s
+    if not number and not log.failed and not log.passes:
+        return "Nothing was compiled."
+    stages = [
+        sum(getattr(c, name) for c in (*log.compiles, *log.failed, *log.passes))
+        for name in ("trace_s", "lower_s", "compile_s")
+    ]
+    trace, lower, xla = units.parts(total, *stages)
+    time = f"{units.seconds(total)} (trace {trace}, lower {lower}, XLA {xla})"
+    found = [f"{units.count(number, 'compile')} in {time}"]
+    if again := len(log.recompiles):
+        found.append(units.count(again, "recompile"))
+    if hits := sum(c.persistent is Persistent.HIT for c in log.compiles):
+        found.append(f"{hits} from the disk cache")
+    if log.failed:
+        found.append(f"{len(log.failed)} failed")
+    if log.passes:
+        found.append(f"{len(log.passes)} traced or lowered only")
+    if number > 1:
+        slowest = max(log.compiles, key=lambda compile: compile.total_s)
+        where = place(slowest, log)
+        at = f" at {where}" if where else ""
+        found.append(f"slowest: {called(slowest)}{at}, {units.seconds(slowest.total_s)}")
+    return " · ".join(found)
+
+
+def rows(log: Log, most: int = MOST_ROWS) -> Rows:
+    """One row a compile, a storm one row, first uses of single operations together one row."""
+    found = list(_rows(log))
+    if len(found) <= most:
+        return Rows(tuple(found))
+    kept = {id(row) for row in sorted(found, key=lambda row: -row.seconds)[:most]}
+    rest = [row for row in found if id(row) not in kept]
+    words = units.count(len(rest), "quicker row")
+    seconds = units.seconds(sum(row.seconds for row in rest))
+    left_out = f"{words} of {seconds} together left out here; `log.by_line()` has them all."
+    return Rows(tuple([row for row in found if id(row) in kept]), left_out)
+
+
+def _rows(log: Log) -> Iterator[Row]:
+    storm_by_serial, told, single = storm_of(log), set[int](), list[Compile]()
+    by_serial = {compile.serial: compile for compile in log.compiles}
+    loose = [c for c in log.compiles if _first_operation(c) and c.serial not in storm_by_serial]
+    together = {c.serial for c in loose} if len({place(c, log) for c in loose}) > 1 else set[int]()
+    failed = {compile.serial for compile in log.failed}
+    everything: Sequence[Compile] = log.compiles
+    if log.failed:
+        everything = sorted((*log.compiles, *log.failed), key=lambda compile: compile.serial)
+    for compile in everything:
+        storm = storm_by_serial.get(compile.serial)
+        if storm is not None:
+            if id(storm) not in told:
+                told.add(id(storm))
+                members = [by_serial[n] for n in storm.serials if n in by_serial]
+                yield _storm_row(storm, members, log)
+        elif compile.serial in together:
+            single.append(compile)
+        elif compile.serial in failed:
+            yield _row(compile, log, f"failed: {compile.error}", "", failed=True)
+        else:
+            yield _row(compile, log, why(compile), fix(compile))
+    if single:
+        yield _operations(single, log)
+
+
+def _first_operation(compile: Compile) -> bool:
+    return compile.kind is CompileKind.EAGER and not compile.is_recompile
+
+
+def _row(compile: Compile, log: Log, why: str, fix: str, *, failed: bool = False) -> Row:
+    return Row(
+        place(compile, log),
+        called(compile),
+        (compile,),
+        why,
+        fix,
+        line_text(compile, log),
+        callers(compile, log),
+        failed,
+    )
+
+
+def _storm_row(storm: Storm, members: Sequence[Compile], log: Log) -> Row:
+    names = tuple(dict.fromkeys(map(called, members)))
+    what = names[0] if len(names) == 1 else units.count(len(names), "eager operation")
+    first = members[0]
+    text, around = line_text(first, log), callers(first, log)
+    return Row(place(first, log), what, tuple(members), storm.pattern, storm.fix, text, around)
+
+
+def _operations(single: Sequence[Compile], log: Log) -> Row:
+    places = tuple(dict.fromkeys(place(compile, log) for compile in single))
+    names = tuple(dict.fromkeys(compile.fun_name for compile in single))
+    listed = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+    lines, what = units.count(len(places), "line"), units.count(len(names), "eager operation")
+    return Row(lines, what, tuple(single), f"first use of single operations: {listed}", "")
+
+
+def callers(compile: Compile, log: Log) -> tuple[str, ...]:
+    """The user's frames above the call, innermost first."""
+    found: list[str] = []
+    for frame in compile.stack[1:]:
+        if frame.source is None or frame.source >= len(log.origins):
+            continue
+        where = f"{log.origins[frame.source].name}:{frame.span.line}"
+        named = frame.function and not frame.function.startswith("<")
+        found.append(f"{frame.function} at {where}" if named else where)
+    return tuple(found)
+
+
+def why(compile: Compile) -> str:
+    """Why it compiled, in words."""
+    if not compile.is_recompile:
+        words = "first use" if compile.kind is CompileKind.EAGER else "first call"
+        signature = ", ".join(compile.signature)
+        if len(signature) > _SIGNATURE:
+            signature = signature[: _SIGNATURE - 1] + "…"
+        known = any(cause.kind is CauseKind.FIRST_CALL for cause in compile.causes)
+        if not known and compile.kind is not CompileKind.EAGER:
+            return f"cause unknown, with {signature}" if signature else "cause unknown"
+        return f"{words} with {signature}" if signature else words
+    return " ".join(cause.text for cause in compile.causes)
+
+
+def fix(compile: Compile) -> str:
+    """What to change, each thing once."""
+    if not compile.is_recompile:
+        return ""
+    return " ".join(dict.fromkeys(cause.fix for cause in compile.causes if cause.fix))
+
+
+def group_table(groups: Sequence[Group], head: str, most: int = MOST_ROWS) -> Table:
+    """The groups of `by_line`, `by_function` or `by_cell`, with where their time went."""
+    return Table(
+        (head, "compiles", "again", "trace", "lower", "XLA", "total", "functions"),
+        tuple(
+            (
+                group.title,
+                str(group.count),
+                str(group.recompiles) if group.recompiles else "",
+                units.seconds(group.trace_s),
+                units.seconds(group.lower_s),
+                units.seconds(group.compile_s),
+                units.seconds(group.total_s),
+                _names(group),
+            )
+            for group in groups[:most]
+        ),
+        right=(1, 2, 3, 4, 5, 6),
+    )
+
+
+def _names(group: Group) -> str:
+    names = group.functions
+    if names == (group.title.removesuffix(" (eager)"),):
+        return ""
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def footer(log: Log) -> str:
+    """One line for under a cell: what compiled, why, and what to do."""
+    line = first_line(log)
+    worst = max(rows(log).rows, key=lambda row: (row.again, row.seconds), default=None)
+    if worst is None or not worst.again:
+        return f"jaxscope: {line}"
+    where = f" at {worst.place}" if worst.place else ""
+    times = f" {worst.times}" if worst.times else ""
+    cure = f" → {worst.fix}" if worst.fix else ""
+    return f"jaxscope: {line}\n  {worst.what}{times}{where}: {worst.why}{cure}"
