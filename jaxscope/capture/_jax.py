@@ -8,6 +8,7 @@ detail, never an exception that a user would see.
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import os
@@ -47,6 +48,24 @@ class JaxCall:
     static_argnames: tuple[str, ...] = ()
     keys: tuple[tuple[int, int], ...] = ()
     """Identities of the calls on the stack, innermost first: stages of one call share one."""
+    info: Any = None
+    """JAX's own record of the jit's options."""
+    primitive: Any = None
+    """The operation that runs outside any jit, with its parameters."""
+    params: dict[str, Any] | None = None
+    transforms: tuple[str, ...] = ()
+    """What a jitted function was called under, outermost first: `vmap`, `grad`."""
+    given: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    """Arguments as the user passed them, where `args` are the flat ones that XLA gets."""
+
+    @property
+    def is_eager(self) -> bool:
+        return self.kind is CompileKind.EAGER
+
+    @property
+    def signature(self) -> inspect.Signature | None:
+        """The parameters that the function declares, where JAX has looked them up."""
+        return getattr(self.info, "fun_signature", None)
 
 
 @functools.cache
@@ -100,7 +119,19 @@ def jax_call() -> JaxCall:
         eager = known.kind is CompileKind.EAGER
         kind = CompileKind.EAGER if eager else CompileKind.TRANSFORMED
         named = known.args is not None and len(known.args) == len(args)
-        return replace(known, kind=kind, args=args, kwargs={}, named=named, keys=keys)
+        given = None if known.args is None else (tuple(known.args), dict(known.kwargs or {}))
+        name = known.name or (str(frame.f_locals.get("name", "")) if known.fun is None else "")
+        return replace(
+            known,
+            kind=kind,
+            name=name,
+            args=args,
+            kwargs={},
+            named=named,
+            keys=keys,
+            transforms=_transforms(),
+            given=given,
+        )
     if role == "jit_trace":
         values = frame.f_locals
         jitted = values.get("jit_func")
@@ -113,6 +144,7 @@ def jax_call() -> JaxCall:
             static_argnums=tuple(getattr(info, "static_argnums", ()) or ()),
             static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
             keys=keys,
+            info=info,
         )
     if role == "apply_primitive":
         return _primitive(frame, keys)
@@ -146,13 +178,47 @@ def _jitted(frame: types.FrameType) -> JaxCall:
         kwargs=values.get("kwargs"),
         static_argnums=tuple(getattr(info, "static_argnums", ()) or ()),
         static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
+        info=info,
     )
 
 
 def _primitive(frame: types.FrameType, keys: tuple[tuple[int, int], ...]) -> JaxCall:
     values = frame.f_locals
-    name = str(getattr(values.get("prim"), "name", ""))
-    return JaxCall(CompileKind.EAGER, name=name, args=values.get("args"), kwargs={}, keys=keys)
+    primitive = values.get("prim")
+    return JaxCall(
+        CompileKind.EAGER,
+        name=str(getattr(primitive, "name", "")),
+        args=values.get("args"),
+        kwargs={},
+        keys=keys,
+        primitive=primitive,
+        params=values.get("params"),
+    )
+
+
+_TRANSFORMS = {
+    "vmap_f": "vmap",
+    "grad_f": "grad",
+    "value_and_grad_f": "grad",
+    "jacfun": "jacobian",
+    "jvp": "jvp",
+    "vjp": "vjp",
+    "linearize": "linearize",
+}
+
+
+def _transforms() -> tuple[str, ...]:
+    """Transforms on the stack, outermost first, by the functions of api.py that run them."""
+    home = jax_directory()
+    found: list[str] = []
+    frame = inspect.currentframe()
+    while frame is not None:
+        code = frame.f_code
+        name = _TRANSFORMS.get(code.co_name)
+        if name is not None and code.co_filename.startswith(home) and name not in found[-1:]:
+            found.append(name)
+        frame = frame.f_back
+    return tuple(found[::-1])
 
 
 def _pmapped(frame: types.FrameType, keys: tuple[tuple[int, int], ...]) -> JaxCall:
@@ -169,6 +235,226 @@ def _pmapped(frame: types.FrameType, keys: tuple[tuple[int, int], ...]) -> JaxCa
     name = getattr(fun, "__name__", "")
     args, kwargs = values.get("args"), values.get("kwargs")
     return JaxCall(CompileKind.PMAP, fun, name=name, args=args, kwargs=kwargs, keys=keys)
+
+
+# --- What decides which program a call needs ------------------------------------------------------
+
+
+def transform_of(fun: Any) -> tuple[str, Any] | None:
+    """`("jax.grad", f)` for what `jax.grad(f)` returned; None for a function of the user's.
+
+    JAX wraps its transforms in `reraise_with_filtered_traceback`, whose free variable `fun` is the
+    transform's own function, `grad.<locals>.grad_f`. Where these names are gone, None.
+    """
+    code = getattr(fun, "__code__", None)
+    if code is None or code.co_name != "reraise_with_filtered_traceback":
+        return None
+    inner = getattr(fun, "__wrapped__", None)
+    if inner is None:
+        return None
+    names = code.co_freevars
+    cells = getattr(fun, "__closure__", None) or ()
+    held = dict(zip(names, cells, strict=False)).get("fun")
+    own = getattr(getattr(held, "cell_contents", None), "__code__", None)
+    name = str(getattr(own, "co_qualname", "")).split(".", maxsplit=1)[0]
+    # The transform's function wraps the user's.
+    while getattr(inner, "__code__", None) is own and hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    return f"jax.{name or 'transform'}", inner
+
+
+_OPTIONS = (
+    ("static_argnums", "static_argnums"),
+    ("static_argnames", "static_argnames"),
+    ("donate_argnums", "donate_argnums"),
+    ("donate_argnames", "donate_argnames"),
+    ("in_shardings", "in_shardings_leaves"),
+    ("out_shardings", "out_shardings_leaves"),
+    ("in_layouts", "in_layouts_leaves"),
+    ("out_layouts", "out_layouts_leaves"),
+    ("device", "device"),
+    ("backend", "backend"),
+    ("keep_unused", "keep_unused"),
+    ("inline", "inline"),
+    ("compiler_options", "compiler_options_kvs"),
+)
+_UNSET = ("None", "()", "False", "UnspecifiedValue", "Inline.AUTO", "AUTO", "<Inline.AUTO: 'auto'>")
+
+
+def jit_options(info: Any) -> tuple[tuple[str, str], ...]:
+    """The options of a jit by the names that users give them, those left at JAX's default out.
+
+    Fields of `PjitInfo`; a field that is gone is an option that nobody sees change.
+    """
+    found: list[tuple[str, str]] = []
+    for name, field in _OPTIONS:
+        value = getattr(info, field, None)
+        if value is None or value is False or value == ():
+            continue
+        if isinstance(value, tuple) and name != "compiler_options":
+            texts = [str(item) for item in value]
+            if all(text in _UNSET for text in texts):
+                continue
+            text = texts[0] if len(texts) == 1 and "shard" in name else f"({', '.join(texts)})"
+        elif name == "compiler_options":
+            text = ", ".join(f"{key}={setting}" for key, setting in value)
+        else:
+            text = str(value)
+        if text not in _UNSET:
+            found.append((name, text[:120]))
+    # JAX works the names out from the positions, and the other way round.
+    by_position = {name.removesuffix("nums") for name, _ in found if name.endswith("argnums")}
+    return tuple([(n, t) for n, t in found if n.removesuffix("names") not in by_position])
+
+
+def stage_options() -> tuple[tuple[str, str], ...]:
+    """What `lowered.compile(compiler_options=...)` was given; empty outside of it.
+
+    Local `compiler_options` of `compile` in stages.py.
+    """
+    for frame, file in _jax_frames():
+        if frame.f_code.co_name == "compile" and file == "_src/stages.py":
+            given = frame.f_locals.get("compiler_options")
+            if not given:
+                return ()
+            text = ", ".join(f"{key}={given[key]}" for key in sorted(given))
+            return (("compiler_options", text[:120]),)
+    return ()
+
+
+def bodies(value: Any) -> list[tuple[Any, str]]:
+    """The jaxprs in a parameter of an operation, each with the function it was traced from.
+
+    `jaxpr.debug_info.func_src_info`; without it the text is "a function".
+    """
+    found: list[tuple[Any, str]] = []
+    for item in value if isinstance(value, (tuple, list)) else (value,):
+        if hasattr(item, "eqns") or hasattr(getattr(item, "jaxpr", None), "eqns"):
+            information = getattr(getattr(item, "jaxpr", item), "debug_info", None)
+            text = getattr(information, "func_src_info", None)
+            found.append((item, str(text) if text else "a function"))
+    return found
+
+
+def trace_context() -> Any | None:
+    """JAX's settings that belong to the key of every trace, as one comparable value.
+
+    `config.trace_context`; None when it is gone, and then no change of a setting is seen.
+    """
+    from jax._src import config
+
+    ask = getattr(config, "trace_context", None)
+    return None if ask is None else ask()
+
+
+# On jax 0.8, which does not name the entries of its context, these are asked for one by one.
+_OLD_SETTINGS = (
+    "enable_x64",
+    "default_device",
+    "default_matmul_precision",
+    "numpy_dtype_promotion",
+    "numpy_rank_promotion",
+    "threefry_partitionable",
+    "random_seed_offset",
+    "softmax_custom_jvp",
+    "disable_jit",
+    "use_direct_linearize",
+    "debug_key_reuse",
+    "allow_f16_reductions",
+    "use_shardy_partitioner",
+    "enable_pgle",
+)
+_OLD_CONTEXTS = (
+    "mesh_context_manager",
+    "abstract_mesh_context_manager",
+    "compute_on_context_manager",
+    "xla_metadata_context_manager",
+    "user_context",
+)
+_MESHES = ("mesh_context_manager", "abstract_mesh_context_manager", "device_context")
+
+
+def named_settings(context: Any) -> tuple[tuple[str, str], ...]:
+    """The entries of a `trace_context` by name.
+
+    `config.trace_context_names`, jax 0.10 and later. Before, the settings that people change are
+    asked for by name, and the rest are numbers.
+    """
+    from jax._src import config
+
+    ask = getattr(config, "trace_context_names", None)
+    try:
+        names = tuple(ask()) if ask is not None else ()
+    except NotImplementedError:
+        names = ()
+    if len(names) == len(context):
+        pairs = list(zip(names, context, strict=True))
+    else:
+        pairs = [(f"jax_{name}", _setting(config, name)) for name in _OLD_SETTINGS]
+        pairs += [(name, _setting(config, name)) for name in _OLD_CONTEXTS]
+        if not any(text for _, text in pairs if text is not None):
+            pairs = []
+        pairs += [(f"setting {i} of JAX's context", value) for i, value in enumerate(context)]
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        text = _setting_text(value)
+        if name not in _MESHES:
+            found[name] = text
+        elif text not in ("None", "()"):
+            found["mesh"] = text
+    return tuple(found.items())
+
+
+def _setting(config: Any, name: str) -> Any:
+    return getattr(getattr(config, name, None), "value", None)
+
+
+def _setting_text(value: Any) -> str:
+    if isinstance(value, enum.Enum):
+        return str(value.value)
+    if type(value).__repr__ is object.__repr__:
+        try:
+            return f"{type(value).__name__} {hash(value) & 0xFFFF:04x}"
+        except TypeError:
+            return type(value).__name__
+    return repr(value)[:160] if not isinstance(value, str) else value
+
+
+def earlier_traces(fun: Any) -> tuple[tuple[tuple[str, Any], ...], ...]:
+    """Traces of a function that JAX holds, oldest first: names of the flat arguments with avals.
+
+    Keys of the cache of `traced_before`, jax 0.9 and later; empty on older versions.
+    """
+    from jax._src.interpreters import partial_eval
+
+    cache = getattr(partial_eval, "trace_to_jaxpr", None)
+    found: list[tuple[tuple[str, Any], ...]] = []
+    for key in cache.cache_keys() if cache is not None else ():
+        if key[0]() is not fun:
+            continue
+        inputs, information = key[2][0], key[2][1]
+        avals = _flat_avals(inputs)
+        names = getattr(information, "arg_names", None) or ()
+        if len(names) == len(avals):
+            found.append(tuple(zip(map(str, names), avals, strict=True)))
+    return tuple(found)
+
+
+def _flat_avals(value: Any) -> list[Any]:
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return [value]
+    if type(value).__name__ == "Static":
+        return []
+    if hasattr(value, "vals"):
+        value = value.vals
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, (tuple, list)):
+        try:
+            value = list(value)
+        except TypeError:
+            return []
+    return [aval for item in value for aval in _flat_avals(item)]
 
 
 def calling_jit() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:

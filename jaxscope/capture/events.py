@@ -10,26 +10,26 @@ import inspect
 import itertools
 import threading
 import time
-import types
-import weakref
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Self, TypeVar
 
+from jaxscope.analysis.causes import Signature
 from jaxscope.capture import _jax
+from jaxscope.capture.before import traces
 from jaxscope.capture.collected import Run
 from jaxscope.capture.frames import user_frames
+from jaxscope.capture.history import History
 from jaxscope.capture.pending import Open, Pending, Stage, joins, plain_name
 from jaxscope.capture.places import Places
 from jaxscope.capture.rawcompile import RawCompile
-from jaxscope.capture.signature import describe_call
+from jaxscope.capture.signature import Reader
 from jaxscope.model.compiles import CompileKind, Persistent
 
 T = TypeVar("T")
 
-_KEPT = 10_000  # compiles a listener remembers: a few MB
 _OWN_WORK: ContextVar[bool] = ContextVar("jaxscope_own_work", default=False)
 
 
@@ -68,17 +68,16 @@ class _Thread(threading.local):
 class Listener:
     """Collects the compiles of all threads while it is entered. Never raises into a user's call."""
 
-    def __init__(self) -> None:
-        self.records: deque[RawCompile] = deque(maxlen=_KEPT)
-        """The latest compiles of all threads, in the order they began."""
+    def __init__(self, cell: Callable[[], int | None] | None = None) -> None:
+        """`cell` gives the number of the notebook cell that runs, as in `In [3]`."""
+        self._cell = cell
+        self.history = History()
+        self._reader: Reader | None = None
         self.errors = 0
         """Events that could not be read in full."""
         self.first_error = ""
         self._thread = _Thread()
         self._lock = threading.Lock()
-        self._count = 0
-        self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._places: set[tuple[str, str, int]] = set()
         self._held = 0
         self._hearers: tuple[Callable[[RawCompile], None], ...] = ()
         self.places = Places()
@@ -144,7 +143,12 @@ class Listener:
     @property
     def count(self) -> int:
         """How many compiles were seen so far; the serial of the latest."""
-        return self._count
+        return self.history.count
+
+    @property
+    def records(self) -> Sequence[RawCompile]:
+        """The latest compiles of all threads, in the order they began."""
+        return self.history.records
 
     def since(self, serial: int) -> tuple[RawCompile, ...]:
         """The compiles of all threads after that serial, as far as they are still kept."""
@@ -238,6 +242,7 @@ class Listener:
         outer = thread.open[-1] if thread.open else None
         raw.error = self._attempt(_jax.event_error) or raw.error
         own = max(seconds - opened.inside, 0.0)
+        raw.inside_s += opened.inside
         if stage is Stage.TRACE:
             # JAX reports a trace also when it found one in its cache (jax 0.9 and later).
             hit = opened.misses is not None and self._attempt(_jax.trace_misses) == opened.misses
@@ -254,6 +259,7 @@ class Listener:
             raw.lowered, raw.lower_s = True, raw.lower_s + own
             return
         raw.compiled, raw.compile_s = True, raw.compile_s + own
+        self._attempt(self.history.finished, raw)
         thread.compile_count += 1
         for run in tuple(thread.runs):
             if run.on_compiled is not None:
@@ -299,7 +305,8 @@ class Listener:
         return record
 
     def _raw(self, name: str) -> RawCompile:
-        return RawCompile(name, threading.get_ident(), time.time())
+        thread = threading.current_thread()
+        return RawCompile(name, threading.get_ident(), thread.name, time.time())
 
     def _describe(self, record: Pending, call: _jax.JaxCall, outer: Open | None) -> None:
         """Fills in who called with what, and makes the compile known."""
@@ -307,14 +314,14 @@ class Listener:
         record.described, record.keys = True, call.keys
         raw.fun_name = call.name or raw.fun_name
         raw.frames = self._attempt(user_frames, inspect.currentframe()) or ()
-        raw.inside = outer.record.raw.fun_name if outer is not None else ""
+        if self._cell is not None:
+            raw.cell = self._attempt(self._cell)
+        if outer is not None:
+            raw.inside = outer.record.raw.fun_name
+            # What was only traced inside another compile has no number.
+            raw.parent = outer.record.raw.number or outer.record.raw.parent
         self._read_call(raw, call, outer)
-        if call.fun is not None:
-            self._attempt(self._judge_first, raw, call.fun)
-        with self._lock:
-            self._count += 1
-            raw.number = self._count
-            self.records.append(raw)
+        self.history.add(raw)
         for run in self._thread.runs:
             run.raw.append(raw)
 
@@ -323,32 +330,27 @@ class Listener:
         raw.kind = CompileKind.NESTED if nested else call.kind
         if call.args is None:
             return
-        described = self._attempt(
-            describe_call,
-            call.fun if call.named else None,
-            call.args,
-            call.kwargs or {},
-            call.static_argnums,
-            call.static_argnames,
-        )
-        raw.signature = described or ()
+        raw.call = self._attempt(self._read, call)
+        if raw.call is not None:
+            self._attempt(self._look_back, raw, call.fun)
 
-    def _judge_first(self, raw: RawCompile, fun: Any) -> None:
-        """Whether this function is new here, by object and by place: a cell that is run again
-        makes a new object of the same function."""
-        code = getattr(inspect.unwrap(fun), "__code__", None)
-        place = (raw.fun_name, getattr(code, "co_filename", ""), getattr(code, "co_firstlineno", 0))
-        # Only plain functions are compared as objects: those of other types may have an `__eq__`
-        # or no hash.
-        plain = isinstance(fun, types.FunctionType)
+    def _read(self, call: _jax.JaxCall) -> Signature:
         with self._lock:
-            known = place in self._places or (plain and fun in self._seen)
-            self._places.add(place)
-            if plain:
-                self._seen.add(fun)
-        if not known:
+            if self._reader is None:
+                self._reader = Reader()
+            # What a value of the user's computes to describe itself is not theirs.
+            with own_work():
+                return self._reader.read(call)
+
+    def _look_back(self, raw: RawCompile, fun: Any) -> None:
+        """What only can be known now: whether an earlier function is gone, what JAX has traced."""
+        latest = self.history.latest(raw)
+        if latest is not None and latest.call is not None and self._reader is not None:
+            raw.orphaned = not self._reader.serials.alive(latest.call.function.serial)
+        elif fun is not None and raw.call is not None and not raw.call.eager:
             raw.traced_before = _jax.traced_before(fun)
-            raw.first = raw.traced_before is not True
+            if raw.traced_before:
+                raw.before = traces(raw.call, _jax.earlier_traces(fun))
 
 
 @contextmanager

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from jaxscope.analysis.causes import Explained, Signature
 from jaxscope.capture.frames import RawFrame
-from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind, Persistent
-from jaxscope.model.source import Source
+from jaxscope.model.compiles import Compile, CompileKind, Persistent
+from jaxscope.model.source import Frame, Source, Span
+
+if TYPE_CHECKING:
+    from jaxscope.capture.history import History
 
 
 @dataclass(slots=True)
@@ -16,16 +21,28 @@ class RawCompile:
 
     fun_name: str
     thread: int
+    thread_name: str
     started: float
     """Seconds since the epoch."""
     number: int = 0
-    """Counts the compiles of a listener, from 1."""
+    """Counts the compiles of a listener, from 1; 0 for what only was traced inside another."""
     kind: CompileKind = CompileKind.JIT
     frames: tuple[RawFrame, ...] = ()
     """The user's frames at the call, innermost first."""
-    signature: tuple[str, ...] = ()
+    call: Signature | None = None
+    """What it was called with; None when JAX's frames did not show it."""
+    before: tuple[Signature, ...] = ()
+    """Traces of the function that JAX held when it was new to the listener."""
+    orphaned: bool = False
+    """Python had collected the function of the latest compile of the same code."""
+    cell: int | None = None
+    """The number of the notebook cell that ran."""
     inside: str = ""
     """The function that was being traced meanwhile, if any."""
+    parent: int | None = None
+    """The number of the compile that was being traced or lowered meanwhile."""
+    inside_s: float = 0.0
+    """Seconds of other compiles inside it."""
     traced: bool = False
     lowered: bool = False
     compiled: bool = False
@@ -35,37 +52,69 @@ class RawCompile:
     lower_s: float = 0.0
     compile_s: float = 0.0
     persistent: Persistent = Persistent.OFF
+    persistent_why: str = ""
     error: str = ""
     """The type of the exception that ended it."""
-    first: bool = False
-    """This function had not been compiled before, as far as anyone knows."""
     traced_before: bool | None = None
     """What JAX's own cache said of a function new to the listener; None when it cannot say."""
+    history: History | None = None
+    """What else was compiled; None once this compile is too old to be kept."""
+    _explained: Explained | None = None
 
     @property
     def happened(self) -> bool:
         """False for a call that found everything in JAX's caches."""
         return self.traced or self.lowered or self.compiled
 
+    @property
+    def signature(self) -> tuple[str, ...]:
+        """One short text an argument."""
+        return self.call.texts() if self.call is not None else ()
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """File and line of the call in the user's code."""
+        return (self.frames[0].file, self.frames[0].line) if self.frames else ("", 0)
+
+    def explained(self) -> Explained:
+        """Why it happened; worked out once, when first asked for."""
+        if self._explained is None:
+            if self.history is None:
+                return Explained(())
+            self._explained = self.history.explain(self)
+        return self._explained
+
     def to_compile(self, sources: Sequence[Source] = ()) -> Compile:
-        """The compile as data. Of the causes only the first call is known here."""
+        """The compile as data, with its causes."""
+        explained = self.explained()
+        stack = tuple([frame.locate(sources) for frame in self.frames])
         return Compile(
             fun_name=self.fun_name,
             kind=self.kind,
-            site=self.frames[0].locate(sources) if self.frames else None,
+            site=stack[0] if stack else None,
             trace_s=self.trace_s,
             lower_s=self.lower_s,
             compile_s=self.compile_s,
             signature=self.signature,
-            causes=self._causes(),
+            causes=explained.causes,
             persistent=self.persistent,
+            persistent_why=self.persistent_why,
+            serial=self.number,
+            nearest=explained.nearest,
+            parent=self.parent,
+            inside_s=self.inside_s,
+            started=self.started,
+            thread=self.thread_name,
+            cell=self.cell,
+            stack=stack,
+            defined=self._defined(sources),
+            transform=self.call.transform if self.call is not None else "",
+            error=self.error,
         )
 
-    def _causes(self) -> tuple[Cause, ...]:
-        if not self.first or self.kind is CompileKind.EAGER:
-            return ()
-        if self.traced_before is None:
-            text = f"This is the first compile of `{self.fun_name}` that jaxscope has seen."
-        else:
-            text = f"`{self.fun_name}` had not been compiled before."
-        return (Cause(CauseKind.FIRST_CALL, "", "", "", text, ""),)
+    def _defined(self, sources: Sequence[Source]) -> Frame | None:
+        known = self.call.function if self.call is not None else None
+        if known is None or not known.file or known.internal:
+            return None
+        index = next((i for i, source in enumerate(sources) if source.file == known.file), None)
+        return Frame(index, known.file, known.name, Span(known.line, 0, known.line, 0))

@@ -1,91 +1,160 @@
-"""What a jitted function was called with, one short text an argument."""
+"""What a jitted function was called with, read from JAX's frames and kept as plain values.
+
+Keeps no argument alive and reads no array's contents. What repeats is one object: a model's
+thousand leaves are some ten kinds.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from jaxscope.capture.memory import size_text
+from jaxscope.analysis.causes import BARE, Argument, Body, Function, Signature, Static
+from jaxscope.capture import _jax
+from jaxscope.capture.carried import carried, compares_by_identity, shortened
+from jaxscope.capture.identity import function
+from jaxscope.capture.leaf import Leaves
+from jaxscope.capture.serials import Serials
+from jaxscope.capture.structure import Structures
 
-_KINDS = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
-
-
-def describe_call(
-    fun: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    static_argnums: Sequence[int] = (),
-    static_argnames: Sequence[str] = (),
-) -> tuple[str, ...]:
-    """`('x: f32[4,8]', 'n=3', 'params: 12 leaves, 3.1 kB')`: names as the function declares them.
-
-    Keeps no argument alive, reads no array's contents.
-    """
-    names = argument_names(fun, len(args))
-    static = {n if n >= 0 else len(args) + n for n in static_argnums}
-    texts: list[str] = []
-    for i, (name, value) in enumerate(zip(names, args, strict=True)):
-        texts.append(_argument(name, value, i in static or name in static_argnames))
-    texts += [_argument(name, kwargs[name], name in static_argnames) for name in sorted(kwargs)]
-    return tuple(texts)
+_OPERATION_PARAMETERS = 24
 
 
-def argument_names(fun: Any, count: int) -> list[str]:
+class Reader:
+    """Reads calls into signatures, and remembers what they have in common."""
+
+    def __init__(self) -> None:
+        self.serials = Serials()
+        self._leaves = Leaves()
+        self._structures = Structures()
+        self._context: tuple[Any, tuple[tuple[str, str], ...]] = (None, ())
+
+    def read(self, call: _jax.JaxCall) -> Signature:
+        """The signature of a call; of what JAX's frames do not say, nothing."""
+        if call.primitive is not None:
+            return self._operation(call)
+        args, kwargs = call.given or (call.args or (), call.kwargs or {})
+        arguments: list[Argument] = []
+        statics: list[Static] = []
+        declared = call.signature
+        if declared is None and call.fun is not None:
+            declared = _declared(call.fun)
+        names = argument_names(declared, len(args))
+        static = {n if n >= 0 else len(args) + n for n in call.static_argnums}
+        given = [*zip(names, args, strict=True), *[(name, kwargs[name]) for name in sorted(kwargs)]]
+        for position, (name, value) in enumerate(given):
+            keyword = position >= len(args)
+            if position in static or name in call.static_argnames:
+                statics.append(self._static(name, value, keyword, position))
+            else:
+                arguments.append(self._argument(name, value, keyword, position))
+        if call.given is not None:
+            arguments = self._flat(arguments, call.args or ())
+        return Signature(
+            self._function(call),
+            tuple(arguments),
+            tuple(statics),
+            _with_defaults(declared),
+            len(args),
+            _jax.jit_options(call.info),
+            self._settings(),
+            "∘".join(call.transforms),
+            eager=call.is_eager,
+        )
+
+    def _flat(self, given: list[Argument], args: Sequence[Any]) -> list[Argument]:
+        """The leaves that XLA gets, by the names of those that the user passed to the function
+        under a transform; a transform may have put values of its own before them."""
+        names = [(a.name + path, a.position) for a in given for path in a.structure.paths]
+        if len(names) != len(args):
+            names = [(f"arg{i}", i) for i in range(len(args))]
+        return [
+            Argument(name, BARE, (self._leaves.of(value),), position=position)
+            for (name, position), value in zip(names, args, strict=True)
+        ]
+
+    def _function(self, call: _jax.JaxCall) -> Function:
+        if call.fun is None:
+            return Function(0, call.name or "?")
+        return function(call.fun, self.serials, call.name)
+
+    def _operation(self, call: _jax.JaxCall) -> Signature:
+        bodies: list[Body] = []
+        statics: list[Static] = []
+        for name, value in list((call.params or {}).items())[:_OPERATION_PARAMETERS]:
+            found = _jax.bodies(value)
+            if found:
+                numbers = hash(tuple(self.serials.of(body) for body, _ in found))
+                bodies.append(Body(name, ", ".join(text for _, text in found), numbers))
+            elif value is not None:
+                statics.append(Static(name, *_parameter(value), type(value).__name__))
+        arguments = [
+            self._argument(f"arg{i}", value, False, i) for i, value in enumerate(call.args or ())
+        ]
+        name = call.name or str(getattr(call.primitive, "name", "operation"))
+        return Signature(
+            Function(self.serials.of(call.primitive), name, internal=True),
+            tuple(arguments),
+            tuple(statics),
+            positional=len(arguments),
+            context=self._settings(),
+            bodies=tuple(bodies),
+            eager=True,
+        )
+
+    def _argument(self, name: str, value: Any, keyword: bool, position: int) -> Argument:
+        structure, leaves = self._structures.of(value)
+        return Argument(name, structure, tuple(map(self._leaves.of, leaves)), keyword, position)
+
+    def _static(self, name: str, value: Any, keyword: bool, position: int) -> Static:
+        text, token = carried(value, self.serials)
+        identity = compares_by_identity(value)
+        if identity:
+            token = self.serials.of(value)
+        return Static(name, text, token, type(value).__name__, identity, keyword, position)
+
+    def _settings(self) -> tuple[tuple[str, str], ...]:
+        """JAX's settings by name: the same object as long as they are the same."""
+        found = _jax.trace_context()
+        if found is None:
+            return ()
+        known, texts = self._context
+        if known is None or known != found:
+            texts = _jax.named_settings(found)
+            self._context = (found, texts)
+        return texts
+
+
+def _parameter(value: Any) -> tuple[str, int]:
+    try:
+        text = repr(value)
+    except Exception:  # what it holds may be the user's own
+        text = f"{type(value).__name__} object"
+    return shortened(text), hash(text)
+
+
+def _declared(fun: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fun)
+    except (TypeError, ValueError):
+        return None
+
+
+def _with_defaults(signature: inspect.Signature | None) -> tuple[str, ...]:
+    if signature is None:
+        return ()
+    parameters = signature.parameters.values()
+    return tuple([p.name for p in parameters if p.default is not p.empty])
+
+
+def argument_names(signature: inspect.Signature | None, count: int) -> list[str]:
     """Names of `count` positional arguments; `args[1]` for a starred one, `arg0` when unknown."""
     names: list[str] = []
-    try:
-        parameters = list(inspect.signature(fun).parameters.values()) if callable(fun) else []
-    except (TypeError, ValueError):
-        parameters = []
-    for parameter in parameters:
+    for parameter in signature.parameters.values() if signature is not None else ():
         if parameter.kind is parameter.VAR_POSITIONAL:
             names += [f"{parameter.name}[{i}]" for i in range(count - len(names))]
         elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             names.append(parameter.name)
     names = names[:count]
     return names + [f"arg{i}" for i in range(len(names), count)]
-
-
-def _argument(name: str, value: Any, static: bool) -> str:
-    if static:
-        return f"{name}={_short_repr(value)}"
-    return f"{name}: {describe(value)}"
-
-
-def describe(value: Any) -> str:
-    """`f32[4,8]`, `float` for a Python scalar, `3 leaves, 48 B` for a container."""
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return short_aval(value.dtype, value.shape)
-    for scalar in (bool, int, float, complex):
-        if isinstance(value, scalar):  # jax 0.9 and later has subclasses of these
-            return scalar.__name__
-    if value is None:
-        return "None"
-    import jax
-
-    leaves = jax.tree_util.tree_leaves(value)
-    if len(leaves) == 1 and leaves[0] is value:
-        return type(value).__name__
-    size = sum(int(getattr(leaf, "nbytes", 0) or 0) for leaf in leaves)
-    return f"{len(leaves)} {'leaf' if len(leaves) == 1 else 'leaves'}, {size_text(size)}"
-
-
-def short_aval(dtype: Any, shape: Sequence[int]) -> str:
-    """`f32[4,8]` from a dtype and a shape."""
-    name = str(dtype)
-    stem = name.rstrip("0123456789")
-    digits = name[len(stem) :]
-    return f"{_KINDS[stem]}{digits}{_dims(shape)}" if stem in _KINDS else f"{name}{_dims(shape)}"
-
-
-def _dims(shape: Sequence[int]) -> str:
-    return f"[{','.join(map(str, shape))}]"
-
-
-def _short_repr(value: Any, limit: int = 60) -> str:
-    try:
-        text = repr(value)
-    except Exception:  # the user's own __repr__
-        text = object.__repr__(value)
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -203,7 +203,7 @@ def test_functions_traced_inside_another_are_no_compiles(listener):
     assert [c.fun_name for c in run.passes()] == ["<lambda>"]
 
 
-def test_the_first_call_is_a_cause_and_later_ones_have_none_yet(listener):
+def test_the_first_call_is_a_cause_and_a_later_one_compares_with_it(listener):
     f = jax.jit(fresh())
     with collecting(listener) as run:
         f(X)
@@ -211,19 +211,25 @@ def test_the_first_call_is_a_cause_and_later_ones_have_none_yet(listener):
     first, second = run.compiles()
     assert [c.kind for c in first.causes] == [CauseKind.FIRST_CALL]
     assert "`f`" in first.causes[0].text
-    assert second.causes == ()
+    assert [(c.kind, c.path, c.before, c.after) for c in second.causes] == [
+        (CauseKind.SHAPE, "x", "f32[3]", "f32[4]")
+    ]
+    assert (first.nearest, second.nearest) == (None, first.serial)
+    assert (first.is_recompile, second.is_recompile) == (False, True)
 
 
 @pytest.mark.skipif(
     not hasattr(__import__("jax._src.interpreters.partial_eval", fromlist=["x"]), "trace_to_jaxpr"),
     reason="jax 0.8 cannot say what it has traced",
 )
-def test_a_function_compiled_before_listening_is_not_called_new():
+def test_a_function_compiled_before_listening_is_compared_with_what_jax_holds():
     f = jax.jit(fresh())
     f(X)
     with Listener() as listener, collecting(listener) as run:
         f(np.ones(4, np.float32))
-    assert run.compiles()[0].causes == ()
+    (compile,) = run.compiles()
+    assert [(c.kind, c.path) for c in compile.causes] == [(CauseKind.SHAPE, "x")]
+    assert compile.nearest is None
 
 
 def test_own_work_is_hidden(listener):

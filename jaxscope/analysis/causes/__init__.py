@@ -1,0 +1,36 @@
+"""Why a program was compiled: the smallest additive difference to an earlier one, in words."""
+
+from jaxscope.analysis.causes.explain import NEAREST_OF, Earlier, Explained, explain
+from jaxscope.analysis.causes.first import eager_op, first_call, unknown
+from jaxscope.analysis.causes.signature import (
+    BARE,
+    Argument,
+    Body,
+    Function,
+    Held,
+    Holder,
+    Leaf,
+    Signature,
+    Static,
+    Structure,
+)
+
+__all__ = [
+    "BARE",
+    "NEAREST_OF",
+    "Argument",
+    "Body",
+    "Earlier",
+    "Explained",
+    "Function",
+    "Held",
+    "Holder",
+    "Leaf",
+    "Signature",
+    "Static",
+    "Structure",
+    "eager_op",
+    "explain",
+    "first_call",
+    "unknown",
+]

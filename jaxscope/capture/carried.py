@@ -1,0 +1,120 @@
+"""Values that are no array arguments, in a short text and a token that tells equal from unequal.
+
+No value is kept, and no `__repr__` is asked that may be slow or read an array.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import itertools
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxscope.capture.serials import Serials
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_SHOWN = 60  # characters of a value
+_DEEP = 4
+_WIDE = 24
+
+
+def carried(value: Any, serials: Serials) -> tuple[str, int]:
+    """`('0.1', token)`, `('f32[3]', token)`, `('Config(depth=2)', token)`."""
+    text, token = _describe(value, serials, _DEEP)
+    return shortened(text), token
+
+
+def shortened(text: str, limit: int = _SHOWN) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def compares_by_identity(value: Any) -> bool:
+    """Its type has neither `__eq__` nor `__hash__` of its own, so it equals only itself."""
+    kind = type(value)
+    return kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__
+
+
+def _describe(value: Any, serials: Serials, depth: int) -> tuple[str, int]:
+    kind = type(value)
+    if isinstance(value, enum.Enum):
+        return str(value), hash((kind, value.name))
+    if isinstance(value, _PLAIN):
+        text = repr(value)
+        return text, hash((kind.__qualname__, text))
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        dims = ",".join(map(str, value.shape))
+        return f"{short_dtype(value.dtype)}[{dims}]", serials.of(value)
+    if isinstance(value, (type, types.ModuleType, np.dtype)):
+        return getattr(value, "__name__", str(value)), hash(str(value))
+    if isinstance(value, types.CodeType):
+        return f"code of {value.co_name}", serials.of(value)
+    if callable(value) and getattr(value, "__code__", None) is not None:
+        return _name(value), hash(code_text(value.__code__))
+    if depth and isinstance(value, (list, tuple, set, frozenset, Mapping)):
+        return _container(value, serials, depth)
+    if depth and dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value) if field.repr]
+        pairs = [(n, _describe(getattr(value, n, None), serials, depth - 1)) for n in names[:_WIDE]]
+        inner = ", ".join(f"{name}={text}" for name, (text, _) in pairs)
+        token = hash((kind.__qualname__, tuple(t for _, (_, t) in pairs)))
+        return f"{kind.__name__}({inner})", token
+    if compares_by_identity(value):
+        number = serials.of(value)
+        return f"{_name(value)} object {number}", number
+    return _named(value, serials)
+
+
+def _container(value: Any, serials: Serials, depth: int) -> tuple[str, int]:
+    kind = type(value)
+    items: Iterable[Any] = value.items() if isinstance(value, Mapping) else value
+    parts = [_describe(item, serials, depth - 1) for item in itertools.islice(items, _WIDE)]
+    inner = ", ".join(text for text, _ in parts)
+    if isinstance(value, (set, frozenset)):
+        tokens: tuple[int, ...] = tuple(sorted(token for _, token in parts))
+    else:
+        tokens = tuple(token for _, token in parts)
+    return f"{kind.__name__}({inner})", hash((kind.__qualname__, len(value), tokens))
+
+
+def _named(value: Any, serials: Serials) -> tuple[str, int]:
+    """A value of a type with an `__eq__` of its own: its `repr` and hash, as far as they go."""
+    kind = type(value)
+    text = f"{kind.__name__} object"
+    if kind.__repr__ is not object.__repr__:
+        try:
+            text = repr(value)
+        except Exception:  # the user's own
+            text = f"{kind.__name__} object"
+    try:
+        return text, hash((kind.__qualname__, hash(value), shortened(text, 200)))
+    except Exception:
+        return text, serials.of(value)
+
+
+def _name(value: Any) -> str:
+    return str(getattr(value, "__qualname__", "") or type(value).__name__).rsplit(".", 1)[-1]
+
+
+def code_text(code: types.CodeType) -> tuple[Any, ...]:
+    """Equal for code that reads the same, wherever it stands and whatever lines it is on."""
+    constants = tuple(
+        code_text(c) if isinstance(c, types.CodeType) else (type(c).__name__, repr(c))
+        for c in code.co_consts
+    )
+    names = (code.co_names, code.co_varnames, code.co_freevars)
+    return (code.co_code, *names, constants)
+
+
+_KINDS = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
+
+
+def short_dtype(dtype: Any) -> str:
+    """`f32` of `float32`."""
+    name = str(dtype)
+    stem = name.rstrip("0123456789")
+    return f"{_KINDS[stem]}{name[len(stem) :]}" if stem in _KINDS else name

@@ -1,0 +1,135 @@
+"""Array arguments as values: shape, dtype, what held them, where they lie."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, SingleDeviceSharding
+
+from jaxscope.analysis.causes import Holder, Leaf
+from jaxscope.capture.carried import short_dtype
+
+_KEPT = 8192
+"""Kinds of leaves that are remembered; a session has some hundreds."""
+
+_PYTHON = (bool, int, float, complex)
+
+
+class Leaves:
+    """Gives equal leaves as one object."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Leaf] = {}
+
+    def of(self, value: Any) -> Leaf:
+        """What JAX's caches see of an argument. Reads no contents."""
+        key = _key(value)
+        leaf = self._known.get(key)
+        if leaf is None:
+            leaf = _leaf(value)
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[key] = leaf
+        return leaf
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, jax.core.Tracer):
+        return ("tracer", value.aval)
+    if isinstance(value, jax.Array):
+        return (value.aval, value.sharding, value.committed, _layout(value))
+    if isinstance(value, (np.ndarray, np.generic)):
+        return (type(value), value.dtype, value.shape, _wide())
+    for kind in _PYTHON:  # jax 0.9 and later has subclasses of these
+        if isinstance(value, kind):
+            return (kind, _wide())
+    return (type(value), getattr(value, "shape", None), str(getattr(value, "dtype", "")))
+
+
+def _leaf(value: Any) -> Leaf:
+    if isinstance(value, jax.core.Tracer):
+        return _of_aval(value.aval, Holder.TRACER)
+    if isinstance(value, jax.Array):
+        place, spread = _place(value.sharding)
+        aval = value.aval
+        return Leaf(
+            tuple(aval.shape),
+            short_dtype(aval.dtype),
+            _bytes(aval.shape, aval.dtype),
+            bool(getattr(aval, "weak_type", False)),
+            Holder.JAX,
+            "jax.Array",
+            bool(value.committed),
+            place,
+            spread,
+            _layout(value),
+        )
+    if isinstance(value, (np.ndarray, np.generic)):
+        dtype = _canonical(value.dtype)
+        holder = Holder.NUMPY if isinstance(value, np.ndarray) else Holder.SCALAR
+        size = _bytes(value.shape, dtype)
+        kind = "np.ndarray" if holder is Holder.NUMPY else f"np.{type(value).__name__}"
+        return Leaf(tuple(value.shape), short_dtype(dtype), size, False, holder, kind)
+    for kind in _PYTHON:
+        if isinstance(value, kind):
+            dtype = _canonical(np.dtype(kind))
+            weak = kind is not bool
+            size = np.dtype(dtype).itemsize
+            return Leaf((), short_dtype(dtype), size, weak, Holder.PYTHON, kind.__name__)
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return _of_aval(value, Holder.ABSTRACT)
+    return Leaf((), type(value).__name__, 0, False, Holder.OTHER, type(value).__name__)
+
+
+def _of_aval(aval: Any, holder: Holder) -> Leaf:
+    shape = tuple(getattr(aval, "shape", ()))
+    dtype = getattr(aval, "dtype", "?")
+    weak = bool(getattr(aval, "weak_type", False))
+    return Leaf(shape, short_dtype(dtype), _bytes(shape, dtype), weak, holder, str(holder))
+
+
+def _bytes(shape: Any, dtype: Any) -> int:
+    count = [n if isinstance(n, int) else 1 for n in shape]
+    return math.prod(count) * int(getattr(dtype, "itemsize", 0) or 0)
+
+
+def _wide() -> bool:
+    return jax.dtypes.canonicalize_dtype(np.float64) == np.float64
+
+
+def _canonical(dtype: Any) -> Any:
+    try:
+        return jax.dtypes.canonicalize_dtype(dtype)
+    except (TypeError, ValueError):
+        return dtype
+
+
+def _layout(array: Any) -> str:
+    """Empty for the default, which is what all arrays of up to one dimension have."""
+    if array.ndim < 2:
+        return ""
+    try:
+        order = tuple(array.format.layout.major_to_minor)
+    except Exception:  # a deleted array, a typed key, a device without layouts
+        return ""
+    return "" if order == tuple(range(array.ndim)) else f"major_to_minor={order}"
+
+
+def _place(sharding: Any) -> tuple[str, bool]:
+    """`('cpu:0', False)`, `("P('d', None) over mesh d=8", True)`."""
+    memory = getattr(sharding, "memory_kind", None)
+    where = f" in {memory}" if memory == "pinned_host" else ""
+    if isinstance(sharding, SingleDeviceSharding):
+        (device,) = sharding.device_set
+        return f"{device.platform}:{device.id}{where}", False
+    if isinstance(sharding, NamedSharding):
+        mesh = sharding.mesh
+        axes = ", ".join(f"{name}={size}" for name, size in dict(mesh.shape).items())
+        kinds = {str(kind).rsplit(".", 1)[-1] for kind in getattr(mesh, "axis_types", None) or ()}
+        explicit = " (explicit)" if "Explicit" in kinds else ""
+        entries = ", ".join("None" if s is None else repr(s) for s in tuple(sharding.spec))
+        return f"P({entries}) over mesh {axes}{explicit}{where}", True
+    return f"{str(sharding)[:80]}{where}", True

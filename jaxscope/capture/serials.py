@@ -1,0 +1,52 @@
+"""Numbers that stand for live objects without keeping them alive."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from typing import Any
+
+
+class Serials:
+    """A number for each object, never given twice. `id()` is: Python uses addresses again."""
+
+    def __init__(self) -> None:
+        self._next = itertools.count(1)
+        self._live: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._numbers: set[int] = set()
+        # A collection may end an object's life, and call us, in the middle of anything.
+        self._lock = threading.RLock()
+
+    def of(self, value: Any) -> int:
+        """The number of this object; compares by identity, whatever `__eq__` says.
+
+        What cannot be referred to weakly, such as a bare `object()` with slots, has its address.
+        """
+        key = id(value)
+        with self._lock:
+            known = self._live.get(key)
+            if known is not None and known[0]() is value:
+                return known[1]
+            try:
+                reference = weakref.ref(value, lambda dead: self._forget(key, dead))
+            except TypeError:
+                return -key
+            number = next(self._next)
+            self._live[key] = (reference, number)
+            self._numbers.add(number)
+            return number
+
+    def alive(self, number: int) -> bool:
+        """Whether the object of this number still exists; True when that cannot be known."""
+        return number <= 0 or number in self._numbers
+
+    def _forget(self, key: int, dead: weakref.ref[Any]) -> None:
+        with self._lock:
+            known = self._live.get(key)
+            if known is not None and known[0] is dead:
+                del self._live[key]
+                self._numbers.discard(known[1])
+
+    def __len__(self) -> int:
+        return len(self._live)
