@@ -1,0 +1,464 @@
+"""Which equations of a program work on a batch: values followed from where `vmap` took them in.
+
+A jaxpr does not say which of its values are batches. What entered each `vmap`, and along which
+axis, is noted while JAX traces (`_jax.watching_vmaps`); which `vmap` an equation lies under stands
+in its name stack and its traceback. From there the batch is followed through the equations and the
+jaxprs inside them: an equation under a `vmap` depends on the batch exactly when one of its operands
+does, which is the rule of JAX's own batching.
+
+Where nothing was noted, because JAX had traced that part before, the batches are those values
+whose first dimension has the size of the batch, and the axis is marked as a guess.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jaxscope.analysis.equation_work import equation_operations
+from jaxscope.capture import _jax
+from jaxscope.capture.batched_forms import Form, became
+from jaxscope.capture.bodies import Body, Entry, open_jaxpr
+from jaxscope.capture.sources import Sources
+from jaxscope.model import BatchAxis, BatchedEquation, Batching, Frame, Turn
+
+_MOST = 200_000
+"""Beyond it equations are not taken apart; see `equations.expand`."""
+
+_VMAP = ("Transform", "vmap")
+_TRANSPOSE = ("Transform", "transpose")
+
+
+def read_batching(
+    body: Body | None,
+    constants: Sequence[tuple[Any, Any]],
+    entries: Sequence[_jax.VmapEntry],
+    sources: Sources,
+) -> Batching | None:
+    """What `vmap` made of a program; None when it has none.
+
+    `constants` are the outermost jaxpr's variables of captured arrays, each with its array.
+    """
+    if body is None or not _has_vmap(body, set()):
+        return None
+    walk = _Walk(body, constants, entries, sources)
+    walk.follow()
+    return Batching(tuple([axis.described(sources) for axis in walk.axes]), tuple(walk.found))
+
+
+def _has_vmap(body: Body, seen: set[int]) -> bool:
+    if id(body) in seen:
+        return False
+    seen.add(id(body))
+    return any(
+        _VMAP in entry.scopes or any(_has_vmap(inner, seen) for inner in entry.bodies)
+        for entry in body.entries
+    )
+
+
+@dataclass(slots=True)
+class _Axis:
+    """One vmap by its call site. Sets of axes are bits: this one is `1 << index`."""
+
+    index: int
+    site: _jax.Site
+    name: str
+    size: int | None
+    seen: bool
+    """What entered it was noted, and those values are in the program."""
+    mapped: set[int] = field(default_factory=set[int])
+    """Variables that enter it as batches, by identity."""
+    shared: set[int] = field(default_factory=set[int])
+    """Variables that enter it as they are."""
+
+    def described(self, sources: Sources) -> BatchAxis:
+        frame = _user_frame(self.site, sources)
+        line, source = (None, 0) if frame is None else (frame.span.line, frame.source or 0)
+        return BatchAxis(self.name, self.size, line, source, self.seen)
+
+
+def _user_frame(site: _jax.Site, sources: Sources) -> Frame | None:
+    for code, offset in site:
+        if sources.index(code.co_filename) is not None:
+            positions = list(code.co_positions())
+            position = positions[offset // 2] if offset // 2 < len(positions) else None
+            if position is not None:
+                return sources.frame(code.co_filename, code.co_qualname, position)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a jaxpr inherits where it is used."""
+
+    under: tuple[int, ...] = ()
+    """Indices of the axes around it, outermost first."""
+    times: float = 1.0
+    transposed: bool = False
+    one_by_one: bool = False
+    """Inside a loop over the examples that a batching rule put in."""
+
+
+class _Walk:
+    """One program, followed once. Values are masks of the axes that they depend on."""
+
+    def __init__(
+        self,
+        body: Body,
+        constants: Sequence[tuple[Any, Any]],
+        entries: Sequence[_jax.VmapEntry],
+        sources: Sources,
+    ) -> None:
+        self.axes: list[_Axis] = []
+        self.found: list[BatchedEquation] = []
+        self._body = body
+        self._by_site: dict[tuple[tuple[int, int], ...], list[_Axis]] = {}
+        self._sites: dict[Any, tuple[_jax.Site, ...]] = {}
+        self._forward: dict[tuple[Frame, ...], int] = {}
+        """Where forward equations stand → the axes that any of them depends on."""
+        self._number = 0
+        variables = {id(value): id(variable) for variable, value in constants}
+        present = _variables(body)
+        for entry in entries:
+            self._enter(entry, variables, present)
+
+    def follow(self) -> None:
+        """Fill `axes` and `found`."""
+        self._guess_sizes(self._body, set())
+        self._run(self._body, [0] * len(self._body.jaxpr.invars), _Place(), record=True)
+
+    # Axes
+
+    def _enter(self, entry: _jax.VmapEntry, variables: dict[int, int], present: set[int]) -> None:
+        axis = self._axis(entry.site, entry.name, entry.size)
+        for position, value in zip(entry.axes, entry.values, strict=True):
+            known = variables.get(id(value), id(value))
+            if known in present:
+                (axis.shared if position is None else axis.mapped).add(known)
+                axis.seen = axis.seen or position is not None
+        axis.shared -= axis.mapped
+
+    def _axis(self, site: _jax.Site, name: str, size: int | None) -> _Axis:
+        known = self._by_site.setdefault(_key(site), [])
+        for axis in known:
+            if (axis.name, axis.size) == (name, size):
+                return axis
+        axis = _Axis(len(self.axes), site, name, size, False)
+        self.axes.append(axis)
+        known.append(axis)
+        return axis
+
+    def _under(
+        self, entry: Entry, outer: tuple[int, ...], depends: int, before: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """The axes around an equation, outermost first. `before` are those of the equation before
+        it: what a batching rule evaluates again has the traceback of where it was traced first."""
+        depth = entry.scopes.count(_VMAP)
+        if not depth:
+            return outer
+        sites = self._sites_of(entry)[-depth:]
+        if len(sites) < depth:
+            if len(before) == len(outer) + depth:
+                return before
+            dependent = [axis.index for axis in self.axes if depends >> axis.index & 1]
+            return (*outer, *(axis for axis in dependent if axis not in outer))
+        own: list[int] = []
+        for site in sites:
+            known = self._by_site.get(_key(site)) or [self._axis(site, "", None)]
+            fitting = [axis for axis in known if depends >> axis.index & 1] or known
+            own.append(fitting[0].index)
+        return (*outer, *(axis for axis in own if axis not in outer))
+
+    def _sites_of(self, entry: Entry) -> tuple[_jax.Site, ...]:
+        traceback = _jax.traceback_of(entry.equation)
+        sites = self._sites.get(traceback)
+        if sites is None:
+            sites = self._sites[traceback] = _jax.vmap_sites(traceback)
+        return sites
+
+    def _guess_sizes(self, body: Body, done: set[int]) -> None:
+        """Sizes of the axes that JAX traced before: the first dimension that most results have."""
+        sizes: dict[int, Counter[int]] = {}
+        waiting: list[tuple[Body, tuple[int, ...]]] = [(body, ())]
+        while waiting:
+            current, outer = waiting.pop()
+            under = outer
+            for entry in current.entries:
+                under = self._under(entry, outer, 0, under)
+                for depth, index in enumerate(under):
+                    if self.axes[index].size is None:
+                        counted = sizes.setdefault(index, Counter())
+                        for variable in entry.equation.outvars:
+                            counted.update(n for n in _shape(variable)[depth : depth + 1] if n > 1)
+                for inner in entry.bodies:
+                    if id(inner) not in done:
+                        done.add(id(inner))
+                        waiting.append((inner, under))
+        for index, counter in sizes.items():
+            if counter:
+                self.axes[index].size = counter.most_common(1)[0][0]
+
+    # Values
+
+    def _run(self, body: Body, ins: Sequence[int], place: _Place, *, record: bool) -> list[int]:
+        """The masks of a jaxpr's results, given those of its arguments."""
+        masks: dict[int, int] = {
+            id(variable): mask for variable, mask in zip(body.jaxpr.invars, ins, strict=True)
+        }
+        made: set[int] = set()
+        under = place.under
+        for entry in body.entries:
+            equation = entry.equation
+            depends = 0
+            for atom in equation.invars:
+                depends |= masks.get(id(atom), 0)
+            under = self._under(entry, place.under, depends, under)
+            around = sum(1 << axis for axis in under)
+            operands = [
+                self._operand(atom, masks, under, made) & around for atom in equation.invars
+            ]
+            transposed = place.transposed or _is_transposed(entry)
+            here = replace(place, under=under, transposed=transposed)
+            outs = self._equation(entry, operands, here, record=record)
+            for variable, mask in zip(equation.outvars, outs, strict=True):
+                masks[id(variable)] = mask
+                made.add(id(variable))
+        return [self._operand(atom, masks, place.under, made) for atom in body.jaxpr.outvars]
+
+    def _operand(
+        self, atom: Any, masks: dict[int, int], under: tuple[int, ...], made: set[int]
+    ) -> int:
+        mask = masks.get(id(atom), 0)
+        for depth, index in enumerate(under):
+            axis, bit = self.axes[index], 1 << index
+            if id(atom) in axis.mapped:
+                mask |= bit
+            elif id(atom) in axis.shared:
+                mask &= ~bit
+            elif not axis.seen and id(atom) not in made and _is_batch(atom, axis.size, depth):
+                mask |= bit
+        return mask
+
+    def _equation(
+        self, entry: Entry, operands: list[int], place: _Place, *, record: bool
+    ) -> list[int]:
+        depends = 0
+        for mask in operands:
+            depends |= mask
+        if place.transposed:
+            # A cotangent comes from outside; the operation that it goes back through is known.
+            known = self._forward.get(entry.frames) if entry.frames else None
+            depends = depends if known is None else known & sum(1 << axis for axis in place.under)
+        elif record:
+            self._forward[entry.frames] = self._forward.get(entry.frames, 0) | depends
+        number, position = self._number, len(self.found)
+        if record:
+            self._number += 1
+            if place.under:
+                self.found.append(self._described(entry, operands, depends, place, number))
+        if not entry.bodies or number >= _MOST:
+            return [depends] * len(entry.equation.outvars)
+        if place.transposed and entry.primitive not in _LOOPS:
+            operands = [depends] * len(operands)
+        outs = self._inside(entry, operands, place, record=record)
+        if outs is None:
+            outs = [depends] * len(entry.equation.outvars)
+        if record and place.under:
+            over = 0
+            for mask in (depends, *outs):
+                over |= mask
+            self.found[position] = _over(self.found[position], over)
+        return outs
+
+    def _inside(
+        self, entry: Entry, operands: list[int], place: _Place, *, record: bool
+    ) -> list[int] | None:
+        """Follow the values through the jaxprs of an equation; None where nobody knows how."""
+        bodies = entry.bodies
+        match entry.primitive:
+            case "scan":
+                return self._scan(entry, operands, place, record)
+            case "while":
+                return self._while(entry, operands, place, record)
+            case "cond":
+                return self._cond(bodies, operands, place, record)
+            case _:
+                outs: list[int] | None = None
+                union = 0
+                for mask in operands:
+                    union |= mask
+                for body in bodies:
+                    number = len(body.jaxpr.invars)
+                    ins = operands if number == len(operands) else [union] * number
+                    given = self._run(body, ins, place, record=record)
+                    if outs is None and len(given) == len(entry.equation.outvars):
+                        outs = given
+                return outs
+
+    def _scan(self, entry: Entry, operands: list[int], place: _Place, record: bool) -> list[int]:
+        body, equation = entry.bodies[0], entry.equation
+        # Arguments are constants, what is carried, then slices; slices and the results that are
+        # stacked have one dimension more outside. The parameters that say so differ by version.
+        sliced = _deeper(equation.invars, body.jaxpr.invars)
+        carried = len(equation.outvars) - _deeper(equation.outvars, body.jaxpr.outvars)
+        first = len(operands) - sliced - carried
+        ins = list(operands)
+        while True:
+            outs = self._run(body, ins, place, record=False)
+            carry = [a | b for a, b in zip(ins[first : first + carried], outs, strict=False)]
+            if carry == ins[first : first + carried]:
+                break
+            ins[first : first + carried] = carry
+        if record:
+            own = self.found[-1] if place.under else None
+            inside = replace(
+                place,
+                times=place.times * equation.params["length"],
+                one_by_one=place.one_by_one or (own is not None and own.turn is Turn.LOOP),
+            )
+            outs = self._run(body, ins, inside, record=True)
+        return outs
+
+    def _while(self, entry: Entry, operands: list[int], place: _Place, record: bool) -> list[int]:
+        params = entry.equation.params
+        in_test, in_body = params["cond_nconsts"], params["body_nconsts"]
+        bodies = {id(body.jaxpr): body for body in entry.bodies}
+        test = bodies[id(open_jaxpr(params["cond_jaxpr"]))]
+        body = bodies[id(open_jaxpr(params["body_jaxpr"]))]
+        tested = operands[:in_test]
+        fixed, carry = operands[in_test : in_test + in_body], operands[in_test + in_body :]
+        while True:
+            (ends,) = self._run(test, [*tested, *carry], place, record=False)
+            outs = self._run(body, [*fixed, *carry], place, record=False)
+            grown = [a | b | ends for a, b in zip(carry, outs, strict=True)]
+            if grown == carry:
+                break
+            carry = grown
+        if record:
+            if ends and place.under:
+                own = self.found[-1]
+                detail = "until the slowest example is done"
+                self.found[-1] = replace(own, turn=Turn.SLOWEST, detail=detail)
+            for each in entry.bodies:  # in the order in which the equations are numbered
+                ins = [*tested, *carry] if each is test else [*fixed, *carry]
+                self._run(each, ins, place, record=True)
+        return carry
+
+    def _cond(
+        self, bodies: tuple[Body, ...], operands: list[int], place: _Place, record: bool
+    ) -> list[int]:
+        chosen, *others = operands
+        outs: list[int] | None = None
+        branches: list[tuple[int, int]] = []
+        for body in bodies:
+            start = len(self.found)
+            given = [m | chosen for m in self._run(body, others, place, record=record)]
+            outs = given if outs is None else [a | b for a, b in zip(outs, given, strict=True)]
+            branches.append((start, len(self.found)))
+        if record and branches:
+            # One of them runs: the costliest is counted.
+            work = [sum(each.operations for each in self.found[a:b]) for a, b in branches]
+            dearest = work.index(max(work))
+            for number, (start, end) in enumerate(branches):
+                if number != dearest:
+                    self.found[start:end] = [_free(each) for each in self.found[start:end]]
+        return outs or []
+
+    # Words
+
+    def _described(
+        self, entry: Entry, operands: list[int], depends: int, place: _Place, number: int
+    ) -> BatchedEquation:
+        over = tuple([axis for axis in place.under if depends >> axis & 1])
+        sizes = [self.axes[axis].size for axis in over]
+        form = None
+        if place.one_by_one:
+            form = Form(Turn.LOOP) if over and not entry.bodies else None
+        elif over:
+            form = became(entry, operands, sizes)
+        return BatchedEquation(
+            number,
+            place.under,
+            over,
+            _operations(entry) * place.times,
+            None if form is None else form.turn,
+            "" if form is None else form.detail,
+            "" if form is None else form.cause,
+        )
+
+
+_LOOPS = frozenset({"scan", "while", "cond"})
+
+
+def _key(site: _jax.Site) -> tuple[tuple[int, int], ...]:
+    # By identity, since hashing a code object compares its constants; `_Axis.site` keeps it alive.
+    return tuple([(id(code), offset) for code, offset in site])
+
+
+def _is_transposed(entry: Entry) -> bool:
+    """Whether an equation is the transpose of a batched one, and not a batched transpose."""
+    if _VMAP not in entry.scopes or _TRANSPOSE not in entry.scopes:
+        return False
+    return entry.scopes.index(_TRANSPOSE) < entry.scopes.index(_VMAP)
+
+
+def _variables(body: Body) -> set[int]:
+    """The identities of all variables that the equations read."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    waiting = [body]
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        found.update(id(variable) for variable in current.jaxpr.outvars)
+        for entry in current.entries:
+            found.update(id(atom) for atom in entry.equation.invars)
+            waiting += entry.bodies
+    return found
+
+
+def _shape(atom: Any) -> tuple[int, ...]:
+    return tuple(getattr(getattr(atom, "aval", None), "shape", ()))
+
+
+def _is_batch(atom: Any, size: int | None, depth: int) -> bool:
+    """A guess: the batches of nested vmaps come first, the outermost before the others."""
+    shape = _shape(atom)
+    return size is not None and size in shape[: depth + 1]
+
+
+def _deeper(outside: Sequence[Any], inside: Sequence[Any]) -> int:
+    """How many values of a scan have one dimension more than in its body."""
+    pairs = zip(outside, inside, strict=True)
+    return sum(len(_shape(one)) > len(_shape(other)) for one, other in pairs)
+
+
+def _operations(entry: Entry) -> float:
+    """Of one run; what holds other equations does nothing itself."""
+    if entry.bodies and not entry.primitive.startswith(("reduce", "scatter")):
+        return 0.0
+    equation = entry.equation
+    with suppress(Exception):  # parameters that this JAX names otherwise
+        ins = [_shape(atom) for atom in equation.invars]
+        outs = [_shape(variable) for variable in equation.outvars]
+        return equation_operations(entry.primitive, ins, outs, equation.params)
+    return 0.0
+
+
+def _over(each: BatchedEquation, mask: int) -> BatchedEquation:
+    return replace(each, over=tuple([axis for axis in each.under if mask >> axis & 1]))
+
+
+def _free(each: BatchedEquation) -> BatchedEquation:
+    return replace(each, operations=0.0)
+
+
+def constants_of(jaxpr: Any) -> Iterable[tuple[Any, Any]]:
+    """The variables of captured arrays, each with its array."""
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    return zip(getattr(inner, "constvars", ()), getattr(jaxpr, "consts", ()), strict=False)
