@@ -164,6 +164,8 @@ def decided(found: Estimate, precision: float) -> bool:
 
 def ratio(record: ComparisonRecord, row: Row, base: Row) -> Ratio:
     """The time of `row` over that of `base`, rows of one size of one record."""
+    if row is base:
+        return Ratio(1.0, 1.0, 1.0, Verdict.SAME, rounds=len(row.samples))
     capped = _capping((*record.warnings, *row.warnings, *base.warnings))
     pairs = zip(row.sessions, base.sessions, strict=False)
     found: list[Estimate] = []

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxscope.bench.plan import Entry, Limits, Plan, Progress
+from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task
+from jaxscope.bench.plan import Entry, Limits, Plan, PlanError, Progress
 
 if TYPE_CHECKING:
     from jaxscope.model.comparison import ComparisonRecord
 
-__all__ = ["Entry", "Limits", "Plan", "Progress", "run"]
+__all__ = [
+    "Contestant",
+    "Entry",
+    "Limits",
+    "Plan",
+    "PlanError",
+    "Prepared",
+    "Progress",
+    "Refusal",
+    "Task",
+    "run",
+]
 
 
 def run(plan: Plan) -> ComparisonRecord:

@@ -1,0 +1,143 @@
+"""Whether a contestant's results are right: shape, dtype and values against float64."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jaxscope.model.comparison import Doubt
+
+_FACTOR = 64
+"""Rounding errors of n terms grow like √n; 64 leaves room for a few dozen operations in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The comparison of one row's results with the reference."""
+
+    error: float
+    """Largest difference over the largest reference value; infinite where nothing can be compared
+    or one has a NaN where the other has none."""
+    limit: float
+    text: str = ""
+    """What is wrong, as a whole sentence; empty when the results agree."""
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        return (Doubt("J201", self.text),) if self.text else ()
+
+
+def check(
+    results: Sequence[Any],
+    reference: Sequence[Any],
+    terms: int,
+    tolerance: float | None = None,
+    against: str = "float64 NumPy",
+) -> Check:
+    """Results and reference as NumPy arrays, in order; `terms` is the size of the largest input."""
+    limit = max([limit_of(r, terms) for r in results], default=0.0)
+    limit = limit if tolerance is None else tolerance
+    if len(results) != len(reference):
+        mine, theirs = _arrays(len(results)), _arrays(len(reference))
+        text = f"It returns {mine}, and {against} returns {theirs}: they do different work."
+        return Check(math.inf, limit, text)
+    worst = 0.0
+    for position, (result, wanted) in enumerate(zip(results, reference, strict=True)):
+        which = f"result {position}" if len(results) > 1 else "the result"
+        if result.shape != wanted.shape:
+            text = (
+                f"The shape of {which} is {_shape(result)}, and {against} gives {_shape(wanted)}: "
+                "they do different work."
+            )
+            return Check(math.inf, limit, text)
+        worst = max(worst, difference(result, wanted))
+    if worst <= limit:
+        return Check(worst, limit)
+    return Check(worst, limit, _explained(results, reference, worst, limit, against))
+
+
+def limit_of(result: Any, terms: int) -> float:
+    """64·eps·√n for floats of the result's dtype, nothing for integers and bools."""
+    if result.dtype.kind not in "fcV":
+        return 0.0
+    return _FACTOR * _eps(result.dtype) * math.sqrt(max(terms, 1))
+
+
+def difference(result: Any, wanted: Any) -> float:
+    """Largest difference over the largest value; 0 of empty arrays."""
+    if not wanted.size:
+        return 0.0
+    kind = np.complex128 if "c" in (result.dtype.kind, wanted.dtype.kind) else np.float64
+    mine, theirs = result.astype(kind), wanted.astype(kind)
+    if (np.isnan(mine) != np.isnan(theirs)).any():
+        return math.inf
+    with np.errstate(all="ignore"):
+        # Equal infinities differ by nothing; a finite number and an infinite one by infinity.
+        gaps = np.where((mine == theirs) | np.isnan(mine), 0.0, np.abs(mine - theirs))
+        finite = np.abs(theirs[np.isfinite(theirs)])
+    largest = float(finite.max()) if finite.size else 0.0
+    worst = float(gaps.max())
+    return worst / largest if largest > 0 else worst
+
+
+def _explained(
+    results: Sequence[Any], reference: Sequence[Any], worst: float, limit: float, against: str
+) -> str:
+    pairs = list(zip(results, reference, strict=True))
+    if any(r.dtype.kind == "c" for r, _ in pairs) and all(
+        difference(r.conj(), w) <= limit for r, w in pairs
+    ):
+        return (
+            f"The result is the complex conjugate of that of {against}: JAX's gradient of a real "
+            "loss is the conjugate of PyTorch's."
+        )
+    for result, wanted in pairs:
+        mine, theirs = int(_nans(result)), int(_nans(wanted))
+        if mine != theirs:
+            return f"The result holds {mine} NaN, and that of {against} holds {theirs}."
+    text = (
+        f"The result differs from {against} by {worst:.2g} of its largest value, and "
+        f"{limit:.2g} is allowed: the ratio does not compare like with like."
+    )
+    if any(r.dtype.kind in "iu" for r, _ in pairs):
+        text += " Integers have no tolerance; 32 bits may have overflowed."
+    return text
+
+
+def dtypes_differ(dtypes: dict[str, str], x64: bool) -> Doubt | None:
+    """J202, when the contestants compute in different precisions; `dtypes` by label."""
+    kinds = sorted(set(dtypes.values()) - {""})
+    if len(kinds) < 2:
+        return None
+    said = "; ".join(
+        f"{kind}: {', '.join(label for label, k in dtypes.items() if k == kind)}" for kind in kinds
+    )
+    text = f"The results' dtypes differ between contestants ({said}), so they do different work."
+    if not x64 and any("64" in kind for kind in kinds) and any("32" in kind for kind in kinds):
+        text += (
+            " JAX computes in 32 bits unless jax_enable_x64 is set: use `--x64`, or give float32 "
+            "inputs to all."
+        )
+    return Doubt("J202", text)
+
+
+def _nans(array: Any) -> int:
+    return int(np.isnan(array).sum()) if array.dtype.kind in "fc" else 0
+
+
+def _eps(dtype: Any) -> float:
+    if dtype.kind == "V":  # bfloat16 of ml_dtypes
+        return 2.0**-7
+    return float(np.finfo(dtype).eps)
+
+
+def _arrays(count: int) -> str:
+    return "1 array" if count == 1 else f"{count} arrays"
+
+
+def _shape(array: Any) -> str:
+    return str(tuple(array.shape))

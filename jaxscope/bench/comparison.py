@@ -1,0 +1,374 @@
+"""The whole of a comparison: sizes in random order, at each the rows made ready and measured."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jaxscope.bench import checks, columns, registry, room, round_doubts
+from jaxscope.bench.contestant import Contestant
+from jaxscope.bench.place import host_arrays
+from jaxscope.bench.plan import Entry, Plan, PlanError, Progress, Size
+from jaxscope.bench.ready import Failed, Ready, Setting, checked, get_ready, said, unchecked
+from jaxscope.bench.reference import Reference, reference
+from jaxscope.bench.rounds import dropped, finished, run_rounds
+from jaxscope.bench.signals import Signals
+from jaxscope.bench.watchdog import Alarm, TimedOut
+from jaxscope.capture import describe
+from jaxscope.capture.events import Listener
+from jaxscope.model.comparison import ComparisonRecord, Doubt, Row
+
+_SAY_EVERY_S = 0.5
+
+
+def compare(plan: Plan, signals: Signals | None = None) -> ComparisonRecord:
+    """Measure the plan in this process, or in several fresh ones when it asks for sessions.
+
+    Raises PlanError when nothing can be measured by it.
+    """
+    _validate(plan)
+    if plan.sessions > 1:
+        from jaxscope.bench.sessions import compare_in_sessions
+
+        return compare_in_sessions(plan)
+    return _Run(plan, signals or Signals()).record()
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Rounds of the whole run, for the doubts about the machine."""
+
+    rounds: int = 0
+    preempted: int = 0
+    dropped: int = 0
+
+
+@dataclass(slots=True)
+class _Run:
+    plan: Plan
+    signals: Signals
+    contestants: dict[str, Contestant] = field(default_factory=dict[str, Contestant])
+    tally: _Tally = field(default_factory=_Tally)
+    began_s: float = 0.0
+    said_s: float = 0.0
+    stopped: str = ""
+    notes: list[str] = field(default_factory=list[str])
+
+    def record(self) -> ComparisonRecord:
+        plan = self.plan
+        self.began_s = time.perf_counter()
+        began = self.signals.read()
+        sizes = list(plan.sizes or ({},))
+        rows: dict[int, list[Row]] = {}
+        order = list(range(len(sizes)))
+        random.Random(plan.seed).shuffle(order)
+        with Listener() as listener, Alarm() as alarm:
+            for done, index in enumerate(order):
+                if not self.stopped and self._past_deadline():
+                    self.stopped = (
+                        f"the time limit of {plan.limits.total_s:.3g} s came after {done} of "
+                        f"{_sizes(len(sizes))}"
+                    )
+                if self.stopped:
+                    rows[index] = self._all(sizes[index], f"Not measured: {self.stopped}.")
+                    continue
+                rows[index] = self._size(sizes[index], done / len(order), listener, alarm)
+        machine = self.signals.machine(began, self.signals.read(), self._uses_gpu(rows))
+        tally = self.tally
+        return ComparisonRecord(
+            plan.title or "comparison",
+            describe.now(),
+            describe.environment(),
+            tuple([row for index in range(len(sizes)) for row in rows[index]]),
+            plan.baseline or plan.entries[0].label,
+            plan.mode,
+            machine,
+            self._versions(),
+            round_doubts.machine_doubts(machine, tally.rounds, tally.preempted, tally.dropped),
+            self.stopped,
+            tuple(dict.fromkeys(self.notes)),
+            time.perf_counter() - self.began_s,
+        )
+
+    def _size(self, size: Size, done: float, listener: Listener, alarm: Alarm) -> list[Row]:
+        """The rows of one size. An interrupt keeps what there is."""
+        share = 1 / len(self.plan.sizes or ({},))
+        label = ", ".join(f"{name}={value:g}" for name, value in size.items())
+
+        def say(text: str, part: float = 0.0) -> None:
+            self._say(f"{label}: {text}" if label else text, done + share * part)
+
+        slots = self._slots(size)
+        try:
+            found = self._inputs(size)
+            if isinstance(found, str):
+                return [replace(slot.row, failure=slot.row.failure or found) for slot in slots]
+            inputs, host = found
+            with contextlib.ExitStack() as stack:
+                setting = Setting(
+                    self.plan,
+                    inputs,
+                    host,
+                    alarm,
+                    self.signals,
+                    say,
+                    lambda: listener.compile_count,
+                    stack,
+                )
+                self._fill(slots, setting, say)
+        except KeyboardInterrupt:
+            self.stopped = self.stopped or (f"interrupted at {label}" if label else "interrupted")
+        return [slot.finished(self.stopped) for slot in slots]
+
+    def _fill(self, slots: list[_Slot], setting: Setting, say: Callable[..., None]) -> None:
+        plan, limits = self.plan, self.plan.limits
+        too_much = room.intermediates(plan, setting.inputs, setting.host)
+        for slot in slots:
+            if slot.row.failure:
+                continue
+            if too_much:
+                slot.row = replace(slot.row, failure=too_much)
+                continue
+            try:
+                slot.ready = get_ready(
+                    slot.entry, slot.contestant, slot.row.device, slot.row, setting
+                )
+            except Failed as failed:
+                slot.row = failed.row
+        live = [slot for slot in slots if slot.ready is not None]
+        if not live:
+            return
+        self._check(live, setting)
+        readies = [slot.ready for slot in live if slot.ready is not None]
+        subjects = [ready.subject for ready in readies]
+        baseline = next((r.subject for r in readies if r.row.label == self._baseline), subjects[0])
+
+        def on_round(count: int) -> None:
+            if time.perf_counter() - self.said_s > _SAY_EVERY_S:
+                say(f"round {count}", min(count / limits.min_rounds, 0.95))
+
+        ended = run_rounds(
+            subjects,
+            baseline,
+            limits,
+            alarm=setting.alarm,
+            deadline=self._deadline(),
+            seed=plan.seed,
+            on_round=on_round,
+        )
+        self._collect(readies)
+        if ended.startswith("interrupted"):
+            where = ", ".join(f"{k}={v:g}" for k, v in live[0].row.size)
+            self.stopped = f"{ended} of {where}" if where else ended
+            return
+        if ended:
+            self.notes.append(f"{ended[0].upper()}{ended[1:]}.")
+        if plan.columns:
+            for ready in readies:
+                if not ready.subject.failure:
+                    say(f"{ready.row.label}: dispatch, kernel and memory", 0.97)
+                    with setting.alarm.within(10 * limits.call_s):
+                        try:
+                            columns.measure_columns(ready)
+                        except TimedOut:
+                            self.notes.append(f"{ready.row.label}: the columns took too long.")
+        environment = round_doubts.settings()
+        for ready in readies:
+            floor = 0.0 if ready.subject.failure else columns.floor_s(ready)
+            ready.doubts += round_doubts.row_doubts(ready.row, floor, environment)
+
+    def _check(self, live: list[_Slot], setting: Setting) -> None:
+        """Results against the reference, views against copies, one dtype against another."""
+        plan = self.plan
+        readies = [slot.ready for slot in live if slot.ready is not None]
+        if plan.check:
+            terms = max([array.size for array in setting.host.values()], default=1)
+            found, why = self._reference(setting, readies)
+            for ready in readies:
+                if why:
+                    unchecked(ready, why)
+                else:
+                    checked(ready, found, plan, terms)
+        x64 = describe.environment().x64
+        doubt = checks.dtypes_differ({r.row.label: r.row.dtype for r in readies}, x64)
+        if doubt is not None:
+            for ready in readies:
+                ready.doubts.append(doubt)
+        copying = any(r.contestant.name.startswith("jax") for r in readies)
+        viewing = [r for r in readies if r.is_view and not r.contestant.name.startswith("jax")]
+        if copying and viewing:
+            for ready in viewing:
+                ready.doubts.append(round_doubts.views([ready.row.label]))
+
+    def _reference(
+        self, setting: Setting, readies: Sequence[Ready]
+    ) -> tuple[Reference | None, str]:
+        """What the results should be, or why nobody knows."""
+        try:
+            with setting.alarm.within(self.plan.limits.call_s):
+                found = reference(self.plan, setting.inputs, setting.host, self._contestant)
+        except TimedOut:
+            return None, f"the float64 reference took longer than {self.plan.limits.call_s:.3g} s"
+        except Exception as error:
+            return None, f"the float64 reference failed: {said(error)}"
+        if found is not None:
+            return found, ""
+        if len(readies) < 2:
+            return None, "there is no other contestant to compare with"
+        first = readies[0]
+        import numpy as np
+
+        leaves = [
+            np.array(first.contestant.to_numpy(leaf))
+            for leaf in first.contestant.leaves(first.outputs)
+        ]
+        return Reference(tuple(leaves), first.row.label), ""
+
+    def _collect(self, readies: Sequence[Ready]) -> None:
+        """The samples into the rows."""
+        subjects = [ready.subject for ready in readies]
+        count = finished(subjects)
+        left_out, preempted = dropped(subjects)
+        self.tally.rounds += count
+        self.tally.preempted += preempted
+        self.tally.dropped += len(left_out)
+        for ready in readies:
+            subject = ready.subject
+            own = len(subject.seconds) if subject.failure else count
+            rounds = subject.rounds(left_out, own)
+            ready.row = replace(
+                ready.row,
+                sessions=(rounds,) if rounds.seconds else (),
+                failure=subject.failure,
+            )
+
+    def _slots(self, size: Size) -> list[_Slot]:
+        """A row for each contestant on each of its devices, with the reason where there is none."""
+        slots: list[_Slot] = []
+        key = tuple(size.items())
+        for entry in self.plan.entries:
+            row = Row(entry.label, entry.contestant, size=key)
+            contestant = self._contestant(entry.contestant)
+            try:
+                missing = contestant.missing()
+                known = () if missing else contestant.devices()
+            except Exception as error:
+                missing, known = f"It raised {said(error)}.", ()
+            if missing:
+                slots.append(_Slot(entry, contestant, replace(row, failure=missing)))
+                continue
+            wanted = self.plan.devices
+            here = chosen(known, wanted)
+            if not here:
+                text = f"It sees {', '.join(known)}, and not {', '.join(wanted)}."
+                slots.append(_Slot(entry, contestant, replace(row, failure=text)))
+            slots += [_Slot(entry, contestant, replace(row, device=device)) for device in here]
+        return slots
+
+    def _all(self, size: Size, reason: str) -> list[Row]:
+        return [replace(slot.row, failure=slot.row.failure or reason) for slot in self._slots(size)]
+
+    def _inputs(self, size: Size) -> tuple[Mapping[str, Any], Mapping[str, Any]] | str:
+        """The inputs of a size, or why there are none."""
+        too_much = room.inputs(self.plan, size)
+        if too_much:
+            return too_much
+        try:
+            inputs = self.plan.inputs(size)
+            return inputs, host_arrays(inputs)
+        except MemoryError as error:
+            return f"There was not enough memory for the inputs: {said(error)}."
+        except Exception as error:
+            return f"The inputs could not be made: {said(error)}."
+
+    def _contestant(self, name: str) -> Contestant:
+        if name not in self.contestants:
+            try:
+                self.contestants[name] = registry.find(name)
+            except Exception as error:
+                self.contestants[name] = registry.Absent(name, f"It raised {said(error)}.")
+        return self.contestants[name]
+
+    @property
+    def _baseline(self) -> str:
+        return self.plan.baseline or self.plan.entries[0].label
+
+    def _versions(self) -> tuple[tuple[str, str], ...]:
+        found: dict[str, str] = {}
+        for contestant in self.contestants.values():
+            with contextlib.suppress(Exception):
+                if not contestant.missing():
+                    found |= dict(contestant.versions())
+        return tuple(sorted(found.items()))
+
+    def _uses_gpu(self, rows: Mapping[int, Sequence[Row]]) -> bool:
+        return any(row.device.startswith("gpu") for found in rows.values() for row in found)
+
+    def _deadline(self) -> float:
+        total = self.plan.limits.total_s
+        return float("inf") if total is None else self.began_s + total
+
+    def _past_deadline(self) -> bool:
+        return time.perf_counter() > self._deadline()
+
+    def _say(self, text: str, done: float) -> None:
+        self.said_s = time.perf_counter()
+        if self.plan.progress is not None:
+            # A progress bar that fails is no reason to lose the measurement.
+            with contextlib.suppress(Exception):
+                self.plan.progress(Progress(text, min(done, 1.0)))
+
+
+@dataclass(slots=True)
+class _Slot:
+    """The place of one row, whether or not there will be rounds."""
+
+    entry: Entry
+    contestant: Contestant
+    row: Row
+    ready: Ready | None = None
+
+    def finished(self, stopped: str) -> Row:
+        """The row as it stands."""
+        if self.ready is None:
+            why = f"Not measured: {stopped or 'the run ended early'}."
+            return replace(self.row, failure=self.row.failure or why)
+        row = self.ready.row
+        failure = row.failure or ("" if row.measured else f"Not measured: {stopped}.")
+        doubts: dict[Doubt, None] = dict.fromkeys(self.ready.doubts)
+        return replace(row, failure=failure, warnings=tuple(doubts))
+
+
+def chosen(known: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
+    """The devices that are wanted: `cpu` means the first, `gpu:1` or `cuda:1` that one."""
+    if not wanted:
+        return tuple(known)
+    names = [w.lower().replace("cuda", "gpu").replace("rocm", "gpu") for w in wanted]
+    exact = [name if ":" in name else f"{name}:0" for name in names]
+    kinds = {device.partition(":")[0] for device in known}
+    return tuple([name for name in exact if name in known or name.partition(":")[0] in kinds])
+
+
+def _validate(plan: Plan) -> None:
+    if not plan.entries:
+        raise PlanError("There is nothing to compare: give at least one contestant.")
+    labels = [entry.label for entry in plan.entries]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise PlanError(f"Two contestants are called `{twice}`: give each a name of its own.")
+    if plan.baseline and plan.baseline not in labels:
+        raise PlanError(
+            f"The baseline `{plan.baseline}` is none of the contestants: {', '.join(labels)}."
+        )
+    if plan.sessions < 1:
+        raise PlanError(f"sessions is {plan.sessions}; it must be 1 or more.")
+    if plan.limits.max_rounds < 1:
+        raise PlanError(f"max_rounds is {plan.limits.max_rounds}; it must be 1 or more.")
+
+
+def _sizes(count: int) -> str:
+    return "1 size" if count == 1 else f"{count} sizes"

@@ -1,0 +1,134 @@
+"""C: compiled by the machine's own compiler, its pointers bound before the clock runs.
+
+The source defines `void run(...)` (or another name by the option `symbol`): one pointer for each
+input array in order, one for each result, and then the sizes that the option `sizes` lists, as
+`long`. Calling through ctypes with arguments to convert would take ten times as long as the call.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task
+from jaxscope.bench.place import aligned_copy
+from jaxscope.model import Unavailable
+from jaxscope.model.comparison import Phases
+
+_COMPILERS = ("cc", "gcc", "clang")
+_FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")
+_SCALARS = {"double": ctypes.c_double, "float": ctypes.c_float, "long": ctypes.c_long}
+
+
+class C(Contestant):
+    """A text in C. Options: `symbol`, `results` (NumPy arrays of the results' shapes and dtypes, or
+    a C type such as `double` for a function that returns its one result), `sizes`, `flags`."""
+
+    name = "c"
+    apart = True
+
+    def missing(self) -> str:
+        if compiler() is None:
+            tried = ", ".join(_COMPILERS)
+            return f"There is no C compiler here: neither $CC nor {tried} was found."
+        return ""
+
+    def versions(self) -> tuple[tuple[str, str], ...]:
+        done = subprocess.run([*(compiler() or ()), "--version"], capture_output=True, text=True)
+        return (("c", done.stdout.partition("\n")[0].strip()),)
+
+    def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
+        if task.grad or task.vmap:
+            what = "gradients" if task.grad else "vmap"
+            raise Refusal(f"C has no {what}: write the function that you want timed.")
+        if not isinstance(task.function, str):
+            raise Refusal("C is given as a source text, and this is a Python function.")
+        for name, array in zip(task.names, args, strict=True):
+            if not array.flags.c_contiguous:
+                raise Refusal(f"`{name}` is not C-contiguous.")
+        start = time.perf_counter()
+        library = compiled(task.function, tuple(task.options.get("flags", ())), task.compile_s)
+        compile_s = time.perf_counter() - start
+        symbol = str(task.options.get("symbol", "run"))
+        try:
+            function = getattr(ctypes.CDLL(str(library)), symbol)
+        except AttributeError:
+            raise Refusal(
+                f"The C text defines no function `{symbol}` that can be called."
+            ) from None
+        call = _bound(function, task, args)
+        return Prepared(
+            call,
+            Phases(compile_s=compile_s),
+            bound=True,
+            peak_bytes=Unavailable("C does not tell what it allocates"),
+        )
+
+
+def compiler() -> list[str] | None:
+    """$CC, or the first of cc, gcc and clang that is there."""
+    own = shlex.split(os.environ.get("CC", ""))
+    if own and shutil.which(own[0]):
+        return own
+    found = next((name for name in _COMPILERS if shutil.which(name)), None)
+    return [found] if found else None
+
+
+def compiled(source: str, flags: tuple[str, ...], limit_s: float) -> Path:
+    """The shared library of a source text. Raises Refusal with what the compiler said."""
+    folder = Path(tempfile.mkdtemp(prefix="jaxscope-c-"))
+    # Not before the process ends: the loader knows libraries by their inode, and a later library
+    # in the place of a removed one would be taken for it.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    text, library = folder / "section.c", folder / "section.so"
+    text.write_text(source)
+    command = [*(compiler() or ()), *_FLAGS, *flags, str(text), "-o", str(library), "-lm"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        raise Refusal(f"The C compiler took longer than {limit_s:.3g} s.") from None
+    if done.returncode:
+        said = done.stderr.replace(f"{folder}/", "").strip()
+        raise Refusal(f"The C compiler refused the text:\n{said[:2000]}")
+    return library
+
+
+def _bound(function: Any, task: Task, args: Sequence[Any]) -> Callable[[], Any]:
+    """The call with every pointer and size in place; the results are returned as they lie."""
+    results = task.options.get("results", ())
+    sizes = [ctypes.c_long(int(size)) for size in task.options.get("sizes", ())]
+    inputs = [ctypes.c_void_p(array.ctypes.data) for array in args]
+    if isinstance(results, str):
+        if results not in _SCALARS:
+            known = ", ".join(_SCALARS)
+            raise Refusal(f"`{results}` is no type of a C result: use {known}, or arrays.")
+        function.restype = _SCALARS[results]
+        bound = [*inputs, *sizes]
+
+        def scalar() -> Any:
+            return function(*bound)
+
+        return scalar
+    function.restype = None
+    outputs = tuple([aligned_copy(np.zeros_like(array)) for array in results])
+    bound = [*inputs, *[ctypes.c_void_p(out.ctypes.data) for out in outputs], *sizes]
+    answer = outputs[0] if len(outputs) == 1 else outputs
+
+    def filled() -> Any:
+        function(*bound)
+        return answer
+
+    # The arrays must outlive the pointers.
+    filled.keep = (args, outputs)  # pyright: ignore[reportFunctionMemberAccess]
+    return filled

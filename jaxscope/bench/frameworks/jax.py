@@ -1,0 +1,189 @@
+"""JAX: the function jitted, or operation by operation."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from jaxscope.analysis.by_line import counted
+from jaxscope.bench import kernel, program_doubts
+from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task
+from jaxscope.bench.watchdog import apart
+from jaxscope.capture import describe, devices, memory
+from jaxscope.capture.sampling import waiting
+from jaxscope.capture.stages import Handles
+from jaxscope.model import Cost, Memory, StageKind, Unavailable
+from jaxscope.model.comparison import Doubt, Phases
+
+
+class _Jax(Contestant):
+    """What jitted and eager code share."""
+
+    apart = True
+
+    def devices(self) -> tuple[str, ...]:
+        """One of each kind: simulated CPU devices share the cores, and equal GPUs are equal."""
+        kinds: dict[tuple[str, str], str] = {}
+        for device in devices.devices():
+            kinds.setdefault((device.platform, device.kind), device.name)
+        return tuple(kinds.values())
+
+    def namespace(self) -> Any:
+        return jax.numpy
+
+    def put(self, array: Any, device: str) -> Any:
+        return jax.block_until_ready(jax.device_put(array, devices.find(device)))
+
+    def waiting(self, outputs: Any, device: str) -> Callable[[Any], Any] | None:
+        return waiting(outputs)
+
+    def leaves(self, outputs: Any) -> list[Any]:
+        return jax.tree_util.tree_leaves(outputs)
+
+    def carried(self, work: Callable[[], Any]) -> Callable[[], Any]:
+        """Precision may be set for this thread only, and a call in another one compiles again."""
+        x64 = _x64()
+
+        def alike() -> Any:
+            if _x64() == x64:
+                return work()
+            with jax.enable_x64(x64):
+                return work()
+
+        return alike
+
+    def kernel_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
+        return kernel.kernel_seconds(call, seconds)
+
+
+class Eager(_Jax):
+    """Each operation is a program of its own, as jax.numpy runs outside any jit."""
+
+    name = "jax-eager"
+
+    def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
+        call = transformed(task)
+        target = devices.find(device)
+        if target != jax.devices()[0]:
+            # Arrays that the code makes itself must lie beside its inputs.
+            call = _on(call, target)
+        doubts = [program_doubts.slow_path(), program_doubts.transfer(lambda: call(*args))]
+        return Prepared(call, doubts=tuple([d for d in doubts if d is not None]))
+
+    def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
+        return _device_peak(device)
+
+
+class Jit(_Jax):
+    """The function under `jax.jit`, compiled before its first call."""
+
+    name = "jax"
+
+    def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
+        jitted = _jitted(task, args, device)
+        start = time.perf_counter()
+        traced = jitted.trace(*args)
+        lower = time.perf_counter()
+        lowered = traced.lower()
+        trace_s, lower_s = lower - start, time.perf_counter() - lower
+        begun = time.perf_counter()
+        compiled = apart(
+            lowered.compile, task.compile_s, f"{task.label}: the compilation by XLA", task.say
+        )
+        compile_s = time.perf_counter() - begun
+        handles = Handles(traced, lowered, compiled)
+        needs = memory.memory(compiled)
+        if isinstance(needs, Memory):
+            too_much = memory.fits(needs, devices.find(device))
+            if too_much:
+                raise Refusal(too_much)
+        donated = tuple(
+            [i for i, info in enumerate(describe.argument_infos(handles)) if info.donated]
+        )
+        doubts = _doubts(handles, task, donated, compile_s)
+        if not donated:
+            moved = program_doubts.transfer(lambda: jitted(*args))
+            doubts += (moved,) if moved is not None else ()
+        return Prepared(
+            jitted,
+            Phases(trace_s, lower_s, compile_s),
+            refresh=donated,
+            peak_bytes=needs.peak if isinstance(needs, Memory) else needs,
+            cost=_cost(handles),
+            doubts=doubts,
+        )
+
+
+def _doubts(
+    handles: Handles, task: Task, donated: tuple[int, ...], compile_s: float
+) -> tuple[Doubt, ...]:
+    try:
+        found = list(program_doubts.program_doubts(handles))
+    except Exception:  # a JAX whose jaxprs look different: fewer warnings
+        found = []
+    more = (
+        program_doubts.donation(donated, task.names),
+        program_doubts.slow_path(),
+        program_doubts.slow_compile(compile_s),
+    )
+    return (*found, *[doubt for doubt in more if doubt is not None])
+
+
+def transformed(task: Task) -> Callable[..., Any]:
+    """`vmap(grad(f))`: what is asked of each example comes first."""
+    function = task.callable
+    if task.grad:
+        argnums = task.grad[0] if len(task.grad) == 1 else task.grad
+        function = jax.grad(function, argnums)
+    if task.vmap:
+        function = jax.vmap(function, in_axes=task.vmap)
+    return function
+
+
+def _jitted(task: Task, args: Sequence[Any], device: str) -> Any:
+    """A jit of its own, so that the compile is a whole one; the user's own jit is kept."""
+    function = transformed(task)
+    if function is task.function and hasattr(function, "trace") and not task.options:
+        return function
+
+    def fresh(*arguments: Any) -> Any:
+        return function(*arguments)
+
+    fresh.__name__ = str(getattr(task.function, "__name__", "fresh")).replace("<lambda>", "f")
+    options = {name: task.options[name] for name in ("donate_argnums",) if name in task.options}
+    if not any(isinstance(leaf, jax.Array) for leaf in args):
+        # Without inputs nothing else says where the program is to run.
+        options["out_shardings"] = jax.sharding.SingleDeviceSharding(devices.find(device))
+    return jax.jit(fresh, **options)
+
+
+def _x64() -> bool:
+    return jax.dtypes.canonicalize_dtype("float64") == "float64"
+
+
+def _on(call: Callable[..., Any], device: Any) -> Callable[..., Any]:
+    @functools.wraps(call)
+    def placed(*args: Any) -> Any:
+        with jax.default_device(device):
+            return call(*args)
+
+    return placed
+
+
+def _cost(handles: Handles) -> Cost | Unavailable:
+    stage = handles.text(StageKind.OPTIMIZED_HLO)
+    if counted(stage.text) is None:
+        return Unavailable("the optimised HLO of this XLA could not be read")
+    return describe.cost(handles)
+
+
+def _device_peak(device: str) -> int | Unavailable:
+    stats = devices.find(device).memory_stats()
+    peak = (stats or {}).get("peak_bytes_in_use")
+    if peak is None:
+        return Unavailable("JAX counts no memory of eager code on this device")
+    return int(peak)

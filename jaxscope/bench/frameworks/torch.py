@@ -1,0 +1,255 @@
+"""PyTorch: eager, compiled, as TorchScript, and with the transforms of `torch.func`."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task, timed
+from jaxscope.model import Unavailable
+from jaxscope.model.comparison import Phases
+
+_GRADIENTS = frozenset({"backward", "grad", "requires_grad", "requires_grad_", "autograd", "func"})
+
+
+class Torch(Contestant):
+    """Operation by operation, as plain PyTorch code runs."""
+
+    name = "torch"
+
+    def missing(self) -> str:
+        try:
+            import torch  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]
+        except ImportError as error:
+            if getattr(error, "name", "") == "torch":
+                return "PyTorch is not installed here: `pip install torch`."
+            return f"PyTorch cannot be imported here: {error}."
+        return ""
+
+    def versions(self) -> tuple[tuple[str, str], ...]:
+        return (("torch", str(_torch().__version__)),)
+
+    def devices(self) -> tuple[str, ...]:
+        """One of each kind; a CUDA device is called `gpu:0` here, as JAX calls it."""
+        torch = _torch()
+        found = ["cpu:0"]
+        if torch.cuda.is_available():
+            kinds = {torch.cuda.get_device_name(i): i for i in range(torch.cuda.device_count())}
+            found += [f"gpu:{i}" for i in sorted(kinds.values())]
+        if torch.backends.mps.is_available():
+            found.append("mps:0")
+        return tuple(found)
+
+    def namespace(self) -> Any:
+        try:
+            import array_api_compat.torch as xp  # pyright: ignore[reportMissingImports]
+        except ImportError:
+            return _torch()  # its functions differ from the standard's in places
+        return xp
+
+    def put(self, array: Any, device: str) -> Any:
+        moved = _torch().from_numpy(array).to(_named(device))
+        self._synchronise(device)
+        return moved
+
+    def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
+        return Prepared(self._function(task))
+
+    def waiting(self, outputs: Any, device: str) -> Callable[[Any], Any] | None:
+        torch = _torch()
+        if device.startswith("gpu"):
+            return lambda _: torch.cuda.synchronize()
+        if device.startswith("mps"):
+            return lambda _: torch.mps.synchronize()
+        return None
+
+    def to_numpy(self, leaf: Any) -> Any:
+        if not isinstance(leaf, _torch().Tensor):
+            return super().to_numpy(leaf)
+        held = leaf.detach().resolve_conj().resolve_neg().cpu()
+        if held.dtype is _torch().bfloat16:
+            held = held.float()
+        return held.numpy()
+
+    @contextmanager
+    def session(self, task: Task, device: str) -> Generator[None]:
+        """Inference mode, unless gradients are asked for or the code itself speaks of them."""
+        if task.grad or _speaks_of_gradients(task.function):
+            yield
+            return
+        with _torch().inference_mode():
+            yield
+
+    def threads(self) -> int | None:
+        return int(_torch().get_num_threads())
+
+    def kernel_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
+        """On a GPU the time between two events around a few calls; they are recorded on the stream,
+        so a call that the host keeps waiting counts the wait too."""
+        if not device.startswith("gpu"):
+            return super().kernel_s(call, seconds, device)
+        torch = _torch()
+        events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        taken: list[float] = []
+        for _ in range(20):
+            events[0].record()
+            call()
+            events[1].record()
+            torch.cuda.synchronize()
+            taken.append(events[0].elapsed_time(events[1]) / 1e3)
+        return sorted(taken)[len(taken) // 2]
+
+    def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
+        torch = _torch()
+        if device.startswith("gpu"):
+            torch.cuda.reset_peak_memory_stats()
+            before = torch.cuda.memory_allocated()
+            call()
+            torch.cuda.synchronize()
+            return int(torch.cuda.max_memory_allocated() - before)
+        return _cpu_peak(call)
+
+    def _function(self, task: Task) -> Callable[..., Any]:
+        """Gradients by the tape, as eager PyTorch takes them; batches by `torch.func.vmap`."""
+        if task.grad and task.vmap:
+            return _func(task)  # the tape has no gradient for each example
+        if task.grad:
+            return _taped(task.callable, task.grad)
+        return _func(task) if task.vmap else task.callable
+
+    def _synchronise(self, device: str) -> None:
+        wait = self.waiting(None, device)
+        if wait is not None:
+            wait(None)
+
+
+class Func(Torch):
+    """The transforms of `torch.func`, run eagerly."""
+
+    name = "torch-func"
+
+    def _function(self, task: Task) -> Callable[..., Any]:
+        if not task.grad and not task.vmap:
+            raise Refusal(
+                "torch.func only transforms: without --grad or --vmap it is the contestant torch."
+            )
+        return _func(task)
+
+
+class Compiled(Torch):
+    """`torch.compile`, for these shapes."""
+
+    name = "torch-compile"
+
+    def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
+        torch = _torch()
+        torch._dynamo.reset()
+        function = _func(task) if task.grad or task.vmap else task.callable
+        compiled = torch.compile(function, dynamic=False, **task.options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # advice of Inductor about this machine
+            _, seconds = timed(lambda: compiled(*args))  # it compiles on the first call
+            self._synchronise(device)
+        return Prepared(compiled, Phases(compile_s=seconds), compile_count=_graphs)
+
+
+class Script(Torch):
+    """TorchScript, by tracing."""
+
+    name = "torchscript"
+
+    def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
+        torch = _torch()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # deprecated, and outspoken about it
+            function = _func(task) if task.vmap else task.callable
+            script, seconds = timed(
+                lambda: torch.jit.trace(function, tuple(args), check_trace=False)
+            )
+        if task.grad:
+            if task.vmap:
+                raise Refusal("TorchScript has no gradient for each example.")
+            return Prepared(_taped(script, task.grad), Phases(trace_s=seconds))
+        return Prepared(script, Phases(trace_s=seconds))
+
+
+def _torch() -> Any:
+    import torch  # pyright: ignore[reportMissingImports]
+
+    return torch
+
+
+def _named(device: str) -> str:
+    return device.replace("gpu", "cuda")
+
+
+def _taped(function: Callable[..., Any], positions: tuple[int, ...]) -> Callable[..., Any]:
+    """The gradient by PyTorch's tape: a forward pass that records, and a backward pass."""
+    torch = _torch()
+
+    def gradient(*args: Any) -> Any:
+        leaves = list(args)
+        for position in positions:
+            leaves[position] = args[position].detach().requires_grad_()
+        wanted = [leaves[position] for position in positions]
+        found = torch.autograd.grad(function(*leaves), wanted)
+        return found[0] if len(positions) == 1 else found
+
+    return gradient
+
+
+def _func(task: Task) -> Callable[..., Any]:
+    torch = _torch()
+    function = task.callable
+    if task.grad:
+        argnums = task.grad[0] if len(task.grad) == 1 else task.grad
+        function = torch.func.grad(function, argnums=argnums)
+    if task.vmap:
+        function = torch.func.vmap(function, in_dims=task.vmap)
+    return function
+
+
+def _speaks_of_gradients(function: Any) -> bool:
+    """Whether the code, or a function inside it, names something of autograd."""
+    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    pending: list[Any] = [getattr(f, "__code__", None) for f in (function, *held)]
+    while pending:
+        code = pending.pop()
+        if not isinstance(code, types.CodeType):
+            continue
+        if _GRADIENTS & {*code.co_names, *code.co_freevars}:
+            return True
+        pending += code.co_consts
+    return False
+
+
+def _graphs() -> int:
+    """How many graphs Dynamo has compiled; 0 for a PyTorch that counts them elsewhere."""
+    try:
+        from torch._dynamo.utils import counters  # pyright: ignore[reportMissingImports]
+
+        return int(counters["stats"]["unique_graphs"])
+    except (ImportError, KeyError, AttributeError):
+        return 0
+
+
+def _cpu_peak(call: Callable[[], Any]) -> int | Unavailable:
+    """The highest sum of PyTorch's own allocation events during one call."""
+    torch = _torch()
+    try:
+        with torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+        ) as profile:
+            call()
+        events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
+        events.sort(key=lambda event: event.start_ns())
+        held = peak = 0
+        for event in events:
+            held += event.nbytes()
+            peak = max(peak, held)
+        return peak
+    except Exception as error:  # the profiler's results are not public
+        return Unavailable(f"this PyTorch does not tell ({type(error).__name__})")

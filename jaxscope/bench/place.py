@@ -1,0 +1,115 @@
+"""Inputs of one row: copies that nobody else holds, on the row's device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jaxscope.bench.contestant import Contestant, Task
+
+_ALIGNED = 64
+"""Bytes. Every contestant's arrays begin at such an address, so that none is favoured by chance;
+XLA takes an array that does without copying it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The arguments of one row and how long it took to bring them there."""
+
+    args: tuple[Any, ...]
+    seconds: float
+
+
+def host_arrays(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs that are placed: arrays, NumPy scalars and floats. The rest is fixed."""
+    return {name: np.asarray(value) for name, value in inputs.items() if is_placed(value)}
+
+
+def is_placed(value: Any) -> bool:
+    """Arrays and floats are given to each contestant as its own; ints, bools and other objects
+    belong to the code, as they do in `%%jaxjit`."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(value).dtype.kind in "biufcV"
+    return isinstance(value, (float, complex)) or (
+        hasattr(value, "__array__") and not isinstance(value, type)
+    )
+
+
+def aligned_copy(array: Any) -> Any:
+    """A C-contiguous copy that begins at a multiple of 64 bytes."""
+    source = np.asarray(array)
+    room = np.empty(source.nbytes + _ALIGNED, np.uint8)
+    start = -room.ctypes.data % _ALIGNED
+    copy = room[start : start + source.nbytes].view(source.dtype).reshape(source.shape)
+    copy[...] = source
+    return copy
+
+
+def place(contestant: Contestant, host: Mapping[str, Any], device: str) -> Placed:
+    """The row's own arrays. The copies are made before the clock runs: only the way is timed."""
+    copies = [aligned_copy(array) for array in host.values()]
+    start = time.perf_counter()
+    args = tuple([contestant.put(copy, device) for copy in copies])
+    return Placed(args, time.perf_counter() - start)
+
+
+def fixed(
+    function: Callable[..., Any], inputs: Mapping[str, Any], namespace: Any = None
+) -> Callable[..., Any]:
+    """The function of the placed inputs alone: the others, and the namespace, are filled in."""
+    values = list(inputs.values())
+    holes = [is_placed(value) for value in values]
+    head = () if namespace is None else (namespace,)
+    if all(holes):
+        if namespace is None:
+            return function
+        return lambda *args: function(namespace, *args)
+
+    def filled(*args: Any) -> Any:
+        rest = iter(args)
+        return function(
+            *head, *[next(rest) if hole else v for hole, v in zip(holes, values, strict=True)]
+        )
+
+    return filled
+
+
+def unplaced_positions(inputs: Mapping[str, Any]) -> dict[int, int]:
+    """From the position of each placed input among all to its position among the placed."""
+    placed = [i for i, value in enumerate(inputs.values()) if is_placed(value)]
+    return {position: i for i, position in enumerate(placed)}
+
+
+def task_for(task: Task, inputs: Mapping[str, Any], namespace: Any) -> Task:
+    """The task in terms of the placed inputs."""
+    from dataclasses import replace
+
+    from jaxscope.bench.contestant import Refusal
+
+    places = unplaced_positions(inputs)
+    names = list(inputs)
+    for position in task.grad:
+        if position not in places:
+            raise Refusal(
+                f"`{names[position]}` is no array or float, so nothing can be differentiated "
+                "for it."
+            )
+    function = task.function
+    if not isinstance(function, str):
+        function = fixed(function, inputs, namespace)
+    return replace(
+        task,
+        function=function,
+        names=tuple([names[i] for i in places]),
+        grad=tuple([places[i] for i in task.grad]),
+        vmap=tuple([axis for i, axis in enumerate(task.vmap) if i in places]),
+    )
+
+
+def writable(array: Any) -> Any:
+    """A plain copy, to compare with later."""
+    return np.array(array, copy=True)

@@ -1,0 +1,177 @@
+"""What the rounds themselves give reason to doubt: J107 and J301 to J308."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+
+from jaxscope.analysis import stats
+from jaxscope.model import Unavailable
+from jaxscope.model.comparison import Doubt, Machine, Row
+
+NOISY = 0.10
+DRIFTING = 0.05
+_FLOORS = 3
+_SHORT_S = 50e-6
+_SPINNING = 3
+_BUSY = 20.0
+_STOLEN = 1.0
+_NAMED = 5
+
+
+def row_doubts(row: Row, floor_s: float, environment: Mapping[str, str]) -> tuple[Doubt, ...]:
+    """Of one row, from its raw rounds; `floor_s` is what the harness itself takes for a call."""
+    samples = row.samples
+    if not samples:
+        return ()
+    found = [
+        _recompiled(row),
+        _noisy(samples),
+        _drifting(samples),
+        _near_the_floor(samples, floor_s),
+        _dispatch_bound(row),
+        _spinning(row, environment),
+    ]
+    return tuple([doubt for doubt in found if doubt is not None])
+
+
+def machine_doubts(
+    machine: Machine, rounds: int, preempted: int, dropped: int
+) -> tuple[Doubt, ...]:
+    """Of the whole run."""
+    found: list[Doubt] = []
+    if machine.pressure is not None and machine.pressure > _BUSY:
+        found.append(
+            Doubt(
+                "J306",
+                f"The machine was busy: tasks waited for a CPU {machine.pressure:.0f} % of the "
+                "time. Close what else runs, and measure again.",
+            )
+        )
+    if rounds and preempted > rounds / 2 and dropped < preempted:
+        found.append(
+            Doubt(
+                "J307",
+                f"{preempted} of {rounds} rounds were preempted, so none could be left out.",
+            )
+        )
+    clock = unsteady_clock(machine)
+    return (*found, clock) if clock is not None else tuple(found)
+
+
+def unsteady_clock(machine: Machine) -> Doubt | None:
+    """J308."""
+    reasons: list[str] = []
+    if machine.governor and machine.governor != "performance":
+        reasons.append(f"the CPU's governor is `{machine.governor}`")
+    if machine.steal is not None and machine.steal > _STOLEN:
+        reasons.append(f"the host took {machine.steal:.0f} % of the time for others")
+    if machine.throttled:
+        reasons.append(f"the GPU slowed down: {machine.throttled}")
+    if not reasons:
+        return None
+    return Doubt("J308", f"The clock may change during the run: {'; '.join(reasons)}.")
+
+
+def views(labels: Sequence[str]) -> Doubt:
+    """J110."""
+    who = ", ".join(labels)
+    return Doubt(
+        "J110",
+        f"{who} returns a view of its input, and JAX a copy: that is not the same work.",
+    )
+
+
+def changed_inputs(names: Sequence[str]) -> Doubt:
+    """J112."""
+    which = ", ".join(f"`{name}`" for name in names)
+    return Doubt(
+        "J112",
+        f"It changes {which} in place: each call gets fresh inputs, made outside the timed region. "
+        "The other contestants have their own copies.",
+    )
+
+
+def changed_bound_inputs(names: Sequence[str]) -> Doubt:
+    """J112, where the inputs are bound to the call."""
+    which = ", ".join(f"`{name}`" for name in names)
+    return Doubt("J112", f"It changes {which} in place, so every call works on other data.")
+
+
+def _recompiled(row: Row) -> Doubt | None:
+    rounds = sorted({i for session in row.sessions for i in session.recompiled})
+    if not rounds:
+        return None
+    shown = ", ".join(str(i + 1) for i in rounds[:_NAMED])
+    more = f" and {len(rounds) - _NAMED} more" if len(rounds) > _NAMED else ""
+    kept = any(set(s.recompiled) - set(s.dropped) for s in row.sessions)
+    what = "they count, because most calls compile" if kept else "they are left out"
+    number = "round" if len(rounds) == 1 else "rounds"
+    return Doubt("J107", f"It compiled again inside {number} {shown}{more}; {what}.")
+
+
+def _noisy(samples: Sequence[float]) -> Doubt | None:
+    found = stats.spread(samples)
+    if not found.median or found.mad <= NOISY * found.median:
+        return None
+    return Doubt("J301", f"Noisy: the spread is {found.mad / found.median:.0%} of the median.")
+
+
+def _drifting(samples: Sequence[float]) -> Doubt | None:
+    moved = stats.drift(samples)
+    if moved is None or abs(moved) <= DRIFTING:
+        return None
+    return Doubt("J302", f"Drift: the second half took {moved:+.0%} against the first.")
+
+
+def _near_the_floor(samples: Sequence[float], floor_s: float) -> Doubt | None:
+    middle = stats.spread(samples).median
+    if not middle < _FLOORS * floor_s:
+        return None
+    return Doubt(
+        "J303",
+        f"{middle * 1e9:.0f} ns a call is within 3 times of the harness's own "
+        f"{floor_s * 1e9:.0f} ns.",
+    )
+
+
+def _dispatch_bound(row: Row) -> Doubt | None:
+    """Dispatch alone is no evidence where XLA runs a small program inside the call."""
+    middle = stats.spread(row.samples).median
+    dispatch, kernel = row.dispatch_s, row.kernel_s
+    if dispatch is None or dispatch <= middle / 2 or middle >= _SHORT_S:
+        return None
+    if not isinstance(kernel, Unavailable) and kernel >= middle / 2:
+        return None
+    return Doubt(
+        "J304",
+        "Dispatch-bound: over half of the time is Python's and the runtime's, not the kernel's.",
+    )
+
+
+def _spinning(row: Row, environment: Mapping[str, str]) -> Doubt | None:
+    if not row.contestant.startswith("torch") or not row.device.startswith("cpu"):
+        return None
+    if (row.threads or 1) < 2 or platform.system() != "Linux":
+        return None
+    passive = environment.get("OMP_WAIT_POLICY", "").upper() == "PASSIVE"
+    if passive or "GOMP_SPINCOUNT" in environment:
+        return None
+    found = stats.spread(row.samples)
+    if found.p90 <= _SPINNING * found.p10:
+        return None
+    return Doubt(
+        "J305",
+        "OpenMP's workers spin at barriers, which costs most on a busy machine: start the kernel "
+        "with OMP_WAIT_POLICY=PASSIVE, or call torch.set_num_threads(1).",
+    )
+
+
+def settings() -> dict[str, str]:
+    """The variables that decide how libraries wait."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(("OMP_", "GOMP_", "MKL_", "OPENBLAS_"))
+    }

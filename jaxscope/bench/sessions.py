@@ -1,0 +1,187 @@
+"""A comparison in several fresh processes: what one process shows need not hold in the next.
+
+Memory is laid out anew in each, thread pools start anew, and so does the order of the rounds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from jaxscope.bench.plan import Plan, PlanError, Progress
+from jaxscope.capture import describe
+from jaxscope.model import from_json, to_json
+from jaxscope.model.comparison import ComparisonRecord, Row
+
+_GRACE_S = 60.0
+"""Starting Python and importing the libraries, beyond the plan's own limit."""
+
+
+def compare_in_sessions(plan: Plan) -> ComparisonRecord:
+    """The plan in as many processes, one after the other; the rounds of all are kept.
+
+    An interrupt ends the process that runs and keeps the sessions before it. Raises PlanError when
+    the plan cannot be sent to another process, and when no session came to an end.
+    """
+    began = time.perf_counter()
+    records: list[ComparisonRecord] = []
+    stopped = ""
+    for number in range(plan.sessions):
+        seeded = replace(plan, sessions=1, progress=None, seed=plan.seed + number)
+        sent = packed(seeded)
+        try:
+            records.append(_session(plan, sent, number))
+        except KeyboardInterrupt:
+            stopped = f"interrupted in session {number + 1} of {plan.sessions}"
+            break
+        except SessionFailed as failed:
+            stopped = f"session {number + 1} of {plan.sessions} failed: {failed}"
+            break
+        if records[-1].stopped:
+            break
+    if not records:
+        raise PlanError(f"No session came to its end: {stopped}.")
+    merged = together(records)
+    return replace(merged, stopped=stopped or merged.stopped, wall_s=time.perf_counter() - began)
+
+
+class SessionFailed(Exception):
+    """A fresh process ended without a record."""
+
+
+def packed(plan: Plan) -> bytes:
+    """The plan for another process. Raises PlanError when it holds what cannot travel.
+
+    Functions of a notebook need cloudpickle, which sends their code; plain pickle sends names only.
+    """
+    try:
+        import cloudpickle  # pyright: ignore[reportMissingImports]
+
+        dumps: Any = cloudpickle.dumps
+    except ImportError:
+        dumps = pickle.dumps
+    try:
+        sent = dumps(plan)
+    except Exception as error:
+        cure = "" if dumps is not pickle.dumps else " `pip install cloudpickle` may help."
+        raise PlanError(
+            f"Sessions run in fresh processes, and this cannot be sent to one: {error}.{cure}"
+        ) from error
+    if dumps is pickle.dumps and b"__main__" in sent:
+        raise PlanError(
+            "Sessions run in fresh processes, and functions of a notebook can be sent there only "
+            "with cloudpickle: `pip install cloudpickle`."
+        )
+    return sent
+
+
+def together(records: Sequence[ComparisonRecord]) -> ComparisonRecord:
+    """The first record with the rounds and the warnings of all."""
+    first = records[0]
+    rows = tuple([_joined([_same(record, row) for record in records]) for row in first.rows])
+    doubts = dict.fromkeys({d.code: d for record in records for d in record.warnings}.values())
+    notes = dict.fromkeys(note for record in records for note in record.notes)
+    stopped = next((record.stopped for record in records if record.stopped), "")
+    return replace(first, rows=rows, warnings=tuple(doubts), notes=tuple(notes), stopped=stopped)
+
+
+def _same(record: ComparisonRecord, row: Row) -> Row | None:
+    key = (row.label, row.device, row.size)
+    return next((r for r in record.rows if (r.label, r.device, r.size) == key), None)
+
+
+def _joined(found: Sequence[Row | None]) -> Row:
+    """One row of each session. It fails where it failed first, and keeps the rounds it has."""
+    rows = [row for row in found if row is not None]
+    doubts = {doubt.code: doubt for row in rows for doubt in row.warnings}
+    return replace(
+        rows[0],
+        sessions=tuple([rounds for row in rows for rounds in row.sessions]),
+        failure=next((row.failure for row in rows if row.failure), ""),
+        warnings=tuple(doubts.values()),
+    )
+
+
+def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
+    """One process. It is ended when it is interrupted, and when its time is over."""
+    total = plan.limits.total_s
+    end = None if total is None else time.monotonic() + total + _GRACE_S
+    with tempfile.TemporaryDirectory(prefix="jaxscope-") as folder:
+        where = Path(folder)
+        (where / "plan").write_bytes(sent)
+        with (where / "errors").open("wb") as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "jaxscope.bench.session", str(where)],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=_environment(),
+            )
+            try:
+                for line in process.stdout or ():
+                    _pass_on(plan, line, number)
+                    if end is not None and time.monotonic() > end:
+                        raise SessionFailed(f"it took longer than {total:.3g} s")
+                process.wait()
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+                if process.stdout is not None:
+                    process.stdout.close()
+        result = where / "record"
+        if not result.exists():
+            lines = (where / "errors").read_text(errors="replace").strip().splitlines()
+            raise SessionFailed(lines[-1] if lines else f"exit status {process.returncode}")
+        return from_json(ComparisonRecord, json.loads(result.read_text()))
+
+
+def _pass_on(plan: Plan, line: str, number: int) -> None:
+    """A line of progress, `0.25 text`; whatever else user code prints is nothing to us."""
+    done, _, text = line.rstrip("\n").partition(" ")
+    if plan.progress is None:
+        return
+    try:
+        share = (number + float(done)) / plan.sessions
+    except ValueError:
+        return
+    plan.progress(Progress(f"session {number + 1}: {text}", share))
+
+
+def _environment() -> dict[str, str]:
+    """What this process was told about JAX by code, not by variables, told to the next one."""
+    import jax
+
+    found = dict(os.environ)
+    found["JAX_ENABLE_X64"] = "1" if describe.environment().x64 else "0"
+    count = len(jax.local_devices(backend="cpu"))
+    if count > 1 and "host_platform_device_count" not in found.get("XLA_FLAGS", ""):
+        found["JAX_NUM_CPU_DEVICES"] = str(count)
+    found["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    return found
+
+
+def run(folder: Path) -> None:
+    """The other end: measures the plan in `folder`, and leaves the record there."""
+    from jaxscope.bench.comparison import compare
+
+    plan: Plan = pickle.loads((folder / "plan").read_bytes())
+    out = sys.stdout
+
+    def progress(step: Progress) -> None:
+        out.write(f"{step.done:.4f} {step.text}\n")
+        out.flush()
+
+    record = compare(replace(plan, progress=progress))
+    temporary = folder / "record.part"
+    temporary.write_text(json.dumps(to_json(record)))
+    temporary.replace(folder / "record")

@@ -1,0 +1,142 @@
+"""One contestant while it is measured: how it is called, and what its calls took."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxscope.bench.signals import Signals
+from jaxscope.model.comparison import Mode, Rounds
+
+BLOCK_S = 0.2e-3
+"""Blocks of this length: few are preempted, and the timer's 0.1 µs is nothing to them."""
+_WARMUP_S = 0.1
+_WARMUP_AT_MOST_S = 1.0
+_WARMUP_CALLS = 40
+_STABLE = 0.95
+_BURST = 10  # calls of a throughput round at least
+_FRESH_BYTES = 256 << 20  # fresh inputs of one round take no more, unless one call needs them
+
+
+@dataclass(slots=True)
+class Subject:
+    """A placed and compiled contestant, with its samples as they come in."""
+
+    label: str
+    call: Callable[..., Any]
+    wait: Callable[[Any], Any] | None
+    args: tuple[Any, ...]
+    fresh: Callable[[], tuple[Any, ...]] | None = None
+    """Makes the arguments anew, for a call that uses them up or changes them."""
+    fresh_bytes: int = 0
+    mode: Mode = Mode.LATENCY
+    compile_count: Callable[[], int] = lambda: 0
+    signals: Signals = field(default_factory=Signals)
+    inner: int = 1
+    estimate: float = 0.0
+    """Seconds of a call, to plan with."""
+    seconds: list[float] = field(default_factory=list[float])
+    warmup: list[float] = field(default_factory=list[float])
+    preempted: set[int] = field(default_factory=set[int])
+    recompiled: set[int] = field(default_factory=set[int])
+    calls: int = 0
+    failure: str = ""
+
+    def batch(self, count: int) -> Iterable[tuple[Any, ...]]:
+        """The arguments of so many calls, ready before the clock runs."""
+        if self.fresh is None:
+            return itertools.repeat(self.args, count)
+        return [self.fresh() for _ in range(count)]
+
+    def block(self, batch: Iterable[tuple[Any, ...]], count: int) -> float:
+        """Seconds of so many calls, waited for one by one or at the end."""
+        call, wait, now = self.call, self.wait, self.signals.now
+        self.calls += count
+        if wait is None:
+            start = now()
+            for args in batch:
+                call(*args)
+            return now() - start
+        if self.mode is Mode.THROUGHPUT:
+            # All results are kept until the end: the last one to be issued need not be the last
+            # one to be ready.
+            start = now()
+            wait([call(*args) for args in batch])
+            return now() - start
+        start = now()
+        for args in batch:
+            wait(call(*args))
+        return now() - start
+
+    def warm_up(self, first_s: float) -> None:
+        """Calls until they are no longer getting faster, for 0.1 s at least."""
+        began, times = self.signals.now(), self.warmup
+        self.estimate = first_s
+        while True:
+            passed = self.signals.now() - began
+            if times and passed + self.estimate > _WARMUP_AT_MOST_S:
+                break
+            if passed >= _WARMUP_S and (len(times) >= _WARMUP_CALLS or self._stable()):
+                break
+            times.append(self.block(self.batch(1), 1))
+            self.estimate = statistics.median(times[len(times) // 2 :])
+        self.inner = self._inner()
+
+    def _stable(self) -> bool:
+        late, early = self.warmup[-3:], self.warmup[-6:-3]
+        if len(early) < 3:
+            return False
+        return statistics.median(late) >= _STABLE * statistics.median(early)
+
+    def _inner(self) -> int:
+        inner = math.ceil(BLOCK_S / self.estimate) if self.estimate > 0 else 1
+        if self.mode is Mode.THROUGHPUT:
+            inner = max(inner, _BURST)
+        if self.fresh is not None and self.fresh_bytes:
+            inner = min(inner, max(1, _FRESH_BYTES // self.fresh_bytes))
+        return max(1, inner)
+
+    def round(self) -> None:
+        """One untimed call, then a timed block."""
+        number = len(self.seconds)
+        if self.estimate < 250 * BLOCK_S:  # 50 ms: longer ones would take twice the time
+            self.block(self.batch(1), 1)
+        batch = self.batch(self.inner)
+        compiled, waited = self.compile_count(), self.signals.preemptions()
+        seconds = self.block(batch, self.inner)
+        if self.compile_count() != compiled:
+            self.recompiled.add(number)
+        if waited is not None and self.signals.preemptions() != waited:
+            self.preempted.add(number)
+        self.seconds.append(seconds / self.inner)
+
+    def misjudged(self) -> bool:
+        """Whether the rounds so far take 3 times more or less than was planned for."""
+        seen = statistics.median(self.seconds)
+        return not self.estimate / 3 <= seen <= self.estimate * 3
+
+    def begin_again(self, misjudged: bool) -> None:
+        """Forget the rounds; plan with what they showed where the plan was off."""
+        if misjudged:
+            self.estimate = statistics.median(self.seconds)
+            self.inner = self._inner()
+        self.warmup += self.seconds
+        self.seconds.clear()
+        self.preempted.clear()
+        self.recompiled.clear()
+
+    def rounds(self, dropped: tuple[int, ...], count: int) -> Rounds:
+        """The samples as data, cut to the rounds that every contestant finished."""
+        seconds = tuple(self.seconds[:count])
+        return Rounds(
+            seconds,
+            self.inner,
+            tuple([i for i in dropped if i < len(seconds)]),
+            tuple(sorted(i for i in self.recompiled if i < len(seconds))),
+            tuple(sorted(i for i in self.preempted if i < len(seconds))),
+            tuple(self.warmup),
+        )
