@@ -99,12 +99,14 @@ def _program(part: Part) -> Program:
         reasons = {slot.path: slot.reason for slot in part.arguments.slots}
         by_path = {slot.path: slot.value for slot in part.arguments.slots}
         leaves = [by_path.get(path) for path in paths]
+    inputs = describe.inputs(handles, paths, reasons, leaves)
+    outputs = describe.outputs(handles, part.labels)
     return Program(
         captured.request.name,
         captured.request.transforms,
         describe.devices(handles),
-        (*describe.inputs(handles, paths, reasons, leaves), *part.statics),
-        describe.outputs(handles, part.labels),
+        (*inputs, *part.statics),
+        outputs,
         describe.constants(handles),
         tagged.equations,
         timings=part.measured.timings,
@@ -115,6 +117,7 @@ def _program(part: Part) -> Program:
         inexact_why=doubt,
         tag=tagged.hash,
         python=part.python,
+        partition=describe.partition(handles, inputs, outputs),
     )
 
 

@@ -14,11 +14,14 @@ import jaxlib.version
 from jaxscope.analysis.by_line import counted
 from jaxscope.capture import _jax
 from jaxscope.capture.leaves import aval_text, nbytes
+from jaxscope.capture.partition import partition as of_devices
+from jaxscope.capture.partition import spec_text
 from jaxscope.capture.stages import Handles
 from jaxscope.model import (
     Cost,
     Effect,
     Environment,
+    Partition,
     StageKind,
     Unavailable,
     Value,
@@ -42,7 +45,7 @@ def inputs(
     """The traced inputs in flat order; those that no result depends on are UNUSED."""
     information = argument_infos(handles)
     kept = None if handles.lowered is None else _jax.kept_arguments(handles.lowered)
-    shardings = _shardings(handles.compiled, "input_shardings", len(information))
+    placed = shardings(handles.compiled, "input_shardings", len(information))
     values: list[Value] = []
     for position, info in enumerate(information):
         path = paths[position] if position < len(paths) else f"[{position}]"
@@ -56,7 +59,7 @@ def inputs(
                 kind,
                 _aval(info),
                 _bytes(info),
-                "" if kind is ValueKind.UNUSED else _sharding(shardings[position]),
+                "" if kind is ValueKind.UNUSED else _sharding(placed[position]),
                 reasons.get(path) or _kind(leaf),
             )
         )
@@ -73,7 +76,7 @@ def outputs(handles: Handles, labels: Sequence[str]) -> tuple[Value, ...]:
     """The results in flat order, by the names that the user gave them."""
     stage = handles.traced or handles.lowered or handles.compiled
     information = jax.tree_util.tree_leaves(getattr(stage, "out_info", ()))
-    shardings = _shardings(handles.compiled, "output_shardings", len(information))
+    placed = shardings(handles.compiled, "output_shardings", len(information))
     return tuple(
         [
             Value(
@@ -81,7 +84,7 @@ def outputs(handles: Handles, labels: Sequence[str]) -> tuple[Value, ...]:
                 ValueKind.TRACED,
                 _aval(info),
                 _bytes(info),
-                _sharding(shardings[i]),
+                _sharding(placed[i]),
             )
             for i, info in enumerate(information)
         ]
@@ -121,6 +124,30 @@ def effects(handles: Handles) -> tuple[Effect, ...]:
         ):
             found.add(Effect.ORDERED)
     return tuple(sorted(found))
+
+
+def partition(
+    handles: Handles, ins: Sequence[Value], outs: Sequence[Value]
+) -> Partition | None:
+    """How the program lies on its devices; None when there is only one."""
+    found = device_objects(handles)
+    if len(found) < 2:
+        return None
+    information = argument_infos(handles)
+    stage = handles.traced or handles.lowered or handles.compiled
+    results = jax.tree_util.tree_leaves(getattr(stage, "out_info", ()))
+    placed = shardings(handles.compiled, "input_shardings", len(information))
+    taken = [
+        sharding if value.kind is not ValueKind.UNUSED else None
+        for value, sharding in zip(ins, placed, strict=False)
+    ]
+    given = shardings(handles.compiled, "output_shardings", len(results))
+    return of_devices(
+        handles,
+        found,
+        [(v.name, i, s) for v, i, s in zip(ins, information, taken, strict=False)],
+        [(v.name, i, s) for v, i, s in zip(outs, results, given, strict=False)],
+    )
 
 
 def devices(handles: Handles) -> tuple[str, ...]:
@@ -194,7 +221,8 @@ def _bytes(info: Any) -> int:
     return size * itemsize
 
 
-def _shardings(compiled: Any, name: str, number: int) -> list[Any]:
+def shardings(compiled: Any, name: str, number: int) -> list[Any]:
+    """The flat `input_shardings` or `output_shardings`, None where there is none."""
     found = jax.tree_util.tree_leaves(
         getattr(compiled, name, ()), is_leaf=lambda leaf: leaf is None
     )
@@ -207,8 +235,7 @@ def _sharding(sharding: Any) -> str:
     spec = getattr(sharding, "spec", None)
     if spec is not None:
         axes = ", ".join(f"{n}={s}" for n, s in sharding.mesh.shape.items())
-        entries = ", ".join("None" if e is None else repr(e) for e in spec)
-        return f"P({entries}) on ({axes})"
+        return f"{spec_text(spec)} on ({axes})"
     placed = sorted(sharding.device_set, key=lambda d: d.id)
     return ", ".join(f"{d.platform}:{d.id}" for d in placed)
 

@@ -6,6 +6,18 @@ reason, never `""`, `0` or an exception. Seconds and bytes everywhere; only view
 
 from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind, Persistent
 from jaxscope.model.finding import Finding, FindingKind
+from jaxscope.model.partition import (
+    Balance,
+    Collective,
+    CollectiveKind,
+    Group,
+    Layout,
+    Mesh,
+    Need,
+    Origin,
+    Partition,
+    Placement,
+)
 from jaxscope.model.program import (
     Cost,
     Effect,
@@ -34,8 +46,11 @@ from jaxscope.model.wire import SchemaError, from_json, to_json
 __all__ = [
     "SCHEMA",
     "Anchor",
+    "Balance",
     "Cause",
     "CauseKind",
+    "Collective",
+    "CollectiveKind",
     "Compile",
     "CompileKind",
     "Cost",
@@ -46,11 +61,18 @@ __all__ = [
     "FindingKind",
     "Form",
     "Frame",
+    "Group",
     "InstructionCost",
+    "Layout",
     "Link",
     "Memory",
+    "Mesh",
+    "Need",
+    "Origin",
+    "Partition",
     "Persistent",
     "Phase",
+    "Placement",
     "Program",
     "Record",
     "Roofline",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from jaxscope.model.partition import Partition
 from jaxscope.model.stage import Equation, Stage, Unavailable
 from jaxscope.model.timing import Timing
 
@@ -142,6 +143,8 @@ class Program:
     """The hash that this program's tags carry; empty when it is not tagged."""
     python: str = ""
     """The plain JAX function that was compiled, as a module's text; empty when it is not known."""
+    partition: Partition | None = None
+    """How it lies on its devices; None when it has only one."""
 
     @property
     def title(self) -> str:

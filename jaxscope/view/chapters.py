@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 from jaxscope.model import Program, Record
 from jaxscope.view.chapter import Chapter, Part, Writer
+from jaxscope.view.devices import devices
 from jaxscope.view.markup import escape, prose, table
 from jaxscope.view.terminal import Terminal
 
-WRITERS: tuple[Writer, ...] = ()
+WRITERS: tuple[Writer, ...] = (devices,)
 """In the order in which the chapters stand in a report."""
 
 

@@ -1,0 +1,161 @@
+"""Where a value of the compiled program comes from and where it goes, past what only moves data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxscope.analysis.hlo import HloModule, Instruction
+from jaxscope.model import CollectiveKind
+
+_MOVING = frozenset({
+    "copy", "copy-start", "copy-done", "bitcast", "transpose", "reshape", "convert",
+    "get-tuple-element", "slice", "dynamic-slice", "concatenate", "pad", "broadcast",
+    "opt-barrier", "reverse", "dynamic-update-slice",
+})  # fmt: skip
+"""They change where numbers lie or how they are stored, not the numbers."""
+
+_COLLECTIVE = frozenset(
+    [f"{kind}{end}" for kind in CollectiveKind for end in ("", "-start", "-done")]
+)
+_INERT = frozenset({"parameter", "constant", "iota", "partition-id", "replica-id"})
+# Of numbers that are alone, such as the offsets of a slice: index arithmetic.
+_INDEX_ELEMENTS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An instruction that does something with a value."""
+
+    instruction: Instruction
+    operand: str
+    """The name under which the value enters it."""
+
+
+class Flow:
+    """Users and origins of the values of a module. Fusions are looked into."""
+
+    def __init__(self, module: HloModule) -> None:
+        self._module = module
+        self._users: dict[str, list[Instruction]] = {}
+        for instruction in module.instructions():
+            for operand in dict.fromkeys(instruction.operands):
+                self._users.setdefault(operand, []).append(instruction)
+        self._moving: dict[str, bool] = {}
+        self._fusions = {
+            name: instruction
+            for instruction in module.instructions()
+            if instruction.opcode == "fusion"
+            for name in instruction.called
+        }
+
+    def users(self, instruction: Instruction) -> tuple[Instruction, ...]:
+        """The instructions that take a value, as it is."""
+        return tuple(self._users.get(instruction.name, ()))
+
+    def uses(self, instruction: Instruction) -> tuple[list[Use], tuple[int, ...]]:
+        """What computes with a value, and the results of the program that it becomes."""
+        uses: list[Use] = []
+        results: list[int] = []
+        seen: set[str] = set()
+        waiting = [instruction.name]
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            results += self._results(name)
+            for user in self._users.get(name, ()):
+                if user.opcode in _MOVING or user.opcode in _COLLECTIVE:
+                    waiting.append(user.name)
+                elif user.opcode == "tuple":
+                    uses += [Use(loop, user.name) for loop in self._users.get(user.name, ())]
+                elif user.opcode == "fusion":
+                    if self._only_moves(user):
+                        waiting.append(user.name)
+                    else:
+                        uses += self._inside(user, name)
+                else:
+                    uses.append(Use(user, name))
+        return uses, tuple(dict.fromkeys(results))
+
+    def parameters(self, name: str) -> tuple[int, ...]:
+        """The parameters of the program that a value is made of, by moving data alone.
+
+        Empty as soon as anything is computed on the way.
+        """
+        found: set[int] = set()
+        seen: set[str] = set()
+        waiting = [name]
+        while waiting:
+            current = self._module.instruction(waiting.pop())
+            if current is None or current.name in seen:
+                continue
+            seen.add(current.name)
+            if current.opcode == "parameter":
+                outer = self._outer(current)
+                if outer is not None:
+                    waiting.append(outer)
+                elif current.computation == self._module.entry and current.arguments.isdigit():
+                    found.add(int(current.arguments))
+                else:
+                    return ()
+            elif current.opcode in _MOVING or current.opcode in _COLLECTIVE:
+                waiting += current.operands
+            elif current.opcode == "fusion" and self._only_moves(current):
+                waiting += [o for o in current.operands if not self._is_index(o)]
+            elif not self._is_index(current.name) and current.opcode not in _INERT:
+                return ()
+        return tuple(sorted(found))
+
+    def _outer(self, parameter: Instruction) -> str | None:
+        """What a fusion gives for a parameter of the computation it holds."""
+        fusion = self._fusions.get(parameter.computation)
+        if fusion is None or not parameter.arguments.isdigit():
+            return None
+        number = int(parameter.arguments)
+        return fusion.operands[number] if number < len(fusion.operands) else None
+
+    def _results(self, name: str) -> Iterator[int]:
+        root = self._module.entry_computation.root
+        if name == root.name:
+            yield 0
+        elif root.opcode == "tuple":
+            yield from (i for i, operand in enumerate(root.operands) if operand == name)
+
+    def _inside(self, fusion: Instruction, operand: str) -> Iterator[Use]:
+        """What computes with an operand inside a fusion."""
+        for name in fusion.called:
+            inner = self._module.computation(name)
+            if inner is None:
+                continue
+            for parameter, given in zip(inner.parameters, fusion.operands, strict=False):
+                if given == operand:
+                    uses, _ = self.uses(parameter)
+                    yield from uses
+
+    def _only_moves(self, fusion: Instruction) -> bool:
+        known = self._moving.get(fusion.name)
+        if known is None:
+            inner = [
+                instruction
+                for name in fusion.called
+                if (computation := self._module.computation(name)) is not None
+                for instruction in computation.instructions
+            ]
+            known = bool(inner) and all(
+                i.opcode in _MOVING
+                or i.opcode in _INERT
+                or i.opcode == "tuple"
+                or self._is_index(i.name)
+                for i in inner
+            )
+            self._moving[fusion.name] = known
+        return known
+
+    def _is_index(self, name: str) -> bool:
+        instruction = self._module.instruction(name)
+        if instruction is None or instruction.shape.is_tuple:
+            return False
+        shape = instruction.shape
+        return shape.dtype[0] in "su" and shape.elements <= _INDEX_ELEMENTS

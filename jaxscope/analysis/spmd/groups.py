@@ -1,0 +1,113 @@
+"""Who talks to whom in a collective: the replica groups of HLO text, in each of its spellings.
+
+XLA has four, and one text may mix them:
+
+- `{{0,1},{2,3}}` lists the sets, and `{}` means one set of all;
+- `[4,2]<=[8]`, `[2,4]<=[4,2]T(1,0)` counts up, reshaped to the sizes on the right, transposed, and
+  cut into rows: ReplicaGroupList v2, xla/hlo/ir/collective_device_list.h;
+- `mesh['data'=4,'model'=2] {'model'}` names the axes of a mesh along which the sets run (v3). An
+  axis may be a part of one, `'data':(2)2`: what is left of it after a part of 2, and then 2 long;
+- `source_target_pairs={{0,1},{1,0}}` of a permutation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+Members = tuple[tuple[int, ...], ...]
+
+_SET = re.compile(r"\{([\d,\s]*)\}")
+_IOTA = re.compile(r"\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?")
+_MESH = re.compile(r"mesh\[([^\]]*)\]")
+_AXIS = re.compile(r"'((?:[^'\\]|\\.)*)'=(\d+)")
+_ORDER = re.compile(r"device_ids=\(\[([\d,]+)\](?:T\(([\d,]+)\))?\)")
+_LISTED = re.compile(r"device_ids=\(([\d,\s]+)\)")
+_ALONG = re.compile(r"'((?:[^'\\]|\\.)*)'(?::\((\d+)\)(\d+))?")
+
+
+class GroupTextError(ValueError):
+    """The replica groups are written in a way that is not known here."""
+
+
+def read_groups(attributes: dict[str, str], devices: int) -> Members:
+    """The sets of an instruction with those attributes, in a program on so many devices.
+
+    The numbers count devices in the order of the program's own list of them. Raises
+    GroupTextError for a spelling that is not known.
+    """
+    text = attributes.get("replica_groups", "").strip()
+    if text.startswith("mesh["):
+        # The order of the devices stands behind a comma, so it was read as an attribute.
+        order = attributes.get("device_ids")
+        return _along_mesh(text if order is None else f"{text}, device_ids={order}", devices)
+    iota = _IOTA.fullmatch(text)
+    if iota is not None:
+        rows = _numbers(iota[1])
+        ids = _counted(_numbers(iota[2]), _numbers(iota[3] or ""))
+        width = rows[-1] if len(rows) > 1 else math.prod(rows)
+        return tuple(tuple(ids[i : i + width]) for i in range(0, len(ids), width))
+    if text and not text.startswith("{"):
+        raise GroupTextError(f"These replica groups are not known here: {text[:60]!r}.")
+    sets = tuple(_numbers(found) for found in _SET.findall(text))
+    sets = tuple(found for found in sets if found)
+    return sets or (tuple(range(devices)),)
+
+
+def read_pairs(attributes: dict[str, str]) -> Members:
+    """The (from, to) of a permutation."""
+    return tuple(
+        _numbers(found) for found in _SET.findall(attributes.get("source_target_pairs", ""))
+    )
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in text.replace(",", " ").split())
+
+
+def _counted(sizes: tuple[int, ...], order: tuple[int, ...]) -> list[int]:
+    """0, 1, 2 … reshaped to the sizes, transposed, and flattened again."""
+    order = order or tuple(range(len(sizes)))
+    strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    return [
+        sum(place * strides[axis] for place, axis in zip(places, order, strict=True))
+        for places in itertools.product(*(range(sizes[axis]) for axis in order))
+    ]
+
+
+def _along_mesh(text: str, devices: int) -> Members:
+    mesh = _MESH.match(text)
+    braces = re.search(r"\{([^{}]*)\}\s*$", text)
+    if mesh is None or braces is None:
+        raise GroupTextError(f"These replica groups are not known here: {text[:60]!r}.")
+    sizes = {name: int(size) for name, size in _AXIS.findall(mesh[1])}
+    order, listed = _ORDER.search(text), _LISTED.search(text)
+    if order is not None:
+        ids = _counted(_numbers(order[1]), _numbers(order[2] or ""))
+    elif listed is not None:
+        ids = list(_numbers(listed[1]))
+    else:
+        ids = list(range(math.prod(sizes.values()) or devices))
+    # Every axis becomes (what comes before, the part that is meant, what comes after).
+    parts: list[int] = []
+    chosen: list[int] = []
+    along = {name: (before, size) for name, before, size in _ALONG.findall(braces[1])}
+    for name, size in sizes.items():
+        before, part = along.get(name, ("1", "1"))
+        first, middle = int(before or 1), int(part or size)
+        if name in along:
+            chosen.append(len(parts) + 1)
+        parts += [first, middle, size // (first * middle)]
+    strides = [math.prod(parts[i + 1 :]) for i in range(len(parts))]
+    rest = [i for i in range(len(parts)) if i not in chosen]
+    return tuple(
+        tuple(
+            ids[
+                sum(p * strides[i] for p, i in zip(fixed, rest, strict=True))
+                + sum(p * strides[i] for p, i in zip(moving, chosen, strict=True))
+            ]
+            for moving in itertools.product(*(range(parts[i]) for i in chosen))
+        )
+        for fixed in itertools.product(*(range(parts[i]) for i in rest))
+    )

@@ -1,0 +1,362 @@
+"""The chapter of a program on several devices: where values lie, who talks to whom, and why."""
+
+from __future__ import annotations
+
+from jaxscope.analysis.by_line import homes
+from jaxscope.model import (
+    Balance,
+    Collective,
+    CollectiveKind,
+    Cost,
+    Memory,
+    Mesh,
+    Need,
+    Origin,
+    Partition,
+    Placement,
+    Program,
+    Record,
+)
+from jaxscope.view import layouts, units
+from jaxscope.view.chapter import Chapter, Part
+from jaxscope.view.rows import Table
+
+_PICTURES = 12
+"""Layouts that are drawn; a model has few, however many parameters it has."""
+_GROUPS = 4
+"""Sets of devices that are written out."""
+_REPEATED = 1.05
+"""Products done more often than this are called repeated; less is rounding."""
+
+_NAMES = {
+    "psum_invariant": "psum",
+    "psum2": "psum",
+    "all_gather_invariant": "all_gather",
+    "reduce_scatter": "psum_scatter",
+}
+"""What the user writes, where JAX calls the operation otherwise."""
+
+
+def devices(record: Record, program: Program) -> Chapter | None:
+    """The chapter; None for a program on one device."""
+    known = program.partition
+    if known is None:
+        return None
+    return Chapter("devices", "Devices", _lead(program, known), _parts(program, known))
+
+
+def _lead(program: Program, known: Partition) -> tuple[str, ...]:
+    sentences = [_who(program, known), _holds(program, known), _work(program, known)]
+    if known.unread:
+        sentences.append(f"The collectives are not known: {known.unread}.")
+    else:
+        sentences.append(_talk(known))
+    return tuple(sentence for sentence in sentences if sentence)
+
+
+def _who(program: Program, known: Partition) -> str:
+    first, last = program.devices[0], program.devices[-1]
+    text = f"Runs on {known.devices} of {units.count(known.present, 'device')}, {first} … {last}"
+    if known.processes > 1:
+        text += f", in {known.processes} processes"
+    meshes = " and ".join(_mesh(mesh) for mesh in known.meshes)
+    return f"{text}: mesh {meshes}." if meshes else f"{text}."
+
+
+def _mesh(mesh: Mesh) -> str:
+    return " × ".join(f"{axis}={size}" for axis, size in zip(mesh.axes, mesh.sizes, strict=True))
+
+
+def _holds(program: Program, known: Partition) -> str:
+    memory = program.memory
+    if not isinstance(memory, Memory):
+        return ""
+    inputs = [p for p in known.placements if p.direction == "input"]
+    text = (
+        f"Each device holds {units.size(memory.argument)} of inputs, {units.size(memory.output)} "
+        f"of outputs and {units.size(memory.temp)} of temporaries: {units.size(memory.peak)} at "
+        "the peak"
+    )
+    whole = sum(p.bytes for p in inputs)
+    copied = sum(p.bytes for p in inputs if known.layouts[p.layout].replicated)
+    if not whole:
+        return f"{text}."
+    text += f". The inputs are {units.size(whole)} in all"
+    if copied:
+        text += f", of which every device has its own copy of {units.size(copied)}"
+    return f"{text}."
+
+
+def _work(program: Program, known: Partition) -> str:
+    if not isinstance(program.cost, Cost):
+        return ""
+    text = f"Every device runs the same program, {units.flops(program.cost.flops)} each"
+    if isinstance(known.balance, Balance):
+        repeated = known.balance.repeated(known.devices)
+        if repeated > _REPEATED:
+            text += f"; every matrix product is done {units.significant(repeated)} times over"
+        else:
+            text += "; the matrix products are shared out, none is done twice"
+    padded = [p for p in known.placements if any(p.padding)]
+    if padded:
+        names = ", ".join(p.name for p in padded[:3])
+        return f"{text}. Padded, as a dimension does not divide: {names}."
+    return f"{text}. No input or output is padded."
+
+
+def _talk(known: Partition) -> str:
+    if not known.collectives:
+        return "The devices do not talk to each other: there are no collectives."
+    number = units.count(len(known.collectives), "collective")
+    counts = {
+        words: sum(c.origin is origin for c in known.collectives)
+        for origin, words in _ORIGINS.items()
+    }
+    kinds = ", ".join(f"{n} {words}" for words, n in counts.items() if n)
+    return f"{number} ({kinds}); in a run each device sends {units.size(known.sent)}."
+
+
+_ORIGINS = {
+    Origin.WRITTEN: "written",
+    Origin.ASKED: "for a layout that the code asks for",
+    Origin.SUMMED: "inserted by XLA to add up partial results",
+    Origin.MOVED: "inserted by XLA to move data",
+}
+
+
+def _parts(program: Program, known: Partition) -> tuple[Part, ...]:
+    parts = [Part("Where the values lie", _values(known)), *_pictures(known)]
+    if known.collectives:
+        parts.append(Part("Collectives", _collectives(program, known)))
+        parts.append(Part("Why they are there", _reasons(program, known)))
+    parts.append(Part("Bytes and work of each device", _each(program, known)))
+    return tuple(parts)
+
+
+def _values(known: Partition) -> Table:
+    return Table(
+        ("name", "", "type", "laid out as", "piece", "pieces", "held by", "whole", "each device",
+         "padding"),
+        tuple(_value(placement, known) for placement in known.placements),
+        right=(7, 8),
+    )  # fmt: skip
+
+
+def _value(placement: Placement, known: Partition) -> tuple[str, ...]:
+    layout = known.layouts[placement.layout]
+    copies = f"{layout.copies} devices each" if layout.copies > 1 else "1 device each"
+    padding = ", ".join(
+        f"{rows} more in dimension {dimension}"
+        for dimension, rows in enumerate(placement.padding)
+        if rows
+    )
+    return (
+        placement.name,
+        placement.direction,
+        placement.aval,
+        layout.spec,
+        _shape(placement.shard_shape) or "scalar",
+        "replicated" if layout.replicated else str(layout.pieces),
+        f"all {known.devices}" if layout.replicated else copies,
+        units.size(placement.bytes),
+        units.size(placement.shard_bytes),
+        padding,
+    )
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return "×".join(map(str, shape))
+
+
+def _pictures(known: Partition) -> tuple[Part, ...]:
+    """One picture a layout, with the values that lie so."""
+    found: dict[int, list[Placement]] = {}
+    for placement in known.placements:
+        if placement.shape:
+            found.setdefault(placement.layout, []).append(placement)
+    pictures: list[str] = []
+    lines: list[str] = []
+    for number, values in list(found.items())[:_PICTURES]:
+        layout = known.layouts[number]
+        names = _listed([value.name for value in values])
+        pictures.append(layouts.picture(layout, values[0], known.devices, names))
+        lines += [*layouts.drawing(layout, values[0], names), ""]
+    if (rest := len(found) - _PICTURES) > 0:
+        lines.append(f"{units.count(rest, 'more layout')} not drawn")
+        pictures.append(f'<p class="muted">{lines[-1]}</p>')
+    if not found:
+        return ()
+    caption = "Who holds which part; the numbers are devices"
+    drawn = f'<div class="grids">{"".join(pictures)}</div>'
+    return (Part(caption, picture=drawn, drawing=tuple(lines)),)
+
+
+def _listed(names: list[str], most: int = 6) -> str:
+    unique = list(dict.fromkeys(names))
+    more = len(unique) - most
+    return ", ".join(unique[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _collectives(program: Program, known: Partition) -> Table:
+    home = homes(program)
+    return Table(
+        ("line", "what", "along", "puts in", "gets out", "sends", "times", "sends a run",
+         "sets of devices"),
+        tuple(_collective(collective, known, home) for collective in known.collectives),
+        right=(3, 4, 5, 6, 7),
+    )  # fmt: skip
+
+
+def _collective(collective: Collective, known: Partition, home: dict[int, int]) -> tuple[str, ...]:
+    group = known.groups[collective.group]
+    combines = f" ({collective.combines})" if collective.combines else ""
+    along = " × ".join(group.axes) if group.axes else units.UNKNOWN
+    return (
+        _line(collective.equation, home, exact=collective.exact),
+        f"{collective.kind}{combines}" + (", asynchronous" if collective.asynchronous else ""),
+        f"part of {along}" if group.partial else along,
+        units.size(collective.operand_bytes),
+        units.size(collective.result_bytes),
+        units.size(collective.wire_bytes),
+        ("" if collective.times_known else "≈") + units.significant(collective.times),
+        units.size(collective.sent),
+        _sets(group.members, pairs=collective.kind is CollectiveKind.COLLECTIVE_PERMUTE),
+    )
+
+
+def _line(equation: int | None, home: dict[int, int], *, exact: bool = True) -> str:
+    line = None if equation is None else home.get(equation)
+    if line is None:
+        return units.UNKNOWN
+    return str(line) if exact else f"≈{line}"
+
+
+def _by(collective: Collective) -> str:
+    name = operation(collective.primitive)
+    match collective.origin:
+        case Origin.WRITTEN:
+            return name
+        case Origin.ASKED:
+            return f"{name}, asked for"
+        case Origin.SUMMED:
+            return f"XLA, for {name}"
+        case _:
+            wanted = operation(collective.wanted_by)
+            return f"XLA, for {wanted}" if wanted else "XLA"
+
+
+def operation(primitive: str) -> str:
+    """The name that the user writes."""
+    return _NAMES.get(primitive, primitive)
+
+
+def _sets(members: tuple[tuple[int, ...], ...], *, pairs: bool) -> str:
+    if not members:
+        return units.UNKNOWN
+    if pairs:
+        moved = [f"{a}→{b}" for a, b in members]
+        return _cut(moved, 2 * _GROUPS)
+    return _cut([layouts.numbers(group) for group in members], _GROUPS)
+
+
+def _cut(words: list[str], most: int) -> str:
+    more = len(words) - most
+    return " ".join(words[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _reasons(program: Program, known: Partition) -> Table:
+    home = homes(program)
+    return Table(
+        ("line", "instruction", "HLO line", "by", "why"),
+        tuple(
+            (
+                _line(collective.equation, home, exact=collective.exact),
+                collective.name,
+                str(collective.line),
+                _by(collective),
+                reason(collective, known),
+            )
+            for collective in known.collectives
+        ),
+        right=(2,),
+    )
+
+
+def reason(collective: Collective, known: Partition) -> str:
+    """Why a collective is in the program, as a sentence."""
+    name = operation(collective.primitive)
+    axes = known.groups[collective.group].axes
+    along = f" over {' × '.join(f'`{axis}`' for axis in axes)}" if axes else ""
+    match collective.origin:
+        case Origin.WRITTEN:
+            return f"The code calls `{name}`{along}, or differentiates code that does."
+        case Origin.ASKED:
+            return f"The code asks for another layout (`{name}`)."
+        case Origin.SUMMED:
+            return (
+                f"The dimension that `{name}` sums over is spread{along}: each device has a "
+                "partial result, and they are added up."
+            )
+        case Origin.MOVED:
+            return f"{_moved(collective, along)}{_lies(collective, known)}"
+
+
+def _moved(collective: Collective, along: str) -> str:
+    value = f"`{collective.value}`" if collective.value else "a value"
+    wanted = f"`{operation(collective.wanted_by)}`"
+    match collective.need:
+        case Need.OPERANDS:
+            beside = ", ".join(f"`{name}`" for name in collective.beside)
+            return f"XLA moves {value}, which lies otherwise than {beside} beside it in {wanted}."
+        case Need.DIMENSION:
+            return f"{wanted} works along a dimension that is cut{along}, so XLA moves {value}."
+        case Need.PRODUCT:
+            return f"{wanted} needs more of {value} than a device holds, so XLA fetches it{along}."
+        case Need.MANUAL:
+            return f"`shard_map` takes {value} in another layout than it has."
+        case Need.RESULT:
+            return f"The result {value} is to lie otherwise than it was computed."
+        case _:
+            where = f" for {wanted}" if collective.wanted_by else ""
+            return f"XLA moves {value}{where} to another layout."
+
+
+def _lies(collective: Collective, known: Partition) -> str:
+    """Where the values that are named lie."""
+    specs = {
+        p.name: known.layouts[p.layout].spec for p in known.placements if p.direction == "input"
+    }
+    named = [n for n in (collective.value, *collective.beside) if n in specs]
+    words = ", ".join(f"`{name}` lies `{specs[name]}`" for name in named[:3])
+    return f" {words}." if words else ""
+
+
+def _each(program: Program, known: Partition) -> Table:
+    number = known.devices
+    rows: list[tuple[str, str, str, str]] = []
+    if isinstance(program.memory, Memory):
+        memory = program.memory
+        for name, size, note in (
+            ("inputs", memory.argument, "a replicated input counts on every device"),
+            ("outputs", memory.output, ""),
+            ("temporaries", memory.temp, ""),
+            ("peak", memory.peak, "inputs, outputs and temporaries together"),
+        ):
+            rows.append((name, units.size(size), units.size(size * number), note))
+    if isinstance(program.cost, Cost):
+        flops = program.cost.flops
+        rows.append(
+            ("work", units.flops(flops), units.flops(flops * number), "the same on every device")
+        )
+    balance = known.balance
+    if isinstance(balance, Balance):
+        repeated = balance.repeated(number)
+        times = "once" if abs(repeated - 1) < 0.005 else f"{units.significant(repeated)} times"
+        note = f"the code asks for {units.flops(balance.whole)}: done {times}"
+        each, every = units.flops(balance.each), units.flops(balance.each * number)
+        rows.append(("matrix products", each, every, note))
+    if known.collectives:
+        sent = known.sent
+        note = "by the ring algorithm; simulated devices share one memory"
+        rows.append(("sent", units.size(sent), units.size(sent * number), note))
+    return Table(("", "each device", f"all {number}", ""), tuple(rows), right=(1, 2))
