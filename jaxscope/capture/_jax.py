@@ -15,7 +15,7 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -455,6 +455,57 @@ def _flat_avals(value: Any) -> list[Any]:
         except TypeError:
             return []
     return [aval for item in value for aval in _flat_avals(item)]
+
+
+@dataclass(frozen=True, slots=True)
+class PmappedCall:
+    """A call of a pmapped function, as the jitted function that JAX makes of it."""
+
+    jitted: Any
+    args: tuple[Any, ...]
+    """The flat arguments."""
+    restore: Callable[[Any], Any]
+    """The value of the call, from what the jitted function returns."""
+
+
+def pmapped_call(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> PmappedCall | None:
+    """The jitted function behind a `jax.pmap`, for these arguments; None for anything else.
+
+    `infer_params`, which the pmapped function closes over: it gives the jit of a `shard_map`, so
+    that JAX's own caches answer. Seen on jax 0.8.1 (jitted, arguments, parameters …) and on 0.10.2
+    and 0.12.0.1 (cached, jitted, arguments …). Without it: None, and the call is captured whole.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None or not code.co_filename.startswith(jax_directory()):
+        return None
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
+    infer = getattr(cells.get("infer_params"), "cell_contents", None)
+    if infer is None or not code.co_filename.endswith("pmap.py"):
+        return None
+    import jax
+
+    found = infer(*args, **kwargs)
+    if hasattr(found[0], "trace"):
+        out_tree = found[2].out_tree
+        return PmappedCall(
+            found[0],
+            tuple(found[1]),
+            lambda results: jax.tree_util.tree_unflatten(out_tree(), results),
+        )
+    return PmappedCall(found[1], tuple(found[2]), lambda results: results)
+
+
+def calling_pmap() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """`(fun, args, kwargs)` of the pmapped call that is being traced, lowered or compiled.
+
+    For hooks of `capture.events`, as `calling_jit`.
+    """
+    call = jax_call()
+    if call.kind is not CompileKind.PMAP or call.fun is None or call.args is None:
+        return None
+    return call.fun, tuple(call.args), dict(call.kwargs or {})
 
 
 def calling_jit() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:

@@ -18,6 +18,7 @@ from jaxscope.capture.sources import Sources
 from jaxscope.capture.stages import Handles
 from jaxscope.model import (
     Compile,
+from jaxscope.capture.stack import applied
     Form,
     Program,
     Record,
@@ -123,6 +124,8 @@ def _program(part: Part) -> Program:
 
 def _weight(program: Program) -> float:
     """Seconds of a call where it was timed, else FLOPs on a scale far below."""
+        stack=applied(captured.request.stack),
+        differentiation=differentiation(tagged, paths),
     first = next((t for t in program.timings if t.label in ("call", "first call")), None)
     if first is not None and first.samples:
         return first.median_s

@@ -17,6 +17,7 @@ _MEANT = (RefusedError, SettingsError, SyntaxError, MemoryError)
 # The functions that hand over to the user's code, or to JAX with the user's program.
 _GATES = frozenset(
     [
+        ("base.py", "__call__"),
         ("call.py", "program"),
         ("cell.py", "_run"),
         ("decorated.py", "execute"),

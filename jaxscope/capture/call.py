@@ -10,6 +10,7 @@ from typing import Any
 from jaxscope.capture.inputs import Inputs, Substituted
 from jaxscope.capture.outcome import Outcome, Reader
 from jaxscope.capture.settings import Settings, SettingsError
+from jaxscope.capture.stack import JIT, Stack, differentiates, extra_names, is_plain, maps
 
 
 class PlainCall:
@@ -21,7 +22,11 @@ class PlainCall:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         settings: Settings,
+        stack: Stack = JIT,
+        namespace: Mapping[str, Any] | None = None,
     ) -> None:
+        """`stack` is what the call stands under; its options may name values of `namespace`."""
+        self._stack = stack
         self._function = function
         self._names, self._keywords = _parameter_names(function, args, kwargs)
         for option, names in (
@@ -36,19 +41,26 @@ class PlainCall:
                         f"{option} names `{name}`, which is no argument of this call. "
                         f"Its arguments are: {known}."
                     )
-        self.inputs = Inputs(
-            {**dict(zip(self._names, args, strict=True)), **kwargs}, settings, shapes=True
-        )
+        values = {**dict(zip(self._names, args, strict=True)), **kwargs}
+        for name in extra_names(stack):
+            if name not in values and namespace is not None and name in namespace:
+                values[name] = namespace[name]
+        self.inputs = Inputs(values, settings, shapes=True)
         self._outcome: Outcome | None = None
+        self.value: Any = None
+        """Under a derivative: the value to differentiate, made of tracers."""
+        self.value_line: int | None = None
 
     def program(self, *packed: Any) -> list[Any]:
         """Call the function on tracers; the outputs are the traced leaves of its value."""
-        inputs = self.inputs.substitute(packed)
+        inputs = self.inputs.substitute(packed, aliases=is_plain(self._stack))
         value = self._function(
             *[inputs.values[name] for name in self._names],
             **{name: inputs.values[name] for name in self._keywords},
         )
-        self._outcome = self._read(inputs, value)
+        if differentiates(self._stack):
+            self.value, value = value, None
+        self._outcome = self._read(inputs.batched() if maps(self._stack) else inputs, value)
         return self._outcome.traced
 
     @property

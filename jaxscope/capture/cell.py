@@ -23,6 +23,7 @@ from jaxscope.capture.inputs import Inputs, Substituted, is_code
 from jaxscope.capture.mutation import Photograph, contents, find_tracer, same_contents
 from jaxscope.capture.outcome import Outcome, Reader
 from jaxscope.capture.refusal import (
+    RefusedError,
     attribute_roots,
     augmented_in_place,
     changed_in_place,
@@ -31,6 +32,7 @@ from jaxscope.capture.refusal import (
     swallowed,
 )
 from jaxscope.capture.settings import Settings, SettingsError
+from jaxscope.capture.stack import JIT, Stack, differentiates, extra_names, is_plain, maps
 
 _MISSING = object()
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
@@ -65,16 +67,57 @@ class CellText:
         return statements, compile(last, self.file, "eval", self.flags, dont_inherit=True)
 
 
+class LastValue:
+    """The value of a cell's last statement, which a derivative is taken of."""
+
+    def __init__(self, cell: CellText) -> None:
+        """Raises RefusedError when the last statement is no expression and no assignment."""
+        last = cell.tree.body[-1] if cell.tree.body else None
+        self.line = None if last is None else last.lineno
+        self._name = _assigned(last)
+        if self._name is None and not isinstance(last, ast.Expr):
+            raise RefusedError(
+                "the value of the last statement is what is differentiated, so it must be an "
+                "expression or an assignment to one name. Add a line with the value. Nothing was "
+                "written.",
+                self.line,
+            )
+
+    def of(self, namespace: Mapping[str, Any], expression: Any) -> Any:
+        """The value, when the cell has run."""
+        return expression if self._name is None else namespace[self._name]
+
+
+def _assigned(statement: ast.stmt | None) -> str | None:
+    match statement:
+        case (
+            ast.Assign(targets=[ast.Name(id=name)])
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr())
+            | ast.AugAssign(target=ast.Name(id=name))
+        ):
+            return name
+        case _:
+            return None
+
+
 class Block:
     """One run of a cell in block form: its inputs, the program to trace, and its outcome."""
 
     def __init__(
-        self, cell: CellText, namespace: MutableMapping[str, Any], settings: Settings
+        self,
+        cell: CellText,
+        namespace: MutableMapping[str, Any],
+        settings: Settings,
+        stack: Stack = JIT,
     ) -> None:
+        """`stack` is what the program stands under: a derivative takes the last value as it is,
+        and a map gives every result an axis."""
         self.cell = cell
+        self._stack = stack
+        self._last = LastValue(cell) if differentiates(stack) else None
         self._namespace = namespace
         self._code = cell.code()
-        self._reads = read_before_assigned(cell.tree)
+        self._reads = (*read_before_assigned(cell.tree), *extra_names(stack))
         self._check_names(settings)
         refused = augmented_in_place(cell.tree, self._reads, namespace)
         if refused is not None:
@@ -93,12 +136,19 @@ class Block:
         self._caches: list[tuple[str, Any]] = []
         self._photograph = self._take_photograph()
         self._outcome: Outcome | None = None
+        self.value: Any = None
+        """Under a derivative: the value to differentiate, made of tracers."""
+
+    @property
+    def value_line(self) -> int | None:
+        """Where the value to differentiate stands; None when the stack holds no derivative."""
+        return None if self._last is None else self._last.line
 
     def program(self, *packed: Any) -> list[Any]:
         """Run the cell on tracers; the outputs are the traced leaves of its results."""
         if self._outcome is not None:
             raise RuntimeError("jaxscope traced a cell twice; this is an error of jaxscope.")
-        self._outcome = self._run(self.inputs.substitute(packed))
+        self._outcome = self._run(self.inputs.substitute(packed, aliases=is_plain(self._stack)))
         return self._outcome.traced
 
     @property
@@ -131,6 +181,8 @@ class Block:
                 exec(self._code[0], namespace)  # type: ignore[arg-type]
                 if self._code[1] is not None:
                     value = eval(self._code[1], namespace)  # type: ignore[arg-type]
+                if self._last is not None:
+                    self.value, value = self._last.of(namespace, value), None
             end = dict(namespace)
         finally:
             put_back(namespace, before)
@@ -149,6 +201,8 @@ class Block:
             raise changed_in_place(*changed_things[0], self.cell.tree)
         changed = {name: new for name, new in end.items() if start.get(name, _MISSING) is not new}
         deleted = tuple([name for name in start if name not in end])
+        if maps(self._stack):
+            inputs = inputs.batched()
         reader = Reader(inputs, self.inputs.objects, self.cell.tree, id(namespace))
         return reader.read(changed, deleted, None if self.cell.silenced else value)
 

@@ -143,6 +143,10 @@ class Copies:
         entry = self._made.get(id(value))
         return entry[1] if entry is not None else value
 
+    def items(self) -> Iterator[tuple[Any, Any, str]]:
+        """Each copy with its original and its path."""
+        return iter(self._made.values())
+
     def __contains__(self, value: object) -> bool:
         return id(value) in self._made
 

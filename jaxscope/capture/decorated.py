@@ -11,7 +11,7 @@ import ast
 import copy
 import inspect
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,12 +19,13 @@ import jax
 from jax.core import Tracer
 
 from jaxscope.analysis.names import roots, top_level_definitions
-from jaxscope.capture import _jax
+from jaxscope.capture import _jax, transforms
 from jaxscope.capture.cell import CellText, put_back
 from jaxscope.capture.events import Listener, Run, collecting
 from jaxscope.capture.rawcompile import RawCompile
 from jaxscope.capture.settings import Settings, SettingsError
 from jaxscope.capture.sources import Sources
+from jaxscope.capture.stack import JIT, Stack, TransformError, is_plain, written
 from jaxscope.capture.tags import Tagged, tag_jaxpr
 
 _WRAP = "__jaxscope_wrap__"
@@ -62,23 +63,24 @@ class Decorated:
     cell: CellText
     namespace: MutableMapping[str, Any]
     settings: Settings
-    wrap: Callable[[Any, str], Any]
-    """Makes the transformed function of a plain one and its name."""
+    stack: Stack = JIT
     _functions: dict[int, tuple[str, Any, Any]] = field(default_factory=dict)
     _calls: list[Call] = field(default_factory=list)
 
     def names(self) -> tuple[str, ...]:
         """The functions to wrap. Raises ValueError for an unknown `--only` name."""
-        if not self.settings.only:
-            return roots(self.cell.tree)
-        defined = [node.name for node in top_level_definitions(self.cell.tree)]
+        defined = {node.name: node.lineno for node in top_level_definitions(self.cell.tree)}
         for name in self.settings.only:
             if name not in defined:
                 known = ", ".join(defined) or "none"
                 raise SettingsError(
                     f"--only names `{name}`, which this cell does not define. It defines: {known}."
                 )
-        return self.settings.only
+        found = self.settings.only or roots(self.cell.tree)
+        needed = transforms.roots_needed(self.stack)
+        if needed is not None and len(found) != needed:
+            raise _roots_error(found, defined, written(self.stack))
+        return found
 
     def execute(self, listener: Listener, sources: Sources) -> Execution:
         """Run the cell in the user's namespace, as Python does, and watch what compiles."""
@@ -117,7 +119,11 @@ class Decorated:
     def _wrap(self, function: Any) -> Any:
         name = getattr(function, "__name__", "function")
         kept = hasattr(function, "lower") and hasattr(function, "trace")
-        jitted = function if kept else self.wrap(function, name)
+        if kept and is_plain(self.stack):
+            jitted = function
+        else:
+            options = jit_options(function, self.settings)
+            jitted = transforms.decorated(self.stack, function, options)
         inner = inspect.unwrap(function)
         self._functions[id(inner)] = (name, inner, jitted)
         return jitted
@@ -125,7 +131,7 @@ class Decorated:
     # Hooks: called in the middle of JAX's work; what they raise goes no further.
 
     def _on_trace(self, name: str) -> None:
-        found = _jax.calling_jit()
+        found = _calling()
         if found is None:
             return
         fun, args, kwargs = found
@@ -136,7 +142,7 @@ class Decorated:
         self._calls.append(Call(known[0], known[2], args, kwargs))
 
     def _on_lowering(self, sources: Sources) -> None:
-        found = _jax.calling_jit()
+        found = _calling()
         if found is not None and id(inspect.unwrap(found[0])) in self._functions:
             jaxpr = _jax.lowering_jaxpr()
             if jaxpr is None:
@@ -149,6 +155,25 @@ class Decorated:
     def _on_compiled(self, raw: RawCompile) -> None:
         if self._calls:
             self._calls[-1].compiled_at = time.perf_counter()
+
+
+def _roots_error(found: Sequence[str], lines: Mapping[str, int], stack: str) -> TransformError:
+    if not found:
+        return TransformError(
+            f"Line 1: `{stack}` decorates one function, and this cell defines none that JAX can "
+            "trace. Define one, or run the whole cell with --block."
+        )
+    names = " and ".join(f"`{name}` (line {lines[name]})" for name in found)
+    return TransformError(
+        f"Line {lines[found[1]]}: `{stack}` decorates one function, and this cell has "
+        f"{len(found)} that no other function of it calls: {names}. Choose one with "
+        f"`--only {found[0]}`, or run the whole cell with --block."
+    )
+
+
+def _calling() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The call of a jitted or pmapped function that is being compiled."""
+    return _jax.calling_jit() or _jax.calling_pmap()
 
 
 def jit_options(function: Any, settings: Settings) -> dict[str, Any]:

@@ -38,6 +38,18 @@ class Substituted:
     merged: nnx.Merged | None
 
 
+    def batched(self) -> Substituted:
+        """The same for reading results that a map gives an axis: an input that the cell binds to
+        another name is then a new, batched value, and so is a container of inputs."""
+        states = set() if self.merged is None else {id(v) for v in self.merged.after().values()}
+        kept = {key: pair for key, pair in self.originals.items() if key in states}
+        copies = Copies()
+        for made, original, path in self.copies.items():
+            if isinstance(made, np.ndarray):
+                copies.add(made, original, path)
+        return Substituted(self.values, copies, kept, self.merged)
+
+
 class Inputs:
     """Named values, each leaf of which is traced or static (DESIGN section 1)."""
 
@@ -97,8 +109,26 @@ class Inputs:
         """Paths and values of inputs of array types that JAX does not know."""
         return tuple([(leaf.path, leaf.value) for leaf in self._leaves() if leaf.choice.foreign])
 
-    def substitute(self, packed: Sequence[Any]) -> Substituted:
-        """The values with tracers, given as the packed arguments, in place of traced leaves."""
+    def trees(self, names: Sequence[str], leaf: Callable[[int], Any]) -> dict[str, Any]:
+        """By name: the user's containers with `leaf(slot)` at traced leaves and None at others."""
+        slots = {slot.path: i for i, slot in enumerate(self.arguments.slots)}
+
+        def build(node: Node) -> Any:
+            if isinstance(node, Object):
+                assert self.objects is not None
+                return self.objects.tree(node.path, lambda path: leaf(slots[path]))
+            if isinstance(node, Branch):
+                return node.build([build(child) for child in node.children])
+            return leaf(slots[node.path]) if node.choice.traced else None
+
+        return {name: build(self._nodes[name]) for name in names}
+
+    def substitute(self, packed: Sequence[Any], *, aliases: bool = True) -> Substituted:
+        """The values with tracers, given as the packed arguments, in place of traced leaves.
+
+        `aliases` says that one array in two places is one object in the cell too. Under a
+        transform it must not be: the places may be mapped along other axes, or differentiated by.
+        """
         tracers = self.arguments.flat(packed)
         copies = Copies()
         originals: dict[int, tuple[Any, Any]] = {}
@@ -116,7 +146,7 @@ class Inputs:
 
         def leaf(node: Leaf) -> Any:
             tracer = tracers[node.path]
-            if isinstance(node.value, (jax.Array, np.ndarray)):
+            if aliases and isinstance(node.value, (jax.Array, np.ndarray)):
                 # One array in two places stays one object in the cell too.
                 tracer = first.setdefault(id(node.value), tracer)
             originals[id(tracer)] = (tracer, node.value)

@@ -17,6 +17,7 @@ import numpy as np
 from jaxscope.analysis import module_text
 from jaxscope.capture.cell import Block, CellText
 from jaxscope.capture.sources import Sources
+from jaxscope.capture.stack import JIT, Stack
 from jaxscope.model import Source, SourceKind
 
 
@@ -42,7 +43,7 @@ def place_of(function: Any) -> tuple[str, int]:
     return (code.co_filename, code.co_firstlineno) if code is not None else ("<unknown>", 1)
 
 
-def of_block(text: CellText, block: Block, namespace: Mapping[str, Any]) -> str:
+def of_block(text: CellText, block: Block, namespace: Mapping[str, Any], stack: Stack = JIT) -> str:
     """The cell as a function of its traced inputs, with its static inputs as constants."""
     names = block.inputs.names()
     return module_text.function(

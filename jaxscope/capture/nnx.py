@@ -41,6 +41,7 @@ class Split:
 
     def __init__(self, objects: Sequence[Any], names: Sequence[str]) -> None:
         self.objects = tuple(objects)
+        self._names = tuple(names)
         self._graph, self._state = _nnx().split(self.objects)
         flat, self._treedef = jax.tree_util.tree_flatten_with_path(self._state)
         self.leaves = tuple(
@@ -51,6 +52,16 @@ class Split:
         """New objects like the user's, with these values as their state."""
         state = jax.tree_util.tree_unflatten(self._treedef, values)
         return Merged(_nnx().merge(self._graph, state), self._graph)
+
+    def tree(self, name: str, leaf: Callable[[str], Any]) -> Any:
+        """The state of the object's Params with `leaf(path)` at each array, None at static ones."""
+        nnx = _nnx()
+        place = self._names.index(name)
+        state = nnx.state(self.objects[place], nnx.Param)
+        flat, treedef = jax.tree_util.tree_flatten_with_path(state)
+        traced = {known.path for known in self.leaves if known.choice.traced}
+        paths = [_path(self._names, (jax.tree_util.SequenceKey(place), *path)) for path, _ in flat]
+        return treedef.unflatten([leaf(path) if path in traced else None for path in paths])
 
     def update(self, after: After, settle: Callable[[Any], Any]) -> None:
         """Write the state that the cell left behind into the user's own objects."""

@@ -18,9 +18,11 @@ import jax
 import numpy as np
 
 from jaxscope.capture import _jax, devices
+from jaxscope.capture.base import Base, Untransformed
 from jaxscope.capture.callbacks import callback_marks
 from jaxscope.capture.settings import Settings
 from jaxscope.capture.sources import Sources
+from jaxscope.capture.stack import JIT, Stack
 from jaxscope.capture.stages import Handles
 from jaxscope.capture.tags import Tagged, adopt, compiled_from, tag
 
@@ -43,6 +45,18 @@ class Request:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     paths: tuple[str, ...] = ()
     """Names of the flat leaves, when the caller knows better ones than JAX."""
+    stack: Stack = JIT
+    """The transforms with their options, outermost first."""
+    base: Base | None = None
+    """The program under the transforms; None where only JAX has it (a decorated function)."""
+
+    @property
+    def untransformed(self) -> Untransformed | None:
+        """The program of one example as it was traced, with the shapes that it takes.
+
+        None under nothing but jit, for a decorated function, and before the request was captured.
+        """
+        return None if self.base is None else self.base.known
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +105,8 @@ class Captured:
     entry: Compiled
     reused: bool
     trace_s: float
+    vmaps: Sequence[_jax.VmapEntry] = ()
+    """What entered a vmap while JAX traced it."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -139,7 +155,9 @@ def capture(
     """
     say("tracing")
     began = time.perf_counter()
-    traced = request.jitted.trace(*request.args, **request.kwargs)
+    vmaps: list[_jax.VmapEntry] = []
+    with _jax.watching_vmaps(vmaps):
+        traced = request.jitted.trace(*request.args, **request.kwargs)
     trace_s = time.perf_counter() - began
     tagged = tagged or tag(traced, sources)
     say("lowering")
@@ -156,7 +174,7 @@ def capture(
         # The program carries the tags of the run that compiled it.
         tagged = adopt(tagged, entry.tagged) or compiled_from(tagged, _OTHER_TEXT)
     handles = Handles(traced, lowered, entry.compiled, tagged, sources)
-    return Captured(request, handles, entry, reused, trace_s)
+    return Captured(request, handles, entry, reused, trace_s, vmaps)
 
 
 def finished(traced: Any, sources: Sources, say: Callable[[str], None]) -> Captured:

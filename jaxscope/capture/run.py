@@ -6,64 +6,26 @@ import ast
 import time
 from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
-import jax
-
 from jaxscope.analysis.names import top_level_definitions
-from jaxscope.capture import advice, assemble, bare, blame, facts, modules
-from jaxscope.capture.arguments import named
-from jaxscope.capture.call import PlainCall
+from jaxscope.capture import _jax, advice, assemble, bare, blame, facts, modules
 from jaxscope.capture.cell import Block, CellText
-from jaxscope.capture.decorated import Call, Decorated, Execution, jit_options
+from jaxscope.capture.decorated import Call, Decorated, Execution
 from jaxscope.capture.events import Listener, Run, collecting
+from jaxscope.capture.one_call import OneCall
 from jaxscope.capture.peaks import PeakCache
-from jaxscope.capture.program import Programs, Request, capture, context, finished, opened
-from jaxscope.capture.repeat import Measured, measure
+from jaxscope.capture.program import Request, capture, context
+from jaxscope.capture.repeat import measure
 from jaxscope.capture.sampling import quiet_gc
 from jaxscope.capture.settings import Settings, SettingsError
 from jaxscope.capture.sources import Sources
+from jaxscope.capture.stack import JIT, Stack, differentiates, is_plain, titles
+from jaxscope.capture.surroundings import Ran, Surroundings
 from jaxscope.capture.transfer import place
-from jaxscope.capture.transforms import TRANSFORMS, Transform
 from jaxscope.capture.witness import Witness
-from jaxscope.model import Form, Record, Source, SourceKind, TextSource
-
-Say = Callable[[str], None]
-
-
-_STAGES = (jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled)
-
-
-class NoFunctionError(SettingsError, TypeError):
-    """What was given cannot be called."""
-
-
-def _silent(phase: str) -> None:
-    """Nobody watches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a run happens in."""
-
-    namespace: MutableMapping[str, Any]
-    listener: Listener
-    peaks: PeakCache
-    cell_name: Callable[[str], str | None] = lambda file: None
-    programs: Programs | None = None
-    say: Say = _silent
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """What a run gave."""
-
-    value: Any
-    record: Record
-    texts: tuple[TextSource, ...] = field(repr=False)
-    failure: str = ""
-    """One line that says what jaxscope could not do; empty when all is well."""
+from jaxscope.capture.work import Work
+from jaxscope.model import Form, Source, SourceKind
 
 
 def cell(
@@ -71,9 +33,9 @@ def cell(
     settings: Settings,
     around: Surroundings,
     form: Form | None = None,
-    transform: Transform = TRANSFORMS["jit"],
+    stack: Stack = JIT,
 ) -> Ran:
-    """Run a cell under a transform, in the form that its text asks for.
+    """Run a cell under a stack of transforms, in the form that its text asks for.
 
     Raises what the user's code and JAX raise, RefusedError for what a compiled program cannot
     keep, and ValueError for settings that name what is not there. The namespace is then as before
@@ -84,12 +46,18 @@ def cell(
         form = Form.DECORATOR if decorator else Form.BLOCK
     sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
     if form is Form.DECORATOR:
-        return _decorated(text, settings, around, sources, transform)
-    return _block(text, settings, around, sources, transform)
+        return _decorated(text, settings, around, sources, stack)
+    return _block(text, settings, around, sources, stack)
 
 
-def expression(text: str, settings: Settings, around: Surroundings) -> Ran:
-    """Run one call expression, evaluated in the namespace. Binds nothing.
+def expression(
+    text: str,
+    settings: Settings,
+    around: Surroundings,
+    stack: Stack = JIT,
+    magic: str = "jaxjit",
+) -> Ran:
+    """Run one call expression under a stack, evaluated in the namespace. Binds nothing.
 
     Raises SettingsError for what is no expression and for what is no call.
     """
@@ -98,13 +66,13 @@ def expression(text: str, settings: Settings, around: Surroundings) -> Ran:
     except SyntaxError as error:
         raise SettingsError(f"`{text}` is no Python expression: {error.msg}.") from None
     if not isinstance(tree.body, ast.Call):
-        raise SettingsError(f"%jaxjit needs a call such as f(x, y), and `{text}` is none.")
+        raise SettingsError(f"%{magic} needs a call such as f(x, y), and `{text}` is none.")
     function, args, kwargs = _evaluate(tree.body, around.namespace)
     began = time.perf_counter()
     try:
-        return _call(function, args, kwargs, settings, around, Form.LINE, text)
+        return _call(function, args, kwargs, settings, around, Form.LINE, text, stack)
     except Exception as error:
-        if not blame.is_ours(error, "<jaxjit>"):
+        if not is_plain(stack) or not blame.is_ours(error, "<jaxjit>"):
             raise
         why = blame.reason(error)
     value = function(*args, **kwargs)
@@ -118,7 +86,7 @@ def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings
     with Listener() as listener:
         around = Surroundings({}, listener, PeakCache())
         name = getattr(function, "__name__", type(function).__name__)
-        return _call(function, args, kwargs, settings, around, Form.CALL, name)
+        return _call(function, args, kwargs, settings, around, Form.CALL, name, JIT)
 
 
 # Block form.
@@ -129,17 +97,16 @@ def _block(
     settings: Settings,
     around: Surroundings,
     sources: Sources,
-    transform: Transform,
+    stack: Stack,
 ) -> Ran:
     began = time.perf_counter()
     with context(settings) as device, collecting(around.listener) as compiles:
-        block = Block(text, around.namespace, settings)
-        arguments = block.inputs.arguments
+        block = Block(text, around.namespace, settings, stack)
+        work = Work(block, stack, "Line 1: ", "this cell")
+        arguments = work.arguments()
         values, transfer = place([slot.value for slot in arguments.slots], device)
         args = arguments.pack(values)
-        program = named(block.program, "cell", list(arguments.packed), text.file, 1)
-        jitted = transform.block(program, arguments.donated)
-        request = Request("cell", transform.names, jitted, args, {}, arguments.paths)
+        request = work.request("cell", args, text.file, 1)
         witness = Witness(text.file)
         names = facts.name_facts([text.tree], around.namespace)
         with _explained(text, around, block.inputs.traced_names()), witness:
@@ -147,7 +114,12 @@ def _block(
         around.say("running")
         with _explained(text, around):
             measured = measure(captured, args, {}, settings, around.listener)
-        value = None if measured.results is None else block.write(measured.results)
+        value = None
+        if measured.results is not None:
+            results, derivative = work.split(measured.results)
+            value = block.write(results)
+            if differentiates(stack):
+                value = None if text.silenced else derivative
         notes = () if measured.results is not None else ("Compiled and not run: nothing written.",)
         if not text.tree.body:
             notes = ("The cell holds no code, so its program is empty.", *notes)
@@ -157,9 +129,9 @@ def _block(
                 captured,
                 measured.with_transfer(transfer),
                 arguments,
-                block.outcome.labels,
+                work.labels(),
                 block.inputs.static_values(),
-                modules.of_block(text, block, around.namespace),
+                modules.of_block(text, block, around.namespace, stack),
             )
             return [part]
 
@@ -177,16 +149,11 @@ def _decorated(
     settings: Settings,
     around: Surroundings,
     sources: Sources,
-    transform: Transform,
+    stack: Stack,
 ) -> Ran:
     began = time.perf_counter()
     with context(settings), collecting(around.listener) as compiles:
-        decorated = Decorated(
-            text,
-            around.namespace,
-            settings,
-            lambda function, name: transform.decorate(function, jit_options(function, settings)),
-        )
+        decorated = Decorated(text, around.namespace, settings, stack)
         witness = Witness(text.file)
         names = facts.name_facts([text.tree], around.namespace)
         with _explained(text, around, wrote=True), witness:
@@ -194,8 +161,7 @@ def _decorated(
 
         def parts() -> list[assemble.Part]:
             return [
-                _called(call, settings, sources, transform, around, text)
-                for call in execution.calls
+                _called(call, settings, sources, stack, around, text) for call in execution.calls
             ]
 
         notes = decorator_notes(execution)
@@ -209,14 +175,18 @@ def _called(
     call: Call,
     settings: Settings,
     sources: Sources,
-    transform: Transform,
+    stack: Stack,
     around: Surroundings,
     text: CellText,
 ) -> assemble.Part:
     """One signature that the cell called; JAX's own caches answer, so nothing compiles again."""
-    request = Request(call.name, transform.names, call.jitted, call.args, call.kwargs)
+    jitted, args, kwargs = call.jitted, call.args, call.kwargs
+    pmapped = _jax.pmapped_call(jitted, args, kwargs)
+    if pmapped is not None:
+        jitted, args, kwargs = pmapped.jitted, pmapped.args, {}
+    request = Request(call.name, titles(stack), jitted, args, kwargs, stack=stack)
     captured = capture(request, sources, None, around.say, call.tagged)
-    measured = measure(captured, call.args, call.kwargs, settings, around.listener, again=True)
+    measured = measure(captured, args, kwargs, settings, around.listener, again=True)
     return assemble.Part(captured, measured, python=modules.of_cell(text, around.namespace))
 
 
@@ -251,77 +221,17 @@ def _call(
     around: Surroundings,
     form: Form,
     title: str,
+    stack: Stack,
 ) -> Ran:
     began = time.perf_counter()
     sources = Sources(modules.source_of(function, around.cell_name), around.cell_name)
     with context(settings) as device, collecting(around.listener) as compiles:
-        if isinstance(function, _STAGES):
-            staged = _staged(function, args, kwargs, settings, sources, around)
-            value = staged.measured.results
-
-            def part() -> assemble.Part:
-                return staged
-        elif hasattr(function, "trace") and hasattr(function, "lower"):
-            name = getattr(function, "__name__", "function")
-            request = Request(name, ("jit",), function, tuple(args), dict(kwargs))
-            captured = capture(request, sources, None, around.say)
-            measured = measure(captured, args, kwargs, settings, around.listener)
-            value = measured.results
-
-            def part() -> assemble.Part:
-                return assemble.Part(captured, measured, python=modules.of_function(function))
-        else:
-            if not callable(function):
-                raise NoFunctionError(
-                    f"There is nothing to compile: {type(function).__name__} is no function."
-                )
-            plain = PlainCall(function, args, kwargs, settings)
-            arguments = plain.inputs.arguments
-            values, transfer = place([slot.value for slot in arguments.slots], device)
-            packed = arguments.pack(values)
-            name = getattr(function, "__name__", type(function).__name__)
-            program = named(
-                plain.program, name, list(arguments.packed), *modules.place_of(function)
-            )
-            jitted = TRANSFORMS["jit"].block(program, arguments.donated)
-            request = Request(name, ("jit",), jitted, packed, {}, arguments.paths)
-            captured = capture(request, sources, around.programs, around.say)
-            measured = measure(captured, packed, {}, settings, around.listener)
-            value = None if measured.results is None else plain.settle(measured.results)
-
-            def part() -> assemble.Part:
-                return assemble.Part(
-                    captured,
-                    measured.with_transfer(transfer),
-                    arguments,
-                    plain.outcome.labels,
-                    plain.inputs.static_values(),
-                    modules.of_function(function),
-                )
-
+        one = OneCall(function, args, kwargs, settings, around, sources, device)
+        value, part = one.run(stack)
         known = facts.Known()
         return _finish(
             title, form, value, lambda: [part()], compiles, sources, around, began, (), known
         )
-
-
-def _staged(
-    stage: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    settings: Settings,
-    sources: Sources,
-    around: Surroundings,
-) -> assemble.Part:
-    """A `Traced`, `Lowered` or `Compiled` that the user already has; only a Traced is tagged."""
-    if isinstance(stage, jax.stages.Traced):
-        captured = finished(stage, sources, around.say)
-    else:
-        captured = opened(stage, sources)
-    measured = Measured(None)
-    if args or kwargs:
-        measured = measure(captured, args, kwargs, settings, around.listener)
-    return assemble.Part(captured, measured)
 
 
 def _finish(

@@ -27,6 +27,7 @@ from jaxscope.model.program import (
     Roofline,
     Value,
     ValueKind,
+    Applied,
 )
 from jaxscope.model.record import SCHEMA, Environment, Form, Record
 from jaxscope.model.source import Frame, Source, SourceKind, Span
@@ -54,6 +55,7 @@ __all__ = [
     "Compile",
     "CompileKind",
     "Cost",
+    "Applied",
     "Effect",
     "Environment",
     "Equation",

@@ -111,6 +111,16 @@ class Roofline:
 _NO_COST = Unavailable("the cost was not asked for")
 _NO_MEMORY = Unavailable("the memory was not asked for")
 _NO_PEAKS = Unavailable("the peaks of this device have not been measured; run %jaxdevices")
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """One transform of a program's stack, as the magic that applied it was asked to."""
+
+    name: str
+    """The magic's: `jit`, `grad` (for Jacobians too), `vmap`, `pmap`."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Those that were given, as they are typed: `('-i', 'x=0')`, `('--mode', 'hessian')`."""
+
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +130,7 @@ class Program:
     name: str
     """`cell`, or the function's name."""
     transforms: tuple[str, ...]
-    """Outermost first: `('jit',)`, `('jit', 'vmap')`."""
+    """Outermost first, by JAX's own names: `('jit',)`, `('jit', 'vmap', 'value_and_grad')`."""
     devices: tuple[str, ...]
     """`cpu:0` …"""
     inputs: tuple[Value, ...]
@@ -152,6 +162,10 @@ class Program:
         text = self.name
         for transform in reversed(self.transforms):
             text = f"{transform}({text})"
+    batching: Batching | Unavailable | None = None
+    """What `vmap` made of it; None when it has no `vmap`."""
+    stack: tuple[Applied, ...] = ()
+    """The same transforms with their options; empty when the user's object says nothing of them."""
         return text
 
     @property

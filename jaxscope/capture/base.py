@@ -1,0 +1,80 @@
+"""The function under a stack of transforms: traced once, as the innermost transform sees it.
+
+JAX's transforms may call a function again, and some must know the type of its value before they
+call it. So a cell is traced to a jaxpr first, with the axes of the maps around it in place, and the
+transforms are applied to that jaxpr. Its equations keep their places in the user's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.extend.core import jaxpr_as_fun
+
+
+@dataclass(frozen=True, slots=True)
+class Untransformed:
+    """The program of one example, before any transform, and the shapes that it takes."""
+
+    jaxpr: Any
+    """A closed jaxpr; its inputs are the traced leaves in flat order."""
+    paths: tuple[str, ...]
+    """Names of those leaves."""
+
+    @property
+    def avals(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        """Shapes and types of one example's inputs."""
+        return tuple([jax.ShapeDtypeStruct(a.shape, a.dtype) for a in self.jaxpr.in_avals])
+
+    @property
+    def function(self) -> Callable[..., list[Any]]:
+        """The program as a function of its leaves, which JAX can trace and transform."""
+        return jaxpr_as_fun(self.jaxpr)
+
+
+class Base:
+    """Traces a program on request, and is then a function that may be called at will."""
+
+    def __init__(
+        self,
+        program: Callable[..., tuple[Any, list[Any]]],
+        paths: Sequence[str],
+        named: Callable[[Callable[..., Any]], Callable[..., Any]],
+    ) -> None:
+        """`program` gives the value to transform and the other results; it is called once.
+
+        `named` gives a function the name and the place that JAX shall mention in errors.
+        """
+        self._program = program
+        self._paths = tuple(paths)
+        self._named = named
+        self.known: Untransformed | None = None
+        """What was traced; None before `trace`."""
+        self._out: Any = None
+
+    def trace(self, *packed: Any) -> list[Any]:
+        """Trace the program with arguments like these. Raises what the user's code raises."""
+
+        def flat(*arguments: Any) -> list[Any]:
+            leaves, self._out = jax.tree_util.tree_flatten(self._program(*arguments))
+            return leaves
+
+        closed = jax.make_jaxpr(self._named(flat))(*packed)
+        self.known = Untransformed(closed, self._paths)
+        return []
+
+    @property
+    def value(self) -> Any:
+        """Shapes and types of the value to transform, in its containers, after `trace`."""
+        assert self.known is not None
+        avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in self.known.jaxpr.out_avals]
+        return jax.tree_util.tree_unflatten(self._out, avals)[0]
+
+    def __call__(self, *packed: Any) -> tuple[Any, list[Any]]:
+        """The value and the other results."""
+        assert self.known is not None
+        leaves = self.known.function(*jax.tree_util.tree_leaves(packed))
+        return jax.tree_util.tree_unflatten(self._out, leaves)

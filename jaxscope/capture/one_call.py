@@ -1,0 +1,129 @@
+"""One call of whatever can be called: a stage of JAX's, a jitted or a plain function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from jaxscope.capture import _jax, assemble, modules
+from jaxscope.capture.call import PlainCall
+from jaxscope.capture.program import Request, capture, finished, opened
+from jaxscope.capture.repeat import Measured, measure
+from jaxscope.capture.settings import Settings, SettingsError
+from jaxscope.capture.sources import Sources
+from jaxscope.capture.stack import PMAP, Stack, differentiates, is_plain
+from jaxscope.capture.surroundings import Surroundings
+from jaxscope.capture.transfer import place
+from jaxscope.capture.work import Work
+
+_STAGES = (jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled)
+
+Result = tuple[Any, Callable[[], assemble.Part]]
+"""The value of the call, and what makes its part of the report."""
+
+
+class NoFunctionError(SettingsError, TypeError):
+    """What was given cannot be called."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneCall:
+    """A function and its arguments, with what the run needs."""
+
+    function: Any
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    settings: Settings
+    around: Surroundings
+    sources: Sources
+    device: Any
+    """Where the program runs, or None for JAX's default."""
+
+    def run(self, stack: Stack) -> Result:
+        """Capture and run the call under the stack; a jitted function keeps its own options.
+
+        Raises NoFunctionError for what cannot be called, and TransformError for what a transform
+        cannot do.
+        """
+        if isinstance(self.function, _STAGES):
+            if not is_plain(stack):
+                raise NoFunctionError(
+                    f"A {type(self.function).__name__} is compiled as it is, and no transform can "
+                    "be applied to it any more: give the function."
+                )
+            return self._of_stage()
+        if is_plain(stack):
+            if hasattr(self.function, "trace") and hasattr(self.function, "lower"):
+                return self._of_jitted()
+            pmapped = _jax.pmapped_call(self.function, tuple(self.args), dict(self.kwargs))
+            if pmapped is not None:
+                return self._of_pmapped(pmapped)
+        return self._of_plain(stack)
+
+    def _of_stage(self) -> Result:
+        """Of a `Traced`, `Lowered` or `Compiled` that the user has; only a Traced is tagged."""
+        if isinstance(self.function, jax.stages.Traced):
+            captured = finished(self.function, self.sources, self.around.say)
+        else:
+            captured = opened(self.function, self.sources)
+        measured = Measured(None)
+        if self.args or self.kwargs:
+            listener = self.around.listener
+            measured = measure(captured, self.args, self.kwargs, self.settings, listener)
+        return measured.results, lambda: assemble.Part(captured, measured)
+
+    def _of_jitted(self) -> Result:
+        name = getattr(self.function, "__name__", "function")
+        request = Request(name, ("jit",), self.function, tuple(self.args), dict(self.kwargs))
+        captured = capture(request, self.sources, None, self.around.say)
+        listener = self.around.listener
+        measured = measure(captured, self.args, self.kwargs, self.settings, listener)
+        python = modules.of_function(self.function)
+        return measured.results, lambda: assemble.Part(captured, measured, python=python)
+
+    def _of_pmapped(self, call: _jax.PmappedCall) -> Result:
+        name = getattr(self.function, "__name__", "function")
+        request = Request(name, ("pmap",), call.jitted, call.args, stack=PMAP)
+        captured = capture(request, self.sources, None, self.around.say)
+        measured = measure(captured, call.args, {}, self.settings, self.around.listener)
+        value = None if measured.results is None else call.restore(measured.results)
+        python = modules.of_function(self.function)
+        return value, lambda: assemble.Part(captured, measured, python=python)
+
+    def _of_plain(self, stack: Stack) -> Result:
+        function = self.function
+        if not callable(function):
+            raise NoFunctionError(
+                f"There is nothing to compile: {type(function).__name__} is no function."
+            )
+        plain = PlainCall(
+            function, self.args, self.kwargs, self.settings, stack, self.around.namespace
+        )
+        work = Work(plain, stack, "", "this call")
+        arguments = work.arguments()
+        values, transfer = place([slot.value for slot in arguments.slots], self.device)
+        packed = arguments.pack(values)
+        name = getattr(function, "__name__", type(function).__name__)
+        request = work.request(name, packed, *modules.place_of(function))
+        captured = capture(request, self.sources, self.around.programs, self.around.say)
+        measured = measure(captured, packed, {}, self.settings, self.around.listener)
+        value = None
+        if measured.results is not None:
+            results, derivative = work.split(measured.results)
+            settled = plain.settle(results)
+            value = derivative if differentiates(stack) else settled
+
+        def part() -> assemble.Part:
+            return assemble.Part(
+                captured,
+                measured.with_transfer(transfer),
+                arguments,
+                work.labels(),
+                plain.inputs.static_values(),
+                modules.of_function(function),
+            )
+
+        return value, part
