@@ -5,12 +5,15 @@ Memory is laid out anew in each, thread pools start anew, and so does the order 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
+import queue
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,6 +25,7 @@ from jaxscope.capture import describe
 from jaxscope.model import from_json, to_json
 from jaxscope.model.comparison import ComparisonRecord, Row
 
+_POLL_S = 0.1
 _GRACE_S = 60.0
 """Starting Python and importing the libraries, beyond the plan's own limit."""
 
@@ -112,9 +116,10 @@ def _joined(found: Sequence[Row | None]) -> Row:
 
 
 def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
-    """One process. It is ended when it is interrupted, and when its time is over."""
-    total = plan.limits.total_s
-    end = None if total is None else time.monotonic() + total + _GRACE_S
+    """One process. It is ended when it is interrupted, hangs, or when its time is over."""
+    limits = plan.limits
+    end = time.monotonic() + _GRACE_S + (limits.total_s or float("inf"))
+    silent_s = _GRACE_S + max(limits.call_s, limits.compile_s, limits.seconds)
     with tempfile.TemporaryDirectory(prefix="jaxscope-") as folder:
         where = Path(folder)
         (where / "plan").write_bytes(sent)
@@ -127,17 +132,10 @@ def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
                 env=_environment(),
             )
             try:
-                for line in process.stdout or ():
-                    _pass_on(plan, line, number)
-                    if end is not None and time.monotonic() > end:
-                        raise SessionFailed(f"it took longer than {total:.3g} s")
-                process.wait()
+                _follow(plan, process, number, end, silent_s)
             finally:
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
-                if process.stdout is not None:
-                    process.stdout.close()
+                process.kill()
+                process.wait()
         result = where / "record"
         if not result.exists():
             lines = (where / "errors").read_text(errors="replace").strip().splitlines()
@@ -145,16 +143,44 @@ def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
         return from_json(ComparisonRecord, json.loads(result.read_text()))
 
 
-def _pass_on(plan: Plan, line: str, number: int) -> None:
+def _follow(
+    plan: Plan, process: subprocess.Popen[str], number: int, end: float, silent_s: float
+) -> None:
+    """Hands on the progress until the process ends. Raises SessionFailed when it hangs: a call in
+    native code cannot be stopped from inside, but its process can."""
+    lines: queue.Queue[str | None] = queue.Queue()
+
+    def read() -> None:
+        with process.stdout or contextlib.nullcontext() as out:
+            for line in out or ():
+                lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    latest, heard = "", time.monotonic()
+    while True:
+        with contextlib.suppress(queue.Empty):
+            line = lines.get(timeout=_POLL_S)
+            if line is None:
+                process.wait()
+                return
+            latest, heard = _pass_on(plan, line, number) or latest, time.monotonic()
+        now = time.monotonic()
+        if now > end or now > heard + silent_s:
+            at = f" at `{latest}`" if latest else ""
+            raise SessionFailed(f"it hung{at} and was ended")
+
+
+def _pass_on(plan: Plan, line: str, number: int) -> str:
     """A line of progress, `0.25 text`; whatever else user code prints is nothing to us."""
     done, _, text = line.rstrip("\n").partition(" ")
-    if plan.progress is None:
-        return
     try:
         share = (number + float(done)) / plan.sessions
     except ValueError:
-        return
-    plan.progress(Progress(f"session {number + 1}: {text}", share))
+        return ""
+    if plan.progress is not None:
+        plan.progress(Progress(f"session {number + 1}: {text}", share))
+    return text
 
 
 def _environment() -> dict[str, str]:

@@ -104,7 +104,10 @@ def _union(arguments: tuple[Any, ...]) -> typing.Callable[[Any, str], Any]:
         if data is None and optional:
             return None
         for argument, reader in readers:
-            if dataclasses.is_dataclass(argument) and not _fits(argument, data):
+            if dataclasses.is_dataclass(argument):
+                if not _fits(argument, data):
+                    continue
+            elif isinstance(data, dict):
                 continue
             return reader(data, path)
         raise SchemaError(f"{path} fits none of {', '.join(a.__name__ for a, _ in readers)}.")
