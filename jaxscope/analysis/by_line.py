@@ -1,13 +1,28 @@
-"""What belongs to a line of the source: its share of the equations, instructions and work."""
+"""What belongs to a line of the source: its share of the equations, instructions and work.
+
+In a program that differentiates, each share is told by phase: what the forward pass does for a
+line, and what the backward pass does for it.
+"""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from jaxscope.analysis.cost import ProgramCost, program_cost
 from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions
-from jaxscope.model import Anchor, Program, Stage, StageKind
+from jaxscope.model import Anchor, Phase, Program, Stage, StageKind
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The part of a line, or of a program, that belongs to one phase."""
+
+    equations: int = 0
+    instructions: int | None = None
+    flops: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +36,35 @@ class LineFigures:
     """FLOPs of one run; None when there is no such text."""
     exact: bool = True
     """False where an instruction was matched by likeness and not by its tag."""
+    phases: Mapping[Phase, Share] = field(default_factory=dict[Phase, Share])
+    """The same by phase; each adds up to the line's own figures."""
+
+    @property
+    def backward(self) -> Share:
+        """What the backward pass does for this line, forward work done again included."""
+        return _sum(self.phases.get(phase) for phase in BACKWARD)
+
+
+BACKWARD = (Phase.BACKWARD, Phase.RECOMPUTE)
+"""The phases that run in a backward pass."""
+
+
+def differentiates(program: Program) -> bool:
+    """Whether some equation belongs to a backward pass, so that phases are worth a column."""
+    return any(equation.phase in BACKWARD for equation in program.equations)
+
+
+def phase_shares(program: Program) -> dict[Phase, Share]:
+    """What each phase of a program does in all; phases without equations are left out.
+
+    Instructions that no equation is known for are not counted.
+    """
+    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
+    known = counted(stage.text) if stage is not None else None
+    anchors = {anchor.line: anchor for anchor in stage.anchors} if stage is not None else {}
+    everywhere = {equation.id: 0 for equation in program.equations}
+    found = _figures(program, everywhere, known, anchors)
+    return dict(found[0].phases) if found else {}
 
 
 def figures(program: Program, source: int = 0) -> dict[int, LineFigures]:
@@ -37,7 +81,17 @@ def all_figures(program: Program, sources: int) -> list[dict[int, LineFigures]]:
     stage = stage_of(program, StageKind.OPTIMIZED_HLO)
     known = counted(stage.text) if stage is not None else None
     anchors = {anchor.line: anchor for anchor in stage.anchors} if stage is not None else {}
-    return [_figures(program, source, known, anchors) for source in range(sources)]
+    return [_figures(program, homes(program, source), known, anchors) for source in range(sources)]
+
+
+def phase_of(program: Program, anchor: Anchor | None) -> str:
+    """The phase of a stage's line: that of its own equation, for a fusion the one whose result it
+    gives. Empty where no equation is known, or where the candidates disagree."""
+    if anchor is None or not anchor.equations:
+        return ""
+    own = anchor.equations[:1] if anchor.exact else anchor.equations
+    phases = {program.equations[equation].phase for equation in own}
+    return str(phases.pop()) if len(phases) == 1 else ""
 
 
 def homes(program: Program, source: int = 0) -> dict[int, int]:
@@ -67,59 +121,84 @@ def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
         return None
 
 
+Home = tuple[int, Phase]
+"""A line and a phase."""
+
+
 def _figures(
     program: Program,
-    source: int,
+    lines: dict[int, int],
     known: tuple[HloModule, ProgramCost] | None,
     anchors: dict[int, Anchor],
 ) -> dict[int, LineFigures]:
-    home = homes(program, source)
-    equations: dict[int, int] = {}
-    for line in home.values():
-        equations[line] = equations.get(line, 0) + 1
+    home = {number: (line, program.equations[number].phase) for number, line in lines.items()}
+    equations = Counter(home.values())
     if known is None:
-        return {line: LineFigures(number) for line, number in sorted(equations.items())}
+        return _by_line({key: Share(number) for key, number in equations.items()}, set())
     module, cost = known
-    instructions: dict[int, int] = {}
+    instructions = Counter[Home]()
     doubtful: set[int] = set()
     for instruction in real_instructions(module):
-        line, exact = _home(anchors.get(instruction.line), home)
-        if line is not None:
-            instructions[line] = instructions.get(line, 0) + 1
+        found, exact = _home(anchors.get(instruction.line), home)
+        if found is not None:
+            instructions[found] += 1
             if not exact:
-                doubtful.add(line)
+                doubtful.add(found[0])
     flops = _flops(module, cost, anchors, home)
-    return {
-        line: LineFigures(
-            equations.get(line, 0),
-            instructions.get(line, 0),
-            flops.get(line, 0.0),
-            line not in doubtful,
-        )
-        for line in sorted(equations.keys() | instructions.keys())
+    shares = {
+        key: Share(equations[key], instructions[key], flops.get(key, 0.0))
+        for key in equations.keys() | instructions.keys()
     }
+    return _by_line(shares, doubtful)
 
 
-def _home(anchor: Anchor | None, home: dict[int, int]) -> tuple[int | None, bool]:
-    """The one line that an instruction belongs to; none where its candidates disagree."""
+def _by_line(shares: dict[Home, Share], doubtful: set[int]) -> dict[int, LineFigures]:
+    lines: dict[int, dict[Phase, Share]] = {}
+    for (line, phase), share in sorted(shares.items(), key=lambda item: item[0]):
+        lines.setdefault(line, {})[phase] = share
+    found: dict[int, LineFigures] = {}
+    for line, phases in lines.items():
+        total = _sum(phases.values())
+        found[line] = LineFigures(
+            total.equations, total.instructions, total.flops, line not in doubtful, phases
+        )
+    return found
+
+
+def _sum(shares: Iterable[Share | None]) -> Share:
+    known = [share for share in shares if share is not None]
+    instructions = [s.instructions for s in known if s.instructions is not None]
+    flops = [s.flops for s in known if s.flops is not None]
+    return Share(
+        sum(share.equations for share in known),
+        sum(instructions) if instructions else None,
+        sum(flops) if flops else None,
+    )
+
+
+def _home(anchor: Anchor | None, home: Mapping[int, Home]) -> tuple[Home | None, bool]:
+    """The one line that an instruction belongs to, and its phase there; none where its candidates
+    disagree on the line."""
     if anchor is None or not anchor.equations:
         return None, True
+    first = home.get(anchor.equations[0])
     if anchor.exact:
-        return home.get(anchor.equations[0]), True
-    lines = {home.get(equation) for equation in anchor.equations}
-    return (lines.pop(), False) if len(lines) == 1 else (None, False)
+        return first, True
+    lines = {None if (place := home.get(e)) is None else place[0] for e in anchor.equations}
+    return (first, False) if len(lines) == 1 else (None, False)
 
 
 def _flops(
-    module: HloModule, cost: ProgramCost, anchors: dict[int, Anchor], home: dict[int, int]
-) -> dict[int, float]:
-    """FLOPs by line. A fusion's work is counted where its inner instructions come from."""
-    found: dict[int, float] = {}
+    module: HloModule, cost: ProgramCost, anchors: dict[int, Anchor], home: Mapping[int, Home]
+) -> dict[Home, float]:
+    """FLOPs by line and phase. A fusion's work is counted where its inner instructions come
+    from."""
+    found: dict[Home, float] = {}
     for row in (*cost.by_instruction, *cost.fused):
         instruction = module.instruction(row.name)
         if instruction is None or not row.flops or instruction.opcode == "fusion":
             continue
-        line, _ = _home(anchors.get(instruction.line), home)
-        if line is not None:
-            found[line] = found.get(line, 0.0) + row.flops * row.times
+        place, _ = _home(anchors.get(instruction.line), home)
+        if place is not None:
+            found[place] = found.get(place, 0.0) + row.flops * row.times
     return found

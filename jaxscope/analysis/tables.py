@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import math
 
-from jaxscope.analysis.by_line import counted, figures, homes, stage_of
+from jaxscope.analysis.by_line import (
+    LineFigures,
+    counted,
+    figures,
+    homes,
+    phase_of,
+    stage_of,
+)
 from jaxscope.analysis.cost import InstructionCost
 from jaxscope.analysis.hlo import HloModule, real_instructions
 from jaxscope.analysis.links import source_lines
@@ -18,13 +25,25 @@ def lines(record: Record) -> tuple[Columns, Rows]:
     """A row for each line of the sources that has text, with its share of the costliest program.
 
     Instructions and FLOPs are None where the optimised HLO was not fetched or not understood.
-    `exact` is False where some instruction was matched by likeness.
+    `exact` is False where some instruction was matched by likeness. `backward` and the columns that
+    begin with it are the part of a line that a backward pass does.
     """
-    columns = ("source", "line", "text", "equations", "instructions", "flops", "exact")
+    columns = (
+        "source",
+        "line",
+        "text",
+        "equations",
+        "instructions",
+        "flops",
+        "exact",
+        "backward",
+        "backward_instructions",
+        "backward_flops",
+    )
     rows: list[tuple[object, ...]] = []
     for index, source in enumerate(record.sources):
         known = figures(record.programs[0], index) if record.programs else {}
-        nothing = _nothing(record.programs[0]) if record.programs else (0, None, None, True)
+        nothing = _nothing(record.programs[0]) if record.programs else _UNKNOWN
         for number, text in enumerate(source.lines, 1):
             if not text.strip():
                 continue
@@ -32,7 +51,13 @@ def lines(record: Record) -> tuple[Columns, Rows]:
             numbers = (
                 nothing
                 if found is None
-                else (found.equations, found.instructions, found.flops, found.exact)
+                else (
+                    found.equations,
+                    found.instructions,
+                    found.flops,
+                    found.exact,
+                    *_backward(found),
+                )
             )
             rows.append((source.name, number, text, *numbers))
     return columns, tuple(rows)
@@ -43,7 +68,8 @@ def operations(record: Record) -> tuple[Columns, Rows]:
 
     The figures are those of one execution; it is executed `times` in a run. A fusion has the work
     of what it holds: for totals, leave out the rows whose `fusion` names one. A figure is None
-    where nobody knows it. `lines` are those of the cell, `exact` whether a tag led to them.
+    where nobody knows it. `lines` are those of the cell, `exact` whether a tag led to them. `phase`
+    is that of its own equation, for a fusion the one whose result it gives; else it is empty.
     """
     columns = (
         "name",
@@ -56,6 +82,7 @@ def operations(record: Record) -> tuple[Columns, Rows]:
         "fusion",
         "lines",
         "exact",
+        "phase",
         "op_name",
     )
     program = record.programs[0] if record.programs else None
@@ -84,6 +111,7 @@ def operations(record: Record) -> tuple[Columns, Rows]:
                 inside.get(instruction.computation, ""),
                 own or link.lines,
                 anchor is not None and anchor.exact,
+                phase_of(program, anchor),
                 instruction.op_name,
             )
         )
@@ -192,12 +220,23 @@ def values(record: Record) -> tuple[Columns, Rows]:
     )
 
 
+_UNKNOWN = (0, None, None, True, 0, None, None)
+
+
 def _nothing(program: Program) -> tuple[object, ...]:
     """The figures of a line that no equation and no instruction came from."""
     stage = stage_of(program, StageKind.OPTIMIZED_HLO)
     if stage is None or counted(stage.text) is None:
-        return 0, None, None, True
-    return 0, 0, 0.0, True
+        return _UNKNOWN
+    return 0, 0, 0.0, True, 0, 0, 0.0
+
+
+def _backward(found: LineFigures) -> tuple[object, ...]:
+    """The backward part; nothing of what is known counts as none of it."""
+    share = found.backward
+    instructions = None if found.instructions is None else share.instructions or 0
+    flops = None if found.flops is None else share.flops or 0.0
+    return share.equations, instructions, flops
 
 
 def _fusions(module: HloModule) -> dict[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from jaxscope.analysis.roofline import verdict
 from jaxscope.capture import describe, memory
 from jaxscope.capture.arguments import Arguments
+from jaxscope.capture.differentiate import differentiation
 from jaxscope.capture.events import Listener, Run
 from jaxscope.capture.peaks import PeakCache
 from jaxscope.capture.peaks import peaks as measure_peaks
@@ -118,6 +119,7 @@ def _program(part: Part) -> Program:
         inexact_why=doubt,
         tag=tagged.hash,
         python=part.python,
+        differentiation=differentiation(tagged, paths),
         partition=describe.partition(handles, inputs, outputs),
     )
 

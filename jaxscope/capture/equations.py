@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.analysis.chains import Chain
+from jaxscope.analysis.passes import Passes, passes, phase
 from jaxscope.capture.bodies import Body, Entry, Reader
 from jaxscope.capture.sources import Sources
-from jaxscope.model import Equation, Frame, Phase, Span
+from jaxscope.model import Equation, Frame, Span
 
 # Functions that use each other twice at each of many levels would double at each level. Beyond
 # this number the insides of further equations are left out, and the equation stands for them.
 _MOST = 200_000
-
-# What is inside a backward pass is backward, so the later phase wins.
-_PHASES = (Phase.PRIMAL, Phase.FORWARD, Phase.BACKWARD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ def read_equations(closed_jaxpr: Any, sources: Sources) -> tuple[Equation, ...]:
 def expand(body: Body) -> Expansion:
     """Number the equations of every use of every jaxpr, and give each what it inherits."""
     walk = _Walk()
-    walk.enter(body, None, (), 0, "", ())
+    walk.enter(body, None, (), (), "", ())
     places = {key: tuple(ids) for key, ids in walk.places.items()}
     return Expansion(tuple(walk.equations), tuple(walk.chains), places)
 
@@ -47,14 +45,14 @@ class _Walk:
         self.equations: list[Equation] = []
         self.chains: list[Chain] = []
         self.places: dict[tuple[int, int], list[int]] = {}
-        self._scopes: dict[tuple[tuple[str, str], ...], tuple[str, int]] = {}
+        self._scopes: dict[tuple[tuple[str, str], ...], tuple[str, Passes]] = {}
 
     def enter(
         self,
         body: Body,
         parent: int | None,
         outer: tuple[Frame, ...],
-        phase: int,
+        outer_passes: Passes,
         scope: str,
         chain: Chain,
     ) -> None:
@@ -62,9 +60,9 @@ class _Walk:
         for index, entry in enumerate(body.entries):
             number = len(self.equations)
             frames = _join(entry.frames, outer)
-            own_scope, own_phase = self._read_scopes(entry.scopes)
+            own_scope, own_passes = self._read_scopes(entry.scopes)
             its_scope = f"{scope}/{own_scope}" if scope and own_scope else scope or own_scope
-            its_phase = max(phase, own_phase)
+            its_passes = outer_passes + own_passes
             its_chain = chain + entry.tags
             self.equations.append(
                 Equation(
@@ -72,7 +70,7 @@ class _Walk:
                     entry.primitive,
                     _span(frames),
                     frames,
-                    _PHASES[its_phase],
+                    phase(its_passes),
                     parent,
                     its_scope,
                     entry.inputs,
@@ -83,14 +81,12 @@ class _Walk:
             self.places.setdefault((jaxpr, index), []).append(number)
             if entry.bodies and number < _MOST:
                 for inner in entry.bodies:
-                    self.enter(inner, number, frames, its_phase, its_scope, its_chain)
+                    self.enter(inner, number, frames, its_passes, its_scope, its_chain)
 
-    def _read_scopes(self, scopes: tuple[tuple[str, str], ...]) -> tuple[str, int]:
+    def _read_scopes(self, scopes: tuple[tuple[str, str], ...]) -> tuple[str, Passes]:
         read = self._scopes.get(scopes)
         if read is None:
-            transforms = {name for kind, name in scopes if kind == "Transform"}
-            rank = 2 if "transpose" in transforms else 1 if "jvp" in transforms else 0
-            read = self._scopes[scopes] = (_spell(scopes), rank)
+            read = self._scopes[scopes] = (_spell(scopes), passes(scopes))
         return read
 
 

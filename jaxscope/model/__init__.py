@@ -5,6 +5,13 @@ reason, never `""`, `0` or an exception. Seconds and bytes everywhere; only view
 """
 
 from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind, Persistent
+from jaxscope.model.differentiation import (
+    Checkpoint,
+    Differentiation,
+    Jacobian,
+    Residual,
+    ResidualKind,
+)
 from jaxscope.model.finding import Finding, FindingKind
 from jaxscope.model.partition import (
     Balance,
@@ -52,10 +59,12 @@ __all__ = [
     "CauseKind",
     "Collective",
     "CollectiveKind",
+    "Checkpoint",
     "Compile",
     "CompileKind",
     "Cost",
     "Applied",
+    "Differentiation",
     "Effect",
     "Environment",
     "Equation",
@@ -66,6 +75,7 @@ __all__ = [
     "Group",
     "InstructionCost",
     "Layout",
+    "Jacobian",
     "Link",
     "Memory",
     "Mesh",
@@ -77,6 +87,8 @@ __all__ = [
     "Placement",
     "Program",
     "Record",
+    "Residual",
+    "ResidualKind",
     "Roofline",
     "SchemaError",
     "Source",

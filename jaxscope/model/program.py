@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jaxscope.model.partition import Partition
+from jaxscope.model.differentiation import Differentiation
 from jaxscope.model.stage import Equation, Stage, Unavailable
 from jaxscope.model.timing import Timing
 
@@ -153,6 +154,8 @@ class Program:
     """The hash that this program's tags carry; empty when it is not tagged."""
     python: str = ""
     """The plain JAX function that was compiled, as a module's text; empty when it is not known."""
+    differentiation: Differentiation | None = None
+    """What it does to differentiate; None when it takes no derivative."""
     partition: Partition | None = None
     """How it lies on its devices; None when it has only one."""
 

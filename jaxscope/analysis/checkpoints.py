@@ -1,0 +1,251 @@
+"""What `jax.checkpoint` on a function of the user's would save, and what it would cost.
+
+Estimated from the equations alone. XLA fuses, so it may keep less than the equations say, and then
+saves less. A call that is checkpointed forgets what it made and keeps its inputs; when the backward
+pass reaches it, it makes everything again, so one call's values are there while memory is fullest.
+A function that is called once therefore saves nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from jaxscope.analysis.dataflow import Inside, Region, Step, Use, operations
+from jaxscope.analysis.passes import phase
+from jaxscope.model import Checkpoint, Equation, Frame, Phase, Span
+
+_NO_FUNCTIONS = ("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
+"""Last words of names that no decorator can stand above."""
+_LEAST = 0.05
+"""A saving below this share of what is kept is not worth a line in the report."""
+_MOST = 5
+_BACKWARD = (Phase.BACKWARD, Phase.RECOMPUTE)
+
+Function = tuple[int, str]
+"""Source and qualified name."""
+Place = tuple[Span, ...]
+
+
+@dataclass(slots=True)
+class _Call:
+    """The equations of one call of a function."""
+
+    around: tuple[Frame, ...]
+    first: tuple[str, tuple[Frame, ...]]
+    steps: list[Step] = field(default_factory=list[Step])
+    places: set[Place] = field(default_factory=set[Place])
+    """Where in the function, and in what it calls, its equations stand."""
+
+
+@dataclass(slots=True)
+class _Saving:
+    calls: float = 0
+    dropped: float = 0
+    largest: float = 0
+    kept: float = 0
+    operations: float = 0
+    loop: bool = True
+    """Every call is a round of a loop."""
+    lines: list[int] = field(default_factory=list[int])
+
+
+def checkpoints(region: Region, equations: Sequence[Equation]) -> tuple[Checkpoint, ...]:
+    """The functions on which a checkpoint would save most, of a program with one derivative."""
+    found: dict[Function, _Saving] = {}
+    total = 0.0
+    whole = Use(region, 0, (), 1.0, None)
+    there = frozenset(range(region.arguments + region.constants))
+    for here in _heres(whole, frozenset(), there):
+        use = here.use
+        if use.outer is None:
+            total = sum(region.values[value].bytes for value in here.kept)
+        for function, calls in _calls(use, equations).items():
+            saving = found.setdefault(function, _Saving())
+            _add(saving, function, here, calls, equations)
+    result: list[Checkpoint] = []
+    for (source, name), saving in found.items():
+        saved = saving.dropped - saving.largest - saving.kept
+        if saved > _LEAST * total and saving.calls > 1:
+            result.append(
+                Checkpoint(
+                    name,
+                    source,
+                    min(saving.lines),
+                    max(saving.lines),
+                    saving.calls,
+                    round(saved),
+                    round(saving.kept),
+                    saving.operations,
+                    saving.loop,
+                )
+            )
+    result.sort(key=lambda one: (-one.saved, one.operations))
+    return tuple(result[:_MOST])
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """A region with forward work."""
+
+    use: Use
+    kept: frozenset[int]
+    """The values that are made here and that a backward pass reads, here or further out."""
+    free: frozenset[int]
+    """The values that are there whatever happens here."""
+
+
+def _heres(use: Use, handed: frozenset[int], free: frozenset[int]) -> Iterator[_Here]:
+    """Every region with forward work, the outermost first.
+
+    `handed` are those of its results that the region around keeps.
+    """
+    steps = use.region.steps
+    phases = [phase(use.passes + step.passes) for step in steps]
+    made = {v for s, p in zip(steps, phases, strict=True) if p is Phase.FORWARD for v in s.outputs}
+    read = {
+        value
+        for step, its_phase in zip(steps, phases, strict=True)
+        if its_phase in _BACKWARD
+        for value in step.inputs
+    }
+    kept = frozenset((made & read) | handed) - {-1}
+    if not kept and not any(step.inside for step in steps):
+        return
+    yield _Here(use, kept, free)
+    for step, its_phase in zip(steps, phases, strict=True):
+        for inside in step.inside if its_phase not in _BACKWARD else ():
+            results = inside.region.results
+            inner = frozenset(
+                results[index]
+                for index, value in enumerate(step.outputs)
+                if inside.gives and value in kept and results[index] >= 0
+            )
+            there = _there(use, step, inside, kept | free)
+            yield from _heres(use.inner(step, inside), inner, there)
+
+
+def _there(use: Use, step: Step, inside: Inside, there: frozenset[int]) -> frozenset[int]:
+    """The arguments and constants of a region that are there anyway, given those around it.
+
+    What a loop carries is new in each round. Its slices are there if what they are cut from is.
+    """
+    region = inside.region
+    found = set(range(region.arguments, region.arguments + region.constants))
+    for index in range(region.arguments if inside.first_input is not None else 0):
+        value = step.inputs[(inside.first_input or 0) + index]
+        if value < 0:
+            found.add(index)
+        elif value in there:
+            is_slice = use.region.values[value].shape[1:] == region.values[index].shape
+            if inside.invariant is None or index < inside.invariant or is_slice:
+                found.add(index)
+    return frozenset(found)
+
+
+def _calls(use: Use, equations: Sequence[Equation]) -> dict[Function, list[_Call]]:
+    """The calls of each function whose forward equations stand in this region, in order."""
+    found: dict[Function, list[_Call]] = {}
+    for step in use.region.steps:
+        if phase(use.passes + step.passes) is not Phase.FORWARD:
+            continue
+        equation = equations[use.first + step.offset]
+        frames = equation.frames
+        # Functions around the whole region are counted where the region is one step.
+        own = len(frames) - len(() if use.parent is None else equations[use.parent].frames)
+        for depth, frame in enumerate(frames[:own]):
+            last = frame.function.rpartition(".")[2]
+            if frame.source is None or last in _NO_FUNCTIONS:
+                continue
+            if any(f.function == frame.function for f in frames[:depth]):
+                continue  # recursion: the innermost call stands for all
+            around, sign = frames[depth + 1 :], (equation.primitive, frames[: depth + 1])
+            calls = found.setdefault((frame.source, frame.function), [])
+            if not calls or calls[-1].around != around or calls[-1].first == sign:
+                calls.append(_Call(around, sign))
+            calls[-1].steps.append(step)
+            calls[-1].places.add(tuple(f.span for f in frames[: depth + 1]))
+    return {function: _joined(calls) for function, calls in found.items()}
+
+
+def _joined(calls: list[_Call]) -> list[_Call]:
+    """The calls, those made one that are only rounds of a loop inside a single call.
+
+    Rounds begin with the same equation, as calls do. But then what stands before or after the loop
+    belongs to one of them alone.
+    """
+    result: list[_Call] = []
+    groups: dict[tuple[Frame, ...], list[_Call]] = {}
+    for call in calls:
+        groups.setdefault(call.around, []).append(call)
+    for group in groups.values():
+        places = Counter(place for call in group for place in call.places)
+        if len(group) > 1 and 1 in places.values():
+            steps = [step for call in group for step in call.steps]
+            group = [_Call(group[0].around, group[0].first, steps, set(places))]
+        result += group
+    return result
+
+
+def _add(
+    saving: _Saving,
+    function: Function,
+    here: _Here,
+    calls: list[_Call],
+    equations: Sequence[Equation],
+) -> None:
+    """Add what the calls of one function in one region save."""
+    use, kept = here.use, here.kept
+    outside = _read_outside(use, function, equations)
+    dropped_of: list[tuple[_Call, set[int]]] = []
+    for call in calls:
+        made = {value for step in call.steps for value in step.outputs}
+        dropped_of.append((call, (made & kept) - outside))
+        saving.lines += [
+            frame.span.line
+            for step in call.steps
+            for frame in equations[use.first + step.offset].frames
+            if (frame.source, frame.function) == function
+        ]
+    slices = [_again(call, dropped) for call, dropped in dropped_of]
+    needed: set[int] = {value for _, inputs in slices for value in inputs}
+    size = use.region.values
+    for (_, dropped), (steps, _) in zip(dropped_of, slices, strict=True):
+        gone = sum(size[value].bytes for value in dropped - needed)
+        saving.calls += use.times
+        saving.loop = saving.loop and use.times > 1
+        saving.dropped += gone * use.times
+        saving.largest = max(saving.largest, gone)
+        saving.operations += sum(operations(step) for step in steps) * use.times
+    new = {value for value in needed if value not in kept and value not in here.free}
+    saving.kept += sum(size[value].bytes for value in new) * use.times
+
+
+def _again(call: _Call, dropped: set[int]) -> tuple[list[Step], set[int]]:
+    """The steps that make these values again, and what they start from."""
+    makers = {value: step for step in call.steps for value in step.outputs if value >= 0}
+    steps: dict[int, Step] = {}
+    inputs: set[int] = set()
+    waiting = sorted(dropped)
+    while waiting:
+        value = waiting.pop()
+        step = makers.get(value)
+        if step is None:
+            inputs.add(value)
+        elif step.offset not in steps:
+            steps[step.offset] = step
+            waiting += [v for v in step.inputs if v >= 0]
+    return list(steps.values()), inputs
+
+
+def _read_outside(use: Use, function: Function, equations: Sequence[Equation]) -> frozenset[int]:
+    """Values that backward work of other functions reads: they stay."""
+    found: set[int] = set()
+    for step in use.region.steps:
+        if phase(use.passes + step.passes) not in _BACKWARD:
+            continue
+        frames = equations[use.first + step.offset].frames
+        if not any((f.source, f.function) == function for f in frames):
+            found.update(step.inputs)
+    return frozenset(found)

@@ -1,0 +1,43 @@
+"""What a program does to differentiate, read from its jaxpr: nothing is traced again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxscope.analysis.checkpoints import checkpoints
+from jaxscope.analysis.phase_work import work_by_phase
+from jaxscope.analysis.residuals import residuals
+from jaxscope.capture.dataflow import read_flow
+from jaxscope.capture.tags import Tagged
+from jaxscope.model import Differentiation, Phase
+
+_MOST = 60_000
+"""Equations up to which the flow of values is read: some tenths of a second."""
+
+
+def differentiation(tagged: Tagged, names: Sequence[str]) -> Differentiation | None:
+    """None for a program that takes no derivative, and where its jaxpr cannot be read.
+
+    `names` are those of the program's arguments.
+    """
+    equations = tagged.equations
+    if tagged.body is None or len(equations) > _MOST:
+        return None
+    if all(equation.phase is Phase.PRIMAL for equation in equations):
+        return None
+    try:
+        region = read_flow(tagged.body)
+        if region.size != len(equations):
+            return None
+        kept = residuals(region, names)
+        nested = any(r.derivatives != (0,) for r in kept)
+        work = work_by_phase(region)
+        return Differentiation(
+            kept,
+            work.get(Phase.FORWARD, 0.0),
+            work.get(Phase.BACKWARD, 0.0) + work.get(Phase.RECOMPUTE, 0.0),
+            work.get(Phase.RECOMPUTE, 0.0),
+            () if nested or not kept else checkpoints(region, equations),
+        )
+    except Exception:  # the report is complete without this chapter
+        return None

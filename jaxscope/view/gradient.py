@@ -1,0 +1,247 @@
+"""The chapter of a program that differentiates: its phases, its residuals, and what to forget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxscope.analysis.by_line import BACKWARD, phase_shares
+from jaxscope.analysis.gradients import (
+    THERE,
+    alike,
+    kept_by_line,
+    most_at_once,
+)
+from jaxscope.model import (
+    Checkpoint,
+    Differentiation,
+    Frame,
+    Phase,
+    Program,
+    Record,
+    Residual,
+    ResidualKind,
+)
+from jaxscope.view import units
+from jaxscope.view.chapter import Chapter, Part
+from jaxscope.view.rows import Table
+
+_WORDS = {
+    Phase.PRIMAL: "outside the derivative",
+    Phase.FORWARD: "forward",
+    Phase.BACKWARD: "backward",
+    Phase.RECOMPUTE: "forward again, for a checkpoint",
+}
+
+
+def gradient(record: Record, program: Program) -> Chapter | None:
+    """What a program does to differentiate; None when it takes no derivative."""
+    found = program.differentiation
+    if found is None:
+        return None
+    return Chapter(
+        "gradient",
+        "Gradient",
+        tuple(_lead(found, record, program)),
+        tuple(part for part in _parts(found, record, program) if part.table and part.table.rows),
+    )
+
+
+def _lead(found: Differentiation, record: Record, program: Program) -> Iterator[str]:
+    if not any(equation.phase in BACKWARD for equation in program.equations):
+        yield (
+            "Forward mode: the derivative is computed beside the values, and nothing is kept for "
+            "a backward pass."
+        )
+    elif not found.residuals:
+        yield "The backward pass reads nothing of the forward pass: what it computes is linear."
+    else:
+        yield _amount(found)
+        yield from _where(record, program)
+    if found.backward and found.forward:
+        again = (
+            f", of them {units.short(found.recompute)} for forward work done again"
+            if found.recompute
+            else ""
+        )
+        yield (
+            f"The backward pass does {units.significant(found.backward / found.forward, 2)} times "
+            f"the operations of the forward pass: about {units.short(found.backward)} to "
+            f"{units.short(found.forward)}{again}."
+        )
+    if found.checkpoints:
+        yield _advice(found.checkpoints[0], found, record, program)
+
+
+def _amount(found: Differentiation) -> str:
+    new = [r for r in found.residuals if r.kind not in THERE]
+    there = found.bytes - found.new_bytes
+    text = (
+        f"The backward pass reads {units.count(len(found.residuals), 'value')} of the forward "
+        f"pass, {units.size(found.bytes)}: {units.size(found.new_bytes)} made for it and kept"
+    )
+    if there:
+        text += f", {units.size(there)} of arguments and constants, which are there anyway"
+    once = most_at_once(found.residuals)
+    if once < sum(r.bytes for r in new):
+        text += f". Of what is made, at most {units.size(once)} is there at once"
+    return text + "."
+
+
+def _where(record: Record, program: Program) -> Iterator[str]:
+    rows = kept_by_line(program)
+    total = sum(row.bytes for row in rows)
+    if len(rows) > 1 and total:
+        first = rows[0]
+        yield (
+            f"{_line(first.source, first.line, record).capitalize()} makes the most of it: "
+            f"{units.size(first.bytes)} ({units.percent(first.bytes / total)})."
+        )
+
+
+def _advice(one: Checkpoint, found: Differentiation, record: Record, program: Program) -> str:
+    share = one.operations / (found.forward + found.backward)
+    text = (
+        f"`jax.checkpoint` on `{_short(one.function)}` ({_lines(one, record)}, "
+        f"{units.significant(one.calls)} calls) would keep about {units.size(one.saved)} less at "
+        f"a time and do about {units.short(one.operations)} operations again "
+        f"(+{units.percent(share)}); estimated from the equations."
+    )
+    if not one.loop and all(device.startswith("cpu") for device in program.devices):
+        text += (
+            " On this CPU, XLA may find that it computed the same before and keep it all the same; "
+            "it cannot where the calls are rounds of `jax.lax.scan`."
+        )
+    return text
+
+
+def _parts(found: Differentiation, record: Record, program: Program) -> Iterator[Part]:
+    yield Part("Phases", _phases(program))
+    yield Part("Kept for the backward pass, by the line that makes it", _by_line(record, program))
+    yield Part("Every value that is kept", _values(record, program))
+    yield Part("What a checkpoint would save, estimated", _checkpoints(found, record))
+
+
+def _phases(program: Program) -> Table:
+    shares = phase_shares(program)
+    total = sum(share.flops or 0 for share in shares.values())
+    return Table(
+        ("phase", "equations", "instructions", "FLOP", "share"),
+        tuple(
+            (
+                _WORDS[phase],
+                str(share.equations),
+                units.UNKNOWN if share.instructions is None else str(share.instructions),
+                units.short(share.flops),
+                units.percent(share.flops / total) if share.flops and total else "",
+            )
+            for phase in Phase
+            if (share := shares.get(phase)) is not None
+        ),
+        right=(1, 2, 3, 4),
+    )
+
+
+def _by_line(record: Record, program: Program) -> Table:
+    rows = kept_by_line(program)
+    total = sum(row.bytes for row in rows)
+    return Table(
+        ("line", "values", "size", "share", "text"),
+        tuple(
+            (
+                _line(row.source, row.line, record),
+                str(row.values),
+                units.size(row.bytes),
+                units.percent(row.bytes / total) if total else "",
+                f"`{_text(row.source, row.line, record)}`",
+            )
+            for row in rows
+        ),
+        right=(1, 2, 3),
+    )
+
+
+def _values(record: Record, program: Program) -> Table:
+    return Table(
+        ("size", "values", "type", "why", "made at", "first read for"),
+        tuple(
+            (
+                units.size(kept.bytes),
+                str(kept.number),
+                kept.residual.aval,
+                _why(kept.residual),
+                _at(kept.made_at, record),
+                _at(kept.used_at, record),
+            )
+            for kept in alike(program)
+        ),
+        right=(0, 1),
+    )
+
+
+def _why(residual: Residual) -> str:
+    origin = residual.origin
+    match residual.kind:
+        case ResidualKind.ARGUMENT:
+            text = f"argument `{origin}`"
+        case ResidualKind.CONSTANT:
+            text = "constant of the program"
+        case ResidualKind.NAMED:
+            text = f"named `{origin}`"
+        case ResidualKind.CARRIED:
+            text = f"brought into each round of a `{origin}`"
+        case ResidualKind.OUTPUT:
+            text = f"output of `{origin}`"
+    if residual.rounds is not None:
+        text += f", one for each of {residual.rounds} rounds"
+    if residual.derivatives != (0,):
+        text += f"; for derivative {' and '.join(str(d + 1) for d in residual.derivatives)}"
+    return text
+
+
+def _checkpoints(found: Differentiation, record: Record) -> Table:
+    every = found.forward + found.backward
+    return Table(
+        ("function", "where", "calls", "saves", "keeps", "does again", "of all"),
+        tuple(
+            (
+                f"`{_short(one.function)}`",
+                _lines(one, record),
+                units.significant(one.calls),
+                units.size(one.saved),
+                units.size(one.kept),
+                units.short(one.operations),
+                units.percent(one.operations / every) if every else "",
+            )
+            for one in found.checkpoints
+        ),
+        right=(2, 3, 4, 5, 6),
+    )
+
+
+def _short(function: str) -> str:
+    """The name as a user would say it: without what it is defined in."""
+    return function.rpartition("<locals>.")[2]
+
+
+def _lines(one: Checkpoint, record: Record) -> str:
+    if one.line == one.end_line:
+        return _line(one.source, one.line, record)
+    first = _line(one.source, one.line, record)
+    return f"{first.replace('line', 'lines', 1)}–{one.end_line}"
+
+
+def _at(frame: Frame | None, record: Record) -> str:
+    if frame is None or frame.source is None:
+        return ""
+    return _line(frame.source, frame.span.line, record)
+
+
+def _line(source: int, line: int, record: Record) -> str:
+    if source == 0 or source >= len(record.sources):
+        return f"line {line}"
+    return f"{record.sources[source].name}:{line}"
+
+
+def _text(source: int, line: int, record: Record) -> str:
+    lines = record.sources[source].lines if source < len(record.sources) else ()
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
