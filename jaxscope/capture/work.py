@@ -44,8 +44,8 @@ class Work:
         program = self._subject.program
         if not is_plain(self._stack):
             base = Base(self._traced, arguments.paths, as_user)
-            line = self._subject.value_line
-            program = self._flat(transforms.transformed(self._stack, base, self._levels, line))
+            stands = self._subject.value_line
+            program = self._flat(transforms.transformed(self._stack, base, self._levels, stands))
         jitted = jax.jit(as_user(program), donate_argnums=arguments.donated)
         paths = arguments.paths
         return Request(name, titles(self._stack), jitted, args, {}, paths, self._stack, base)

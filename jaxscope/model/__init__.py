@@ -26,6 +26,7 @@ from jaxscope.model.partition import (
     Placement,
 )
 from jaxscope.model.program import (
+    Applied,
     Cost,
     Effect,
     InstructionCost,
@@ -34,7 +35,6 @@ from jaxscope.model.program import (
     Roofline,
     Value,
     ValueKind,
-    Applied,
 )
 from jaxscope.model.record import SCHEMA, Environment, Form, Record
 from jaxscope.model.source import Frame, Source, SourceKind, Span
@@ -54,6 +54,7 @@ from jaxscope.model.wire import SchemaError, from_json, to_json
 __all__ = [
     "SCHEMA",
     "Anchor",
+    "Applied",
     "Balance",
     "Cause",
     "CauseKind",
@@ -63,7 +64,6 @@ __all__ = [
     "Compile",
     "CompileKind",
     "Cost",
-    "Applied",
     "Differentiation",
     "Effect",
     "Environment",

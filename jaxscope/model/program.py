@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jaxscope.model.partition import Partition
-from jaxscope.model.differentiation import Differentiation
 from jaxscope.model.stage import Equation, Stage, Unavailable
 from jaxscope.model.timing import Timing
 
@@ -109,9 +108,6 @@ class Roofline:
     evidence: str
 
 
-_NO_COST = Unavailable("the cost was not asked for")
-_NO_MEMORY = Unavailable("the memory was not asked for")
-_NO_PEAKS = Unavailable("the peaks of this device have not been measured; run %jaxdevices")
 @dataclass(frozen=True, slots=True)
 class Applied:
     """One transform of a program's stack, as the magic that applied it was asked to."""
@@ -122,6 +118,9 @@ class Applied:
     """Those that were given, as they are typed: `('-i', 'x=0')`, `('--mode', 'hessian')`."""
 
 
+_NO_COST = Unavailable("the cost was not asked for")
+_NO_MEMORY = Unavailable("the memory was not asked for")
+_NO_PEAKS = Unavailable("the peaks of this device have not been measured; run %jaxdevices")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +153,10 @@ class Program:
     """The hash that this program's tags carry; empty when it is not tagged."""
     python: str = ""
     """The plain JAX function that was compiled, as a module's text; empty when it is not known."""
-    differentiation: Differentiation | None = None
-    """What it does to differentiate; None when it takes no derivative."""
     partition: Partition | None = None
     """How it lies on its devices; None when it has only one."""
+    stack: tuple[Applied, ...] = ()
+    """The same transforms with their options; empty when the user's object says nothing of them."""
 
     @property
     def title(self) -> str:
@@ -165,10 +164,6 @@ class Program:
         text = self.name
         for transform in reversed(self.transforms):
             text = f"{transform}({text})"
-    batching: Batching | Unavailable | None = None
-    """What `vmap` made of it; None when it has no `vmap`."""
-    stack: tuple[Applied, ...] = ()
-    """The same transforms with their options; empty when the user's object says nothing of them."""
         return text
 
     @property
