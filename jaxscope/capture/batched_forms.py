@@ -15,13 +15,10 @@ from jaxscope.capture import _jax
 from jaxscope.capture.bodies import Entry
 from jaxscope.model import Turn
 
-_LIBRARY = frozenset(
-    """
-    cholesky cholesky_update eig eigh geqrf geqp3 hessenberg householder_product lu
-    lu_pivots_to_permutation qr schur svd symmetric_product triangular_solve tridiagonal
-    tridiagonal_solve
-    """.split()
-)
+_LIBRARY = frozenset({
+    "cholesky", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "qr",
+    "schur", "svd", "symmetric_product", "triangular_solve", "tridiagonal", "tridiagonal_solve",
+})  # fmt: skip
 _CHOOSING = frozenset({"cond", "_cond", "switch", "_switch_internal"})
 
 

@@ -16,20 +16,34 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxscope.analysis.equation_work import equation_operations
 from jaxscope.capture import _jax
 from jaxscope.capture.batched_forms import Form, became
 from jaxscope.capture.bodies import Body, Entry, open_jaxpr
 from jaxscope.capture.sources import Sources
-from jaxscope.model import BatchAxis, BatchedEquation, Batching, Frame, Turn
+from jaxscope.model import BatchAxis, BatchedEquation, Batching, Frame, Turn, Unavailable
+
+if TYPE_CHECKING:
+    from jaxscope.capture.program import Captured
 
 _MOST = 200_000
 """Beyond it equations are not taken apart; see `equations.expand`."""
 
 _VMAP = ("Transform", "vmap")
 _TRANSPOSE = ("Transform", "transpose")
+
+
+def batching_of(captured: Captured, sources: Sources) -> Batching | Unavailable | None:
+    """What `vmap` made of a captured program; None when it has no vmap."""
+    tagged = captured.handles.tagged
+    try:
+        constants = list(_constants(tagged.jaxpr))
+        return read_batching(tagged.body, constants, captured.vmaps, sources)
+    except Exception as error:  # an equation of a form that nobody has seen
+        reason = f"the batched equations could not be read ({type(error).__name__}: {error})"
+        return Unavailable(reason)
 
 
 def read_batching(
@@ -458,7 +472,7 @@ def _free(each: BatchedEquation) -> BatchedEquation:
     return replace(each, operations=0.0)
 
 
-def constants_of(jaxpr: Any) -> Iterable[tuple[Any, Any]]:
+def _constants(jaxpr: Any) -> Iterable[tuple[Any, Any]]:
     """The variables of captured arrays, each with its array."""
     inner = getattr(jaxpr, "jaxpr", jaxpr)
     return zip(getattr(inner, "constvars", ()), getattr(jaxpr, "consts", ()), strict=False)

@@ -4,6 +4,7 @@ Every other layer speaks in these names. A value that could not be had is an `Un
 reason, never `""`, `0` or an exception. Seconds and bytes everywhere; only views format.
 """
 
+from jaxscope.model.batching import BatchAxis, BatchedEquation, Batching, Turn
 from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind, Persistent
 from jaxscope.model.differentiation import (
     Checkpoint,
@@ -56,6 +57,9 @@ __all__ = [
     "Anchor",
     "Applied",
     "Balance",
+    "BatchAxis",
+    "BatchedEquation",
+    "Batching",
     "Cause",
     "CauseKind",
     "Collective",
@@ -98,6 +102,7 @@ __all__ = [
     "StageKind",
     "TextSource",
     "Timing",
+    "Turn",
     "Unavailable",
     "Value",
     "ValueKind",

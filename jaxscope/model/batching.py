@@ -14,7 +14,7 @@ class Turn(StrEnum):
     LARGER = "larger"
     """The same operation on arrays with one dimension more."""
     ONE_PRODUCT = "one_product"
-    """A matrix product of which one side is shared: the batch is more rows of one larger product."""
+    """A matrix product with one side that is shared: the batch makes one larger product."""
     MANY_PRODUCTS = "many_products"
     """A matrix product for each example: the batch is a batch dimension."""
     GATHER = "gather"

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxscope.model import Program, Record
+from jaxscope.view.batching import chapter as batching
 from jaxscope.view.chapter import Chapter, Part, Writer
 from jaxscope.view.devices import devices
 from jaxscope.view.gradient import gradient
 from jaxscope.view.markup import escape, prose, table
 from jaxscope.view.terminal import Terminal
 
-WRITERS: tuple[Writer, ...] = (gradient, devices,)
+WRITERS: tuple[Writer, ...] = (gradient, batching, devices)
 """In the order in which the chapters stand in a report."""
 
 

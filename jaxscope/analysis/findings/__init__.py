@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from jaxscope.analysis.findings.batching import batching
 from jaxscope.analysis.findings.calls import calls
 from jaxscope.analysis.findings.code import Reading
 from jaxscope.analysis.findings.constants import constants, count_computing
+from jaxscope.analysis.findings.devices import devices
 from jaxscope.analysis.findings.donation import donation
 from jaxscope.analysis.findings.doubts import doubts
 from jaxscope.analysis.findings.draws import draws
@@ -35,10 +37,12 @@ RULES: tuple[Rule, ...] = (
     tqdm_loops,
     constants,
     loops,
+    batching,
     precision,
     calls,
     transfers,
     donation,
+    devices,
     eager,
     doubts,
 )
@@ -50,12 +54,16 @@ _ORDER = (
     FindingKind.FOREIGN_CONSTANT,
     FindingKind.TRAINING_LOOP,
     FindingKind.UNROLLED_LOOP,
+    FindingKind.BATCHED_LOOP,
+    FindingKind.BOTH_BRANCHES,
     FindingKind.BAKED_CONSTANT,
     FindingKind.FOLDED,
     FindingKind.SLOW_TRACE,
     FindingKind.EAGER,
     FindingKind.CALLBACK,
     FindingKind.HOST_TRANSFER,
+    FindingKind.RESHARDING,
+    FindingKind.REPEATED_WORK,
     FindingKind.MISSED_DONATION,
     FindingKind.DISPATCH_BOUND,
     FindingKind.MEASUREMENT,
