@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jaxscope.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from jaxscope.api import expect_compiles, inspect, last, load, options, watch
+    from jaxscope.api import expect_compiles, inspect, last, load, options, profile, watch
     from jaxscope.expect import CompilesError
     from jaxscope.log import CompileLog
     from jaxscope.report import Report
@@ -26,6 +26,7 @@ __all__ = [
     "last",
     "load",
     "options",
+    "profile",
     "watch",
 ]
 
@@ -38,6 +39,7 @@ _HOMES = {
     "load": "jaxscope.api",
     "expect_compiles": "jaxscope.api",
     "options": "jaxscope.api",
+    "profile": "jaxscope.api",
     "watch": "jaxscope.api",
 }
 

@@ -7,6 +7,7 @@ import dataclasses
 import gzip
 import itertools
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,12 +38,15 @@ from jaxscope.model import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from jaxscope.model.profile import Profile
+
 Table = Literal["lines", "ops", "compiles", "timings", "values"]
 _DISPLAYS = itertools.count()
 """Numbers the displays of this process, so that their ids differ within one notebook."""
 SMALL_PROGRAM = 300
 """Equations up to which a display shows the jaxpr as well: some 5 ms and 30 kB."""
 _LATEST: collections.deque[Report] = collections.deque(maxlen=1)
+_NO_PROFILE = Unavailable("nobody measured the time inside the program; %jaxprof does")
 _NO_PROGRAM = Unavailable("nothing was compiled, so there is no program to show")
 
 
@@ -142,6 +146,43 @@ class Report:
     def findings(self) -> tuple[Finding, ...]:
         """Advice with evidence, the most important first."""
         return self._record.findings
+
+    @property
+    def profile(self) -> Profile | Unavailable:
+        """Time inside the program, from `jaxscope.profile` or `%%jaxprof`."""
+        found = self.programs[0].profile if self.programs else _NO_PROGRAM
+        return _NO_PROFILE if found is None else found
+
+    @property
+    def coverage(self) -> float:
+        """Share of a traced call that passed inside instructions; NaN without a profile."""
+        found = self.profile
+        return math.nan if isinstance(found, Unavailable) else found.coverage
+
+    def time_by_line(self, source: int = 0) -> dict[int, float]:
+        """Seconds a call by line of a source, all directions together; empty without a profile.
+
+        Lines that XLA fused together are estimates: `profile.lines` has their brackets. Empty also
+        when the profile is not to be trusted; `profile.distrust` says why.
+        """
+        found = self.profile
+        if isinstance(found, Unavailable) or found.distrust:
+            return {}
+        times: dict[int, float] = {}
+        for row in found.lines:
+            if row.place.source == source:
+                times[row.place.line] = times.get(row.place.line, 0.0) + row.seconds
+        return dict(sorted(times.items()))
+
+    def time_by_op(self) -> dict[str, float]:
+        """Seconds a call by HLO instruction, the longest first; empty without a profile."""
+        found = self.profile
+        if isinstance(found, Unavailable):
+            return {}
+        times: dict[str, float] = {}
+        for row in found.ops:
+            times[row.name] = times.get(row.name, 0.0) + row.seconds
+        return times
 
     # Texts and links.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -14,29 +14,16 @@ from jaxscope.analysis.hlo import HloModule, executed_times
 from jaxscope.analysis.profile import TracedCall, TracedSession
 from jaxscope.analysis.trace import Op, TraceEvent, operations
 from jaxscope.capture import profiler
+from jaxscope.capture.plan import Plan
 from jaxscope.capture.sampling import quiet_gc
 from jaxscope.capture.stages import Handles
 from jaxscope.model import Program, StageKind, Unavailable
 from jaxscope.model.profile import Profile
 
-MOST_EVENTS = 20_000
-"""Executed instructions in one traced session. Each costs 1 µs while it runs and 2 to 9 µs when the
-session is closed: a scan of 20 000 tiny steps took 100 times as long and 1.9 s to close."""
+_EVENT_S = 6e-6
+"""To record an event, to close its session and to read it."""
 
 _NOT_EVENTS = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How often a program is called to be profiled."""
-
-    sessions: int = 5
-    """Drift between sessions is larger than noise within one, so several are needed."""
-    calls: int = 10
-    """In each session; more do not make the shares steadier."""
-    budget_s: float = 5.0
-    """For all calls together; a slow program is called less often, once traced at least."""
-    most_events: int = MOST_EVENTS
 
 
 def expected_events(module: HloModule) -> float:
@@ -55,32 +42,41 @@ def sessions_of(
     call: Callable[..., Any],
     batch: Callable[[int], Iterable[tuple[Any, ...]]],
     plan: Plan,
-    events: float,
-    first_s: float,
-) -> tuple[list[TracedSession], list[profiler.Recording]]:
-    """Call the program untraced and traced in turn, as often as the plan and its cost allow."""
-    per_session = max(1, min(plan.calls, int(plan.most_events // max(events, 1))))
-    number, per_session = _within(plan, per_session, first_s)
+    handles: Handles,
+) -> tuple[tuple[TracedSession, ...], bytes]:
+    """Call the program untraced and traced in turn, as often as the plan and its cost allow.
+
+    Also gives the last trace, as XSpace.
+    """
+    module = handles.module()
+    events = 1.0 if isinstance(module, Unavailable) else expected_events(module)
+    first_s = min(_timed(call, args) for args in batch(2))
+    number, calls = _within(plan, first_s, events)
     sessions: list[TracedSession] = []
-    recordings: list[profiler.Recording] = []
+    trace = b""
     for _ in range(number):
-        untraced = [_timed(call, args) for args in batch(per_session)]
-        arguments = list(batch(per_session + 1 if per_session > 1 else 1))
+        untraced = tuple([_timed(call, args) for args in batch(calls)])
+        arguments = list(batch(calls + 1 if calls > 1 else 1))
         with quiet_gc(), profiler.recording() as recording:
             for index, args in enumerate(arguments):
                 with jax.profiler.TraceAnnotation(profiler.CALL, call=index):
                     jax.block_until_ready(call(*args))
-        recordings.append(recording)
-        sessions.append(TracedSession(calls_of(recording.events()), tuple(untraced)))
-    return sessions, recordings
+        trace = recording.xspace
+        sessions.append(TracedSession(calls_of(recording.events()), untraced))
+    return tuple(sessions), trace
 
 
-def _within(plan: Plan, calls: int, first_s: float) -> tuple[int, int]:
-    """Sessions and calls that fit the budget; each call is made once with the profiler off."""
-    affordable = int(plan.budget_s / max(first_s, 1e-6) / 2)
-    if affordable >= plan.sessions * calls:
-        return plan.sessions, calls
-    sessions = max(1, min(plan.sessions, affordable // 2))
+def _within(plan: Plan, first_s: float, events: float) -> tuple[int, int]:
+    """Sessions and calls that fit the budget; each call is made once with the profiler off.
+
+    A program whose one call leaves more events than a session may have is traced once all the same:
+    that is what was asked for, and its distortion is measured and said.
+    """
+    calls = max(1, min(plan.calls, int(plan.most_events // max(events, 1.0))))
+    # What tracing adds, so that ten million events are not recorded five times.
+    traced_s = first_s + events * _EVENT_S
+    affordable = int(plan.budget_s / (first_s + traced_s))
+    sessions = max(1, min(plan.sessions, affordable // calls))
     return sessions, max(1, min(calls, affordable // sessions))
 
 
@@ -111,15 +107,28 @@ def calls_of(events: Iterable[TraceEvent]) -> tuple[TracedCall, ...]:
     )
 
 
-def traced_once(call: Callable[[], Any]) -> tuple[Any, list[TracedSession]]:
-    """One call under the profiler, for a program that must not run again; its value, its trace."""
-    with (
-        quiet_gc(),
-        profiler.recording() as recording,
-        jax.profiler.TraceAnnotation(profiler.CALL, call=0),
-    ):
-        value = jax.block_until_ready(call())
-    return value, [TracedSession(calls_of(recording.events()), ())]
+def traced_once(
+    call: Callable[[], Any], session: profiler.Recording
+) -> tuple[Any, tuple[TracedSession, ...] | Unavailable, bytes]:
+    """One call under an open profiler, for a program that must not run again: its value first.
+
+    The session is closed whatever happens; what the call raises is raised.
+    """
+    try:
+        with quiet_gc(), jax.profiler.TraceAnnotation(profiler.CALL, call=0):
+            value = call()
+    finally:
+        try:
+            session.close()
+            failed = ""
+        except Exception as error:
+            failed = str(error)
+    if failed:
+        return value, Unavailable(failed), b""
+    try:
+        return value, (TracedSession(calls_of(session.events()), ()),), session.xspace
+    except Exception as error:
+        return value, Unavailable(f"the trace could not be read ({error})"), b""
 
 
 def profile_of(

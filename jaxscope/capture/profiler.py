@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,30 @@ class ProfilerBusyError(SettingsError):
 
 
 class Recording:
-    """What the profiler saw; empty until its session is closed."""
+    """A session that is open, and what the profiler saw once it is closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop: Callable[[], bytes]) -> None:
+        self._stop: Callable[[], bytes] | None = stop
         self.xspace = b""
         """The trace as XSpace, the format of XProf and TensorBoard."""
+
+    def close(self) -> None:
+        """End the session; a second call does nothing.
+
+        Raises ProfilerBusyError when another session was open: JAX says so only now.
+        """
+        stop, self._stop = self._stop, None
+        if stop is None:
+            return
+        try:
+            self.xspace = stop()
+        except Exception as error:
+            if _BUSY not in str(error):
+                raise
+            raise ProfilerBusyError(
+                "another profiler session is open in this process, and JAX allows one at a time: "
+                "end it (jax.profiler.stop_trace()), then profile again"
+            ) from None
 
     def events(self) -> Iterator[TraceEvent]:
         """Every event of the host's threads."""
@@ -39,19 +58,12 @@ class Recording:
             return
         data = jax.profiler.ProfileData.from_serialized_xspace(self.xspace)
         with warnings.catch_warnings():
-            # The type of an event's statistics has no module, which Python 3.13 mentions.
+            # The type of an event's statistics has no module, which Python 3.12 mentions.
             warnings.simplefilter("ignore", DeprecationWarning)
             for plane in data.planes:
                 if plane.name == _HOST:
                     for line in plane.lines:
                         yield from _events(line)
-
-    def devices(self) -> tuple[str, ...]:
-        """Names of the planes that hold a device's own events, such as `/device:GPU:0`."""
-        if not self.xspace:
-            return ()
-        data = jax.profiler.ProfileData.from_serialized_xspace(self.xspace)
-        return tuple(plane.name for plane in data.planes if plane.name.startswith("/device:"))
 
 
 def _events(line: Any) -> Iterator[TraceEvent]:
@@ -60,39 +72,36 @@ def _events(line: Any) -> Iterator[TraceEvent]:
         yield TraceEvent(thread, event.name, event.start_ns, event.end_ns, dict(event.stats))
 
 
-@contextmanager
-def recording(*, hlo_protos: bool = False) -> Generator[Recording]:
-    """Record what runs inside the block. The trace is there after it, also after an exception.
-
-    `hlo_protos` adds every live module of the process, which takes 2 to 30 ms at the end.
-    Raises ProfilerBusyError when another session of the process is open.
-    """
+def opened(*, hlo_protos: bool = False) -> Recording:
+    """Start a session. `hlo_protos` adds every live module of the process, 2 to 30 ms in all."""
     # Without Python's own calls, which would slow the host down several times.
     options = jax.profiler.ProfileOptions()
     options.host_tracer_level = 2
     options.python_tracer_level = 0
     options.enable_hlo_proto = hlo_protos
     jax.devices()  # the backends must exist, or their events are missing
-    stop = _started(options)
-    found = Recording()
-    try:
-        yield found
-    finally:
-        try:
-            found.xspace = stop()
-        except Exception as error:
-            if _BUSY in str(error):
-                raise ProfilerBusyError(
-                    "Another profiler session is open in this process, and JAX allows one at a "
-                    "time: end it (jax.profiler.stop_trace()), then profile again."
-                ) from None
-            raise
-
-
-def _started(options: Any) -> Callable[[], bytes]:
     session = _jax.profiler_session(options)
-    if session is not None:
-        return session.stop
+    return Recording(_written(options) if session is None else session.stop)
+
+
+@contextmanager
+def recording(*, hlo_protos: bool = False) -> Generator[Recording]:
+    """Record what runs inside the block. The trace is there after it; the session always ends.
+
+    Raises ProfilerBusyError when another session of the process is open.
+    """
+    session = opened(hlo_protos=hlo_protos)
+    try:
+        yield session
+    except BaseException:
+        with suppress(Exception):
+            session.close()
+        raise
+    session.close()
+
+
+def _written(options: Any) -> Callable[[], bytes]:
+    """The public way, through a directory."""
     directory = tempfile.TemporaryDirectory(prefix="jaxscope-")
     try:
         jax.profiler.start_trace(directory.name, profiler_options=options)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
 
-from jaxscope.capture import describe, memory, timing
+from jaxscope.analysis.profile import TracedSession
+from jaxscope.capture import describe, memory, profile, profiler, sampling, timing
 from jaxscope.capture.events import Listener
+from jaxscope.capture.plan import Plan
 from jaxscope.capture.program import Captured
-from jaxscope.capture.settings import Settings
-from jaxscope.model import Memory, Timing
+from jaxscope.capture.settings import Settings, SettingsError
+from jaxscope.model import Memory, Timing, Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,10 @@ class Measured:
     results: Any
     """None when the program was not run."""
     timings: tuple[Timing, ...] = ()
+    sessions: tuple[TracedSession, ...] | Unavailable = ()
+    """Traced calls, where the time inside the program was asked for."""
+    trace: bytes = field(default=b"", repr=False)
+    """The last session as XSpace."""
 
     def with_transfer(self, transfer: Timing | None) -> Measured:
         """With the row for moving NumPy inputs to the device."""
@@ -57,7 +63,9 @@ def measure(
     if too_much:
         raise MemoryError(too_much)
     call = functools.partial(captured.entry.call, **named) if named else captured.entry.call
-    results, timings = timing.measure(
+    once = runs == 1 or (runs is None and bool(effects))
+    run = functools.partial(
+        timing.measure,
         call,
         packed,
         fresh_args=copier,
@@ -66,7 +74,53 @@ def measure(
         device=_devices(captured),
         compile_count=lambda: listener.compile_count,
     )
-    return Measured(results, timings)
+    if settings.profile is None:
+        results, timings = run()
+        return Measured(results, timings)
+    if once:
+        return _traced_once(run)
+    # What donates its arguments is profiled first, on copies: the run that is kept comes last.
+    if copier is None:
+        results, timings = run()
+        sessions, trace = _sessions(captured, call, packed, None, settings.profile)
+    else:
+        sessions, trace = _sessions(captured, call, packed, copier, settings.profile)
+        results, timings = run()
+    return Measured(results, timings, sessions, trace)
+
+
+def _traced_once(run: Callable[[], tuple[Any, tuple[Timing, ...]]]) -> Measured:
+    """The only run that is allowed, under the profiler; without it where that is not to be had."""
+    try:
+        session = profiler.opened()
+    except Exception as error:
+        results, timings = run()
+        return Measured(results, timings, Unavailable(_why(error)))
+    (results, timings), sessions, trace = profile.traced_once(run, session)
+    return Measured(results, timings, sessions, trace)
+
+
+def _sessions(
+    captured: Captured,
+    call: Callable[..., Any],
+    args: tuple[Any, ...],
+    copier: Callable[[], tuple[Any, ...]] | None,
+    plan: Plan,
+) -> tuple[tuple[TracedSession, ...] | Unavailable, bytes]:
+    """Traced calls of a program that may be repeated; its results are not needed."""
+    try:
+        batch = sampling.copied_arguments(copier) if copier else sampling.same_arguments(args)
+        return profile.sessions_of(call, batch, plan, captured.handles)
+    except (Exception, KeyboardInterrupt) as error:
+        return Unavailable(_why(error)), b""
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, SettingsError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "the profile was interrupted; the results are those of the run before it"
+    return f"the profiler failed ({type(error).__name__}: {error})"
 
 
 def is_abstract(arguments: Any) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jaxscope.capture.plan import Plan
+
 
 class SettingsError(ValueError):
     """What was asked for cannot be done, in a sentence for the user."""
@@ -25,6 +27,8 @@ class Settings:
     x64: bool = False
     only: tuple[str, ...] = ()
     """Decorator form: these functions instead of the roots."""
+    profile: Plan | None = None
+    """Measure the time inside the program, by calls like these; None: do not."""
 
     def __post_init__(self) -> None:
         if self.runs is not None and self.runs < 0:

@@ -33,8 +33,6 @@ class OpTime:
     """Executions in a call."""
     overhead: bool = False
     """The seconds are those in which this loop, branch or call was open and nothing inside ran."""
-    spread: bool = False
-    """It is launched on one thread and ends on another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +122,13 @@ class Profile:
 
     @property
     def call_s(self) -> float:
-        """Median seconds of a traced call."""
-        return _median([s for session in self.sessions for s in session.traced])
+        """Seconds of a traced call: the median of the sessions' medians."""
+        return _median([_median(s.traced) for s in self.sessions if s.traced])
 
     @property
     def untraced_s(self) -> float:
-        """Median seconds of a call with the profiler off."""
-        return _median([s for session in self.sessions for s in session.untraced])
+        """Seconds of a call with the profiler off: the median of the sessions' medians."""
+        return _median([_median(s.untraced) for s in self.sessions if s.untraced])
 
     @property
     def ratio(self) -> float:
@@ -146,7 +144,8 @@ class Profile:
     @property
     def coverage(self) -> float:
         """Share of a traced call in which an instruction was open."""
-        return self.covered_s / self.call_s if self.call_s else math.nan
+        whole = self.covered_s + self.dispatch_s + self.gaps_s + self.return_s
+        return self.covered_s / whole if whole else math.nan
 
     @property
     def crossing_s(self) -> float:
@@ -156,6 +155,43 @@ class Profile:
     @property
     def inferred_s(self) -> float:
         return sum(line.inferred_s for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class CellLine:
+    """What one line of a cell took that ran as plain Python."""
+
+    source: int
+    line: int
+    host_s: float
+    """Time that passed while Python was on this line, whatever it waited for."""
+    device_s: float
+    """Time of the instructions that this line dispatched, evenly split where several ran at once."""
+    runs: int
+    """Programs that it started: compiled functions, and single operations outside any jit."""
+    eager: int
+    """How many of these were single operations."""
+    compile_s: float = 0.0
+    """Part of `host_s` spent tracing, lowering and compiling."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellProfile:
+    """Where the time of a cell went that ran once, as plain Python, with the profiler on."""
+
+    wall_s: float
+    lines: tuple[CellLine, ...]
+    """By source and line."""
+    covered_s: float
+    """Time in which at least one instruction ran."""
+    concurrent_s: float
+    runs: int
+    eager: int
+    events: int
+    compile_s: float
+    eager_s: float
+    """Time of the instructions of single operations."""
+    doubts: tuple[str, ...] = ()
 
 
 def _median(values: list[float] | tuple[float, ...]) -> float:

@@ -20,6 +20,8 @@ class Part:
     colours from the report's style sheet."""
     drawing: tuple[str, ...] = ()
     """The same picture as lines of text, for a terminal and for Markdown."""
+    brief: bool = False
+    """The short text report shows it as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Chapter:
     """Names the chapter's tab in the page: a word of lower-case letters."""
     title: str
     lead: tuple[str, ...]
-    """What matters, in whole sentences. The short text report shows these alone."""
+    """What matters, in whole sentences. The short text report shows these, and brief parts."""
     parts: tuple[Part, ...] = ()
 
 

@@ -187,7 +187,7 @@ def test_overlap_is_said() -> None:
     both = call(0, op("exp.1", 1, 9), op("fusion.1", 1, 9))
     found = profile(MODULE, [ORIGINS], [measured(both)], "cpu:0")
     assert found.concurrent_s == pytest.approx(8e-3)
-    assert any("overlap for 100% of the time" in doubt for doubt in found.doubts)
+    assert any("overlap for 100 % of the time" in doubt for doubt in found.doubts)
 
 
 def test_a_loop_whose_body_has_no_events_is_opened() -> None:

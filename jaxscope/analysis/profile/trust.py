@@ -47,35 +47,37 @@ def distrust(profile: Profile) -> str:
 def doubts(profile: Profile) -> tuple[str, ...]:
     """What to keep in mind while reading the table, the worst first."""
     found: list[str] = []
+    if [len(session.traced) for session in profile.sessions] == [1]:
+        found.append("One call was traced, so nothing is known of how these times vary.")
     covered = profile.covered_s or math.nan
     if profile.crossing_s > _CROSSING * covered:
         found.append(
-            f"{profile.crossing_s / covered:.0%} of the time lies in instructions that do the work "
+            f"{100 * (profile.crossing_s / covered):.0f} % of the time lies in instructions that do the work "
             "of several lines at once: only their sum is measured, each line's part is bracketed."
         )
     if profile.concurrent_s > _OVERLAP * covered:
         found.append(
-            f"Instructions overlap for {profile.concurrent_s / covered:.0%} of the time: a share "
+            f"Instructions overlap for {100 * (profile.concurrent_s / covered):.0f} % of the time: a share "
             "means time that passed, split evenly among what ran, ± 10 points."
         )
     if profile.coverage < _COVERED:
         found.append(
-            f"Only {profile.coverage:.0%} of a call passed inside instructions; the rest is "
+            f"Only {100 * profile.coverage:.0f} % of a call passed inside instructions; the rest is "
             "dispatch, gaps between them and the return."
         )
     if profile.inferred_s > _INFERRED * covered:
         found.append(
-            f"{profile.inferred_s / covered:.0%} of the time was given to lines by likeness."
+            f"{100 * (profile.inferred_s / covered):.0f} % of the time was given to lines by likeness."
         )
     if profile.unattributed_s > _LOST * covered:
         found.append(
-            f"{profile.unattributed_s / covered:.0%} of the time belongs to no known line."
+            f"{100 * (profile.unattributed_s / covered):.0f} % of the time belongs to no known line."
         )
     if _NOTICED < profile.ratio <= DISTORTED:
         found.append(f"Tracing made the call {profile.ratio:.2f} times as long.")
     if (drift := _drift(profile.sessions)) > _DRIFT:
         found.append(
-            f"The sessions differ by {drift:.0%} in the seconds of a call: a busy machine."
+            f"The sessions differ by {100 * drift:.0f} % in the seconds of a call: a busy machine."
         )
     return tuple(found)
 

@@ -1,0 +1,269 @@
+"""Time by line and by instruction, with how sure it is: what a profile shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from jaxscope.analysis.by_line import counted, stage_of
+from jaxscope.model import Phase, Program, Record, StageKind, Unavailable
+from jaxscope.model.profile import LineTime, Place, Profile
+from jaxscope.view import units
+from jaxscope.view.chapter import Chapter, Part
+from jaxscope.view.highlight import python
+from jaxscope.view.markup import escape
+from jaxscope.view.rows import Table
+from jaxscope.view.visible import fitted, split_lines, visible
+
+_KEY, _TITLE = "lines", "Time by line"
+_MOST_OPS = 40
+_MOST_LINES = 60
+"""A source of no more lines is shown whole; of a longer one, the lines that took time."""
+_BAR = 10
+_WIDTH = 72
+_SMALL = 0.03
+"""Share below which a line is small, and not ranked."""
+_CROSSING = 0.05
+_WIDE = 0.1
+"""Width of a bracket, over the estimate, from which the estimate is marked as one."""
+
+_DIRECTIONS = {Phase.PRIMAL: "", Phase.FORWARD: "forward", Phase.BACKWARD: "backward"}
+
+
+def chapter(record: Record, program: Program) -> Chapter | None:
+    """The profile of a program; None if it was not profiled."""
+    found = program.profile
+    if found is None:
+        return None
+    if isinstance(found, Unavailable):
+        return Chapter(_KEY, _TITLE, (f"There is no profile: {found.reason}.",))
+    if found.distrust:
+        parts = (_by_op(program, found),) if found.ops else ()
+        return Chapter(_KEY, _TITLE, (found.distrust,), parts)
+    lead = (_first(record, found), _quality(found), *_joint(record, found), *found.doubts)
+    sources = [i for i in range(len(record.sources)) if any(_of(found, i))]
+    parts = (
+        *(_source(record, found, i) for i in sources),
+        _by_line(record, found),
+        _by_op(program, found),
+        _rest(found),
+    )
+    return Chapter(_KEY, _TITLE, lead, parts)
+
+
+def _of(profile: Profile, source: int) -> Iterable[LineTime]:
+    return (line for line in profile.lines if line.place.source == source)
+
+
+def _totals(profile: Profile, source: int) -> dict[int, tuple[float, float, float]]:
+    """Line → estimate, low, high of all its directions."""
+    totals: dict[int, tuple[float, float, float]] = {}
+    for row in _of(profile, source):
+        a, b, c = totals.get(row.place.line, (0.0, 0.0, 0.0))
+        totals[row.place.line] = (a + row.seconds, b + row.low_s, c + row.high_s)
+    # Both directions of a line in one instruction make its high end count twice.
+    whole = profile.covered_s
+    return {line: (a, b, min(c, whole)) for line, (a, b, c) in totals.items()}
+
+
+def _first(record: Record, profile: Profile) -> str:
+    """The line that matters most, in words."""
+    totals = _totals(profile, 0)
+    call = f"of a call of {units.seconds(profile.call_s)}"
+    if not totals:
+        return f"No line of {record.sources[0].name} took time {call}."
+    if profile.joint and profile.joint[0].seconds > 0.5 * profile.covered_s:
+        joint = profile.joint[0]
+        lines = _lines_of(joint.places)
+        if "," in lines or "to" in lines:
+            return (
+                f"Lines {lines} are fused together: {units.seconds(joint.seconds)} "
+                f"({units.percent(joint.seconds / profile.call_s)}) {call}."
+            )
+    line, (seconds, *_) = max(totals.items(), key=lambda item: item[1][0])
+    text = _code(record, 0, line)
+    share = units.percent(seconds / profile.call_s)
+    return f"Line {line} takes {units.seconds(seconds)} ({share}) {call}: `{text}`"
+
+
+def _quality(profile: Profile) -> str:
+    calls = sum(len(session.traced) for session in profile.sessions)
+    parts = [
+        f"{units.percent(profile.coverage)} of a call inside instructions",
+        f"dispatch {units.seconds(profile.dispatch_s)}",
+        f"gaps {units.seconds(profile.gaps_s)}",
+        f"return {units.seconds(profile.return_s)}",
+        f"no known line {units.percent(profile.unattributed_s / profile.covered_s)}",
+        f"by likeness {units.percent(profile.inferred_s / profile.covered_s)}",
+        f"overlap {units.percent(profile.concurrent_s / profile.covered_s)}",
+    ]
+    if not math.isnan(profile.ratio):
+        parts.append(f"traced ÷ untraced {profile.ratio:.2f}")
+    sessions = units.count(len(profile.sessions), "session")
+    parts.append(f"{units.count(calls, 'call')} in {sessions}")
+    return " · ".join(parts)
+
+
+def _joint(record: Record, profile: Profile) -> tuple[str, ...]:
+    """What is measured of lines that are fused together comes before any split of it."""
+    rows = [
+        row
+        for row in profile.joint
+        if row.seconds > _CROSSING * profile.covered_s and len({p[:2] for p in row.places}) > 1
+    ]
+    found = tuple(
+        f"Lines {_lines_of(row.places)}, fused together: {units.seconds(row.seconds)} "
+        f"({units.percent(row.seconds / profile.call_s)}). What each of them took is an estimate "
+        f"({profile.weights}); the bracket holds the truth."
+        for row in rows[:3]
+    )
+    folded = tuple(
+        f"Line {row.place.line} ({', '.join(row.primitives)}) has no instruction of its own: XLA "
+        f"folded it into {_into(row.into)}."
+        for row in profile.folded[:5]
+    )
+    return (*found, *folded)
+
+
+def _into(lines: Sequence[int]) -> str:
+    if not lines:
+        return "others"
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+
+
+def _lines_of(places: Sequence[Place]) -> str:
+    """`2 to 6`, `3, 7 and 9`."""
+    lines = sorted({place.line for place in places})
+    if len(lines) > 2 and lines[-1] - lines[0] == len(lines) - 1:
+        return f"{lines[0]} to {lines[-1]}"
+    if len(lines) == 1:
+        return str(lines[0])
+    return f"{', '.join(map(str, lines[:-1]))} and {lines[-1]}"
+
+
+def _code(record: Record, source: int, line: int) -> str:
+    lines = split_lines(record.sources[source].text)
+    return visible(lines[line - 1].strip())[:80] if 0 < line <= len(lines) else ""
+
+
+def _source(record: Record, profile: Profile, source: int) -> Part:
+    """The code with its heat."""
+    lines = split_lines(record.sources[source].text)
+    totals = _totals(profile, source)
+    folded = {row.place.line: row.into for row in profile.folded if row.place.source == source}
+    shown = range(1, len(lines) + 1)
+    if len(lines) > _MOST_LINES:
+        shown = sorted(line for line in totals.keys() | folded.keys() if line <= len(lines))
+    drawing: list[str] = []
+    html: list[str] = []
+    gutter = len(str(len(lines)))
+    for number in shown:
+        code = lines[number - 1]
+        time = totals.get(number)
+        words, share = "", 0.0
+        if time is not None:
+            share = time[0] / profile.call_s if profile.call_s else 0.0
+            words = f"{'≈' if time[2] - time[1] > _WIDE * time[0] else ''}{units.seconds(time[0])}"
+        elif number in folded:
+            words = f"in {', '.join(map(str, folded[number])) or 'others'}"
+        percent = units.percent(share) if time is not None else ""
+        drawing.append(
+            f"{words:>9} {percent:>6} {_bar(share):<{_BAR}} {number:>{gutter}} │ "
+            f"{fitted(visible(code), _WIDTH)}".rstrip()
+        )
+        html.append(
+            f"<tr><td align=right>{escape(words)}</td><td align=right>{escape(percent)}</td>"
+            f'<td class="heat">{_heat(share)}</td>'
+            f"<td align=right>{number}</td><td><pre>{python(code, 400)}</pre></td></tr>"
+        )
+    name = record.sources[source].name
+    picture = f'<table class="lines"><tbody>{"".join(html)}</tbody></table>'
+    caption = f"{name}: time of each line"
+    return Part(caption, None, picture, tuple(drawing), brief=source == 0)
+
+
+def _heat(share: float) -> str:
+    # A width as an attribute: the page allows no style beside its own.
+    bar = f'<rect width="{min(share, 1) * 100:.1f}" height="9" rx="1"/>' if share > 0 else ""
+    return f'<svg viewBox="0 0 100 9" preserveAspectRatio="none" aria-hidden="true">{bar}</svg>'
+
+
+def _bar(share: float) -> str:
+    eighths = max(round(min(share, 1) * _BAR * 8), 1 if share > 0 else 0)
+    whole, part = divmod(eighths, 8)
+    return "█" * whole + (" ▏▎▍▌▋▊▉"[part] if part else "")
+
+
+def _by_line(record: Record, profile: Profile) -> Part:
+    rows: list[tuple[str, ...]] = []
+    several = len(record.sources) > 1
+    for row in sorted(profile.lines, key=lambda row: -row.seconds):
+        name = record.sources[row.place.source].name
+        share = row.seconds / profile.call_s if profile.call_s else math.nan
+        bracket = f"{units.seconds(row.low_s)} … {units.seconds(row.high_s)}" if row.shared else ""
+        low, high = row.range_s
+        spread = "" if math.isnan(low) else f"{units.seconds(low)} … {units.seconds(high)}"
+        inferred = f"≈ {units.percent(row.inferred_s / row.seconds)}" if row.inferred_s else ""
+        rows.append(
+            (
+                f"{name} {row.place.line}" if several else str(row.place.line),
+                _DIRECTIONS.get(row.place.phase, ""),
+                ("≈ " if row.high_s - row.low_s > _WIDE * row.seconds else "")
+                + units.seconds(row.seconds),
+                "small" if share < _SMALL else units.percent(share),
+                bracket,
+                spread if len(profile.sessions) > 1 else "",
+                inferred,
+                _code(record, row.place.source, row.place.line),
+            )
+        )
+    heads = ("line", "direction", "time", "share", "between", "sessions", "by likeness", "code")
+    return Part("Lines, the longest first", Table(heads, tuple(rows), right=(2, 3)))
+
+
+def _by_op(program: Program, profile: Profile) -> Part:
+    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
+    known = counted(stage.text) if stage is not None else None
+    costs = {row.name: row for row in known[1].by_instruction} if known is not None else {}
+    rows: list[tuple[str, ...]] = []
+    for row in profile.ops[:_MOST_OPS]:
+        cost = costs.get(row.name)
+        flops = moved = math.nan
+        if cost is not None and row.seconds > 0 and not row.overhead:
+            flops = (cost.flops or math.nan) * row.times / row.seconds
+            moved = (cost.bytes_accessed or math.nan) * row.times / row.seconds
+        rows.append(
+            (
+                f"`{row.name}`" + (" overhead" if row.overhead else ""),
+                row.opcode,
+                units.seconds(row.seconds),
+                units.percent(row.seconds / profile.call_s) if profile.call_s else "",
+                units.seconds(row.cpu_s),
+                units.significant(row.times),
+                "" if math.isnan(flops) else units.flop_rate(flops),
+                "" if math.isnan(moved) else units.byte_rate(moved),
+            )
+        )
+    heads = ("instruction", "operation", "time", "share", "CPU time", "runs", "FLOP/s", "bytes/s")
+    more = len(profile.ops) - _MOST_OPS
+    caption = "Instructions, the longest first"
+    if more > 0:
+        caption += f" ({units.count(more, 'shorter one')} left out)"
+    return Part(caption, Table(heads, tuple(rows), right=(2, 3, 4, 5, 6, 7)))
+
+
+def _rest(profile: Profile) -> Part:
+    rows = (
+        ("dispatch", profile.dispatch_s, "from the call to its first instruction"),
+        ("gaps", profile.gaps_s, "between instructions"),
+        ("loop overhead", profile.overhead_s, "a loop was open and nothing inside it ran"),
+        ("return", profile.return_s, "from the last instruction until the result was there"),
+        ("no known line", profile.unattributed_s, "instructions that no line is known of"),
+    )
+    call = profile.call_s or math.nan
+    table = Table(
+        ("what", "time", "share", "meaning"),
+        tuple((w, units.seconds(s), units.percent(s / call), why) for w, s, why in rows),
+        right=(1, 2),
+    )
+    return Part("The rest of the call", table)
