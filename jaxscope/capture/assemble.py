@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from jaxscope.analysis.roofline import verdict
 from jaxscope.capture import describe, memory
 from jaxscope.capture.arguments import Arguments
+from jaxscope.capture.batching import batching_of
+from jaxscope.capture.differentiate import differentiation
 from jaxscope.capture.events import Listener, Run
 from jaxscope.capture.peaks import PeakCache
 from jaxscope.capture.peaks import peaks as measure_peaks
@@ -54,7 +56,7 @@ def record(
     began: float,
 ) -> tuple[Record, tuple[TextSource, ...]]:
     """The record without findings, and the live texts of its programs in the same order."""
-    programs = [judged(_program(part), part.captured.handles, peaks) for part in parts]
+    programs = [judged(_program(part, sources), part.captured.handles, peaks) for part in parts]
     order = sorted(range(len(programs)), key=lambda i: -_weight(programs[i]))
     made = compiles.compiles(sources.all())
     result = Record(
@@ -88,7 +90,7 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
     return replace(program, roofline=verdict(program.cost, call, dispatch, known))
 
 
-def _program(part: Part) -> Program:
+def _program(part: Part, sources: Sources) -> Program:
     captured, handles = part.captured, part.captured.handles
     tagged = handles.tagged
     # Also a tagged program can come back from a cache with other tags, or with none.
@@ -118,13 +120,16 @@ def _program(part: Part) -> Program:
         inexact_why=doubt,
         tag=tagged.hash,
         python=part.python,
-        stack=applied(captured.request.stack),
+        differentiation=differentiation(tagged, paths),
         partition=describe.partition(handles, inputs, outputs),
+        batching=batching_of(captured, sources),
     )
 
 
 def _weight(program: Program) -> float:
     """Seconds of a call where it was timed, else FLOPs on a scale far below."""
+        stack=applied(captured.request.stack),
+        differentiation=differentiation(tagged, paths),
     first = next((t for t in program.timings if t.label in ("call", "first call")), None)
     if first is not None and first.samples:
         return first.median_s
