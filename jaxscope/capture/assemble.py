@@ -14,6 +14,7 @@ from jaxscope.capture.differentiate import differentiation
 from jaxscope.capture.events import Listener, Run
 from jaxscope.capture.peaks import PeakCache
 from jaxscope.capture.peaks import peaks as measure_peaks
+from jaxscope.capture.profile import profile_of
 from jaxscope.capture.program import Captured
 from jaxscope.capture.repeat import Measured
 from jaxscope.capture.sources import Sources
@@ -56,7 +57,10 @@ def record(
     began: float,
 ) -> tuple[Record, tuple[TextSource, ...]]:
     """The record without findings, and the live texts of its programs in the same order."""
-    programs = [judged(_program(part, sources), part.captured.handles, peaks) for part in parts]
+    programs = [
+        judged(_profiled(_program(part, sources), part, sources), part.captured.handles, peaks)
+        for part in parts
+    ]
     order = sorted(range(len(programs)), key=lambda i: -_weight(programs[i]))
     made = compiles.compiles(sources.all())
     result = Record(
@@ -120,16 +124,28 @@ def _program(part: Part, sources: Sources) -> Program:
         inexact_why=doubt,
         tag=tagged.hash,
         python=part.python,
+        stack=applied(captured.request.stack),
         differentiation=differentiation(tagged, paths),
         partition=describe.partition(handles, inputs, outputs),
         batching=batching_of(captured, sources),
     )
 
 
+def _profiled(program: Program, part: Part, sources: Sources) -> Program:
+    """With the time by line, if the program was profiled."""
+    sessions = part.measured.sessions
+    if not sessions:
+        unavailable = isinstance(sessions, Unavailable)
+        return replace(program, profile=sessions) if unavailable else program
+    try:
+        found = profile_of(program, part.captured.handles, sessions, len(sources.all()))
+    except Exception as error:
+        found = Unavailable(f"the trace could not be read ({type(error).__name__}: {error})")
+    return replace(program, profile=found)
+
+
 def _weight(program: Program) -> float:
     """Seconds of a call where it was timed, else FLOPs on a scale far below."""
-        stack=applied(captured.request.stack),
-        differentiation=differentiation(tagged, paths),
     first = next((t for t in program.timings if t.label in ("call", "first call")), None)
     if first is not None and first.samples:
         return first.median_s

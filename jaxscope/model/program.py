@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from jaxscope.model.batching import Batching
 from jaxscope.model.partition import Partition
+from jaxscope.model.profile import Profile
+from jaxscope.model.differentiation import Differentiation
 from jaxscope.model.stage import Equation, Stage, Unavailable
 from jaxscope.model.timing import Timing
 
@@ -153,8 +156,14 @@ class Program:
     """The hash that this program's tags carry; empty when it is not tagged."""
     python: str = ""
     """The plain JAX function that was compiled, as a module's text; empty when it is not known."""
+    differentiation: Differentiation | None = None
+    """What it does to differentiate; None when it takes no derivative."""
+    profile: Profile | Unavailable | None = None
+    """Time by line and by instruction; None when nobody asked for it."""
     partition: Partition | None = None
     """How it lies on its devices; None when it has only one."""
+    batching: Batching | Unavailable | None = None
+    """What `vmap` made of it; None when it has no `vmap`."""
     stack: tuple[Applied, ...] = ()
     """The same transforms with their options; empty when the user's object says nothing of them."""
 
