@@ -109,7 +109,11 @@ class CompileLog:
         """The slowest `number` compiles, the slowest first."""
         log = self.log
         ranked = sorted(log.compiles, key=lambda compile: -compile.total_s)[:number]
-        part = dataclasses.replace(log, compiles=tuple(ranked), storms=(), failed=(), passes=())
+        note = f"These are the {len(ranked)} slowest of {len(log.compiles)} compiles."
+        notes = (*log.notes, note) if len(ranked) < len(log.compiles) else log.notes
+        part = dataclasses.replace(
+            log, compiles=tuple(ranked), storms=(), failed=(), passes=(), notes=notes
+        )
         return CompileLog(lambda: part, self._opened)
 
     def _part(self, wanted: Callable[[Compile], bool]) -> CompileLog:

@@ -112,12 +112,16 @@ def _function(group: Sequence[Compile]) -> tuple[str, str]:
     return found.text, (_GROWING if found.regular else _SHAPE).format(path)
 
 
-def _main_kind(group: Iterable[Compile]) -> CauseKind | None:
+def _main_kind(group: Sequence[Compile]) -> CauseKind | None:
     """The kind of most causes; of each compile the first one counts."""
     kinds = Counter(
         compile.causes[0].kind for compile in group if compile.causes and compile.is_recompile
     )
-    return kinds.most_common(1)[0][0] if kinds else None
+    if kinds:
+        return kinds.most_common(1)[0][0]
+    # Several first calls of one name on one line: each made its own function.
+    first = [c for c in group if any(cause.kind is CauseKind.FIRST_CALL for cause in c.causes)]
+    return CauseKind.NEW_FUNCTION if len(first) >= LEAST else None
 
 
 def _series(group: Sequence[Compile]) -> tuple[str, Series] | None:

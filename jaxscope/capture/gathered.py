@@ -80,13 +80,16 @@ def gather(
 def _placed(compile: Compile, serial: int, origins: _Origins, places: Places) -> Compile:
     """The compile with its serial and cell, its frames pointing at the origins."""
     stack = tuple([frame for one in compile.stack if (frame := origins.frame(one, serial))])
+    cell = places.cell(serial) if compile.cell is None else compile.cell
+    if cell is None and stack:  # the outermost frame is in the cell that ran
+        cell = places.number(stack[-1].file, serial)
     return dataclasses.replace(
         compile,
         serial=serial,
         site=origins.frame(compile.site, serial),
         stack=stack,
         defined=origins.frame(compile.defined, serial),
-        cell=places.cell(serial) if compile.cell is None else compile.cell,
+        cell=cell,
     )
 
 

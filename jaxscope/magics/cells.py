@@ -37,12 +37,12 @@ def read_cell(shell: Any, head: str, body: str, raw: str = "") -> CellText:
         raise UsageError(found.message)
     text = f"{head}\n{body}"
     whole = raw if raw.strip() == text.strip() else text
-    name = shell.compile.cache(text, _prompt(shell), raw_code=whole)
+    name = shell.compile.cache(text, prompt(shell), raw_code=whole)
     tree = shell.transform_ast(ast.parse(numbered, filename=name))
     return CellText(text, body, name, tree, is_silenced(body), shell.compile.flags)
 
 
-def _prompt(shell: Any) -> int:
+def prompt(shell: Any) -> int:
     """The number of the running cell. Some IPythons count `execution_count` up before it runs."""
     stored = getattr(shell.history_manager, "input_hist_parsed", ())
     return len(stored) - 1 if len(stored) > 1 else shell.execution_count

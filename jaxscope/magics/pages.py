@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _GUIDE = {
     ("cell", "jaxjit"): "compile the cell as one program, run it, show the report",
     ("line", "jaxjit"): "the same for one call: %jaxjit f(x, y)",
+    ("cell", "jaxwatch"): "run the cell as usual, show what it compiled and why",
+    ("line", "jaxwatch"): "on or off: a line under every cell that compiles long, or again",
+    ("line", "jaxlog"): "everything that was compiled: --by function, --since N, --slowest N",
     ("line", "jaxdevices"): "devices, their memory and measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }

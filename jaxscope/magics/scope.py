@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
-from traitlets import Bool, Enum, Integer, Unicode
+from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from jaxscope.magics import pages
 from jaxscope.magics.session import Session
@@ -29,6 +29,9 @@ class JaxScope(Magics):
         config=True
     )
     quiet = Bool(False, help="Show one line instead of the report.").tag(config=True)
+    footer_s = Float(
+        0.5, min=0.0, help="Seconds of compiling from which %jaxwatch on says so under a cell."
+    ).tag(config=True)
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell=shell)
@@ -59,9 +62,14 @@ class JaxScope(Magics):
         """Note the cell as the front end sent it, and start listening if jax is there by now."""
         self.raw_cell = getattr(info, "raw_cell", "") or ""
         self.session.listen_if_jax_is_there()
+        if getattr(info, "store_history", True):  # else it is part of another cell, or a question
+            self.session.cell_begins(getattr(info, "cell_id", None) or "")
 
-    def after_cell(self, *_: object) -> None:
+    def after_cell(self, result: Any = None) -> None:
+        """Note what the cell compiled."""
         self.session.listen_if_jax_is_there()
+        if getattr(getattr(result, "info", None), "store_history", True):
+            self.session.cell_ends(getattr(result, "execution_count", None))
 
     def close(self) -> None:
         """Take everything back that was installed."""

@@ -6,14 +6,21 @@ import collections
 import contextlib
 import datetime
 import sys
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from jaxscope.arrival import on_arrival
+from jaxscope.log import CompileLog
+from jaxscope.magics.ledger import Ledger
+from jaxscope.model.log import CompileEvent, Log
 from jaxscope.report import Report, keep_latest
 
 if TYPE_CHECKING:
     from jaxscope.capture.events import Listener
     from jaxscope.capture.peaks import PeakCache
     from jaxscope.capture.program import Programs
+    from jaxscope.capture.rawcompile import RawCompile
 
 REPORTS_KEPT = 8
 CELLS_KEPT = 256
@@ -28,6 +35,11 @@ class Session:
         self._stack = contextlib.ExitStack()
         self._listener: Listener | None = None
         self.listening_since: datetime.datetime | None = None
+        self._began = time.time()
+        self.ledger = Ledger(shell)
+        self._hooks: tuple[Callable[[CompileEvent], None], ...] = ()
+        # A cell that imports jax and compiles at once is heard from its first compile on.
+        self._stack.enter_context(on_arrival(self.listen_if_jax_is_there))
         self._peaks: PeakCache | None = None
         self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
         self.reports: collections.deque[Report] = collections.deque(maxlen=REPORTS_KEPT)
@@ -54,9 +66,73 @@ class Session:
     def _listen(self) -> Listener:
         from jaxscope.capture.events import Listener
 
-        self._listener = self._stack.enter_context(Listener())
+        listener = self._stack.enter_context(Listener())
+        listener.places = self.ledger
+        self._stack.enter_context(listener.telling(self._tell))
+        self._listener = listener
         self.listening_since = datetime.datetime.now()
-        return self._listener
+        return listener
+
+    # The compile log.
+
+    @property
+    def compiled(self) -> int:
+        """The serial of the latest compile; 0 before the first."""
+        return self._listener.count if self._listener is not None else 0
+
+    def cell_begins(self, cell_id: str = "") -> None:
+        """A cell is about to run."""
+        self.ledger.begin(self.compiled, cell_id)
+
+    def cell_ends(self, number: int | None) -> None:
+        """It has run, under this number. Notes what its code was called, and whether somebody
+        has taken our listeners away."""
+        if self._listener is not None:
+            # A failure here would be shown under the cell as if it were the cell's own.
+            with contextlib.suppress(Exception):
+                self._listener.listen_again()
+                self.ledger.note(self._listener.since(self.ledger.noted))
+        self.ledger.end(self.compiled, number)
+
+    def log(self, since: int = 0) -> CompileLog:
+        """What was compiled after that serial, kept up to date."""
+        losses = self._listener.losses if since and self._listener is not None else 0
+        return CompileLog(lambda: self._read_log(since, losses))
+
+    def on_compile(self, hook: Callable[[CompileEvent], None]) -> Callable[[], None]:
+        """Call `hook` with a CompileEvent after every compile; returns what takes it back.
+
+        It is called on the thread that compiled, while the user waits: it should only hand the
+        event on. What it raises does not reach the user.
+        """
+        self._hooks = (*self._hooks, hook)
+
+        def take_back() -> None:
+            self._hooks = tuple([one for one in self._hooks if one is not hook])
+
+        return take_back
+
+    def _read_log(self, since: int, losses: int) -> Log:
+        listener = self._listener
+        if listener is None:
+            return Log("", ())
+        from jaxscope.capture.gathered import gather, lost
+
+        listener.listen_again()
+        self.ledger.note(listener.since(self.ledger.noted))
+        notes = lost(listener, since, losses)
+        return gather(listener.since(since), self._began, self.ledger, notes)
+
+    def _tell(self, raw: RawCompile) -> None:
+        if not self._hooks:
+            return
+        from jaxscope.capture.gathered import event
+
+        told = event(raw, self.ledger)
+        for hook in self._hooks:
+            # One front end that fails must not silence the others.
+            with contextlib.suppress(Exception):
+                hook(told)
 
     @property
     def peaks(self) -> PeakCache:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,10 @@ MOST_ROWS = 30
 
 _SIGNATURE = 60
 """Characters of a signature in a row."""
+
+
+_UNNAMED = re.compile(r"^arg\d+: ")
+"""The arguments of an operation have no names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ def _rows(log: Log) -> Iterator[Row]:
     storm_by_serial, told, single = storm_of(log), set[int](), list[Compile]()
     by_serial = {compile.serial: compile for compile in log.compiles}
     loose = [c for c in log.compiles if _first_operation(c) and c.serial not in storm_by_serial]
-    together = {c.serial for c in loose} if len({place(c, log) for c in loose}) > 1 else set[int]()
+    together = {compile.serial for compile in loose} if len(loose) > 1 else set[int]()
     failed = {compile.serial for compile in log.failed}
     everything: Sequence[Compile] = log.compiles
     if log.failed:
@@ -161,8 +166,11 @@ def _operations(single: Sequence[Compile], log: Log) -> Row:
     places = tuple(dict.fromkeys(place(compile, log) for compile in single))
     names = tuple(dict.fromkeys(compile.fun_name for compile in single))
     listed = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-    lines, what = units.count(len(places), "line"), units.count(len(names), "eager operation")
-    return Row(lines, what, tuple(single), f"first use of single operations: {listed}", "")
+    where = places[0] if len(places) == 1 else units.count(len(places), "line")
+    what = units.count(len(names), "eager operation")
+    text = line_text(single[0], log) if len(places) == 1 else ""
+    why = f"first use of single operations ({listed})"
+    return Row(where, what, tuple(single), why, "", text)
 
 
 def callers(compile: Compile, log: Log) -> tuple[str, ...]:
@@ -181,7 +189,7 @@ def why(compile: Compile) -> str:
     """Why it compiled, in words."""
     if not compile.is_recompile:
         words = "first use" if compile.kind is CompileKind.EAGER else "first call"
-        signature = ", ".join(compile.signature)
+        signature = ", ".join(_UNNAMED.sub("", argument) for argument in compile.signature)
         if len(signature) > _SIGNATURE:
             signature = signature[: _SIGNATURE - 1] + "…"
         known = any(cause.kind is CauseKind.FIRST_CALL for cause in compile.causes)

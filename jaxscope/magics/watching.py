@@ -1,0 +1,244 @@
+"""The magics of the compile log: %%jaxwatch, %jaxwatch on|off, %jaxlog."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import line_cell_magic, line_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import MagicArgumentParser
+
+from jaxscope.magics import display, logpage, options
+from jaxscope.magics.completion import completer
+from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.transforms import documented
+from jaxscope.magics.usual import run_as_usual
+
+if TYPE_CHECKING:
+    from jaxscope.log import CompileLog
+    from jaxscope.magics.scope import JaxScope
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; give 1 or more")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, such as 0.5")
+    return value
+
+
+_VIEWS = ("auto", "html", "text")
+_SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (("-o", "--log"), {"default": None, "metavar": "NAME", "help": "Bind the CompileLog to NAME."}),
+    (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),
+    (("--view",), {"choices": _VIEWS, "default": None, "help": "How to show the log."}),
+)
+
+
+def _parser(
+    name: str, about: str, *own: tuple[tuple[str, ...], dict[str, Any]]
+) -> MagicArgumentParser:
+    made = MagicArgumentParser(prog=name, description=about, add_help=False)
+    for flags, keywords in (*own, *_SHARED):
+        made.add_argument(*flags, **keywords)
+    return made
+
+
+_WATCH = _parser(
+    "jaxwatch",
+    "Run the cell as usual, then show what it compiled and why.",
+    (
+        ("--over",),
+        {
+            "type": _seconds,
+            "default": None,
+            "metavar": "SECONDS",
+            "help": "With `on`: say so under cells that compile this long, or again.",
+        },
+    ),
+)
+_WATCH_EXAMPLES = """
+    %%jaxwatch                     run the cell, show what it compiled and why
+    train(batches)
+
+    %%jaxwatch -o log              the same, with the log bound to a name
+    train(batches)
+
+    %jaxwatch on                   one line under every cell that compiles long, or again
+    %jaxwatch on --over 0.1        from a tenth of a second on
+    %jaxwatch off                  no more lines; %jaxlog goes on listening
+"""
+_LOG = _parser(
+    "jaxlog",
+    "What was compiled since %load_ext jaxscope, where, why, and what to change.",
+    (
+        ("--by",),
+        {
+            "choices": ("line", "function", "cell"),
+            "default": None,
+            "help": "A table of seconds by line, function or cell.",
+        },
+    ),
+    (
+        ("--since",),
+        {"type": _number, "default": None, "metavar": "N", "help": "Since cell In [N]."},
+    ),
+    (
+        ("--slowest",),
+        {"type": _number, "default": None, "metavar": "N", "help": "The N slowest compiles."},
+    ),
+    (("--figure",), {"action": "store_true", "help": "Draw where the time went, and when."}),
+)
+_LOG_EXAMPLES = """
+    %jaxlog                        everything, storms as one row each
+    %jaxlog --since 12             since cell In [12]
+    %jaxlog --slowest 5            the five slowest compiles
+    %jaxlog --by function          where the time went: trace, lower, XLA
+    %jaxlog --figure               the same as a figure, with a timeline (needs plotly)
+"""
+
+
+@magics_class
+class Watching(Family):
+    """The magics that tell what compiled."""
+
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
+        super().__init__(shell, scope)
+        self._footer = False
+        self._before: list[int] = []
+
+    def completers(self) -> dict[str, Completer]:
+        names = self._shell.user_ns
+        watch, log = completer(_WATCH, lambda: names), completer(_LOG, lambda: names)
+        return {"%%jaxwatch": watch, "%jaxwatch": watch, "%jaxlog": log}
+
+    @no_var_expand
+    @line_cell_magic
+    @documented(_WATCH, _WATCH_EXAMPLES)
+    def jaxwatch(self, line: str, cell: str | None = None) -> Any:
+        __tracebackhide__ = True
+        tokens, rest = options.split(line, _WATCH)
+        if cell is None:
+            words = line.split()
+            switch, rest_of_line = (words[0], line.strip()[len(words[0]) :]) if words else ("", "")
+            return self._switch(switch, rest_of_line)
+        if rest:
+            raise UsageError(
+                f"%%jaxwatch takes options only, and {rest!r} is none; %jaxwatch? shows them."
+            )
+        given = _WATCH.parse_args(tokens)
+        _check_name(given.log)
+        return self._watch(line, cell, given)
+
+    @no_var_expand
+    @line_magic
+    @documented(_LOG, _LOG_EXAMPLES)
+    def jaxlog(self, line: str) -> None:
+        tokens, rest = options.split(line, _LOG)
+        if rest:
+            raise UsageError(f"%jaxlog takes options only, and {rest!r} is none.")
+        given = _LOG.parse_args(tokens)
+        _check_name(given.log)
+        if given.since is not None and given.since > self._shell.execution_count:
+            raise UsageError(
+                f"There is no cell In [{given.since}] yet; this is In "
+                f"[{self.scope.session.ledger.running}]."
+            )
+        log = self.scope.session.log()
+        if given.since is not None:
+            log = log.since(given.since)
+        if given.slowest is not None:
+            log = log.slowest(given.slowest)
+        log.freeze()
+        self._show(log, given, by=given.by, figure=given.figure)
+
+    # How they work.
+
+    def _switch(self, switch: str, rest: str) -> None:
+        if switch not in ("on", "off", ""):
+            raise UsageError(
+                f"%jaxwatch takes on or off, and got {switch!r}. To see what one cell compiles, "
+                "write %%jaxwatch on its first line."
+            )
+        tokens, left = options.split(rest, _WATCH)
+        if left:
+            raise UsageError(f"%jaxwatch {switch} takes --over SECONDS, and got {left!r}.")
+        over = _WATCH.parse_args(tokens).over
+        if over is not None:
+            self.scope.footer_s = over
+        if switch:
+            self._footer = switch == "on"
+        limit = f"{self.scope.footer_s:g} s"
+        state = (
+            f"on: a line under each cell that compiles for {limit} or more, or again"
+            if self._footer
+            else "off; %jaxlog shows what was compiled"
+        )
+        display.say(f"jaxwatch is {state}.")
+
+    def _watch(self, line: str, cell: str, given: argparse.Namespace) -> Any:
+        __tracebackhide__ = True
+        session = self.scope.session
+        since = session.compiled
+        log = session.log(since)
+        try:
+            return run_as_usual(
+                self._shell, f"%%jaxwatch {line}".rstrip(), cell, self.scope.raw_cell
+            )
+        finally:
+            log.freeze()
+            # The cell is over: nothing may take its value or its error back.
+            try:
+                self._show(log, given)
+            except Exception as error:
+                display.say(f"jaxscope could not show the log ({type(error).__name__}: {error}).")
+
+    def _show(
+        self,
+        log: CompileLog,
+        given: argparse.Namespace,
+        by: str | None = None,
+        figure: bool = False,
+    ) -> None:
+        if given.log is not None:
+            self._shell.user_ns[given.log] = log
+        view = given.view or self.scope.view
+        logpage.show(log, self._shell, view, given.quiet or self.scope.quiet, by)
+        if figure:
+            logpage.show_figure(log)
+
+    def before_cell(self, info: Any) -> None:
+        """Note where the log stands, for the footer."""
+        self._before.append(self.scope.session.compiled)
+
+    def after_cell(self, result: Any) -> None:
+        """One line under a cell that compiled for long, or again."""
+        since = self._before.pop() if self._before else self.scope.session.compiled
+        if not self._footer or self._before or self.scope.session.compiled == since:
+            return
+        try:
+            log = self.scope.session.log(since).log
+            # What %%jaxwatch and %jaxlog have just shown needs no footer.
+            shown = _shows_itself(getattr(getattr(result, "info", None), "raw_cell", "") or "")
+            if not shown and (log.total_s >= self.scope.footer_s or log.recompiles):
+                logpage.say_footer(log)
+        except Exception as error:  # a footer that fails must not look like the cell's failure
+            display.say(f"jaxscope could not read the log ({type(error).__name__}: {error}).")
+
+
+def _shows_itself(cell: str) -> bool:
+    return cell.lstrip().startswith(("%%jaxwatch", "%%jaxjit"))
+
+
+def _check_name(name: str | None) -> None:
+    if name is not None and not options.is_name(name):
+        raise UsageError(f"-o needs a name to bind the log to, and got {name!r}.")
