@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -91,16 +91,22 @@ def makers(seed: int) -> dict[str, Callable[..., Any]]:
     return made
 
 
-def value(given: Spec, names: Mapping[str, Any]) -> Any:
-    """The input's value. Raises CellError, in place of what evaluating it raised."""
-    missing = [name for name in given.reads if name not in names and not _is_builtin(name)]
+def check(given: Spec, names: Iterable[str]) -> None:
+    """Raises CellError when the expression needs a name that is not there."""
+    known = set(names)
+    missing = [name for name in given.reads if name not in known and not _is_builtin(name)]
     if missing:
-        near = difflib.get_close_matches(missing[0], [*MAKERS, *names], n=1)
+        near = difflib.get_close_matches(missing[0], [*MAKERS, *known], n=1)
         raise CellError(
             f"The input `{given.name}={given.text}` needs `{missing[0]}`, which is neither a size, "
             f"nor a name of yours, nor one of {', '.join(MAKERS)}."
             + (f" Did you mean `{near[0]}`?" if near else "")
         )
+
+
+def value(given: Spec, names: Mapping[str, Any]) -> Any:
+    """The input's value. Raises CellError, in place of what evaluating it raised."""
+    check(given, names)
     try:
         return eval(given.code, dict(names))
     except MemoryError:

@@ -58,6 +58,20 @@ def split_input(token: str) -> tuple[str, str] | None:
     return (match[1], match[2].strip()) if match else None
 
 
+def assignments(text: str) -> list[tuple[str, str]]:
+    """`x=normal(n,n) y=ones(n)` → (x, `normal(n,n)`), (y, `ones(n)`).
+
+    Raises CellError for what is no such thing.
+    """
+    found: list[tuple[str, str]] = []
+    for token in tokens(text):
+        pair = split_input(token)
+        if pair is None:
+            raise CellError(f"{token!r} is no input; write `x=normal(n,n)`.")
+        found.append(pair)
+    return found
+
+
 def split_versus(text: str) -> list[str]:
     """`f(x) vs g(x)` → `f(x)`, `g(x)`; a `vs` inside brackets or quotes belongs to its expression.
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.bench.cell import arrays
 from jaxscope.bench.cell.body import Body, body, parse
+from jaxscope.bench.cell.c_code import COptions, c_function
+from jaxscope.bench.cell.casting import Casting
 from jaxscope.bench.cell.request import Request
 from jaxscope.bench.cell.sections import (
     SETUP,
@@ -31,21 +34,14 @@ class Prepared:
     """A plan, and what there is to say about how it was made."""
 
     plan: Plan
-    surroundings: Surroundings
-    containers: tuple[str, ...]
+    casting: Casting
+    containers: tuple[str, ...] = ()
     """Names that the code reads and that hold arrays inside lists or dictionaries."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for the record, once it was measured."""
-        found: list[str] = []
-        narrowed = self.surroundings.narrowed
-        if narrowed:
-            what = listing([f"`{name}` ({was})" for name, was in narrowed.items()], "and")
-            found.append(
-                f"{what} went in 32 bits wide for every contestant, as JAX has 64-bit types "
-                "disabled; `--dtype keep` leaves them as they are, jax_enable_x64 gives JAX 64."
-            )
+        found = list(self.casting.notes)
         found += [
             f"`{name}` holds arrays inside a container: every contestant gets it as it is, and a "
             "compiler takes it as a constant. Give its arrays names of their own."
@@ -148,35 +144,41 @@ def _prepared(
             more = (SHARED,) if section.name == SHARED else ()
             bodies[id(section)] = body(section, (*candidates, *more), file)
     read = {name for one in bodies.values() for name in one.reads}
-    only_c = not bodies
-    inputs = tuple(name for name in candidates if only_c or name in read)
-    made: dict[int, Timed] = {
+    in_c = [section for name, section in timed if name == C]
+    words = {word for section in in_c for word in re.findall(r"[A-Za-z_]\w*", section.text)}
+    inputs = tuple(name for name in candidates if name in read | words)
+    made = {
         key: Timed(one, inputs, shared=key in _shared(timed), file=file)
         for key, one in bodies.items()
     }
-    names = labels or _labels(timed)
-    entries = tuple(
-        Entry(label, contestant, section.text)
-        if section.name == C
-        else Entry(label, contestant, made[id(section)].function, made[id(section)].namespaced)
-        for label, (contestant, section) in zip(names, timed, strict=True)
-    )
+    numbers = [name for name, one in around.outline(first).items() if type(one) is int]
+    now: dict[str, Any] = {}
 
     def make_inputs(size: Mapping[str, float]) -> Mapping[str, Any]:
         found = around.inputs(size, inputs)
         for one in made.values():
             one.see(around.names(size))
+        now.update(inputs=found, names=around.names(size))
         return found
 
-    here = around.names(first)
+    entries: list[Entry] = []
+    for label, (contestant, section) in zip(labels or _labels(timed), timed, strict=True):
+        if section.name == C:
+            function = c_function(section, inputs, numbers)
+            told = COptions(function, lambda: now["inputs"], lambda: now["names"])
+            text = function.text(section.text, inputs)
+            entries.append(Entry(label, contestant, text, options=told))
+        else:
+            code = made[id(section)]
+            entries.append(Entry(label, contestant, code.function, code.namespaced))
     plan = Plan(
-        entries,
+        tuple(entries),
         make_inputs,
         around.estimated_bytes,
         tuple(request.sizes),
         request.devices,
-        grad=_positions(request.grad, inputs, "--grad"),
-        vmap=_axes(request.vmap, inputs),
+        grad=positions(request.grad, inputs, "--grad"),
+        vmap=axes(request.vmap, inputs),
         mode=request.mode,
         tolerance=request.tolerance,
         limits=limits(request.time_limit),
@@ -185,12 +187,13 @@ def _prepared(
         title=title,
         progress=progress,
     )
+    here = around.outline(first)
     held = [
         name
         for name in sorted(read - set(inputs))
         if not name.startswith("_") and arrays.holds_arrays(here.get(name))
     ]
-    return Prepared(plan, around, tuple(held))
+    return Prepared(plan, around.casting, tuple(held))
 
 
 def limits(time_limit: float | None) -> Limits:
@@ -212,7 +215,7 @@ def _labels(timed: Sequence[tuple[str, Section]]) -> list[str]:
     return [f"{name}: {one.label}" if one.label else name for name, one in timed]
 
 
-def _positions(given: Sequence[str] | None, inputs: Sequence[str], option: str) -> tuple[int, ...]:
+def positions(given: Sequence[str] | None, inputs: Sequence[str], option: str) -> tuple[int, ...]:
     if given is None:
         return ()
     if not inputs:
@@ -221,7 +224,7 @@ def _positions(given: Sequence[str] | None, inputs: Sequence[str], option: str) 
     return tuple(inputs.index(name) for name in given) or (0,)
 
 
-def _axes(
+def axes(
     given: Sequence[tuple[str, int | None]] | None, inputs: Sequence[str]
 ) -> tuple[int | None, ...]:
     if given is None:
@@ -231,8 +234,8 @@ def _axes(
     _must_be_inputs([name for name, _ in given], inputs, "--vmap")
     if not given:
         return (0,) * len(inputs)
-    axes = dict(given)
-    return tuple(axes.get(name) for name in inputs)
+    wanted = dict(given)
+    return tuple(wanted.get(name) for name in inputs)
 
 
 def _must_be_inputs(names: Sequence[str], inputs: Sequence[str], option: str) -> None:

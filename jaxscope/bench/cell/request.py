@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from jaxscope.bench.cell.inputs import Spec
 from jaxscope.model.comparison import Mode
 
-DTYPES = ("float16", "bfloat16", "float32", "float64", "keep")
-
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from types import CodeType
 from typing import Any
 
 from jaxscope.bench.cell import arrays
-from jaxscope.bench.cell.inputs import estimated_bytes, makers, value
+from jaxscope.bench.cell.casting import Casting
+from jaxscope.bench.cell.inputs import MAKERS, check, estimated_bytes, makers, value
 from jaxscope.bench.cell.request import Request
+from jaxscope.capture import memory
+from jaxscope.view import units
 
 
 class Surroundings:
@@ -28,11 +30,10 @@ class Surroundings:
         self._namespace = namespace
         self._request = request
         self._setup = tuple(setup)
-        self._has_jax = has_jax
         self._names: dict[str, Any] = {}
         self._size: Mapping[str, Any] | None = None
-        self.narrowed: dict[str, str] = {}
-        """Inputs that were cast to 32 bits, and what they were."""
+        self._declared = tuple(given.name for given in request.inputs)
+        self.casting = Casting(request.dtype, has_jax)
 
     def names(self, size: Mapping[str, Any]) -> dict[str, Any]:
         """All names at this size. Raises what the set-up raises, and CellError for an input."""
@@ -51,34 +52,42 @@ class Surroundings:
         self._size, self._names = dict(size), names
         return names
 
+    def outline(self, size: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The names at this size, without the line's inputs where nothing needs their values.
+
+        So a size that is too large can still be planned for, and skipped. Raises CellError for an
+        input that can never be made, and MemoryError when the set-up needs inputs that do not fit.
+        """
+        given: list[str] = []
+        for one in self._request.inputs:
+            check(one, [*MAKERS, *self._namespace, *size, *given])
+            given.append(one.name)
+        if not self._setup:
+            return {**self._namespace, **size}
+        needed, free = self.estimated_bytes(size), _free_bytes()
+        if free is not None and needed > free:
+            raise MemoryError(
+                f"The inputs would take about {units.size(needed)}, and {units.size(free)} are "
+                "free. Give smaller --sizes."
+            )
+        return self.names(size)
+
     def array_names(self, size: Mapping[str, Any]) -> tuple[str, ...]:
         """Names of inputs: those on the line first, whatever they are, then arrays."""
-        declared = [given.name for given in self._request.inputs]
         found = [
             name
-            for name, one in self.names(size).items()
-            if not name.startswith("_") and name not in declared and arrays.is_array(one)
+            for name, one in self.outline(size).items()
+            if not name.startswith("_") and name not in self._declared and arrays.is_array(one)
         ]
-        return (*declared, *found)
+        return (*self._declared, *found)
 
     def inputs(self, size: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
         """The inputs as NumPy arrays of the dtype that was asked for; numbers stay numbers."""
         found = self.names(size)
-        return {name: self._cast(name, found[name]) for name in names}
-
-    def _cast(self, name: str, given: Any) -> Any:
-        if not arrays.is_array(given):
-            return given
-        array = arrays.to_numpy(given)
-        if self._request.dtype is not None:
-            return arrays.cast(array, self._request.dtype)
-        if not self._has_jax or _x64():
-            return array
-        narrow = arrays.narrowed(array)
-        # What the line makes has no dtype of its own that anybody chose.
-        if narrow is not array and all(given.name != name for given in self._request.inputs):
-            self.narrowed[name] = str(array.dtype)
-        return narrow
+        return {
+            name: self.casting(name, found[name], generated=name in self._declared)
+            for name in names
+        }
 
     def estimated_bytes(self, size: Mapping[str, Any]) -> int:
         """What the line's inputs will take before they are cast, from their shapes alone."""
@@ -86,6 +95,7 @@ class Surroundings:
         return sum(estimated_bytes(given, known, 8) for given in self._request.inputs)
 
 
-def _x64() -> bool:
-    jax = sys.modules.get("jax")
-    return bool(jax is not None and jax.config.jax_enable_x64)
+def _free_bytes() -> int | None:
+    import jax
+
+    return memory.free_bytes(jax.devices("cpu")[0])

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxscope.analysis.regression import Regression
 from jaxscope.model.comparison import ComparisonRecord
-from jaxscope.view.comparison import names, tables
+from jaxscope.view.comparison import names, since, tables
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.conditions import conditions
 from jaxscope.view.comparison.doubts import sentences
 from jaxscope.view.pipes import pipes, words
 
 
-def markdown(record: ComparisonRecord) -> str:
+def markdown(record: ComparisonRecord, changes: tuple[Regression, ...] = ()) -> str:
     """The answer, tables, warnings and conditions as GitHub Markdown."""
-    return "\n".join(_parts(record)).rstrip() + "\n"
+    return "\n".join(_parts(record, changes)).rstrip() + "\n"
 
 
-def _parts(record: ComparisonRecord) -> Iterator[str]:
+def _parts(record: ComparisonRecord, changes: tuple[Regression, ...]) -> Iterator[str]:
     yield f"**{words(answer(record))}**"
     for note in (record.stopped, *record.notes):
         if note:
@@ -30,6 +31,9 @@ def _parts(record: ComparisonRecord) -> Iterator[str]:
             yield f"\n### {words(names.size(size))}"
         yield ""
         yield from pipes(tables.whole(record, record.at(size)))
+    if changes:
+        yield f"\n### Since the baseline\n\n{words(since.headline(changes))}\n"
+        yield from pipes(since.table(changes))
     said = sentences(record)
     if said:
         yield "\n### To know\n"

@@ -5,21 +5,29 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
+from jaxscope.analysis.regression import Regression
 from jaxscope.model.comparison import ComparisonRecord, Mode
-from jaxscope.view.comparison import names, tables
+from jaxscope.view.comparison import names, since, tables
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.conditions import conditions
 from jaxscope.view.comparison.doubts import sentences
 from jaxscope.view.terminal import Terminal
 
 
-def text(record: ComparisonRecord, width: int | None = None, color: bool = False) -> str:
+def text(
+    record: ComparisonRecord,
+    width: int | None = None,
+    color: bool = False,
+    changes: tuple[Regression, ...] = (),
+) -> str:
     """The answer, the times, what stands beside the call, and what to know before believing it."""
     terminal = Terminal(width or shutil.get_terminal_size((100, 24)).columns, color)
-    return "\n".join(_parts(record, terminal))
+    return "\n".join(_parts(record, terminal, changes))
 
 
-def _parts(record: ComparisonRecord, terminal: Terminal) -> Iterator[str]:
+def _parts(
+    record: ComparisonRecord, terminal: Terminal, changes: tuple[Regression, ...]
+) -> Iterator[str]:
     yield from terminal.wrap(answer(record), "", "bold")
     for note in (*_mode(record), *record.notes):
         yield from terminal.wrap(note, "  ", "dim")
@@ -37,6 +45,10 @@ def _parts(record: ComparisonRecord, terminal: Terminal) -> Iterator[str]:
         if any(row.measured for row in rows):
             yield from terminal.heading(f"Beside the call{at}")
             yield from terminal.table(tables.costs(record, rows), heads=True)
+    if changes:
+        yield from terminal.heading("Since the baseline")
+        yield from terminal.wrap(since.headline(changes), "  ")
+        yield from terminal.table(since.table(changes), heads=True)
     said = sentences(record)
     if said:
         yield from terminal.heading("To know")

@@ -1,0 +1,216 @@
+"""A section in C: what its function takes, and the few lines that hand the inputs over.
+
+The section defines a function; its parameters are found by their names. A pointer named like an
+input gets that input, an integer named like a size gets the size. A pointer named otherwise is a
+result, whose shape a comment tells: `// y: like x` or `// y: float32(n, n)`. A function that
+returns a number needs none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jaxscope.bench.cell.sections import CellError, Section, listing
+
+SYMBOL = "jaxscope_run"
+"""The function that takes inputs, results and sizes in the order in which they are bound."""
+
+_FUNCTION = re.compile(
+    r"^[ \t]*(?:extern[ \t]+)?(?P<returns>void|double|float|long|int)[ \t]+(?P<name>[A-Za-z_]\w*)"
+    r"[ \t]*\((?P<parameters>[^)]*)\)\s*\{",
+    re.M,
+)
+_PARAMETER = re.compile(
+    r"\s*(?:const\s+)?(?P<type>(?:unsigned\s+)?[A-Za-z_]\w*(?:\s+(?:long|int))?)\s*(?:const\s*)?"
+    r"(?P<pointer>\*?)\s*(?:const\s+|(?:__)?restrict(?:__)?\s+)*(?P<name>[A-Za-z_]\w*)"
+    r"\s*(?P<array>\[[^\]]*\])?\s*"
+)
+_RESULT = re.compile(
+    r"//\s*(?P<name>[A-Za-z_]\w*)\s*:\s*"
+    r"(?:like\s+(?P<like>[A-Za-z_]\w*)|(?P<dtype>\w+)\s*\((?P<shape>.*)\))\s*$",
+    re.M,
+)
+_DTYPES = {
+    "float": ("float32",),
+    "double": ("float64",),
+    "int": ("int32",),
+    "int32_t": ("int32",),
+    "long": ("int64",),
+    "int64_t": ("int64",),
+    "char": ("int8", "bool"),
+    "_Bool": ("bool",),
+    "void": (),
+}
+_INTEGERS = frozenset({"int", "long", "long long", "size_t", "int32_t", "int64_t", "unsigned int"})
+_RETURNED = {"double": "double", "float": "float", "long": "long", "int": "long"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of the section's function."""
+
+    name: str
+    type: str
+    pointer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CFunction:
+    """The function of a C section, and how its results look."""
+
+    name: str
+    returns: str
+    parameters: tuple[Parameter, ...]
+    results: tuple[tuple[str, str, str, str], ...]
+    """(name, `like` whom, dtype, shape as typed) of each result pointer."""
+    line: int
+
+    def text(self, source: str, inputs: Sequence[str]) -> str:
+        """The source, followed by the function that is bound."""
+        pointers = [*inputs, *(name for name, *_ in self.results)]
+        sizes = [one for one in self.parameters if not one.pointer]
+        taken = ", ".join(
+            [
+                *(f"void *{_own(name)}" for name in pointers),
+                *(f"long {_own(one.name)}" for one in sizes),
+            ]
+        )
+        handed = ", ".join(
+            f"({one.type} *){_own(one.name)}" if one.pointer else f"({one.type}){_own(one.name)}"
+            for one in self.parameters
+        )
+        returns = _RETURNED.get(self.returns, "void")
+        back = "return " if returns != "void" else ""
+        call = f"{returns} {SYMBOL}({taken or 'void'}) {{ {back}{self.name}({handed}); }}"
+        return f"{source.strip(chr(10))}\n\n{call}\n"
+
+
+def c_function(section: Section, inputs: Sequence[str], numbers: Sequence[str]) -> CFunction:
+    """Read the section. Raises CellError for what cannot be bound."""
+    found = list(_FUNCTION.finditer(section.text))
+    if not found:
+        raise CellError(
+            f"The C section of line {section.line} defines no function. Write one that takes the "
+            "inputs by their names, such as `double f(const float *x, long n) { … }`.",
+            section.line,
+        )
+    match = next((one for one in found if one["name"] == "run"), found[-1])
+    line = section.text.count("\n", 0, match.start("name")) + 1
+    parameters = tuple(_parameters(match["parameters"], line))
+    shapes = {one["name"]: one for one in _RESULT.finditer(section.text)}
+    results: list[tuple[str, str, str, str]] = []
+    for one in parameters:
+        if one.pointer and one.name not in inputs:
+            shape = shapes.get(one.name)
+            if shape is None:
+                raise CellError(
+                    f"Line {line}: `{one.name}` is no input, so it is a result, and nothing tells "
+                    "its shape. Add a comment to the section: "
+                    f"`// {one.name}: like x` or `// {one.name}: float32(n)`.",
+                    line,
+                )
+            results.append(
+                (one.name, shape["like"] or "", shape["dtype"] or "", shape["shape"] or "")
+            )
+        if not one.pointer and one.name not in numbers:
+            raise CellError(
+                f"Line {line}: nothing gives the C function its `{one.name}`: whole numbers are "
+                f"found by their names, and there {_there(numbers)}.",
+                line,
+            )
+    if match["returns"] == "void" and not results:
+        raise CellError(
+            f"Line {line}: the C function returns nothing and fills no result. Return a number, or "
+            "take a pointer for the result with a comment such as `// y: like x`.",
+            line,
+        )
+    return CFunction(match["name"], match["returns"], parameters, tuple(results), line)
+
+
+def _parameters(text: str, line: int) -> Iterator[Parameter]:
+    for part in text.split(","):
+        if part.strip() in ("", "void"):
+            continue
+        match = _PARAMETER.fullmatch(part)
+        if match is None:
+            raise CellError(f"Line {line}: the C parameter `{part.strip()}` cannot be read.", line)
+        pointer = bool(match["pointer"] or match["array"])
+        kind = " ".join(match["type"].split())
+        if not pointer and kind not in _INTEGERS:
+            raise CellError(
+                f"Line {line}: `{part.strip()}` is neither a pointer nor an integer; give other "
+                "numbers as arrays of one element.",
+                line,
+            )
+        yield Parameter(match["name"], kind, pointer)
+
+
+def _there(numbers: Sequence[str]) -> str:
+    if not numbers:
+        return "are none"
+    return f"{'is' if len(numbers) == 1 else 'are'} {listing([f'`{n}`' for n in numbers], 'and')}"
+
+
+def _own(name: str) -> str:
+    return f"jaxscope_{name}"
+
+
+class COptions(Mapping[str, Any]):
+    """What the C contestant is told beside the text; it changes from size to size.
+
+    Raises CellError when an array's type is not the one that the C function takes.
+    """
+
+    def __init__(
+        self,
+        function: CFunction,
+        inputs: Callable[[], Mapping[str, Any]],
+        names: Callable[[], Mapping[str, Any]],
+    ) -> None:
+        self._function = function
+        self._inputs = inputs
+        self._names = names
+
+    def __getitem__(self, key: str) -> Any:
+        if key == "symbol":
+            return SYMBOL
+        if key == "results":
+            self._check()
+            returned = _RETURNED.get(self._function.returns)
+            return returned or [self._result(one) for one in self._function.results]
+        if key == "sizes":
+            names = self._names()
+            return [int(names[one.name]) for one in self._function.parameters if not one.pointer]
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("symbol", "results", "sizes"))
+
+    def __len__(self) -> int:
+        return 3
+
+    def _check(self) -> None:
+        inputs = self._inputs()
+        for one in self._function.parameters:
+            wanted = _DTYPES.get(one.type, ())
+            if not one.pointer or one.name not in inputs or not wanted:
+                continue
+            dtype = str(getattr(inputs[one.name], "dtype", "a number"))
+            if dtype not in wanted:
+                raise CellError(
+                    f"Line {self._function.line}: the C function takes `{one.type} *{one.name}`, "
+                    f"and `{one.name}` is {dtype} here",
+                    self._function.line,
+                )
+
+    def _result(self, one: tuple[str, str, str, str]) -> Any:
+        import numpy as np
+
+        _, like, dtype, shape = one
+        if like:
+            return np.zeros_like(self._inputs()[like])
+        dimensions = eval(f"({shape},)" if shape.strip() else "()", dict(self._names()))
+        return np.zeros(dimensions, np.dtype(dtype))

@@ -1,0 +1,182 @@
+"""A comparison as static HTML without script, as a saved notebook shows it."""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+
+from jaxscope.analysis import sweep
+from jaxscope.analysis.regression import Regression
+from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.view.comparison import names, pictures, since, tables
+from jaxscope.view.comparison.answer import answer
+from jaxscope.view.comparison.conditions import conditions
+from jaxscope.view.comparison.doubts import Sentence, sentences
+from jaxscope.view.comparison.markdown import markdown
+from jaxscope.view.comparison.sorting import orders
+from jaxscope.view.markup import escape, prose
+from jaxscope.view.rows import Table
+
+_CAP = 200_000
+"""Bytes of one display at most."""
+
+_DIFFERS = "but the results differ"
+
+
+def static_html(
+    record: ComparisonRecord, csv: str = "", changes: tuple[Regression, ...] = ()
+) -> str:
+    """The comparison as one `<div>` with its style; what is large gives way beyond 200 kB."""
+    text = ""
+    for copies in (csv, ""):
+        for drawn in (True, False):
+            text = _whole(record, copies, drawn, changes)
+            if len(text.encode()) <= _CAP:
+                return text
+    return text
+
+
+def _whole(record: ComparisonRecord, csv: str, drawn: bool, changes: tuple[Regression, ...]) -> str:
+    return (
+        f'<div class="jxs report"><style>{style()}</style>{head(record)}'
+        f"{figures(record) if drawn else ''}{since_baseline(changes)}"
+        f"{_by_size(record)}{_times(record)}{warnings(record)}"
+        f"{_everything(record)}{_sorted(record)}{_copies(record, csv)}"
+        f"{_details('Conditions', f'<p>{escape(conditions(record))}</p>')}</div>"
+    )
+
+
+@functools.cache
+def style() -> str:
+    """The style sheets of reports, and what a comparison adds."""
+    files = resources.files("jaxscope.view").joinpath("web")
+    sheets = ("report.css", "static.css", "comparison.css")
+    return "".join(files.joinpath(name).read_text("utf-8") for name in sheets).replace("\n", "")
+
+
+def head(record: ComparisonRecord) -> str:
+    """The answer and what must be known at once."""
+    lines = (record.stopped, *record.notes)
+    notes = "".join(f'<p class="muted">{prose(line)}</p>' for line in lines if line)
+    return f'<p class="answer">{escape(answer(record))}</p>{notes}'
+
+
+def figures(record: ComparisonRecord) -> str:
+    """The pictures side by side where there is room."""
+    if sweep.swept(record):
+        drawn = [
+            ("Time of a call, with its 10th to 90th percentile", pictures.time_by_size(record)),
+            (
+                f"Time over that of {names.label(record.baseline)}: below the line is faster",
+                pictures.ratio_by_size(record),
+            ),
+        ]
+    else:
+        drawn = [("Rounds, and their median", pictures.rounds(record, record.rows))]
+    made = "".join(
+        f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+        for caption, svg in drawn
+        if svg
+    )
+    return f'<div class="figures">{made}</div>' if made else ""
+
+
+def since_baseline(changes: tuple[Regression, ...]) -> str:
+    """What became of each row since the stored baseline."""
+    if not changes:
+        return ""
+    table = marked(since.table(changes))
+    return f'<h4>{escape(since.headline(changes))}</h4><div class="wide">{table}</div>'
+
+
+def _by_size(record: ComparisonRecord) -> str:
+    if len(record.sizes) < 2:
+        return ""
+    return f'<div class="wide">{marked(tables.by_size(record))}</div>'
+
+
+def _times(record: ComparisonRecord) -> str:
+    """The times of the only size, or of the largest."""
+    rows = record.at(record.sizes[-1]) if record.sizes else ()
+    if not rows:
+        return ""
+    at = f"<h4>A call at {escape(names.size(rows[0].size))}</h4>" if len(record.sizes) > 1 else ""
+    return f'{at}<div class="wide">{marked(tables.times(record, rows), rows)}</div>'
+
+
+def warnings(record: ComparisonRecord) -> str:
+    """Sentences with their codes."""
+    said = sentences(record)
+    if not said:
+        return ""
+    return f'<ul class="doubts">{"".join(_item(one) for one in said)}</ul>'
+
+
+def _item(one: Sentence) -> str:
+    about = f"<b>{escape(one.about)}</b>: " if one.about else ""
+    code = f'<span class="code">{escape(one.code)}</span>' if one.code else ""
+    return f"<li>{code}{about}{prose(one.text)}</li>"
+
+
+def _everything(record: ComparisonRecord) -> str:
+    if not record.rows:
+        return ""
+    table = marked(tables.whole(record, record.rows), record.rows)
+    return _details("Every column", f'<div class="wide">{table}</div>')
+
+
+def _sorted(record: ComparisonRecord) -> str:
+    """The rows in other orders: without a script, each order is a table of its own."""
+    made = "".join(
+        _details(title, f'<div class="wide">{marked(table)}</div>')
+        for title, table in orders(record)
+    )
+    return _details("Sorted", made) if made else ""
+
+
+def _copies(record: ComparisonRecord, csv: str) -> str:
+    """What to copy: the comparison as Markdown and CSV."""
+    text = _details("As Markdown", f"<pre>{_verbatim(markdown(record))}</pre>")
+    if csv:
+        text += _details("As CSV", f"<pre>{_verbatim(csv)}</pre>")
+    return _details("Copy", text)
+
+
+def _verbatim(text: str) -> str:
+    return "\n".join(escape(line, 100_000) for line in text.splitlines())
+
+
+def marked(table: Table, rows: tuple[Row, ...] = ()) -> str:
+    """A table whose verdicts are coloured; rows without a measurement are set back."""
+    kept = [i for i in range(len(table.heads)) if any(row[i] for row in table.rows)]
+    if not kept:
+        return ""
+    heads = "".join(f"<th scope=col{_right(i, table)}>{escape(table.heads[i])}</th>" for i in kept)
+    body = "".join(
+        _row(cells, kept, table, rows[index] if rows else None)
+        for index, cells in enumerate(table.rows)
+    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _row(cells: tuple[str, ...], kept: list[int], table: Table, row: Row | None) -> str:
+    off = ' class="off"' if row is not None and not row.measured else ""
+    first, *others = kept
+    made = "".join(
+        f"<td{_verdict(cells[i])}{_right(i, table)}>{prose(cells[i])}</td>" for i in others
+    )
+    return f"<tr{off}><th scope=row{_right(first, table)}>{prose(cells[first])}</th>{made}</tr>"
+
+
+def _verdict(cell: str) -> str:
+    if cell.endswith("faster"):
+        return ' class="faster"'
+    return ' class="slower"' if cell.endswith(("slower", _DIFFERS)) else ""
+
+
+def _right(column: int, table: Table) -> str:
+    return " align=right" if column in table.right else ""
+
+
+def _details(title: str, content: str) -> str:
+    return f"<details><summary>{title}</summary>{content}</details>"

@@ -1,0 +1,158 @@
+"""The pictures of a comparison: time and ratio over sizes, and the rounds of each contestant."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+
+from jaxscope.analysis import stats, sweep
+from jaxscope.analysis.sweep import Contender
+from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.view import units
+from jaxscope.view.comparison import names
+from jaxscope.view.comparison.curves import COLOURS, Curve, curves
+from jaxscope.view.markup import escape
+
+_WIDTH, _LEFT, _RIGHT, _STEP = 640, 150, 560, 30
+
+
+def colour(record: ComparisonRecord, one: Contender) -> int:
+    """The number of its colour, the same in every picture."""
+    return sweep.contenders(record).index(one) % COLOURS + 1
+
+
+def time_by_size(record: ComparisonRecord) -> str:
+    """Medians over the size on logarithmic axes, with bands from the 10th to 90th percentile."""
+    name = sweep.swept(record)
+    with_device = sweep.several_devices(record)
+    lines: list[Curve] = []
+    for one in sweep.contenders(record):
+        points: list[tuple[float, float, float, float]] = []
+        for row in _rows(record, one, name):
+            spread = stats.spread(row.samples)
+            points.append((sweep.along(row.size, name), spread.median, spread.p10, spread.p90))
+        lines.append(_curve(record, one, points, with_device))
+    return curves(
+        lines,
+        f"Time of a call against {name}, median with the 10th to 90th percentile",
+        name,
+        names.number,
+        units.seconds,
+    )
+
+
+def ratio_by_size(record: ComparisonRecord) -> str:
+    """Each contestant's time over the baseline's, with its interval; crossovers marked."""
+    name = sweep.swept(record)
+    with_device = sweep.several_devices(record)
+    lines: list[Curve] = []
+    marks: list[tuple[float, str]] = []
+    for one in sweep.contenders(record):
+        points: list[tuple[float, float, float, float]] = []
+        for row in _rows(record, one, name):
+            ratio = sweep.ratio_of(record, row)
+            if ratio is not None and math.isfinite(ratio.low):
+                at = sweep.along(row.size, name)
+                points.append((at, ratio.estimate, ratio.low, ratio.high))
+        lines.append(_curve(record, one, points, with_device))
+        for crossing in sweep.crossovers(record, one):
+            near = names.number(float(f"{crossing.at:.2g}"))
+            marks.append((crossing.at, f"{name} ≈ {near}"))
+    return curves(
+        [line for line in lines if line.points],
+        f"Time over that of {names.label(record.baseline)} against {name}; below 1 is faster",
+        name,
+        names.number,
+        units.significant,
+        marks,
+        level=1.0,
+    )
+
+
+def _rows(record: ComparisonRecord, one: Contender, name: str) -> list[Row]:
+    """Its measured rows in order of size."""
+    found = [
+        row
+        for row in record.rows
+        if (row.label, row.device) == (one.label, one.device)
+        and row.measured
+        and sweep.along(row.size, name) > 0
+        and statistics.median(row.samples) > 0
+    ]
+    return sorted(found, key=lambda row: sweep.along(row.size, name))
+
+
+def _curve(
+    record: ComparisonRecord,
+    one: Contender,
+    points: list[tuple[float, float, float, float]],
+    with_device: bool,
+) -> Curve:
+    return Curve(names.contender(one, with_device), tuple(points), colour(record, one))
+
+
+def rounds(record: ComparisonRecord, rows: tuple[Row, ...]) -> str:
+    """Every round of every contestant as a dot over its time, on one logarithmic axis."""
+    shown = [row for row in rows if row.measured and min(row.samples) > 0]
+    if not shown:
+        return ""
+    low = math.log(min(min(row.samples) for row in shown))
+    high = math.log(max(stats.quantile(row.samples, 0.99) for row in shown))
+    span = (high - low) or 1.0
+    with_device = sweep.several_devices(record)
+    height = _STEP * len(shown) + 22
+
+    def x(value: float) -> float:
+        place = (math.log(value) - low) / span
+        return _LEFT + min(place, 1.0) * (_RIGHT - _LEFT)
+
+    parts = ""
+    for index, row in enumerate(shown):
+        one = Contender(row.label, row.device)
+        parts += _strip(row, x, 16 + _STEP * index, colour(record, one), one, with_device)
+    medians = [
+        f"{names.contender(row, with_device)} {units.seconds(statistics.median(row.samples))}"
+        for row in shown
+    ]
+    words = f"Rounds of each contestant, medians {', '.join(medians)}"
+    base = height - 18
+    ends = "".join(
+        f'<text x="{at:.5g}" y="{height - 4}" text-anchor="middle">'
+        f"{escape(units.seconds(value))}</text>"
+        for at, value in ((_LEFT, math.exp(low)), (_RIGHT, math.exp(high)))
+    )
+    return (
+        f'<svg class="rounds" viewBox="0 0 {_WIDTH} {height}" role="img" '
+        f'aria-label="{escape(words)}"><title>{escape(words)}</title>'
+        f'<line class="axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{base}" y2="{base}"/>'
+        f"{parts}{ends}</svg>"
+    )
+
+
+def _strip(
+    row: Row,
+    x: Callable[[float], float],
+    middle: float,
+    number: int,
+    one: Contender,
+    with_device: bool,
+) -> str:
+    """One contestant's dots, spread by their round so that they do not hide each other."""
+    samples = row.samples
+    step = max(1, len(samples) // 250)
+    dots = "".join(
+        f'<circle class="q{number}" cx="{x(value):.5g}" '
+        f'cy="{middle + (i % 7 - 3) * 2.4:.4g}" r="1.7"/>'
+        for i, value in enumerate(samples[::step])
+    )
+    median = x(statistics.median(samples))
+    name = names.contender(one, with_device)
+    time = units.seconds(statistics.median(samples))
+    return (
+        f'<text class="q{number}" x="{_LEFT - 10}" y="{middle + 4:.4g}" text-anchor="end">'
+        f"{escape(name, 40)}</text>{dots}"
+        f'<line class="median" x1="{median:.5g}" x2="{median:.5g}" y1="{middle - 11:.4g}" '
+        f'y2="{middle + 11:.4g}"/>'
+        f'<text x="{_RIGHT + 10}" y="{middle + 4:.4g}">{escape(time)}</text>'
+    )
