@@ -3,6 +3,7 @@
 import ast
 import importlib.metadata
 import inspect
+import json
 import subprocess
 import sys
 import tomllib
@@ -25,8 +26,11 @@ PUBLIC = [
     "last",
     "load",
     "options",
+    "profile",
     "watch",
 ]
+LINE_MAGICS = ("jaxdevices", "jaxjit", "jaxlog", "jaxscope", "jaxwatch")
+CELL_MAGICS = ("jaxjit", "jaxwatch")
 
 
 def test_the_public_names_are_these():
@@ -103,10 +107,12 @@ for name in ("load_ext", "reload_ext", "load_ext"):
     shell.run_line_magic(name, "jaxscope")
 added = {kind: sorted(set(names) - before[kind]) for kind, names in kinds.items()}
 shell.run_line_magic("unload_ext", "jaxscope")
-print(added, {kind: set(names) for kind, names in kinds.items()} == before)
+import json
+print(json.dumps([added, {kind: set(names) for kind, names in kinds.items()} == before]))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    last = done.stdout.splitlines()[-1]
-    assert last == "{'line': ['jaxdevices', 'jaxjit', 'jaxscope'], 'cell': ['jaxjit']} True"
+    added, gone = json.loads(done.stdout.splitlines()[-1])
+    assert gone
+    assert added == {"line": sorted(LINE_MAGICS), "cell": sorted(CELL_MAGICS)}
