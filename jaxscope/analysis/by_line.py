@@ -37,12 +37,18 @@ class LineFigures:
     exact: bool = True
     """False where an instruction was matched by likeness and not by its tag."""
     phases: Mapping[Phase, Share] = field(default_factory=dict[Phase, Share])
-    """The same by phase; each adds up to the line's own figures."""
+    """The same by phase, adding up to the line's own figures; empty for a line with no part in a
+    derivative."""
 
     @property
     def backward(self) -> Share:
         """What the backward pass does for this line, forward work done again included."""
         return _sum(self.phases.get(phase) for phase in BACKWARD)
+
+    @property
+    def backward_share(self) -> float | None:
+        """The part of the line's FLOPs that the backward pass does; None where it has none."""
+        return (self.backward.flops or 0.0) / self.flops if self.flops else None
 
 
 BACKWARD = (Phase.BACKWARD, Phase.RECOMPUTE)
@@ -160,7 +166,11 @@ def _by_line(shares: dict[Home, Share], doubtful: set[int]) -> dict[int, LineFig
     for line, phases in lines.items():
         total = _sum(phases.values())
         found[line] = LineFigures(
-            total.equations, total.instructions, total.flops, line not in doubtful, phases
+            total.equations,
+            total.instructions,
+            total.flops,
+            line not in doubtful,
+            {} if phases.keys() == {Phase.PRIMAL} else phases,
         )
     return found
 

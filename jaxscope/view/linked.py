@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxscope.analysis.by_line import LineFigures, all_figures, stage_of
+from jaxscope.analysis.by_line import LineFigures, all_figures, differentiates, stage_of
 from jaxscope.model import Program, Record, Stage, StageKind
 from jaxscope.view import units
 from jaxscope.view.highlight import python
@@ -17,6 +17,19 @@ _OPEN_LINES = 40
 """A stage of more lines is folded where there is no style sheet to bound its height."""
 
 _LETTER = {StageKind.OPTIMIZED_HLO: "o", StageKind.JAXPR: "j"}
+
+
+_HEADS = (
+    ("eqns", "equations of the jaxpr"),
+    ("instr", "instructions of the optimised HLO"),
+    ("FLOP", "floating-point operations of one run, and their share"),
+)
+_PHASE_HEADS = (
+    _HEADS[0],
+    ("bwd", "equations of the backward pass among them"),
+    *_HEADS[1:],
+    ("bwd", "the share of the line's FLOPs that the backward pass does"),
+)
 
 
 class Linked:
@@ -40,6 +53,7 @@ class Linked:
         self._figures: list[dict[int, LineFigures]] = (
             all_figures(program, number) if program is not None else [{}] * number
         )
+        self._phases = program is not None and differentiates(program)
         self._owners: list[dict[int, int]] = [
             owners(program, i) if program is not None else {} for i in range(number)
         ]
@@ -141,18 +155,15 @@ class Linked:
         if found:
             heads += "".join(
                 f'<th scope=col align=right title="{title}">{name}</th>'
-                for name, title in (
-                    ("eqns", "equations of the jaxpr"),
-                    ("instr", "instructions of the optimised HLO"),
-                    ("FLOP", "floating-point operations of one run, and their share"),
-                )
+                for name, title in (_PHASE_HEADS if self._phases else _HEADS)
             )
         body: list[str] = []
         previous = 0
         for number in [*self._shown[index], len(lines) + 1]:
             if (skipped := number - previous - 1) > 0:
                 words = f"⋮ {units.count(skipped, 'line')} not shown"
-                body.append(f'<tr><td></td><td class="muted" colspan=4>{words}</td></tr>')
+                wide = 1 + len(_PHASE_HEADS if self._phases else _HEADS)
+                body.append(f'<tr><td></td><td class="muted" colspan={wide}>{words}</td></tr>')
             if number <= len(lines):
                 body.append(self._row(index, number, lines[number - 1], found, total))
             previous = number
@@ -177,7 +188,7 @@ class Linked:
         hue = f"row h{_key(index, owner)} " if owner is not None else ""
         doubt = " x" if row is not None and not row.exact else ""
         css = f' class="{hue}l{key}{doubt}"' if self._is_linked(index, number) else ""
-        cells = _cells(row, total) if found else ""
+        cells = _cells(row, total, self._phases) if found else ""
         return (
             f'<tr id="{self._uid}-s{key}"{css}><th scope=row align=right>{flag}'
             f"{label}</th><td align=left><code>{code}</code></td>{cells}</tr>"
@@ -270,9 +281,9 @@ def _folded(title: str, body: str, opened: bool, css: str = "") -> str:
     return f"<details{attributes}><summary>{title}</summary>{body}</details>"
 
 
-def _cells(row: LineFigures | None, total: float) -> str:
+def _cells(row: LineFigures | None, total: float, phases: bool) -> str:
     if row is None:
-        return f"<td align=right>{units.UNKNOWN}</td>" * 3
+        return f"<td align=right>{units.UNKNOWN}</td>" * (5 if phases else 3)
     mark = "" if row.exact else "≈"
     instructions = units.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
     work = f"{mark}{units.short(row.flops)}" if row.flops is not None else units.UNKNOWN
@@ -281,7 +292,8 @@ def _cells(row: LineFigures | None, total: float) -> str:
         share = row.flops / total
         work += f" · {units.percent(share)}"
         heat = f' class="heat" style="--p:{share * 100:.3g}%"'
-    return (
-        f"<td align=right>{row.equations}</td><td align=right>{instructions}</td>"
-        f"<td align=right{heat}>{work}</td>"
-    )
+    cells = [f">{row.equations}", f">{instructions}", f"{heat}>{work}"]
+    if phases:
+        cells.insert(1, f">{row.backward.equations}")
+        cells.append(f">{units.percent(row.backward_share)}")
+    return "".join(f"<td align=right{cell}</td>" for cell in cells)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxscope.analysis.by_line import LineFigures, figures, stage_of
+from jaxscope.analysis.by_line import LineFigures, differentiates, figures, stage_of
 from jaxscope.model import Program, Record, Stage, StageKind
 from jaxscope.view import rows, units
 from jaxscope.view.chapter import Chapter
@@ -39,7 +39,8 @@ def _parts(record: Record) -> Iterator[str]:
         found = figures(program, index) if program is not None else {}
         if index == 0 or found:
             yield f"\n### Source: {words(source.name)}\n"
-            yield from _source(split_lines(source.text), found)
+            phases = program is not None and differentiates(program)
+            yield from _source(split_lines(source.text), found, phases)
     for each in record.programs:
         for chapter in chapters(record, each):
             yield from _chapter(chapter)
@@ -70,25 +71,32 @@ def _program(program: Program, several: bool) -> Iterator[str]:
     yield from _section(f"Memory{suffix}", rows.memory(program))
 
 
-def _source(lines: list[str], found: dict[int, LineFigures]) -> Iterator[str]:
+def _source(lines: list[str], found: dict[int, LineFigures], phases: bool) -> Iterator[str]:
     """The code as a block, each line behind its figures: a table would break the code."""
     gutter = len(str(len(lines)))
     text: list[str] = []
-    if found:
+    width = 33 if phases else 21
+    if phases and found:
+        text.append(f"{'eqns':>5} {'bwd':>5} {'instr':>6} {'FLOP':>8} {'bwd':>5}")
+    elif found:
         text.append(f"{'eqns':>5} {'instr':>6} {'FLOP':>8}")
     for number, line in enumerate(lines, 1):
         head = ""
         if found:
             row = found.get(number)
-            head = f"{_figures(row):>21}  " if row else " " * 23
+            head = f"{_figures(row, phases):>{width}}  " if row else " " * (width + 2)
         text.append(f"{head}{number:>{gutter}}  {visible(line)}".rstrip())
     yield from _block("text" if found else "python", text)
 
 
-def _figures(row: LineFigures) -> str:
+def _figures(row: LineFigures, phases: bool) -> str:
     mark = "" if row.exact else "≈"
     instructions = units.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
-    return f"{row.equations:>5} {instructions:>6} {mark + units.short(row.flops):>8}"
+    equations, flops = f"{row.equations:>5}", f"{mark + units.short(row.flops):>8}"
+    if phases:
+        equations += f" {row.backward.equations:>5}"
+        flops += f" {units.percent(row.backward_share):>5}"
+    return f"{equations} {instructions:>6} {flops}"
 
 
 def _stage(stage: Stage | None) -> Iterator[str]:

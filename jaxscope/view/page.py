@@ -13,7 +13,7 @@ import json
 from importlib import resources
 from typing import Any
 
-from jaxscope.analysis.by_line import all_figures
+from jaxscope.analysis.by_line import LineFigures, all_figures, differentiates
 from jaxscope.model import Finding, Program, Record, to_json
 from jaxscope.view import rows, sections
 from jaxscope.view.chapter import Chapter
@@ -92,17 +92,22 @@ def _data(name: str, value: Any) -> str:
 
 
 def _figures(record: Record) -> list[list[dict[int, list[Any]]]]:
-    """By program and source: line → equations, instructions, FLOPs, exact."""
+    """By program and source: line → equations, instructions, FLOPs, exact; where the program has a
+    backward pass, its equations and FLOPs too."""
     return [
         [
-            {
-                line: [row.equations, row.instructions, row.flops, row.exact]
-                for line, row in found.items()
-            }
+            {line: _row(row, differentiates(program)) for line, row in found.items()}
             for found in all_figures(program, len(record.sources))
         ]
         for program in record.programs
     ]
+
+
+def _row(row: LineFigures, phases: bool) -> list[Any]:
+    figures: list[Any] = [row.equations, row.instructions, row.flops, row.exact]
+    if phases:
+        figures += [row.backward.equations, row.backward.flops]
+    return figures
 
 
 def _head(record: Record) -> str:

@@ -6,7 +6,7 @@ import dataclasses
 import shutil
 from collections.abc import Iterator
 
-from jaxscope.analysis.by_line import LineFigures, figures, stage_of
+from jaxscope.analysis.by_line import LineFigures, differentiates, figures, stage_of
 from jaxscope.model import Compile, Program, Record, Source, Stage, StageKind
 from jaxscope.view import rows, units
 from jaxscope.view.chapters import as_text, chapters
@@ -23,6 +23,8 @@ _STAGE_LINES = 400
 
 _BAR = 8
 _COUNTS = 24
+_BACKWARD = 12
+"""More cells, for what of a line's equations and FLOPs the backward pass does."""
 _NARROW, _WIDE = 72, 80
 
 
@@ -123,7 +125,9 @@ def _source(
     # A narrow terminal keeps the code and gives up the bar, then the counts.
     counts = bool(found) and terminal.width >= _NARROW
     bar = counts and total > 0 and terminal.width >= _WIDE
-    room = terminal.width - gutter - 5 - (_COUNTS if counts else 0) - (_BAR + 1 if bar else 0)
+    phases = counts and terminal.width >= _WIDE and differentiates(record.programs[0])
+    taken = (_COUNTS if counts else 0) + (_BACKWARD if phases else 0) + (_BAR + 1 if bar else 0)
+    room = terminal.width - gutter - 5 - taken
     most = len(lines) if full else _SCREEN_LINES
     numbers = shown_lines(len(lines), found, marked, most)
     codes = {n: visible(lines[n - 1][: terminal.width * 4]) for n in numbers}
@@ -132,6 +136,8 @@ def _source(
     title = fitted(f"Source: {visible(source.name)}", room + gutter + 5)
     space = " " * (room + gutter + 5 - columns(title))
     head = f"{'eqns':>6} {'instr':>7} {'FLOP':>9}" if counts else ""
+    if phases:
+        head = f"{'eqns':>6} {'bwd':>5} {'instr':>7} {'FLOP':>9} {'bwd':>5}"
     yield ""
     yield terminal.paint(title, "cyan") + space + terminal.paint(head, "dim")
     if not lines:
@@ -142,7 +148,9 @@ def _source(
         flag = terminal.paint("!", "yellow") if number in marked else " "
         row = f"{flag} {terminal.paint(f'{number:>{gutter}}', 'dim')} │ {fitted(code, room)}"
         if counts:
-            row += " " * (room - columns(fitted(code, room))) + _counts(found.get(number), terminal)
+            row += " " * (room - columns(fitted(code, room))) + _counts(
+                found.get(number), phases, terminal
+            )
         if bar:
             row += " " + terminal.paint(_bar(found.get(number), total), "green")
         yield row
@@ -155,13 +163,18 @@ def _gap(number: int, gutter: int, terminal: Terminal) -> Iterator[str]:
         yield terminal.paint(f"  {' ' * gutter} ⋮ {units.count(number, 'line')} not shown", "dim")
 
 
-def _counts(row: LineFigures | None, terminal: Terminal) -> str:
+def _counts(row: LineFigures | None, phases: bool, terminal: Terminal) -> str:
+    dash = units.UNKNOWN
     if row is None:
-        dash = units.UNKNOWN
-        return terminal.paint(f"{dash:>6} {dash:>7} {dash:>9}", "dim")
-    instructions = units.UNKNOWN if row.instructions is None else str(row.instructions)
+        between = f" {dash:>5}" if phases else ""
+        return terminal.paint(f"{dash:>6}{between} {dash:>7} {dash:>9}{between}", "dim")
+    instructions = dash if row.instructions is None else str(row.instructions)
     mark = "" if row.exact else "≈"
-    return f"{row.equations:>6} {mark + instructions:>7} {mark + units.short(row.flops):>9}"
+    equations, flops = f"{row.equations:>6}", f"{mark + units.short(row.flops):>9}"
+    if phases:
+        equations += f" {row.backward.equations:>5}"
+        flops += f" {units.percent(row.backward_share):>5}"
+    return f"{equations} {mark + instructions:>7} {flops}"
 
 
 def _bar(row: LineFigures | None, total: float) -> str:

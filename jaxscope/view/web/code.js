@@ -143,7 +143,9 @@ class Code {
     const pane = this.sourcePane;
     const rows = this.figures[this.programIndex]?.[index] || {};
     const total = Object.values(rows).reduce((sum, row) => sum + (row[2] || 0), 0);
-    pane.figures = this.record.programs.length ? (line) => figures(rows[line], total) : null;
+    const phases = Object.values(rows).some((row) => row.length > 4);
+    pane.figures = this.record.programs.length ? (line) => figures(rows[line], total, phases) : null;
+    pane.phases = phases;
     this.header(pane);
     const owners = this.equations.owners(index);
     const lines = [...new Set(owners.values())].sort((a, b) => a - b);
@@ -169,11 +171,16 @@ class Code {
     pane.root.classList.toggle("has-figs", Boolean(pane.figures));
     if (!pane.figures) return;
     const heads = element("div", "colhead");
-    for (const [css, text, title] of [
+    const columns = [
       ["fig-e", "eqns", "equations of the jaxpr"],
       ["fig-i", "instr", "instructions of the optimised HLO"],
       ["fig-f", "FLOP", "floating-point operations in one run, and their share"],
-    ]) {
+    ];
+    if (pane.phases) {
+      columns.splice(1, 0, ["fig-b", "bwd", "equations of the backward pass among them"]);
+      columns.push(["fig-b", "bwd", "the share of the line's FLOPs that the backward pass does"]);
+    }
+    for (const [css, text, title] of columns) {
       const head = element("span", css, text);
       head.title = title;
       head.style.textAlign = "right";

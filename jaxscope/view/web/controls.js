@@ -8,10 +8,10 @@ function element(name, className, ...children) {
   return node;
 }
 
-/** Equations, instructions and FLOPs of a source line. */
-function figures(row, total) {
+/** Equations, instructions and FLOPs of a source line; with phases, how much of it is backward. */
+function figures(row, total, phases) {
   const box = element("span", "figs");
-  const [equations, instructions, flops, exact] = row || [];
+  const [equations, instructions, flops, exact, backward, again] = row || [];
   const mark = exact === false ? "≈" : "";
   const part = total && flops ? flops / total : 0;
   const work = element("span", "fig-f");
@@ -25,8 +25,10 @@ function figures(row, total) {
   if (part) work.title = `${share(part)} of the FLOPs`;
   box.append(
     element("span", "fig-e", row ? String(equations) : ""),
+    ...(phases ? [element("span", "fig-b", row ? String(backward) : "")] : []),
     element("span", "fig-i", row ? (instructions === null ? "—" : mark + instructions) : ""),
     work,
+    ...(phases ? [element("span", "fig-b", row ? (flops ? share((again || 0) / flops) : "—") : "")] : []),
   );
   return box;
 }

@@ -127,7 +127,7 @@ class Pane {
     this.scroll.scrollTop = 0;
     this.sizer.replaceChildren();
     if (message) this.sizer.append(element("div", "message", message));
-    const gutter = this.digits + 8 + (this.figures ? 26 : 0);
+    const gutter = this.digits + 8 + (this.figures ? (this.phases ? 34 : 26) : 0);
     this.sizer.style.height = message ? "auto" : `${this.lines.length * ROW + 4}px`;
     this.sizer.style.minWidth = `${Math.min(longest, LONGEST) + gutter}ch`;
     this.find(this.input.value);
