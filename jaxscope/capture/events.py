@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 from jaxscope.analysis.causes import Signature
@@ -298,11 +299,23 @@ class Listener:
                 elif call.kind is CompileKind.TRANSFORMED is not record.raw.kind:
                     # jax 0.8 traces the function with the transform's tracers first.
                     self._read_call(record.raw, call, outer)
+                if call.kind is CompileKind.AOT and stage is Stage.XLA:
+                    self._attempt(self._read_stage, record.raw, record.raw.call)
                 return record
         record = Pending(self._raw(plain), plain, stage, call.keys, described=False)
+        if call.kind is CompileKind.AOT and call.args is None:
+            # `.compile()` again, of a stage that was compiled before.
+            same = [r.raw.call for r in siblings if r.event_name == plain and r.raw.call]
+            self._attempt(self._read_stage, record.raw, same[-1] if same else None)
         self._describe(record, call, outer)
         siblings.append(record)
         return record
+
+    def _read_stage(self, raw: RawCompile, known: Signature | None) -> None:
+        given = _jax.stage_options()
+        if known is not None:
+            kept = tuple([pair for pair in known.options if pair[0] != "compiler_options"])
+            raw.call = replace(known, options=(*kept, *given) if given else known.options)
 
     def _raw(self, name: str) -> RawCompile:
         thread = threading.current_thread()
@@ -347,10 +360,11 @@ class Listener:
         latest = self.history.latest(raw)
         if latest is not None and latest.call is not None and self._reader is not None:
             raw.orphaned = not self._reader.serials.alive(latest.call.function.serial)
-        elif fun is not None and raw.call is not None and not raw.call.eager:
-            raw.traced_before = _jax.traced_before(fun)
-            if raw.traced_before:
-                raw.before = traces(raw.call, _jax.earlier_traces(fun))
+        if fun is None or raw.call is None or raw.call.eager:
+            return
+        met = self.history.met(raw, lambda: _jax.traced_before(fun))
+        if raw.traced_before and not met:
+            raw.before = traces(raw.call, _jax.earlier_traces(fun))
 
 
 @contextmanager

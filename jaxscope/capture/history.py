@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from jaxscope.analysis.causes import (
     NEAREST_OF,
@@ -25,6 +25,7 @@ from jaxscope.capture.rawcompile import RawCompile
 from jaxscope.model.compiles import Cause, CauseKind, CompileKind
 
 _KEPT = 10_000  # compiles a listener remembers: some 20 MB
+_FUNCTIONS = 20_000
 Key = tuple[object, ...]
 
 
@@ -37,6 +38,7 @@ class History:
         self._by_number: dict[int, RawCompile] = {}
         self._families: dict[Key, deque[int]] = {}
         self._lock = threading.RLock()
+        self._known: dict[int, bool | None] = {}
         self.count = 0
 
     def add(self, raw: RawCompile) -> None:
@@ -59,6 +61,23 @@ class History:
                 return
             for key in families(raw):
                 self._families.setdefault(key, deque()).append(raw.number)
+
+    def met(self, raw: RawCompile, ask: Callable[[], bool | None]) -> bool:
+        """Whether this function was seen before. If not, `ask` says whether JAX knows it, and the
+        answer is kept for it."""
+        serial = raw.call.function.serial if raw.call is not None else 0
+        if serial <= 0:
+            return False
+        with self._lock:
+            if serial in self._known:
+                raw.traced_before = self._known[serial]
+                return True
+        raw.traced_before = answer = ask()
+        with self._lock:
+            if len(self._known) >= _FUNCTIONS:
+                self._known.clear()
+            self._known[serial] = answer
+        return False
 
     def latest(self, raw: RawCompile) -> RawCompile | None:
         """The latest compile of the same code, finished or not by this object of it."""
@@ -122,10 +141,13 @@ class History:
         )
 
     def _same_function(self, raw: RawCompile, signature: Signature) -> Iterator[RawCompile]:
-        number = signature.function.serial
+        known = signature.function
         for one in self._snapshot():
-            same = one.call is not None and number and one.call.function.serial == number
-            if same and one.number < raw.number:
+            if one.number >= raw.number or one.call is None:
+                continue
+            other = one.call.function
+            # `make_jaxpr` wraps the function anew: then only the code is the same.
+            if other.serial == known.serial or (known.code and other.code == known.code):
                 yield one
 
     def _with_before(self, raw: RawCompile, signature: Signature) -> Explained:
@@ -133,6 +155,8 @@ class History:
         flat = flat_call(signature)
         found = explain(flat, [Earlier(0, one) for one in raw.before])
         causes = [c for c in found.causes if c.kind is not CauseKind.CACHE_CLEARED]
+        if not causes and any(one.traced for one in self._same_function(raw, signature)):
+            return Explained((self._first(raw, signature),))
         if not causes:
             why = (
                 "JAX had traced it before jaxscope listened, with equal shapes and types, so what "

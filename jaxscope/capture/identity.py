@@ -30,6 +30,8 @@ def function(fun: Any, serials: Serials, name: str = "") -> Function:
         number, text, values = origin
         found = [Held(n, *carried(v, serials)) for n, v in values.items()]
     known = name or str(getattr(inner, "__name__", "") or type(inner).__name__)
+    if wrappers[-1:] == ["callable object"]:
+        known = str(inner.__qualname__).removesuffix(".__call__").rsplit(".", 1)[-1]
     file = getattr(code, "co_filename", "")
     return Function(
         serials.of(fun),
@@ -69,7 +71,6 @@ def _unwrapped(fun: Any, serials: Serials) -> tuple[Any, list[str], list[Held]]:
         elif not hasattr(fun, "__code__") and hasattr(type(fun).__call__, "__code__"):
             # An object that can be called, such as a module.
             wrappers.append("callable object")
-            found.append(Held("self", *carried(fun, serials)))
             fun = type(fun).__call__
         else:
             break

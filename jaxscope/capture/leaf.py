@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from jax.sharding import NamedSharding, SingleDeviceSharding
 
 from jaxscope.analysis.causes import Holder, Leaf
@@ -37,7 +38,7 @@ class Leaves:
 
 
 def _key(value: Any) -> Any:
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return ("tracer", value.aval)
     if isinstance(value, jax.Array):
         return (value.aval, value.sharding, value.committed, _layout(value))
@@ -50,7 +51,7 @@ def _key(value: Any) -> Any:
 
 
 def _leaf(value: Any) -> Leaf:
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return _of_aval(value.aval, Holder.TRACER)
     if isinstance(value, jax.Array):
         place, spread = _place(value.sharding)

@@ -7,6 +7,7 @@ thousand leaves are some ten kinds.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from jaxscope.capture.serials import Serials
 from jaxscope.capture.structure import Structures
 
 _OPERATION_PARAMETERS = 24
+_NUMPY_NUMBER = re.compile(r"np\.\w+\(([^()]*)\)")
 
 
 class Reader:
@@ -131,7 +133,7 @@ def _parameter(value: Any) -> tuple[str, int]:
         text = repr(value)
     except Exception:  # what it holds may be the user's own
         text = f"{type(value).__name__} object"
-    return shortened(text), hash(text)
+    return shortened(_NUMPY_NUMBER.sub(r"\1", text)), hash(text)
 
 
 def _declared(fun: Any) -> inspect.Signature | None:

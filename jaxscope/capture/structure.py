@@ -26,14 +26,12 @@ class Structures:
         if isinstance(value, _SIMPLE):
             return BARE, [value]
         leaves, tree = jax.tree_util.tree_flatten(value)
-        try:
-            token = hash(tree)
-        except TypeError:  # a static field without a hash; JAX will say so itself
-            token = hash(str(tree))
-        key = (token, tree.num_leaves, tree.num_nodes)
+        # The hash of a tree leaves out the static fields of the user's containers.
+        text = _text(tree)
+        key = (hash(text), tree.num_leaves, tree.num_nodes)
         known = self._known.get(key)
         if known is None:
-            known = Structure(hash(key), _paths(value, len(leaves)), _text(tree))
+            known = Structure(hash(key), _paths(value, len(leaves)), text[:_TEXT])
             if len(self._known) >= _KEPT:
                 self._known.clear()
             self._known[key] = known
@@ -54,4 +52,4 @@ def _text(tree: Any) -> str:
         text = str(tree)
     except Exception:  # the repr of a static field
         return f"a container of {tree.num_leaves} leaves"
-    return text.removeprefix("PyTreeDef(").removesuffix(")")[:_TEXT]
+    return text.removeprefix("PyTreeDef(").removesuffix(")")

@@ -77,10 +77,10 @@ def _structure(before: Argument, now: Argument) -> Difference:
     gone = [path for path in old if path not in set(new)]
     come = [path for path in new if path not in set(old)]
     kind, atoms = CauseKind.STRUCTURE, 2 + len(gone) + len(come)
-    if come and not gone and "" not in old:
+    if come and not gone and "" not in (*old, *new):
         first = f"{name}{come[0]}"
         return Difference(kind, first, "absent", "there", "new", len(come) - 1, atoms)
-    if gone and not come and "" not in new:
+    if gone and not come and "" not in (*old, *new):
         first = f"{name}{gone[0]}"
         return Difference(kind, first, "there", "absent", "gone", len(gone) - 1, atoms)
     texts = _apart(_shape_of(before), _shape_of(now))

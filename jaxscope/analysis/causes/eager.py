@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jaxscope.analysis.causes.difference import Difference
 from jaxscope.analysis.causes.signature import Signature
+from jaxscope.analysis.causes.surroundings import at
 from jaxscope.model import CauseKind
 
+_PLACE = re.compile(r" at ([^,\n]+?):(\d+)")
 _ARGUMENTS = frozenset(
     {
         CauseKind.SHAPE,
@@ -35,7 +38,11 @@ def bodies(a: Signature, b: Signature) -> Iterator[Difference]:
         before = old.get(now.name)
         if before is None or before.serial != now.serial:
             was = before.function if before is not None else "none"
-            yield Difference(CauseKind.EAGER_BODY, now.name, was, now.function)
+            yield Difference(CauseKind.EAGER_BODY, now.name, _short(was), _short(now.function))
+
+
+def _short(text: str) -> str:
+    return _PLACE.sub(lambda found: f" at {at(found[1], int(found[2]))}", text)
 
 
 def eagerly(found: list[Difference], signature: Signature) -> list[Difference]:

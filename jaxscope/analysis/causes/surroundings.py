@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jaxscope.analysis.causes.difference import Difference
@@ -13,6 +14,22 @@ _X64 = "jax_enable_x64"
 _DEFAULT_DEVICE = "jax_default_device"
 _MESH = "mesh"
 _BY_PYTHON = (CauseKind.DTYPE, CauseKind.WEAK_TYPE, CauseKind.VALUE_KIND)
+
+
+_CELL = re.compile(r"^<ipython-input-(\d+)-")
+
+
+def at(file: str, line: int) -> str:
+    """`helpers.py:12`, or for a notebook's cell `In [3], line 2`."""
+    if not file:
+        return ""
+    cell = _CELL.match(file)
+    if cell is not None:
+        return f"In [{cell[1]}], line {line}"
+    name = file.replace("\\", "/").rsplit("/", 1)
+    if "ipykernel" in name[0]:
+        return f"line {line} of a cell"
+    return f"{name[-1]}:{line}"
 
 
 def options(a: Signature, b: Signature) -> Iterator[Difference]:
@@ -68,7 +85,7 @@ def functions(a: Function, b: Function, *, elsewhere: bool, dead: bool) -> Itera
             yield Difference(CauseKind.REDEFINED, "", "", "", "cell")
         yield from held(a, b, CauseKind.STATIC_VALUE)
         return
-    place = f"{b.file}:{b.line}" if b.file else ""
+    place = at(b.file, b.line)
     if a.code == b.code and b.code:
         collected = dead and elsewhere and not b.wrappers
         kind = CauseKind.FUNCTION_COLLECTED if collected else CauseKind.NEW_FUNCTION

@@ -1,0 +1,90 @@
+"""What is said of options, settings and operations outside any jit, and what to do."""
+
+from __future__ import annotations
+
+from jaxscope.analysis.causes.difference import Difference
+from jaxscope.analysis.causes.sentence import Words, Writer, change
+from jaxscope.analysis.causes.signature import Signature
+from jaxscope.model import CauseKind
+
+
+def _donation(found: Difference, signature: Signature, nearest: int) -> Words:
+    return (
+        f"It was jitted again with another donation: `{found.path}` {change(found)}.",
+        "Jit the function once, with the donation that it should have, and use that object.",
+    )
+
+
+def _option(found: Difference, signature: Signature, nearest: int) -> Words:
+    if found.detail == "role":
+        text = f"`{found.path}` was a {found.before} argument and is now a {found.after} one."
+    else:
+        text = f"It was jitted again with another option: `{found.path}` {change(found)}."
+    return text, "Jit the function once and use that object everywhere."
+
+
+def _compiler(found: Difference, signature: Signature, nearest: int) -> Words:
+    return (
+        f"It was compiled with other compiler options: {change(found)}.",
+        "Each set of options is a program of its own; set them once.",
+    )
+
+
+def _context(found: Difference, signature: Signature, nearest: int) -> Words:
+    if found.path == "mesh":
+        return (
+            f"The mesh in use is another one: {change(found)}.",
+            "Call `jax.set_mesh(mesh)` once at the top, not around some of the calls.",
+        )
+    return (
+        f"The setting `{found.path}` changed: {change(found)}.",
+        (
+            "It belongs to the key of every program. Set it once at the top, by "
+            f'`jax.config.update("{found.path}", …)`, not around some of the calls.'
+        ),
+    )
+
+
+def _cleared(found: Difference, signature: Signature, nearest: int) -> Words:
+    return (
+        f"Nothing changed since compile {nearest}: JAX had dropped the program from its caches.",
+        (
+            "Look for `jax.clear_caches()` and `.clear_cache()`; JAX also drops what has not "
+            "been used for thousands of other programs."
+        ),
+    )
+
+
+def _eager_shape(found: Difference, signature: Signature, nearest: int) -> Words:
+    return (
+        (
+            f"The operation `{found.path}` runs outside any jit, and was given something else: "
+            f"{change(found)}."
+        ),
+        (
+            "Put the code around it into a function under `jax.jit`. For sizes that grow, use a "
+            "fixed size with `jax.lax.dynamic_slice` or a mask, or NumPy."
+        ),
+    )
+
+
+def _eager_body(found: Difference, signature: Signature, nearest: int) -> Words:
+    name = signature.function.name
+    return (
+        f"`{name}` runs outside any jit and was given a new function: {found.after}.",
+        (
+            f"Put the call of `{name}` into a function under `jax.jit`, or define the function "
+            "that it is given once, and pass values in as operands."
+        ),
+    )
+
+
+SETTING_WORDS: dict[CauseKind, Writer] = {
+    CauseKind.DONATION: _donation,
+    CauseKind.JIT_OPTION: _option,
+    CauseKind.COMPILER_OPTION: _compiler,
+    CauseKind.CONTEXT: _context,
+    CauseKind.CACHE_CLEARED: _cleared,
+    CauseKind.EAGER_SHAPE: _eager_shape,
+    CauseKind.EAGER_BODY: _eager_body,
+}
