@@ -15,7 +15,7 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -943,3 +943,83 @@ def live_modules(names: frozenset[str]) -> list[tuple[str, str]]:
                 if module.name in names:
                     found.append((module.name, module.to_string()))
     return found
+
+
+def leading_vmaps(
+    function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> list[tuple[str, int, tuple[int | None, ...]]]:
+    """The vmaps that a jitted function begins with, outermost first: name, size, flat axes.
+
+    What `jax.vmap` closes over in `vmap_f`: `fun`, `in_axes`, `axis_name`. Empty when there is
+    none, and when the names are gone.
+    """
+    import jax
+
+    leaves = jax.tree_util.tree_leaves((args, kwargs))
+    shapes: list[tuple[int, ...]] = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
+    found: list[tuple[str, int, tuple[int | None, ...]]] = []
+    function = _inside_boundary(getattr(function, "__wrapped__", None))
+    while isinstance(function, types.FunctionType) and function.__code__.co_name == "vmap_f":
+        held = _closed_over(function)
+        if not {"fun", "in_axes", "axis_name"} <= held.keys():
+            break
+        taken = _flat_axes(held["in_axes"], args, kwargs)
+        pairs = list(zip(shapes, taken, strict=True))
+        sizes = {shape[axis] for shape, axis in pairs if axis is not None}
+        if len(sizes) != 1:
+            break
+        name = held["axis_name"]
+        found.append((name if isinstance(name, str) else "", sizes.pop(), taken))
+        shapes = [
+            shape if axis is None else shape[:axis] + shape[axis % len(shape) + 1 :]
+            for shape, axis in pairs
+        ]
+        function = _inside_boundary(held["fun"])
+    return found
+
+
+def _inside_boundary(function: Any) -> Any:
+    """The function inside the wrapper that keeps JAX's frames out of tracebacks."""
+    while getattr(getattr(function, "__code__", None), "co_name", "") == _BOUNDARY:
+        inner = _closed_over(function).get("fun")
+        if inner is None:
+            break
+        function = inner
+    return function
+
+
+_BOUNDARY = "reraise_with_filtered_traceback"
+
+
+def _closed_over(function: types.FunctionType) -> dict[str, Any]:
+    names = function.__code__.co_freevars
+    cells = zip(names, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+
+
+def _is_filled(cell: types.CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+def _flat_axes(
+    in_axes: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[int | None, ...]:
+    """`in_axes`, a prefix of the arguments' tree, for every leaf; keywords are mapped along 0."""
+    import jax
+
+    def is_axis(value: Any) -> bool:
+        return value is None
+
+    axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    flat: list[int | None] = []
+    jax.tree_util.tree_map(
+        lambda axis, part: flat.extend([axis] * len(jax.tree_util.tree_leaves(part))),
+        axes,
+        args,
+        is_leaf=is_axis,
+    )
+    return (*flat, *[0 for _ in jax.tree_util.tree_leaves(kwargs)])

@@ -13,7 +13,7 @@ whose first dimension has the size of the batch, and the axis is marked as a gue
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from jaxscope.analysis.equation_work import equation_operations
 from jaxscope.capture import _jax
 from jaxscope.capture.batched_forms import Form, became
-from jaxscope.capture.bodies import Body, Entry, open_jaxpr
+from jaxscope.capture.bodies import Body, Entry, Reader, open_jaxpr
+from jaxscope.capture.equations import entries_of
 from jaxscope.capture.sources import Sources
 from jaxscope.model import BatchAxis, BatchedEquation, Batching, Frame, Turn, Unavailable
 
@@ -39,28 +40,68 @@ def batching_of(captured: Captured, sources: Sources) -> Batching | Unavailable 
     """What `vmap` made of a captured program; None when it has no vmap."""
     tagged = captured.handles.tagged
     try:
-        constants = list(_constants(tagged.jaxpr))
-        return read_batching(tagged.body, constants, captured.vmaps, sources)
+        if tagged.body is None or not _has_vmap(tagged.body, set()):
+            return None
+        one = captured.request.untransformed
+        base = None if one is None else Program(Reader(sources).body(one.jaxpr), one.jaxpr)
+        entries = captured.vmaps or _of_function(captured)
+        return read_batching(Program(tagged.body, tagged.jaxpr), entries, sources, base)
     except Exception as error:  # an equation of a form that nobody has seen
         reason = f"the batched equations could not be read ({type(error).__name__}: {error})"
         return Unavailable(reason)
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A jaxpr, as JAX has it and as it was read."""
+
+    body: Body
+    jaxpr: Any
+
+    def constants(self) -> dict[int, int]:
+        """The variables of captured arrays by those arrays, both by identity."""
+        inner = getattr(self.jaxpr, "jaxpr", self.jaxpr)
+        variables = getattr(inner, "constvars", ())
+        arrays = getattr(self.jaxpr, "consts", ())
+        return {id(a): id(v) for v, a in zip(variables, arrays, strict=False)}
+
+
 def read_batching(
-    body: Body | None,
-    constants: Sequence[tuple[Any, Any]],
+    program: Program,
     entries: Sequence[_jax.VmapEntry],
     sources: Sources,
-) -> Batching | None:
-    """What `vmap` made of a program; None when it has none.
+    base: Program | None = None,
+) -> Batching:
+    """What `vmap` made of a program that has it.
 
-    `constants` are the outermost jaxpr's variables of captured arrays, each with its array.
+    `base` is the program of one example where it was traced first and transformed then: what a
+    `vmap` inside it took in are values of that one.
     """
-    if body is None or not _has_vmap(body, set()):
-        return None
-    walk = _Walk(body, constants, entries, sources)
+    told: dict[Any, dict[_AxisKey, bool]] = {}
+    if base is not None and _has_vmap(base.body, set()):
+        before = _Walk(base, entries, {})
+        before.follow()
+        told = before.known
+    walk = _Walk(program, entries, told)
     walk.follow()
     return Batching(tuple([axis.described(sources) for axis in walk.axes]), tuple(walk.found))
+
+
+def _of_function(captured: Captured) -> list[_jax.VmapEntry]:
+    """What enters the vmaps that a function begins with, where JAX had traced it before."""
+    request, body = captured.request, captured.handles.tagged.body
+    if body is None or len(captured.leaves()) != len(body.jaxpr.invars):
+        return []
+    leading = _jax.leading_vmaps(request.jitted, request.args, request.kwargs)
+    under = (
+        _jax.vmap_sites(_jax.traceback_of(e.equation)) for e in body.entries if _VMAP in e.scopes
+    )
+    sites = next((found for found in under if len(found) >= len(leading)), ())
+    values = tuple(body.jaxpr.invars)
+    return [
+        _jax.VmapEntry(site, name, size, axes, values)
+        for site, (name, size, axes) in zip(sites, leading, strict=False)
+    ]
 
 
 def _has_vmap(body: Body, seen: set[int]) -> bool:
@@ -73,6 +114,10 @@ def _has_vmap(body: Body, seen: set[int]) -> bool:
     )
 
 
+_SiteKey = tuple[tuple[int, int], ...]
+_AxisKey = tuple[_SiteKey, str, int | None]
+
+
 @dataclass(slots=True)
 class _Axis:
     """One vmap by its call site. Sets of axes are bits: this one is `1 << index`."""
@@ -83,15 +128,25 @@ class _Axis:
     size: int | None
     seen: bool
     """What entered it was noted, and those values are in the program."""
+    told: bool = False
+    """Which equations depend on it is known from the program that was traced first."""
     mapped: set[int] = field(default_factory=set[int])
     """Variables that enter it as batches, by identity."""
     shared: set[int] = field(default_factory=set[int])
     """Variables that enter it as they are."""
 
+    @property
+    def key(self) -> _AxisKey:
+        return _key(self.site), self.name, self.size
+
+    @property
+    def guessed(self) -> bool:
+        return not (self.seen or self.told)
+
     def described(self, sources: Sources) -> BatchAxis:
         frame = _user_frame(self.site, sources)
         line, source = (None, 0) if frame is None else (frame.span.line, frame.source or 0)
-        return BatchAxis(self.name, self.size, line, source, self.seen)
+        return BatchAxis(self.name, self.size, line, source, not self.guessed)
 
 
 def _user_frame(site: _jax.Site, sources: Sources) -> Frame | None:
@@ -121,23 +176,31 @@ class _Walk:
 
     def __init__(
         self,
-        body: Body,
-        constants: Sequence[tuple[Any, Any]],
+        program: Program,
         entries: Sequence[_jax.VmapEntry],
-        sources: Sources,
+        told: dict[Any, dict[_AxisKey, bool]],
     ) -> None:
+        """`told` says of equations, by traceback, which axes they depend on and which not."""
         self.axes: list[_Axis] = []
         self.found: list[BatchedEquation] = []
-        self._body = body
-        self._by_site: dict[tuple[tuple[int, int], ...], list[_Axis]] = {}
+        self.known: dict[Any, dict[_AxisKey, bool]] = {}
+        """What was found, in the form of `told`."""
+        self._body = body = program.body
+        self._told = told
+        self._by_site: dict[_SiteKey, list[_Axis]] = {}
         self._sites: dict[Any, tuple[_jax.Site, ...]] = {}
         self._forward: dict[tuple[Frame, ...], int] = {}
         """Where forward equations stand → the axes that any of them depends on."""
         self._number = 0
-        variables = {id(value): id(variable) for variable, value in constants}
-        present = _variables(body)
+        variables, present = program.constants(), _variables(body)
         for entry in entries:
             self._enter(entry, variables, present)
+        told_of = {key for known in told.values() for key in known}
+        for axis in self.axes:
+            axis.told = not axis.seen and axis.key in told_of
+        met = self._met(body)
+        self._orphans = [a.index for a in self.axes if a.seen and _key(a.site) not in met]
+        """Axes that no traceback leads to: of vmaps that were applied to a jaxpr."""
 
     def follow(self) -> None:
         """Fill `axes` and `found`."""
@@ -145,6 +208,15 @@ class _Walk:
         self._run(self._body, [0] * len(self._body.jaxpr.invars), _Place(), record=True)
 
     # Axes
+
+    def _met(self, body: Body) -> set[_SiteKey]:
+        """The call sites that the equations' tracebacks name."""
+        return {
+            _key(site)
+            for _, _, entry in entries_of(body)
+            if _VMAP in entry.scopes
+            for site in self._sites_of(entry)
+        }
 
     def _enter(self, entry: _jax.VmapEntry, variables: dict[int, int], present: set[int]) -> None:
         axis = self._axis(entry.site, entry.name, entry.size)
@@ -173,17 +245,19 @@ class _Walk:
         depth = entry.scopes.count(_VMAP)
         if not depth:
             return outer
-        sites = self._sites_of(entry)[-depth:]
-        if len(sites) < depth:
-            if len(before) == len(outer) + depth:
-                return before
-            dependent = [axis.index for axis in self.axes if depends >> axis.index & 1]
-            return (*outer, *(axis for axis in dependent if axis not in outer))
         own: list[int] = []
-        for site in sites:
+        for site in self._sites_of(entry)[-depth:]:
             known = self._by_site.get(_key(site)) or [self._axis(site, "", None)]
             fitting = [axis for axis in known if depends >> axis.index & 1] or known
             own.append(fitting[0].index)
+        missing = depth - len(own)
+        if missing:
+            first = len(outer) + missing
+            if len(before) == len(outer) + depth and list(before[first:]) == own:
+                return before
+            dependent = [axis.index for axis in self.axes if depends >> axis.index & 1]
+            rest = self._orphans if len(self._orphans) >= missing else dependent
+            own = [*[axis for axis in rest if axis not in own][:missing], *own]
         return (*outer, *(axis for axis in own if axis not in outer))
 
     def _sites_of(self, entry: Entry) -> tuple[_jax.Site, ...]:
@@ -252,7 +326,7 @@ class _Walk:
                 mask |= bit
             elif id(atom) in axis.shared:
                 mask &= ~bit
-            elif not axis.seen and id(atom) not in made and _is_batch(atom, axis.size, depth):
+            elif axis.guessed and id(atom) not in made and _is_batch(atom, axis.size, depth):
                 mask |= bit
         return mask
 
@@ -262,12 +336,17 @@ class _Walk:
         depends = 0
         for mask in operands:
             depends |= mask
+        depends = self._corrected(entry, depends, place.under)
         if place.transposed:
             # A cotangent comes from outside; the operation that it goes back through is known.
             known = self._forward.get(entry.frames) if entry.frames else None
             depends = depends if known is None else known & sum(1 << axis for axis in place.under)
         elif record:
             self._forward[entry.frames] = self._forward.get(entry.frames, 0) | depends
+        if record and place.under:
+            known = self.known.setdefault(_jax.traceback_of(entry.equation), {})
+            for axis in (self.axes[index] for index in place.under):
+                known[axis.key] = known.get(axis.key, False) or bool(depends >> axis.index & 1)
         number, position = self._number, len(self.found)
         if record:
             self._number += 1
@@ -286,6 +365,18 @@ class _Walk:
                 over |= mask
             self.found[position] = _over(self.found[position], over)
         return outs
+
+    def _corrected(self, entry: Entry, depends: int, under: tuple[int, ...]) -> int:
+        """The mask with what the program that was traced first knows better."""
+        if not self._told:
+            return depends
+        told = self._told.get(_jax.traceback_of(entry.equation), {})
+        for index in under:
+            axis = self.axes[index]
+            if axis.told and axis.key in told:
+                bit = 1 << index
+                depends = depends | bit if told[axis.key] else depends & ~bit
+        return depends
 
     def _inside(
         self, entry: Entry, operands: list[int], place: _Place, *, record: bool
@@ -407,7 +498,7 @@ class _Walk:
 _LOOPS = frozenset({"scan", "while", "cond"})
 
 
-def _key(site: _jax.Site) -> tuple[tuple[int, int], ...]:
+def _key(site: _jax.Site) -> _SiteKey:
     # By identity, since hashing a code object compares its constants; `_Axis.site` keeps it alive.
     return tuple([(id(code), offset) for code, offset in site])
 
@@ -470,9 +561,3 @@ def _over(each: BatchedEquation, mask: int) -> BatchedEquation:
 
 def _free(each: BatchedEquation) -> BatchedEquation:
     return replace(each, operations=0.0)
-
-
-def _constants(jaxpr: Any) -> Iterable[tuple[Any, Any]]:
-    """The variables of captured arrays, each with its array."""
-    inner = getattr(jaxpr, "jaxpr", jaxpr)
-    return zip(getattr(inner, "constvars", ()), getattr(jaxpr, "consts", ()), strict=False)

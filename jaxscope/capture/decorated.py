@@ -43,6 +43,8 @@ class Call:
     """Seconds of `time.perf_counter` when its compile ended."""
     tagged: Tagged | None = None
     """The jaxpr as it was lowered: JAX drops what no result depends on, and tags go by jaxpr."""
+    vmaps: Sequence[_jax.VmapEntry] = ()
+    """What entered a vmap while the cell ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Decorated:
     stack: Stack = JIT
     _functions: dict[int, tuple[str, Any, Any]] = field(default_factory=dict)
     _calls: list[Call] = field(default_factory=list)
+    _vmaps: list[_jax.VmapEntry] = field(default_factory=list)
 
     def names(self) -> tuple[str, ...]:
         """The functions to wrap. Raises ValueError for an unknown `--only` name."""
@@ -139,7 +142,7 @@ class Decorated:
         if known is None or _holds_tracer((args, kwargs)):
             return
         args, kwargs = copies_of_donated(known[2], args, kwargs)
-        self._calls.append(Call(known[0], known[2], args, kwargs))
+        self._calls.append(Call(known[0], known[2], args, kwargs, vmaps=self._vmaps))
 
     def _on_lowering(self, sources: Sources) -> None:
         found = _calling()

@@ -6,6 +6,7 @@ import ast
 import time
 from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from jaxscope.analysis.names import top_level_definitions
@@ -186,6 +187,7 @@ def _called(
         jitted, args, kwargs = pmapped.jitted, pmapped.args, {}
     request = Request(call.name, titles(stack), jitted, args, kwargs, stack=stack)
     captured = capture(request, sources, None, around.say, call.tagged)
+    captured = replace(captured, vmaps=(*call.vmaps, *captured.vmaps))
     measured = measure(captured, args, kwargs, settings, around.listener, again=True)
     return assemble.Part(captured, measured, python=modules.of_cell(text, around.namespace))
 
