@@ -77,7 +77,7 @@ class Expected(contextlib.ContextDecorator):
     ) -> None:
         self._bounds = bounds
         self._given = function
-        self._name = _name(function)
+        self._name = function_name(function)
         self._eager = eager
         self._stack: contextlib.ExitStack | None = None
         self._log: CompileLog | None = None
@@ -161,7 +161,8 @@ def _counts(compile: Compile, name: str, eager: bool) -> bool:
     return eager or compile.kind is not CompileKind.EAGER
 
 
-def _name(function: str | Callable[..., Any] | None) -> str:
+def function_name(function: str | Callable[..., Any] | None) -> str:
+    """The name under which JAX reports a function; empty for None. Raises ValueError."""
     if function is None or isinstance(function, str):
         return function or ""
     found = getattr(function, "__name__", "")
