@@ -6,12 +6,16 @@ The error itself stays as JAX raised it; the sentence is added with `add_note`.
 from __future__ import annotations
 
 import ast
+import re
 import traceback
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import jax
 from jax.core import Tracer
+
+from jaxscope.capture.refusal import RefusedError
+from jaxscope.capture.settings import SettingsError
 
 
 def explain(
@@ -22,14 +26,19 @@ def explain(
     values: Mapping[str, Any],
     *,
     wrote: bool = False,
+    stack: str = "",
 ) -> str | None:
     """The note for an error of a cell, or None when there is nothing to add.
 
     `traced` holds the names of the cell's traced inputs, `values` its inputs by name. `wrote` says
-    that the cell ran as Python does, and what it had bound by then is bound.
+    that the cell ran as Python does, and what it had bound by then is bound. `stack` spells the
+    transforms that were being applied, after the cell itself was traced.
     """
     line = line_of(error, file)
     cure = _cure(error, values)
+    if cure is None and stack and not isinstance(error, RefusedError | SettingsError):
+        where = "" if line is None else f"Line {line}: "
+        return f"jaxscope: {where}{not_allowed(error, stack)} Nothing was written."
     if cure is None:
         if line is None:
             return None
@@ -58,12 +67,24 @@ def explain(
 
 
 def line_of(error: BaseException, file: str) -> int | None:
-    """The innermost line of the cell in the error's traceback."""
+    """The innermost line of the cell in the error's traceback.
+
+    What fails while a transform is applied fails after the cell was traced: JAX then hangs the
+    traceback of the equation on the error, as its cause.
+    """
     found = None
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == file:
             found = line
+    if found is None and error.__cause__ is not None:
+        return line_of(error.__cause__, file)
     return found
+
+
+def not_allowed(error: BaseException, stack: str) -> str:
+    """What to say when JAX could not apply the transforms to a program that it could trace."""
+    reason = re.split(r"(?<=[.!?])\s|\n", str(error).strip())[0].rstrip(".:")
+    return f"JAX cannot apply `{stack}` to this program: {reason}."
 
 
 def _cure(error: BaseException, values: Mapping[str, Any]) -> str | None:

@@ -128,6 +128,20 @@ def _derivative(
             return made(tree)
 
 
+def conjugate_note(options: GradOptions, level: Level) -> str:
+    """What to know of a gradient by complex inputs; empty where there are none."""
+    if options.mode not in (Mode.GRAD, Mode.VJP, Mode.JACREV):
+        return ""
+    names = complex_names(level, select(level, options.wrt))
+    if not names:
+        return ""
+    which = ", ".join(f"`{name}`" for name in names)
+    return (
+        f"The gradient by complex {which} is JAX's, the conjugate of the one that PyTorch gives: "
+        "to descend, step against its conjugate."
+    )
+
+
 def of_function(
     function: Callable[..., Any], options: GradOptions, argnums: int | tuple[int, ...]
 ) -> Any:

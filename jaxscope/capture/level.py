@@ -108,9 +108,10 @@ class Level:
                 f"{self.where}-i maps axis {axis} of `{path}`, which is a scalar here and has no "
                 f"axes. Leave it whole with `-i {path}=None`."
             )
+        has = "only axis 0" if len(shape) == 1 else f"axes 0 to {len(shape) - 1}"
         raise TransformError(
-            f"{self.where}-i maps axis {axis} of `{path}`, which has shape {shape} here: its axes "
-            f"are 0 to {len(shape) - 1}."
+            f"{self.where}-i maps axis {axis} of `{path}`, which has shape {shape} here: it has "
+            f"{has}."
         )
 
     def _disagree(self, sizes: Mapping[int, int], axes: Sequence[int | None]) -> TransformError:

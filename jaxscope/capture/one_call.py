@@ -21,8 +21,8 @@ from jaxscope.capture.work import Work
 
 _STAGES = (jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled)
 
-Result = tuple[Any, Callable[[], assemble.Part]]
-"""The value of the call, and what makes its part of the report."""
+Result = tuple[Any, Callable[[], assemble.Part], tuple[str, ...]]
+"""The value of the call, what makes its part of the report, and notes for its first lines."""
 
 
 class NoFunctionError(SettingsError, TypeError):
@@ -73,7 +73,7 @@ class OneCall:
         if self.args or self.kwargs:
             listener = self.around.listener
             measured = measure(captured, self.args, self.kwargs, self.settings, listener)
-        return measured.results, lambda: assemble.Part(captured, measured)
+        return measured.results, lambda: assemble.Part(captured, measured), ()
 
     def _of_jitted(self) -> Result:
         name = getattr(self.function, "__name__", "function")
@@ -82,7 +82,7 @@ class OneCall:
         listener = self.around.listener
         measured = measure(captured, self.args, self.kwargs, self.settings, listener)
         python = modules.of_function(self.function)
-        return measured.results, lambda: assemble.Part(captured, measured, python=python)
+        return measured.results, lambda: assemble.Part(captured, measured, python=python), ()
 
     def _of_pmapped(self, call: _jax.PmappedCall) -> Result:
         name = getattr(self.function, "__name__", "function")
@@ -91,7 +91,7 @@ class OneCall:
         measured = measure(captured, call.args, {}, self.settings, self.around.listener)
         value = None if measured.results is None else call.restore(measured.results)
         python = modules.of_function(self.function)
-        return value, lambda: assemble.Part(captured, measured, python=python)
+        return value, lambda: assemble.Part(captured, measured, python=python), ()
 
     def _of_plain(self, stack: Stack) -> Result:
         function = self.function
@@ -126,4 +126,4 @@ class OneCall:
                 modules.of_function(function),
             )
 
-        return value, part
+        return value, part, work.notes()

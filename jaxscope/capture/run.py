@@ -21,7 +21,7 @@ from jaxscope.capture.repeat import measure
 from jaxscope.capture.sampling import quiet_gc
 from jaxscope.capture.settings import Settings, SettingsError
 from jaxscope.capture.sources import Sources
-from jaxscope.capture.stack import JIT, Stack, differentiates, is_plain, titles
+from jaxscope.capture.stack import JIT, Stack, differentiates, is_plain, titles, written
 from jaxscope.capture.surroundings import Ran, Surroundings
 from jaxscope.capture.transfer import place
 from jaxscope.capture.witness import Witness
@@ -42,13 +42,17 @@ def cell(
     keep, and ValueError for settings that name what is not there. The namespace is then as before
     (block form), or as Python left it (decorator form).
     """
-    if form is None:
-        decorator = bool(top_level_definitions(text.tree)) or bool(settings.only)
-        form = Form.DECORATOR if decorator else Form.BLOCK
     sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
-    if form is Form.DECORATOR:
+    if _form(text, settings, form) is Form.DECORATOR:
         return _decorated(text, settings, around, sources, stack)
     return _block(text, settings, around, sources, stack)
+
+
+def _form(text: CellText, settings: Settings, asked: Form | None) -> Form:
+    if asked is not None:
+        return asked
+    decorator = bool(top_level_definitions(text.tree)) or bool(settings.only)
+    return Form.DECORATOR if decorator else Form.BLOCK
 
 
 def expression(
@@ -110,7 +114,7 @@ def _block(
         request = work.request("cell", args, text.file, 1)
         witness = Witness(text.file)
         names = facts.name_facts([text.tree], around.namespace)
-        with _explained(text, around, block.inputs.traced_names()), witness:
+        with _explained(text, around, block.inputs.traced_names(), request=request), witness:
             captured = capture(request, sources, around.programs, around.say)
         around.say("running")
         with _explained(text, around):
@@ -121,7 +125,9 @@ def _block(
             value = block.write(results)
             if differentiates(stack):
                 value = None if text.silenced else derivative
-        notes = () if measured.results is not None else ("Compiled and not run: nothing written.",)
+        notes = work.notes()
+        if measured.results is None:
+            notes = ("Compiled and not run: nothing written.", *notes)
         if not text.tree.body:
             notes = ("The cell holds no code, so its program is empty.", *notes)
 
@@ -140,6 +146,38 @@ def _block(
         return _finish(
             "cell", Form.BLOCK, value, parts, compiles, sources, around, began, notes, known
         )
+
+
+def without_report(
+    text: CellText,
+    settings: Settings,
+    namespace: MutableMapping[str, Any],
+    form: Form | None,
+    stack: Stack,
+    why: str,
+) -> Ran:
+    """The cell under its transforms by JAX alone, after jaxscope failed; `why` goes into one line.
+
+    A cell under a transform means something else without it, so it cannot run as plain Python.
+    """
+    began = time.perf_counter()
+    with context(settings):
+        if _form(text, settings, form) is Form.DECORATOR:
+            value = Decorated(text, namespace, settings, stack).execute_alone()
+        else:
+            block = Block(text, namespace, settings, stack)
+            work = Work(block, stack, "Line 1: ", "this cell")
+            arguments = work.arguments()
+            args = arguments.pack([slot.value for slot in arguments.slots])
+            request = work.request("cell", args, text.file, 1)
+            results, derivative = work.split(request.jitted(*args))
+            value = block.write(results)
+            if differentiates(stack):
+                value = None if text.silenced else derivative
+    failure = f"jaxscope could not inspect this cell ({why}), so JAX ran it alone."
+    source = Source("cell", text.file, SourceKind.CELL, text.text)
+    wall_s = time.perf_counter() - began
+    return Ran(value, bare.record("cell", Form.PLAIN, (source,), (failure,), wall_s), (), failure)
 
 
 # Decorator form.
@@ -229,10 +267,10 @@ def _call(
     sources = Sources(modules.source_of(function, around.cell_name), around.cell_name)
     with context(settings) as device, collecting(around.listener) as compiles:
         one = OneCall(function, args, kwargs, settings, around, sources, device)
-        value, part = one.run(stack)
+        value, part, notes = one.run(stack)
         known = facts.Known()
         return _finish(
-            title, form, value, lambda: [part()], compiles, sources, around, began, (), known
+            title, form, value, lambda: [part()], compiles, sources, around, began, notes, known
         )
 
 
@@ -267,13 +305,23 @@ def _finish(
 
 @contextmanager
 def _explained(
-    text: CellText, around: Surroundings, traced: Sequence[str] = (), *, wrote: bool = False
+    text: CellText,
+    around: Surroundings,
+    traced: Sequence[str] = (),
+    *,
+    wrote: bool = False,
+    request: Request | None = None,
 ) -> Generator[None]:
     """Adds jaxscope's sentence to an error of the user's code, and leaves the error as it is."""
     try:
         yield
     except Exception as error:
-        note = advice.explain(error, text.file, text.tree, traced, around.namespace, wrote=wrote)
+        # Once the program under the transforms is traced, what fails is a transform.
+        applied = request is not None and request.untransformed is not None
+        stack = written(request.stack) if request is not None and applied else ""
+        note = advice.explain(
+            error, text.file, text.tree, traced, around.namespace, wrote=wrote, stack=stack
+        )
         if note is not None:
             error.add_note(note)
         raise

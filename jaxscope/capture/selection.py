@@ -91,8 +91,9 @@ def _check(level: Level, name: str) -> None:
     slots = level.slots_of(name)
     if root(name) in level.statics and not slots:
         raise TransformError(
-            f"{level.where}-w names `{name}`, which is {level.statics[root(name)]}; JAX "
-            f"differentiates by floats. Make it a float: `{name} = float({name})`."
+            f"{level.where}-w names `{name}`, which is not traced "
+            f"({level.statics[root(name)].partition(';')[0]}), and JAX differentiates by floats. "
+            f"Make it one, `{name} = float({name})`, or leave it out of -w."
         )
     if not slots or root(name) != name:
         raise level.unknown("-w", name)

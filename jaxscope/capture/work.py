@@ -8,14 +8,22 @@ from typing import Any
 
 import jax
 
-from jaxscope.capture import transforms
+from jaxscope.capture import derivatives, transforms
 from jaxscope.capture.arguments import Arguments, named
 from jaxscope.capture.base import Base
 from jaxscope.capture.call import PlainCall
 from jaxscope.capture.cell import Block
 from jaxscope.capture.level import Level
 from jaxscope.capture.program import Request
-from jaxscope.capture.stack import PmapOptions, Stack, VmapOptions, differentiates, is_plain, titles
+from jaxscope.capture.stack import (
+    GradOptions,
+    PmapOptions,
+    Stack,
+    VmapOptions,
+    differentiates,
+    is_plain,
+    titles,
+)
 
 
 class Work:
@@ -48,7 +56,10 @@ class Work:
             program = self._flat(transforms.transformed(self._stack, base, self._levels, stands))
         jitted = jax.jit(as_user(program), donate_argnums=arguments.donated)
         paths = arguments.paths
-        return Request(name, titles(self._stack), jitted, args, {}, paths, self._stack, base)
+        statics = {value.name: value.aval for value in self._subject.inputs.static_values()}
+        return Request(
+            name, titles(self._stack), jitted, args, {}, paths, self._stack, base, statics
+        )
 
     def arguments(self) -> Arguments:
         """The arguments, those that are mapped with a word on their axes."""
@@ -67,6 +78,15 @@ class Work:
             for slot, words in zip(arguments.slots, said, strict=True)
         ]
         return Arguments(arguments.packed, tuple(slots))
+
+    def notes(self) -> tuple[str, ...]:
+        """What to know of the transforms that were applied."""
+        found = [
+            derivatives.conjugate_note(segment.options, level)
+            for segment, level in zip(self._stack, self._levels, strict=False)
+            if isinstance(segment.options, GradOptions)
+        ]
+        return tuple([note for note in dict.fromkeys(found) if note])
 
     def labels(self) -> tuple[str, ...]:
         """Where each result goes: `y`, `params['w']`, `Out`."""

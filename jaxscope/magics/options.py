@@ -33,6 +33,8 @@ class Options:
     only: tuple[str, ...]
     rest: str
     """What follows the options, as it was typed."""
+    found: argparse.Namespace
+    """All that was parsed, the transform's own options too."""
 
 
 def split(line: str, parser: argparse.ArgumentParser) -> tuple[list[str], str]:
@@ -91,6 +93,7 @@ def parse(line: str, using: argparse.ArgumentParser, default_view: str = "auto")
         found.decorate,
         names(found.only),
         rest,
+        found,
     )
 
 
@@ -140,6 +143,10 @@ _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
             "help": "Run exactly N times; 0 compiles only, 1 never repeats. Default: as often as "
             "half a second allows.",
         },
+    ),
+    (
+        ("--profile",),
+        {"action": "store_true", "help": "Measure the time inside the program, line by line."},
     ),
     (("--x64",), {"action": "store_true", "help": "With 64-bit types enabled."}),
     (("-o", "--report"), {"default": None, "metavar": "NAME", "help": "Bind the Report to NAME."}),

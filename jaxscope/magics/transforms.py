@@ -3,54 +3,24 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
-from IPython.core.magic_arguments import MagicArgumentParser
 
-from jaxscope.magics import display, options, plain
+from jaxscope.capture.stack import Stack, compiled, is_plain, written
+from jaxscope.magics import display, options, plain, segments
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.completion import completer
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.status import Status
+from jaxscope.magics.usage import EXAMPLES, PARSERS, documented
 from jaxscope.model import Form
 from jaxscope.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.run import Ran, Surroundings
     from jaxscope.capture.settings import Settings
-
-F = TypeVar("F", bound=Callable[..., Any])
-_JIT = options.parser("jaxjit", "Compile the cell as one program, run it, show the report.")
-_JIT_EXAMPLES = """
-    %%jaxjit                       compile the cell, run it, show the report
-    y = (x - x.mean()) / x.std()
-
-    %%jaxjit -s n -d w -o report   n static, w donated, the report bound to a name
-    for i in range(n):
-        w = w - 0.1 * g
-
-    %%jaxjit                       a cell with a def: its root functions are jitted
-    def loss(w, x):
-        return ((x @ w) ** 2).mean()
-    loss(w, x)
-
-    %jaxjit loss(w, x)             one call; binds nothing
-"""
-
-
-def documented(parser: MagicArgumentParser, examples: str) -> Callable[[F], F]:
-    """Gives a magic the page that `%magic?` shows: what it does, its options, examples."""
-
-    def set_page(function: F) -> F:
-        usage = parser.format_help().replace("::", "").replace(str(parser.description), "").strip()
-        function.__doc__ = f"{parser.description}\n\n{usage}\n\nexamples:\n{examples}"
-        return function
-
-    return set_page
-
 
 _LINE = "<jaxjit>"
 """The file name of a line magic's expression."""
@@ -61,37 +31,74 @@ class Transforms(Family):
     """The magics that compile a cell or a call."""
 
     def completers(self) -> dict[str, Completer]:
-        handler = completer(_JIT, lambda: self._shell.user_ns)
-        return {"%%jaxjit": handler, "%jaxjit": handler}
+        found: dict[str, Completer] = {}
+        for name, parser in PARSERS.items():
+            handler = completer(parser, lambda: self._shell.user_ns, stack=name == "compose")
+            found |= {f"%%jax{name}": handler, f"%jax{name}": handler}
+        return found
 
     @no_var_expand
     @line_cell_magic
-    @documented(_JIT, _JIT_EXAMPLES)
+    @documented(PARSERS["jit"], EXAMPLES["jit"])
     def jaxjit(self, line: str, cell: str | None = None) -> Any:
         __tracebackhide__ = True
-        return self._run("jaxjit", _JIT, line, cell)
+        return self._run("jit", line, cell)
+
+    @no_var_expand
+    @line_cell_magic
+    @documented(PARSERS["grad"], EXAMPLES["grad"])
+    def jaxgrad(self, line: str, cell: str | None = None) -> Any:
+        __tracebackhide__ = True
+        return self._run("grad", line, cell)
+
+    @no_var_expand
+    @line_cell_magic
+    @documented(PARSERS["vmap"], EXAMPLES["vmap"])
+    def jaxvmap(self, line: str, cell: str | None = None) -> Any:
+        __tracebackhide__ = True
+        return self._run("vmap", line, cell)
+
+    @no_var_expand
+    @line_cell_magic
+    @documented(PARSERS["pmap"], EXAMPLES["pmap"])
+    def jaxpmap(self, line: str, cell: str | None = None) -> Any:
+        __tracebackhide__ = True
+        return self._run("pmap", line, cell)
+
+    @no_var_expand
+    @line_cell_magic
+    @documented(PARSERS["compose"], EXAMPLES["compose"])
+    def jaxcompose(self, line: str, cell: str | None = None) -> Any:
+        __tracebackhide__ = True
+        return self._run("compose", line, cell)
 
     # How they work.
 
-    def _run(self, magic: str, parser: MagicArgumentParser, line: str, cell: str | None) -> Any:
+    def _run(self, name: str, line: str, cell: str | None) -> Any:
         __tracebackhide__ = True
-        given = options.parse(line, parser, self.scope.view)
-        if cell is not None and given.rest:
+        magic = f"jax{name}"
+        given = options.parse(line, PARSERS[name], self.scope.view)
+        if name == "compose":
+            found, rest = segments.read_stack(given.rest)
+        else:
+            found, rest = [segments.segment(name, given.found)], given.rest
+        if cell is not None and rest:
             raise UsageError(
-                f"%%{magic} takes options only, and {given.rest!r} is none. "
+                f"%%{magic} takes options only, and {rest!r} is none. "
                 f"For one call, write %{magic} {given.rest}"
             )
-        if cell is None and not given.rest:
+        if cell is None and not rest:
             raise UsageError(
                 f"%{magic} needs a call: %{magic} f(x, y). For a cell, write %%{magic}."
             )
         if given.report is not None and not options.is_name(given.report):
             raise UsageError(f"-o needs a name to bind the report to, and got {given.report!r}.")
         _require_jax(magic)
+        stack = compiled(found)
         if cell is None:
-            ran = self._call(given)
+            ran = self._call(rest, given, stack, magic)
         else:
-            ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given)
+            ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given, stack)
         report = Report(ran.record, ran.texts)
         self.scope.session.add(report)
         if given.report is not None:
@@ -105,7 +112,7 @@ class Transforms(Family):
             display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
         return ran.value
 
-    def _cell(self, head: str, body: str, given: options.Options) -> Ran:
+    def _cell(self, head: str, body: str, given: options.Options, stack: Stack) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture import blame, run
         from jaxscope.capture.settings import SettingsError
@@ -119,7 +126,7 @@ class Transforms(Family):
         with Status(self._shell) as status:
             try:
                 around = self._around(self.scope.session.cell_key(body), status)
-                return run.cell(text, settings, around, form)
+                return run.cell(text, settings, around, form, stack)
             except SettingsError as error:
                 raise UsageError(str(error)) from None
             except BaseException as error:
@@ -127,20 +134,22 @@ class Transforms(Family):
                     raise display.without_our_frames(error, text.file)  # noqa: B904
                 why = blame.reason(error)
             try:
+                if not is_plain(stack):
+                    return run.without_report(text, settings, self._shell.user_ns, form, stack, why)
                 return plain.run(text, self._shell.user_ns, why)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
 
-    def _call(self, given: options.Options) -> Ran:
+    def _call(self, call: str, given: options.Options, stack: Stack, magic: str) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture import run
         from jaxscope.capture.settings import SettingsError
 
         settings = self._settings(given)
         with Status(self._shell) as status:
-            around = self._around(f"line:{given.rest}", status)
+            around = self._around(f"line:{written(stack)} {call}", status)
             try:
-                return run.expression(given.rest, settings, around)
+                return run.expression(call, settings, around, stack, magic)
             except SettingsError as error:
                 raise UsageError(str(error)) from None
             except BaseException as error:
@@ -160,6 +169,7 @@ class Transforms(Family):
         )
 
     def _settings(self, given: options.Options) -> Settings:
+        from jaxscope.capture.plan import Plan
         from jaxscope.capture.settings import Settings
 
         try:
@@ -171,6 +181,7 @@ class Transforms(Family):
                 self.scope.runs if given.runs is None else given.runs,
                 given.x64,
                 given.only,
+                Plan() if given.found.profile else None,
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
