@@ -20,11 +20,13 @@ _GATES = frozenset(
         ("base.py", "__call__"),
         ("call.py", "program"),
         ("cell.py", "_run"),
-        ("decorated.py", "execute"),
+        ("decorated.py", "_executed"),
+        ("derivatives.py", "_derivative"),
         ("program.py", "capture"),
         ("program.py", "finished"),
         ("program.py", "opened"),
         ("timing.py", "_timed"),
+        ("transforms.py", "program"),
     ]
 )
 

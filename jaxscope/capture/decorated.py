@@ -88,6 +88,21 @@ class Decorated:
     def execute(self, listener: Listener, sources: Sources) -> Execution:
         """Run the cell in the user's namespace, as Python does, and watch what compiles."""
         wrapped = self.names()
+        with collecting(
+            listener,
+            on_trace_start=self._on_trace,
+            on_lowering_start=lambda name: self._on_lowering(sources),
+            on_compiled=self._on_compiled,
+        ) as run:
+            with _jax.watching_vmaps(self._vmaps):
+                value = self._executed(wrapped)
+        return Execution(value, tuple(self._calls), run, time.perf_counter(), wrapped)
+
+    def execute_alone(self) -> Any:
+        """Run the cell with its roots wrapped, watching nothing; gives the value to show."""
+        return self._executed(self.names())
+
+    def _executed(self, wrapped: tuple[str, ...]) -> Any:
         plain = CellText(
             self.cell.text,
             self.cell.body,
@@ -100,24 +115,16 @@ class Decorated:
         before = dict(self.namespace)
         self.namespace[_WRAP] = self._wrap
         value: Any = None
-        with collecting(
-            listener,
-            on_trace_start=self._on_trace,
-            on_lowering_start=lambda name: self._on_lowering(sources),
-            on_compiled=self._on_compiled,
-        ) as run:
-            try:
-                exec(statements, self.namespace)  # type: ignore[arg-type]
-                if expression is not None:
-                    value = eval(expression, self.namespace)  # type: ignore[arg-type]
-            except BaseException:
-                put_back(self.namespace, before)
-                raise
-            finally:
-                self.namespace.pop(_WRAP, None)
-        ended_at = time.perf_counter()
-        shown = None if self.cell.silenced else value
-        return Execution(shown, tuple(self._calls), run, ended_at, wrapped)
+        try:
+            exec(statements, self.namespace)  # type: ignore[arg-type]
+            if expression is not None:
+                value = eval(expression, self.namespace)  # type: ignore[arg-type]
+        except BaseException:
+            put_back(self.namespace, before)
+            raise
+        finally:
+            self.namespace.pop(_WRAP, None)
+        return None if self.cell.silenced else value
 
     def _wrap(self, function: Any) -> Any:
         name = getattr(function, "__name__", "function")

@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 _GUIDE = {
     ("cell", "jaxjit"): "compile the cell as one program, run it, show the report",
     ("line", "jaxjit"): "the same for one call: %jaxjit f(x, y)",
+    ("cell", "jaxgrad"): "differentiate the cell's last value: -w w --mode grad, jacrev, hessian",
+    ("cell", "jaxvmap"): "write the cell for one example, run it for the batch: -i x=0",
+    ("cell", "jaxpmap"): "write the cell for one device, run it on several",
+    ("cell", "jaxcompose"): "any stack of them: jit | vmap -i x=0 | grad -w w",
     ("cell", "jaxwatch"): "run the cell as usual, show what it compiled and why",
     ("line", "jaxwatch"): "on or off: a line under every cell that compiles long, or again",
     ("line", "jaxlog"): "everything that was compiled: --by function, --since N, --slowest N",
+    ("cell", "jaxbench"): "NumPy, PyTorch, JAX and others side by side, over sizes and devices",
+    ("line", "jaxbench"): "the same for expressions: %jaxbench f(x) vs g(x)",
     ("line", "jaxdevices"): "devices, their memory and measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }
