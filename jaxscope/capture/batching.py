@@ -12,7 +12,6 @@ whose first dimension has the size of the batch, and the axis is marked as a gue
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,6 @@ from jaxscope.analysis.equation_work import equation_operations
 from jaxscope.capture import _jax
 from jaxscope.capture.batched_forms import Form, became
 from jaxscope.capture.bodies import Body, Entry, Reader, open_jaxpr
-from jaxscope.capture.equations import entries_of
 from jaxscope.capture.sources import Sources
 from jaxscope.model import BatchAxis, BatchedEquation, Batching, Frame, Turn, Unavailable
 
@@ -198,25 +196,18 @@ class _Walk:
         told_of = {key for known in told.values() for key in known}
         for axis in self.axes:
             axis.told = not axis.seen and axis.key in told_of
-        met = self._met(body)
-        self._orphans = [a.index for a in self.axes if a.seen and _key(a.site) not in met]
-        """Axes that no traceback leads to: of vmaps that were applied to a jaxpr."""
+        self._entering: dict[int, int] = {}
+        """Variables by identity → the axes along which they enter a vmap as batches."""
+        for axis in self.axes:
+            for variable in axis.mapped:
+                self._entering[variable] = self._entering.get(variable, 0) | 1 << axis.index
 
     def follow(self) -> None:
         """Fill `axes` and `found`."""
-        self._guess_sizes(self._body, set())
+        self._guess_sizes(self._body)
         self._run(self._body, [0] * len(self._body.jaxpr.invars), _Place(), record=True)
 
     # Axes
-
-    def _met(self, body: Body) -> set[_SiteKey]:
-        """The call sites that the equations' tracebacks name."""
-        return {
-            _key(site)
-            for _, _, entry in entries_of(body)
-            if _VMAP in entry.scopes
-            for site in self._sites_of(entry)
-        }
 
     def _enter(self, entry: _jax.VmapEntry, variables: dict[int, int], present: set[int]) -> None:
         axis = self._axis(entry.site, entry.name, entry.size)
@@ -255,9 +246,10 @@ class _Walk:
             first = len(outer) + missing
             if len(before) == len(outer) + depth and list(before[first:]) == own:
                 return before
-            dependent = [axis.index for axis in self.axes if depends >> axis.index & 1]
-            rest = self._orphans if len(self._orphans) >= missing else dependent
-            own = [*[axis for axis in rest if axis not in own][:missing], *own]
+            taken = {*outer, *own}
+            known = [a.index for a in self.axes if not a.guessed and a.index not in taken]
+            likely = sorted(known, key=lambda index: (not depends >> index & 1, index))
+            own = [*sorted(likely[:missing]), *own]
         return (*outer, *(axis for axis in own if axis not in outer))
 
     def _sites_of(self, entry: Entry) -> tuple[_jax.Site, ...]:
@@ -267,27 +259,26 @@ class _Walk:
             sites = self._sites[traceback] = _jax.vmap_sites(traceback)
         return sites
 
-    def _guess_sizes(self, body: Body, done: set[int]) -> None:
-        """Sizes of the axes that JAX traced before: the first dimension that most results have."""
-        sizes: dict[int, Counter[int]] = {}
+    def _guess_sizes(self, body: Body) -> None:
+        """Sizes of the axes that JAX traced before: the first dimension of the last result."""
+        last: dict[int, int] = {}
         waiting: list[tuple[Body, tuple[int, ...]]] = [(body, ())]
-        while waiting:
-            current, outer = waiting.pop()
+        done: set[int] = set()
+        for current, outer in waiting:
             under = outer
             for entry in current.entries:
                 under = self._under(entry, outer, 0, under)
                 for depth, index in enumerate(under):
-                    if self.axes[index].size is None:
-                        counted = sizes.setdefault(index, Counter())
+                    if self.axes[index].size is None and _TRANSPOSE not in entry.scopes:
                         for variable in entry.equation.outvars:
-                            counted.update(n for n in _shape(variable)[depth : depth + 1] if n > 1)
+                            if (shape := _shape(variable))[depth : depth + 1] not in ((), (1,)):
+                                last[index] = shape[depth]
                 for inner in entry.bodies:
                     if id(inner) not in done:
                         done.add(id(inner))
                         waiting.append((inner, under))
-        for index, counter in sizes.items():
-            if counter:
-                self.axes[index].size = counter.most_common(1)[0][0]
+        for index, size in last.items():
+            self.axes[index].size = size
 
     # Values
 
@@ -302,7 +293,7 @@ class _Walk:
             equation = entry.equation
             depends = 0
             for atom in equation.invars:
-                depends |= masks.get(id(atom), 0)
+                depends |= masks.get(id(atom), 0) | self._entering.get(id(atom), 0)
             under = self._under(entry, place.under, depends, under)
             around = sum(1 << axis for axis in under)
             operands = [
