@@ -166,7 +166,8 @@ class Collective:
     result_bytes: int
     """What one device gets out, each time."""
     wire_bytes: float
-    """What one device sends, each time, by the usual ring algorithm; see `analysis.collectives`."""
+    """What one device sends, each time, by the usual ring algorithm; see
+    `analysis.spmd.collectives`. NaN where the sets of devices are not known."""
     times: float
     """How often it runs in one run of the program."""
     times_known: bool = True

@@ -16,6 +16,7 @@ from jaxscope.view.devices import devices
 from jaxscope.view.gradient import gradient
 from jaxscope.view.markup import escape, prose, table
 from jaxscope.view.terminal import Terminal
+from jaxscope.view.visible import fitted
 
 WRITERS: tuple[Writer, ...] = (gradient, batching, devices)
 """In the order in which the chapters stand in a report."""
@@ -51,6 +52,6 @@ def as_text(chapter: Chapter, terminal: Terminal, full: bool) -> Iterator[str]:
         if part.caption:
             yield ""
             yield from terminal.wrap(part.caption, "  ", "bold")
-        yield from (f"  {line}" for line in part.drawing)
+        yield from (fitted(f"  {line}", terminal.width) for line in part.drawing)
         if part.table is not None:
             yield from terminal.table(part.table, heads=True)

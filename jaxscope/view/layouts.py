@@ -13,6 +13,8 @@ from jaxscope.view.visible import visible
 
 _MOST = 8
 """Rows and columns of pieces that are drawn; of more, the first and the last."""
+_MOST_IN_TEXT = 5
+"""Columns in text, where a column takes 12 characters."""
 _COLOURS = 8
 _CELL_WIDTH, _CELL_HEIGHT = 76, 34
 _TOP = 18
@@ -48,7 +50,7 @@ class _Grid:
     words: str
 
 
-def _grid(layout: Layout, placement: Placement) -> _Grid:
+def _grid(layout: Layout, placement: Placement, most_columns: int = _MOST) -> _Grid:
     """The first dimension that is cut goes down, the others go across."""
     tiles = layout.tiles
     cut = [d for d, number in enumerate(tiles) if number > 1]
@@ -73,7 +75,7 @@ def _grid(layout: Layout, placement: Placement) -> _Grid:
             for piece in pieces
         )
 
-    shown_rows, shown_columns = _shown(row_pieces), _shown(column_pieces)
+    shown_rows, shown_columns = _shown(row_pieces, _MOST), _shown(column_pieces, most_columns)
     return _Grid(
         tuple(
             tuple(
@@ -88,10 +90,10 @@ def _grid(layout: Layout, placement: Placement) -> _Grid:
     )
 
 
-def _shown(pieces: list[tuple[int, ...]]) -> list[tuple[int, ...] | None]:
-    if len(pieces) <= _MOST:
+def _shown(pieces: list[tuple[int, ...]], most: int) -> list[tuple[int, ...] | None]:
+    if len(pieces) <= most:
         return list(pieces)
-    return [*pieces[: _MOST - 2], None, pieces[-1]]
+    return [*pieces[: most - 2], None, pieces[-1]]
 
 
 def _range(placement: Placement, dimension: int, piece: int) -> str:
@@ -151,7 +153,7 @@ def _short(cell: _Cell) -> str:
 
 def drawing(layout: Layout, placement: Placement, names: str) -> tuple[str, ...]:
     """The grid in lines of text."""
-    grid = _grid(layout, placement)
+    grid = _grid(layout, placement, _MOST_IN_TEXT)
     labels = [["…" if cell is None else cell.label for cell in row] for row in grid.cells]
     width = max(
         [len(text) for row in labels for text in row] + [len(text) for text in grid.columns]

@@ -41,7 +41,12 @@ def devices(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
 
 
 def _moved(program: Program, known: Partition) -> Iterator[Finding]:
-    causes = [c for c in known.collectives if c.origin is Origin.MOVED and c.equation is not None]
+    # What adds up the parts of a lookup sends no more than the result: a table cut by rows is meant.
+    causes = [
+        c
+        for c in known.collectives
+        if c.origin is Origin.MOVED and c.equation is not None and not c.combines
+    ]
     # Sorting is stable: one cause after the other, its collectives in the order of the text.
     for (need, equation), found in itertools.groupby(
         sorted(causes, key=_cause), key=lambda c: (c.need, c.equation)

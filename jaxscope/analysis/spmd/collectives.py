@@ -16,6 +16,7 @@ Simulated devices share one memory and send nothing over a wire.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -38,6 +39,7 @@ class Found:
     operand_bytes: int
     result_bytes: int
     wire_bytes: float
+    """NaN where the sets are not known."""
     times: float
     times_known: bool
     combines: str
@@ -93,16 +95,16 @@ def _found(
         result = _result(kind, given, size)
     else:
         result = instruction.shape.bytes
-    moving = size > 1
+    sent = wire_bytes(kind, size, given, result) if members else math.nan
     if kind is _PAIRS:
-        moving = any(source != target for source, target in members)
+        sent = float(given if any(source != target for source, target in members) else 0)
     return Found(
         kind,
         instruction,
         members,
         given,
         result,
-        wire_bytes(kind, size, given, result) if moving else 0.0,
+        sent,
         times,
         known,
         _combines(module, instruction),
