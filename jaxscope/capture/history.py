@@ -33,8 +33,7 @@ class History:
     """The latest compiles of all threads, in the order they began, and an index by function."""
 
     def __init__(self, kept: int = _KEPT) -> None:
-        self.records: deque[RawCompile] = deque()
-        self._kept = kept
+        self.records: deque[RawCompile] = deque(maxlen=kept)
         self._by_number: dict[int, RawCompile] = {}
         self._families: dict[Key, deque[int]] = {}
         self._lock = threading.RLock()
@@ -47,10 +46,10 @@ class History:
             self.count += 1
             raw.number = self.count
             raw.history = self
+            if len(self.records) == self.records.maxlen:
+                self._forget(self.records.popleft())
             self.records.append(raw)
             self._by_number[raw.number] = raw
-            while len(self.records) > self._kept:
-                self._forget(self.records.popleft())
 
     def finished(self, raw: RawCompile) -> None:
         """From now on later compiles may be compared with this one."""
@@ -78,6 +77,10 @@ class History:
                 self._known.clear()
             self._known[serial] = answer
         return False
+
+    def get(self, number: int) -> RawCompile | None:
+        """The compile of this number, as long as it is kept."""
+        return self._by_number.get(number)
 
     def latest(self, raw: RawCompile) -> RawCompile | None:
         """The latest compile of the same code, finished or not by this object of it."""
@@ -191,7 +194,7 @@ def families(raw: RawCompile) -> Iterable[Key]:
         return ()
     known, under = call.function, call.transform
     if known.origin:
-        return (("cell", known.origin),)
+        return (("cell", known.origin, known.wrappers),)
     if call.eager and known.internal and not known.file:
         return (("operation", known.name, under),)
     way = "pmap" if raw.kind is CompileKind.PMAP else under

@@ -14,21 +14,14 @@ from jaxscope.capture.serials import Serials
 
 _MOST_WRAPPERS = 20
 _MOST_HELD = 24
-ORIGIN = "__jaxscope_origin__"
-"""Attribute of a function that stands for a whole cell: `(serial, text, values by name)`."""
 
 
 def function(fun: Any, serials: Serials, name: str = "") -> Function:
     """What is known of a function under a jit. Keeps nothing of it alive."""
-    origin = getattr(fun, ORIGIN, None)
     inner, wrappers, found = _unwrapped(fun, serials)
     code = getattr(inner, "__code__", None)
     if isinstance(code, types.CodeType):
         found += _closure(inner, code, serials)
-    number, text = 0, hash(code_text(code)) if isinstance(code, types.CodeType) else 0
-    if origin is not None:
-        number, text, values = origin
-        found = [Held(n, *carried(v, serials)) for n, v in values.items()]
     known = name or str(getattr(inner, "__name__", "") or type(inner).__name__)
     if wrappers[-1:] == ["callable object"]:
         known = str(inner.__qualname__).removesuffix(".__call__").rsplit(".", 1)[-1]
@@ -41,11 +34,10 @@ def function(fun: Any, serials: Serials, name: str = "") -> Function:
         file,
         getattr(code, "co_firstlineno", 0),
         serials.of(code) if isinstance(code, types.CodeType) else 0,
-        text,
+        hash(code_text(code)) if isinstance(code, types.CodeType) else 0,
         tuple(wrappers),
         tuple(found[:_MOST_HELD]),
-        number,
-        file.startswith(_jax.jax_directory()),
+        internal=file.startswith(_jax.jax_directory()),
     )
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from jaxscope.capture import _jax, devices
 from jaxscope.capture.base import Base, Untransformed
 from jaxscope.capture.callbacks import callback_marks
+from jaxscope.capture.origin import Origin, standing_for
 from jaxscope.capture.settings import Settings
 from jaxscope.capture.sources import Sources
 from jaxscope.capture.stack import JIT, Stack
@@ -49,6 +50,8 @@ class Request:
     """The transforms with their options, outermost first."""
     base: Base | None = None
     """The program under the transforms; None where only JAX has it (a decorated function)."""
+    statics: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Values that the program holds as constants, by name, in short texts."""
 
     @property
     def untransformed(self) -> Untransformed | None:
@@ -153,6 +156,20 @@ def capture(
 
     Raises what the user's code raises while it is traced, and what JAX raises for it.
     """
+    origin = None
+    if programs is not None:
+        origin = Origin(programs, sources.all()[0].text if sources.all() else "", request.statics)
+    with standing_for(origin):
+        return _captured(request, sources, programs, say, tagged)
+
+
+def _captured(
+    request: Request,
+    sources: Sources,
+    programs: Programs | None,
+    say: Callable[[str], None],
+    tagged: Tagged | None,
+) -> Captured:
     say("tracing")
     began = time.perf_counter()
     vmaps: list[_jax.VmapEntry] = []

@@ -16,8 +16,10 @@ from jaxscope.capture import _jax
 from jaxscope.capture.carried import carried, compares_by_identity, shortened
 from jaxscope.capture.identity import function
 from jaxscope.capture.leaf import Leaves
+from jaxscope.capture.origin import current
 from jaxscope.capture.serials import Serials
 from jaxscope.capture.structure import Structures
+from jaxscope.model.compiles import CompileKind
 
 _OPERATION_PARAMETERS = 24
 _NUMPY_NUMBER = re.compile(r"np\.\w+\(([^()]*)\)")
@@ -79,7 +81,11 @@ class Reader:
     def _function(self, call: _jax.JaxCall) -> Function:
         if call.fun is None:
             return Function(0, call.name or "?")
-        return function(call.fun, self.serials, call.name)
+        known = function(call.fun, self.serials, call.name)
+        origin = current()
+        if origin is not None and call.kind is CompileKind.AOT:
+            return origin.of(known, self.serials)
+        return known
 
     def _operation(self, call: _jax.JaxCall) -> Signature:
         bodies: list[Body] = []

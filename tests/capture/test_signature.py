@@ -141,17 +141,17 @@ def test_a_signature_keeps_nothing_of_the_users_alive():
     class Config:
         """Static, by identity."""
 
-    weights, config = jnp.ones(5), Config()
-    tree = {"w": weights}
+    def call(reader):
+        weights, config = jnp.ones(5), Config()
 
-    def f(tree, config):
-        return weights
+        def f(tree, config):
+            return weights
 
-    reader = Reader()
-    signature = read(f, (tree, config), argnums=(1,), reader=reader)
+        signature = read(f, ({"w": weights}, config), argnums=(1,), reader=reader)
+        return signature, [weakref.ref(thing) for thing in (weights, config, f)]
+
+    signature, dead = call(Reader())
     assert [held.text for held in signature.function.held] == ["f32[5]"]
-    dead = [weakref.ref(thing) for thing in (weights, config, f)]
-    del weights, config, f, tree
     gc.collect()
     assert [reference() for reference in dead] == [None, None, None]
 

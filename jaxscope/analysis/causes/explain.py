@@ -62,6 +62,8 @@ def explain(signature: Signature, earlier: Sequence[Earlier]) -> Explained:
         found = eagerly(found, signature)
     elif "vmap" in signature.transform:
         found = [_batched(d) for d in found]
+    if not found and signature.function.origin:
+        found = [Difference(CauseKind.REDEFINED, "", "", "", "inside")]
     if not found:
         found = [Difference(CauseKind.CACHE_CLEARED, signature.function.name, "", "")]
     return Explained(tuple([worded(d, signature, one.serial) for d in found]), one.serial)

@@ -78,7 +78,10 @@ def _collected(found: Difference, signature: Signature, nearest: int) -> Words:
 
 def _redefined(found: Difference, signature: Signature, nearest: int) -> Words:
     if found.detail == "cell":
-        return "The text of the cell changed.", ""
+        return "The code of the cell changed.", ""
+    if found.detail == "inside":
+        text = "The cell and its inputs are as before, so something that it calls or reads changed."
+        return text, ""
     if found.detail == "edited":
         return (
             f"The code of `{found.path}` changed since compile {nearest}.",
