@@ -12,6 +12,9 @@ from jaxscope.model.log import Storm
 LEAST = 3
 """Compiles of one line from which they are one row: two are a compile and its recompile."""
 
+_MANY = 8
+"""Recompiles of one line from which they are one row, whatever their reasons."""
+
 _SHAPES = frozenset({CauseKind.SHAPE, CauseKind.RANK, CauseKind.EAGER_SHAPE, CauseKind.VMAP_SIZE})
 _JIT_IT = "Put the line into a function under `jax.jit`: then it is one program."
 _KEEP_SIZE = (
@@ -61,7 +64,21 @@ def storms(compiles: Sequence[Compile], least: int = LEAST) -> tuple[Storm, ...]
         if compile.site is not None:
             name = "" if compile.kind is CompileKind.EAGER else compile.fun_name
             groups.setdefault((compile.site.file, compile.site.span.line, name), []).append(compile)
-    return tuple(_storm(group) for group in groups.values() if len(group) >= least)
+    return tuple(
+        _storm(group) for group in groups.values() if len(group) >= least and _of_one_kind(group)
+    )
+
+
+def _of_one_kind(group: Sequence[Compile]) -> bool:
+    """Whether half of the recompiles or more have one reason; else each is told by itself.
+
+    A line that stands in many cells' loops for many reasons is told once all the same.
+    """
+    kinds = [compile.causes[0].kind for compile in group if compile.is_recompile]
+    if group[0].kind is CompileKind.EAGER or not kinds or len(kinds) >= _MANY:
+        return True
+    most = Counter(kinds).most_common(1)[0][1]
+    return most >= 2 and 2 * most >= len(kinds)
 
 
 def _storm(group: Sequence[Compile]) -> Storm:

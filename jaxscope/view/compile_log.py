@@ -156,7 +156,7 @@ def _row(compile: Compile, log: Log, why: str, fix: str, *, failed: bool = False
 
 def _storm_row(storm: Storm, members: Sequence[Compile], log: Log) -> Row:
     names = tuple(dict.fromkeys(map(called, members)))
-    what = names[0] if len(names) == 1 else units.count(len(names), "eager operation")
+    what = names[0] if len(names) == 1 else "eager operations"
     first = members[0]
     text, around = line_text(first, log), callers(first, log)
     return Row(place(first, log), what, tuple(members), storm.pattern, storm.fix, text, around)
@@ -167,7 +167,7 @@ def _operations(single: Sequence[Compile], log: Log) -> Row:
     names = tuple(dict.fromkeys(compile.fun_name for compile in single))
     listed = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
     where = places[0] if len(places) == 1 else units.count(len(places), "line")
-    what = units.count(len(names), "eager operation")
+    what = called(single[0]) if len(names) == 1 else "eager operations"
     text = line_text(single[0], log) if len(places) == 1 else ""
     why = f"first use of single operations ({listed})"
     return Row(where, what, tuple(single), why, "", text)

@@ -45,9 +45,9 @@ def figure(log: Log) -> Figure:
         title={"text": first_line(log) if groups else "Nothing was compiled.", "font_size": 13},
         barmode="stack",
         bargap=0.35,
-        height=150 + 26 * max(len(groups), 3),
-        margin={"l": 10, "r": 10, "t": 80, "b": 40},
-        legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0, "yref": "container"},
+        height=170 + 26 * max(len(groups), 3),
+        margin={"l": 10, "r": 10, "t": 80, "b": 70},
+        legend={"orientation": "h", "y": 0, "yanchor": "bottom", "x": 0, "yref": "container"},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": _INK, "size": 12},
@@ -63,6 +63,7 @@ def figure(log: Log) -> Figure:
         categoryarray=names[::-1],
         gridcolor=_GRID,
         automargin=True,
+        ticklabelstandoff=6,
     )
     return drawn
 
