@@ -12,15 +12,27 @@ from typing import TYPE_CHECKING, Any
 from jaxscope.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from jaxscope.api import expect_compiles, inspect, last, load, options, profile, watch
+    from jaxscope.api import (
+        compare_modes,
+        expect_compiles,
+        inspect,
+        last,
+        load,
+        options,
+        profile,
+        watch,
+    )
     from jaxscope.expect import CompilesError
     from jaxscope.log import CompileLog
+    from jaxscope.modes import ModeComparison
     from jaxscope.report import Report
 
 __all__ = [
     "CompileLog",
     "CompilesError",
+    "ModeComparison",
     "Report",
+    "compare_modes",
     "expect_compiles",
     "inspect",
     "last",
@@ -33,7 +45,9 @@ __all__ = [
 _HOMES = {
     "CompileLog": "jaxscope.log",
     "CompilesError": "jaxscope.expect",
+    "ModeComparison": "jaxscope.modes",
     "Report": "jaxscope.report",
+    "compare_modes": "jaxscope.api",
     "inspect": "jaxscope.api",
     "last": "jaxscope.api",
     "load": "jaxscope.api",

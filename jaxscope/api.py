@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jaxscope.capture.settings import Settings
     from jaxscope.expect import Expected
     from jaxscope.log import CompileLog
+    from jaxscope.modes import ModeComparison
 
 _OPTIONS: contextvars.ContextVar[dict[str, Any]] = contextvars.ContextVar("jaxscope_options")
 
@@ -154,6 +155,36 @@ def expect_compiles(
     from jaxscope.expect import Bounds, Expected
 
     return Expected(Bounds.of(at_most, at_least, exactly), function, eager)
+
+
+def compare_modes(
+    f: Any,
+    /,
+    *args: Any,
+    argnums: int | tuple[int, ...] = 0,
+    order: int = 0,
+    time: bool = False,
+    **kwargs: Any,
+) -> ModeComparison:
+    """Forward and reverse mode of `f` for these arguments: which fits the shape of its Jacobian.
+
+    Both are traced and their operations counted from the equations; nothing is compiled. `time`
+    compiles and times both. `order` also shows how the program grows from derivative to derivative,
+    up to that order. All other keyword arguments go to `f`; `jaxscope.options` applies.
+
+    Raises ValueError for arguments without a derivative, and what JAX raises for `f`.
+
+    Example:
+        >>> jaxscope.compare_modes(lambda x: jnp.sum(x**2), jnp.ones(1000)).fits
+        'reverse'
+    """
+    from jaxscope.capture.modes import compare_modes as compare
+    from jaxscope.capture.program import context
+    from jaxscope.modes import ModeComparison
+
+    settings = _settings()
+    with context(settings):
+        return ModeComparison(compare(f, args, kwargs, argnums, order, settings if time else None))
 
 
 def last() -> Report:

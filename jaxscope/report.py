@@ -16,12 +16,14 @@ from jaxscope.model import (
     SCHEMA,
     Compile,
     Cost,
+    Differentiation,
     Equation,
     Finding,
     Link,
     Memory,
     Program,
     Record,
+    Residual,
     Roofline,
     SchemaError,
     Source,
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
     from jaxscope.model.profile import Profile
 
-Table = Literal["lines", "ops", "compiles", "timings", "values"]
+Table = Literal["lines", "ops", "compiles", "timings", "values", "residuals"]
 _DISPLAYS = itertools.count()
 """Numbers the displays of this process, so that their ids differ within one notebook."""
 SMALL_PROGRAM = 300
@@ -141,6 +143,17 @@ class Report:
     def memory(self) -> Memory | Unavailable:
         """Bytes of arguments, outputs, temporaries, aliases and the peak."""
         return self.programs[0].memory if self.programs else _NO_PROGRAM
+
+    @property
+    def differentiation(self) -> Differentiation | None:
+        """Residuals, work by phase, checkpoints; None for a program that takes no derivative."""
+        return self.programs[0].differentiation if self.programs else None
+
+    @property
+    def residuals(self) -> tuple[Residual, ...]:
+        """What the forward pass keeps for the backward pass, each with its bytes and origin."""
+        found = self.differentiation
+        return () if found is None else found.residuals
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -281,14 +294,15 @@ class Report:
         return text(self._record, width, color, full=full)
 
     def to_dataframe(self, table: Table = "lines") -> pd.DataFrame:
-        """One table: `lines`, `ops`, `compiles`, `timings` or `values`. Needs pandas.
+        """One table: `lines`, `ops`, `compiles`, `timings`, `values` or `residuals`. Needs pandas.
 
         lines: a row for each source line with code. ops: a row for each optimised HLO instruction,
-        with FLOPs, bytes and its source lines. compiles, timings, values: as in the report.
+        with FLOPs, bytes and its source lines. compiles, timings, values,
+        residuals: as in the report.
         """
         import pandas as pd
 
-        from jaxscope.analysis import tables
+        from jaxscope.analysis import gradients, tables
 
         makers = {
             "lines": tables.lines,
@@ -296,6 +310,7 @@ class Report:
             "compiles": tables.compiles,
             "timings": tables.timings,
             "values": tables.values,
+            "residuals": gradients.residual_rows,
         }
         if table not in makers:
             raise ValueError(f"There is no table {table!r}. The tables are: {', '.join(makers)}.")

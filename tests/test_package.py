@@ -20,7 +20,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PUBLIC = [
     "CompileLog",
     "CompilesError",
+    "ModeComparison",
     "Report",
+    "compare_modes",
     "expect_compiles",
     "inspect",
     "last",

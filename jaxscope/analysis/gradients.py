@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxscope.model import Frame, Program, Residual, ResidualKind
+from jaxscope.model import Frame, Program, Record, Residual, ResidualKind
 
 THERE = (ResidualKind.ARGUMENT, ResidualKind.CONSTANT)
 """What is there whether a derivative is taken or not."""
@@ -47,8 +47,8 @@ def alike(program: Program) -> tuple[Kept, ...]:
     found: dict[tuple[object, ...], list[Residual]] = {}
     for residual in _residuals(program):
         made, used = frame_of(program, residual.equation), frame_of(program, residual.used_by)
-        name = residual.origin if residual.kind in THERE else ""
-        key = (residual.aval, residual.kind, name or residual.origin, made, used, residual.rounds)
+        name = "" if residual.kind in THERE else residual.origin
+        key = (residual.aval, residual.kind, name, made, used, residual.rounds)
         found.setdefault(key, []).append(residual)
     groups = [
         Kept(
@@ -75,6 +75,49 @@ def kept_by_line(program: Program) -> tuple[LineKept, ...]:
         for (source, line), group in found.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.bytes, row.source, row.line)))
+
+
+def residual_rows(record: Record) -> tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]:
+    """A row for each residual of the costliest program.
+
+    `source` and `line` are where it is made, `used_source` and `used_line` what it is first read
+    for; None where it is an argument or a constant. `rounds` is set where a loop keeps one for
+    each. `derivatives` says of which it is a residual: 0 is the outermost.
+    """
+    columns = (
+        "aval",
+        "bytes",
+        "kind",
+        "origin",
+        "source",
+        "line",
+        "used_source",
+        "used_line",
+        "rounds",
+        "derivatives",
+    )
+    program = record.programs[0] if record.programs else None
+    rows = [
+        (
+            residual.aval,
+            residual.bytes,
+            str(residual.kind),
+            residual.origin,
+            *_place(record, frame_of(program, residual.equation)),
+            *_place(record, frame_of(program, residual.used_by)),
+            residual.rounds,
+            residual.derivatives,
+        )
+        for residual in (_residuals(program) if program is not None else ())
+        if program is not None
+    ]
+    return columns, tuple(rows)
+
+
+def _place(record: Record, frame: Frame | None) -> tuple[str | None, int | None]:
+    if frame is None or frame.source is None:
+        return None, None
+    return record.sources[frame.source].name, frame.span.line
 
 
 def most_at_once(residuals: Sequence[Residual]) -> int:

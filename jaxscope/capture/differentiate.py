@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxscope.analysis.checkpoints import checkpoints
+from jaxscope.analysis.jacobians import jacobian
 from jaxscope.analysis.phase_work import work_by_phase
 from jaxscope.analysis.residuals import residuals
 from jaxscope.capture.dataflow import read_flow
@@ -38,6 +39,7 @@ def differentiation(tagged: Tagged, names: Sequence[str]) -> Differentiation | N
             work.get(Phase.BACKWARD, 0.0) + work.get(Phase.RECOMPUTE, 0.0),
             work.get(Phase.RECOMPUTE, 0.0),
             () if nested or not kept else checkpoints(region, equations),
+            jacobian(region),
         )
     except Exception:  # the report is complete without this chapter
         return None

@@ -8,6 +8,9 @@ from jaxscope.model.batching import BatchAxis, BatchedEquation, Batching, Turn
 from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind, Persistent
 from jaxscope.model.differentiation import (
     Checkpoint,
+    DerivativeMode,
+    DerivativeModes,
+    DerivativeOrder,
     Differentiation,
     Jacobian,
     Residual,
@@ -68,6 +71,9 @@ __all__ = [
     "Compile",
     "CompileKind",
     "Cost",
+    "DerivativeMode",
+    "DerivativeModes",
+    "DerivativeOrder",
     "Differentiation",
     "Effect",
     "Environment",

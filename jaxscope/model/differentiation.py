@@ -117,3 +117,52 @@ class Differentiation:
         """Bytes of those that are there for the backward pass alone."""
         there = (ResidualKind.ARGUMENT, ResidualKind.CONSTANT)
         return sum(residual.bytes for residual in self.residuals if residual.kind not in there)
+
+
+@dataclass(frozen=True, slots=True)
+class DerivativeMode:
+    """The Jacobian of a function in one mode."""
+
+    passes: int
+    """Forward mode takes one for each input number, reverse mode one for each output number."""
+    operations: float
+    """Of building the whole Jacobian once, from the equations: XLA may do fewer."""
+    equations: int
+    """Of its jaxpr, at all depths."""
+    seconds: float | None = None
+    """Median of a call; None when it was not timed."""
+
+
+@dataclass(frozen=True, slots=True)
+class DerivativeOrder:
+    """One derivative of a derivative."""
+
+    order: int
+    """0 is the function itself."""
+    by: str
+    """How it was taken of the order before: `grad`, `jacfwd`, `jacrev`; empty for the function."""
+    equations: int
+    operations: float
+
+
+@dataclass(frozen=True, slots=True)
+class DerivativeModes:
+    """Forward mode and reverse mode of one function, side by side."""
+
+    inputs: int
+    """Numbers in what is differentiated."""
+    outputs: int
+    """Numbers in the result."""
+    forward: DerivativeMode
+    reverse: DerivativeMode
+    orders: tuple[DerivativeOrder, ...] = ()
+    """How the program grows with the order of the derivative."""
+
+    @property
+    def fits(self) -> str:
+        """`forward` or `reverse`: the faster one where both were timed, else the one with fewer
+        operations, and of equals the one that keeps nothing for later."""
+        one, other = self.forward.seconds, self.reverse.seconds
+        if one is None or other is None:
+            one, other = self.forward.operations, self.reverse.operations
+        return "forward" if one <= other else "reverse"

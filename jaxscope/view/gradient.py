@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxscope.analysis.by_line import BACKWARD, phase_shares
 from jaxscope.analysis.gradients import (
     THERE,
+    Kept,
     alike,
     kept_by_line,
     most_at_once,
@@ -15,10 +16,10 @@ from jaxscope.model import (
     Checkpoint,
     Differentiation,
     Frame,
+    Jacobian,
     Phase,
     Program,
     Record,
-    Residual,
     ResidualKind,
 )
 from jaxscope.view import units
@@ -31,6 +32,8 @@ _WORDS = {
     Phase.BACKWARD: "backward",
     Phase.RECOMPUTE: "forward again, for a checkpoint",
 }
+_WORTH = 1_000_000
+"""Bytes that a checkpoint should save before the short report speaks of it."""
 
 
 def gradient(record: Record, program: Program) -> Chapter | None:
@@ -47,78 +50,93 @@ def gradient(record: Record, program: Program) -> Chapter | None:
 
 
 def _lead(found: Differentiation, record: Record, program: Program) -> Iterator[str]:
+    if found.jacobian is not None:
+        yield _mode(found.jacobian)
     if not any(equation.phase in BACKWARD for equation in program.equations):
         yield (
             "Forward mode: the derivative is computed beside the values, and nothing is kept for "
             "a backward pass."
         )
-    elif not found.residuals:
-        yield "The backward pass reads nothing of the forward pass: what it computes is linear."
+        return
+    if found.residuals:
+        yield _amount(found, record, program)
     else:
-        yield _amount(found)
-        yield from _where(record, program)
+        yield "The backward pass reads nothing of the forward pass: what it computes is linear."
     if found.backward and found.forward:
         again = (
-            f", of them {units.short(found.recompute)} for forward work done again"
+            f", of them {units.short(found.recompute)} forward work done again"
             if found.recompute
             else ""
         )
         yield (
             f"The backward pass does {units.significant(found.backward / found.forward, 2)} times "
-            f"the operations of the forward pass: about {units.short(found.backward)} to "
+            f"the operations of the forward pass: {units.short(found.backward)} to "
             f"{units.short(found.forward)}{again}."
         )
-    if found.checkpoints:
-        yield _advice(found.checkpoints[0], found, record, program)
+    if found.checkpoints and found.checkpoints[0].saved >= _WORTH:
+        yield _advice(found.checkpoints[0], found)
 
 
-def _amount(found: Differentiation) -> str:
-    new = [r for r in found.residuals if r.kind not in THERE]
+def _mode(jacobian: Jacobian) -> str:
+    name, other = ("reverse", "forward") if jacobian.reverse else ("forward", "reverse")
+    kind = "output" if jacobian.reverse else "input"
+    work = jacobian.primal + jacobian.passes * jacobian.linear
+    text = (
+        f"This is a Jacobian in {name} mode: "
+        f"{units.count(jacobian.passes, 'pass', 'passes')}, one for each {kind} number, "
+        f"{units.short(work)} operations."
+    )
+    if jacobian.other is None:
+        return text
+    estimate = jacobian.primal + jacobian.other * jacobian.linear
+    best = name if work <= estimate else other
+    return (
+        f"{text} In {other} mode it would take {jacobian.other}, about {units.short(estimate)} "
+        f"operations: {best} mode fits. `jaxscope.compare_modes` counts and times both."
+    )
+
+
+def _amount(found: Differentiation, record: Record, program: Program) -> str:
+    new = sum(1 for residual in found.residuals if residual.kind not in THERE)
     there = found.bytes - found.new_bytes
     text = (
-        f"The backward pass reads {units.count(len(found.residuals), 'value')} of the forward "
-        f"pass, {units.size(found.bytes)}: {units.size(found.new_bytes)} made for it and kept"
+        f"For the backward pass {units.count(new, 'value')} of the forward pass "
+        f"{'is' if new == 1 else 'are'} kept, {units.size(found.new_bytes)}"
     )
+    rows = kept_by_line(program)
+    if len(rows) > 1:
+        share = rows[0].bytes / found.new_bytes
+        text += f", {units.percent(share)} of it from {_line(rows[0].source, rows[0].line, record)}"
     if there:
-        text += f", {units.size(there)} of arguments and constants, which are there anyway"
+        text += f"; it also reads {units.size(there)} of arguments and constants"
     once = most_at_once(found.residuals)
-    if once < sum(r.bytes for r in new):
-        text += f". Of what is made, at most {units.size(once)} is there at once"
+    if once < found.new_bytes:
+        text += f". At most {units.size(once)} is there at once"
     return text + "."
 
 
-def _where(record: Record, program: Program) -> Iterator[str]:
-    rows = kept_by_line(program)
-    total = sum(row.bytes for row in rows)
-    if len(rows) > 1 and total:
-        first = rows[0]
-        yield (
-            f"{_line(first.source, first.line, record).capitalize()} makes the most of it: "
-            f"{units.size(first.bytes)} ({units.percent(first.bytes / total)})."
-        )
-
-
-def _advice(one: Checkpoint, found: Differentiation, record: Record, program: Program) -> str:
+def _advice(one: Checkpoint, found: Differentiation) -> str:
     share = one.operations / (found.forward + found.backward)
-    text = (
-        f"`jax.checkpoint` on `{_short(one.function)}` ({_lines(one, record)}, "
-        f"{units.significant(one.calls)} calls) would keep about {units.size(one.saved)} less at "
-        f"a time and do about {units.short(one.operations)} operations again "
-        f"(+{units.percent(share)}); estimated from the equations."
+    return (
+        f"`jax.checkpoint` on `{_short(one.function)}` ({units.significant(one.calls)} calls) "
+        f"would keep about {units.size(one.saved)} less at a time, and do "
+        f"{units.short(one.operations)} operations again (+{units.percent(share)}), by the "
+        "equations."
     )
-    if not one.loop and all(device.startswith("cpu") for device in program.devices):
-        text += (
-            " On this CPU, XLA may find that it computed the same before and keep it all the same; "
-            "it cannot where the calls are rounds of `jax.lax.scan`."
-        )
-    return text
 
 
 def _parts(found: Differentiation, record: Record, program: Program) -> Iterator[Part]:
     yield Part("Phases", _phases(program))
     yield Part("Kept for the backward pass, by the line that makes it", _by_line(record, program))
     yield Part("Every value that is kept", _values(record, program))
-    yield Part("What a checkpoint would save, estimated", _checkpoints(found, record))
+    caption = "What a checkpoint would save, estimated from the equations: XLA may keep less anyway"
+    on_cpu = all(device.startswith("cpu") for device in program.devices)
+    if on_cpu and not all(one.loop for one in found.checkpoints):
+        caption += (
+            ". For a CPU it may also find that it computed the same before, and keep it; not where "
+            "the calls are rounds of `jax.lax.scan`"
+        )
+    yield Part(caption, _checkpoints(found, record))
 
 
 def _phases(program: Program) -> Table:
@@ -162,13 +180,13 @@ def _by_line(record: Record, program: Program) -> Table:
 
 def _values(record: Record, program: Program) -> Table:
     return Table(
-        ("size", "values", "type", "why", "made at", "first read for"),
+        ("size", "values", "type", "why", "made at", "read for"),
         tuple(
             (
                 units.size(kept.bytes),
                 str(kept.number),
                 kept.residual.aval,
-                _why(kept.residual),
+                _why(kept),
                 _at(kept.made_at, record),
                 _at(kept.used_at, record),
             )
@@ -178,11 +196,14 @@ def _values(record: Record, program: Program) -> Table:
     )
 
 
-def _why(residual: Residual) -> str:
+def _why(kept: Kept) -> str:
+    residual = kept.residual
     origin = residual.origin
     match residual.kind:
         case ResidualKind.ARGUMENT:
             text = f"argument `{origin}`"
+            if kept.number > 1:
+                text = f"arguments, `{origin}` and {kept.number - 1} more"
         case ResidualKind.CONSTANT:
             text = "constant of the program"
         case ResidualKind.NAMED:
