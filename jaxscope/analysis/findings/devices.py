@@ -41,7 +41,7 @@ def devices(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
 
 
 def _moved(program: Program, known: Partition) -> Iterator[Finding]:
-    # What adds up the parts of a lookup sends no more than the result: a table cut by rows is meant.
+    # A lookup whose parts are added up sends no more than its result: a table cut by rows is meant.
     causes = [
         c
         for c in known.collectives
