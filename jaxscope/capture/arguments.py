@@ -56,6 +56,17 @@ class Arguments:
         return jax.tree_util.tree_leaves(tuple(self.packed.values()))
 
 
+def paths_of(function: Callable[..., Any], args: Sequence[Any]) -> tuple[str, ...]:
+    """Names of the flat positional arguments: `x`, `params['w']`."""
+    try:
+        bound = inspect.signature(function).bind(*args).arguments
+    except (TypeError, ValueError):
+        return ()
+    flat, _ = jax.tree_util.tree_flatten_with_path(tuple(bound.values()))
+    names = list(bound)
+    return tuple([f"{names[path[0].idx]}{jax.tree_util.keystr(path[1:])}" for path, _ in flat])
+
+
 def named(
     function: Callable[..., Any], name: str, parameters: Sequence[str], file: str, line: int
 ) -> Callable[..., Any]:

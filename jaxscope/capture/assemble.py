@@ -153,6 +153,10 @@ def _weight(program: Program) -> float:
     return getattr(cost, "flops", 0.0) * 1e-18
 
 
+_PMAPPED = ("_fun", "call_wrapped")
+"""What JAX 0.9 and later, and 0.8, call the program of any pmap that was not called as such."""
+
+
 def _with_compiles(
     programs: tuple[Program, ...], compiles: Sequence[Compile]
 ) -> tuple[Program, ...]:
@@ -164,6 +168,8 @@ def _with_compiles(
     result: list[Program] = []
     for program in programs:
         mine = waiting.get(program.name, [])
+        if not mine and program.transforms[:1] == ("pmap",):
+            mine = next((waiting[name] for name in _PMAPPED if name in waiting), [])
         taken = tuple(mine[:1]) if names.count(program.name) > 1 else tuple(mine)
         waiting[program.name] = mine[len(taken) :]
         result.append(replace(program, compiles=taken))

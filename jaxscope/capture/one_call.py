@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from jaxscope.capture import _jax, assemble, modules
+from jaxscope.capture.arguments import paths_of
 from jaxscope.capture.call import PlainCall
 from jaxscope.capture.program import Request, capture, finished, opened
 from jaxscope.capture.repeat import Measured, measure
@@ -86,7 +87,8 @@ class OneCall:
 
     def _of_pmapped(self, call: _jax.PmappedCall) -> Result:
         name = getattr(self.function, "__name__", "function")
-        request = Request(name, ("pmap",), call.jitted, call.args, stack=PMAP)
+        paths = paths_of(self.function, tuple(self.args))
+        request = Request(name, ("pmap",), call.jitted, call.args, {}, paths, PMAP)
         captured = capture(request, self.sources, None, self.around.say)
         measured = measure(captured, call.args, {}, self.settings, self.around.listener)
         value = None if measured.results is None else call.restore(measured.results)
@@ -102,7 +104,7 @@ class OneCall:
         plain = PlainCall(
             function, self.args, self.kwargs, self.settings, stack, self.around.namespace
         )
-        work = Work(plain, stack, "", "this call")
+        work = Work(plain, stack, "", "this call", self.device)
         arguments = work.arguments()
         values, transfer = place([slot.value for slot in arguments.slots], self.device)
         packed = arguments.pack(values)

@@ -11,6 +11,7 @@ from typing import Any
 
 from jaxscope.analysis.names import top_level_definitions
 from jaxscope.capture import _jax, advice, assemble, bare, blame, facts, modules
+from jaxscope.capture.arguments import paths_of
 from jaxscope.capture.cell import Block, CellText
 from jaxscope.capture.decorated import Call, Decorated, Execution
 from jaxscope.capture.events import Listener, Run, collecting
@@ -107,7 +108,7 @@ def _block(
     began = time.perf_counter()
     with context(settings) as device, collecting(around.listener) as compiles:
         block = Block(text, around.namespace, settings, stack)
-        work = Work(block, stack, "Line 1: ", "this cell")
+        work = Work(block, stack, "Line 1: ", "this cell", device)
         arguments = work.arguments()
         values, transfer = place([slot.value for slot in arguments.slots], device)
         args = arguments.pack(values)
@@ -220,10 +221,12 @@ def _called(
 ) -> assemble.Part:
     """One signature that the cell called; JAX's own caches answer, so nothing compiles again."""
     jitted, args, kwargs = call.jitted, call.args, call.kwargs
+    paths: tuple[str, ...] = ()
     pmapped = _jax.pmapped_call(jitted, args, kwargs)
     if pmapped is not None:
+        paths = paths_of(jitted, args)
         jitted, args, kwargs = pmapped.jitted, pmapped.args, {}
-    request = Request(call.name, titles(stack), jitted, args, kwargs, stack=stack)
+    request = Request(call.name, titles(stack), jitted, args, kwargs, paths, stack)
     captured = capture(request, sources, None, around.say, call.tagged)
     captured = replace(captured, vmaps=(*call.vmaps, *captured.vmaps))
     measured = measure(captured, args, kwargs, settings, around.listener, again=True)

@@ -8,7 +8,7 @@ binds. Each transform makes another such function of it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,8 +145,13 @@ def _pmap_block(program: Program, options: PmapOptions, place: Place) -> Program
         program,
         in_axes=place.level.arguments.pack(axes),
         out_axes=options.out_axes,  # type: ignore[arg-type]
-        **_pmap_options(options),
+        **{"axis_name": _AXIS, **_pmap_options(options)},
     )
+
+
+_AXIS = "devices"
+"""The axis of a pmap that the user gave no name. JAX 0.8 would make a new one for each pmap, and the
+traced program could stand under no other."""
 
 
 def _pmap_function(
@@ -234,21 +239,22 @@ def levels(stack: Stack, outermost: Level) -> list[Level]:
     return found
 
 
-def transformed(stack: Stack, base: Base, seen: list[Level], loss_line: int | None) -> Program:
-    """The program under all transforms but the outermost jit; traces `base` when it is called."""
-    places = [
-        Place(level, base, stack[number + 1 :], loss_line) for number, level in enumerate(seen[:-1])
+def transformed(stack: Stack, base: Base, seen: Sequence[Level], loss_line: int | None) -> Program:
+    """The program under all transforms but an outermost jit; traces `base` when it is called."""
+    steps = [
+        (TRANSFORMS[segment.name], segment.options, Place(level, base, stack[n + 1 :], loss_line))
+        for n, (segment, level) in enumerate(zip(stack, seen, strict=False))
+        if (n, segment.name) != (0, "jit")
     ]
 
     def program(*packed: Any) -> tuple[Any, list[Any]]:
         probe: Any = base.trace
         made: Program = base
-        for segment, place in zip(reversed(stack), reversed(places), strict=True):
-            transform = TRANSFORMS[segment.name]
-            probe = transform.maps(probe, segment.options, place)
+        for transform, options, place in reversed(steps):
+            probe = transform.maps(probe, options, place)
         jax.eval_shape(probe, *packed)
-        for segment, place in zip(reversed(stack), reversed(places), strict=True):
-            made = TRANSFORMS[segment.name].block(made, segment.options, place)
+        for transform, options, place in reversed(steps):
+            made = transform.block(made, options, place)
         return made(*packed)
 
     return program

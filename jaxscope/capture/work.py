@@ -19,6 +19,7 @@ from jaxscope.capture.stack import (
     GradOptions,
     PmapOptions,
     Stack,
+    TransformError,
     VmapOptions,
     differentiates,
     is_plain,
@@ -29,11 +30,24 @@ from jaxscope.capture.stack import (
 class Work:
     """One run of a block or of a call: what is traced, and how its results are read."""
 
-    def __init__(self, subject: Block | PlainCall, stack: Stack, where: str, noun: str) -> None:
+    def __init__(
+        self,
+        subject: Block | PlainCall,
+        stack: Stack,
+        where: str,
+        noun: str,
+        device: Any = None,
+    ) -> None:
         """Raises TransformError for options that do not fit the inputs.
 
-        `where` begins such a sentence (`Line 1: `), `noun` is `this cell` or `this call`.
+        `where` begins such a sentence (`Line 1: `), `noun` is `this cell` or `this call`; `device`
+        is the one that was asked for.
         """
+        if device is not None and any(segment.name == "pmap" for segment in stack):
+            raise TransformError(
+                f"{where}--device names one device, and pmap runs on several: leave it out, or say "
+                "how many with --devices."
+            )
         self._subject = subject
         self._stack = stack
         transforms.check(stack, where)
