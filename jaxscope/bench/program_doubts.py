@@ -118,17 +118,17 @@ def _folded(handles: Handles) -> Doubt | None:
 
 
 def _computes(module: HloModule) -> bool:
-    """Whether some instruction does more than hand on or fill; the filling of a constant is
-    nothing, that from an input is a copy of its own."""
+    """Whether some instruction does more than hand on or fill. Spreading an input over a larger
+    array is work; filling one with a constant is what folding leaves."""
+    entry = module.computation(module.entry)
+    inputs = any(i.opcode == "parameter" for i in entry.instructions) if entry else True
     constant = {i.name for i in module.instructions() if i.opcode in ("constant", "iota")}
     for instruction in module.instructions():
         if instruction.opcode in _NOTHING or instruction.opcode == "fusion":
             continue
-        filled = set(instruction.operands) <= constant
-        if instruction.opcode in _FILLING and filled:
-            constant.add(instruction.name)
-            continue
-        return True
+        filled = not inputs or set(instruction.operands) <= constant
+        if not (instruction.opcode in _FILLING and filled):
+            return True
     return False
 
 

@@ -83,6 +83,8 @@ def get_ready(
             str(cut) or f"It was stopped before the rounds: a call took longer than {limit:.3g} s."
         )
         raise Failed(replace(row, failure=text)) from None
+    except Failed:
+        raise
     except Refusal as refusal:
         raise Failed(replace(row, failure=str(refusal))) from None
     except MemoryError as error:

@@ -29,25 +29,33 @@ class Alarm:
     """Interrupts the block that runs too long, by SIGALRM.
 
     Without that signal (Windows) or on another thread than the main one nothing is interrupted, and
-    `armed` is False.
+    `armed` is False. An alarm that somebody else has set waits meanwhile.
     """
 
     def __init__(self) -> None:
         self.armed = False
-        self._before: Any = None
+        self._handler: Any = None
+        self._pending_s = 0.0
+        self._since = 0.0
 
     def __enter__(self) -> Alarm:
         main = threading.current_thread() is threading.main_thread()
-        if main and hasattr(signal, "setitimer") and not signal.getitimer(signal.ITIMER_REAL)[0]:
-            self._before = signal.signal(signal.SIGALRM, self._ring)
+        if main and hasattr(signal, "setitimer"):
+            self._pending_s = signal.setitimer(signal.ITIMER_REAL, 0)[0]
+            self._since = time.monotonic()
+            self._handler = signal.signal(signal.SIGALRM, self._ring)
             self.armed = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.armed:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, self._before)
-            self.armed = False
+        if not self.armed:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._handler)
+        self.armed = False
+        if self._pending_s:
+            left = self._pending_s - (time.monotonic() - self._since)
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0.001))
 
     def set(self, seconds: float) -> None:
         """Rings in so many seconds, unless set anew; 1 µs."""
