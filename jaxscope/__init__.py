@@ -13,6 +13,8 @@ from jaxscope.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from jaxscope.api import (
+    from jaxscope.benchmarking import compare
+    from jaxscope.comparison import Comparison
         compare_modes,
         expect_compiles,
         inspect,
@@ -28,10 +30,12 @@ if TYPE_CHECKING:
     from jaxscope.report import Report
 
 __all__ = [
+    "Comparison",
     "CompileLog",
     "CompilesError",
     "ModeComparison",
     "Report",
+    "compare",
     "compare_modes",
     "expect_compiles",
     "inspect",
@@ -44,6 +48,7 @@ __all__ = [
 
 _HOMES = {
     "CompileLog": "jaxscope.log",
+    "Comparison": "jaxscope.comparison",
     "CompilesError": "jaxscope.expect",
     "ModeComparison": "jaxscope.modes",
     "Report": "jaxscope.report",
@@ -51,6 +56,7 @@ _HOMES = {
     "inspect": "jaxscope.api",
     "last": "jaxscope.api",
     "load": "jaxscope.api",
+    "compare": "jaxscope.benchmarking",
     "expect_compiles": "jaxscope.api",
     "options": "jaxscope.api",
     "profile": "jaxscope.api",

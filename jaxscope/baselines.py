@@ -70,6 +70,11 @@ def load(name: str) -> Comparison:
     raise BaselineError(said)
 
 
+def check_name(name: str) -> None:
+    """Raises BaselineError for what cannot be a name, before anything was measured."""
+    _path(name)
+
+
 def _path(name: str) -> Path:
     if "/" in name or os.sep in name or name.endswith((".json", ".gz")):
         return Path(name).expanduser()

@@ -186,7 +186,23 @@ class Comparison:
         """
         from jaxscope.view.charts.comparison import figure
 
-        return figure(self._record, kind)
+        return figure(self._record, kind, self._roofs() if kind == "roofline" else ())
+
+    def _roofs(self) -> list[tuple[str, float, float]]:
+        """Peaks of the devices, measured if need be (0.5 s); none for another machine's figures."""
+        from jaxscope.capture import describe, devices
+        from jaxscope.capture.peaks import PeakCache, peaks
+
+        here, there = describe.environment(), self._record.environment
+        if (here.platform, here.devices) != (there.platform, there.devices):
+            return []
+        cache = PeakCache()
+        names = dict.fromkeys([row.device for row in self.rows if row.contestant.startswith("jax")])
+        made: list[tuple[str, float, float]] = []
+        for name in names:
+            found = peaks(devices.find(name), cache)
+            made.append((name, found.flops, found.bytes_per_s))
+        return made
 
     # Displays.
 

@@ -18,10 +18,12 @@ import jaxscope.model
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PUBLIC = [
+    "Comparison",
     "CompileLog",
     "CompilesError",
     "ModeComparison",
     "Report",
+    "compare",
     "compare_modes",
     "expect_compiles",
     "inspect",
@@ -31,8 +33,8 @@ PUBLIC = [
     "profile",
     "watch",
 ]
-LINE_MAGICS = ("jaxdevices", "jaxjit", "jaxlog", "jaxscope", "jaxwatch")
-CELL_MAGICS = ("jaxjit", "jaxwatch")
+LINE_MAGICS = ("jaxbench", "jaxdevices", "jaxjit", "jaxlog", "jaxscope", "jaxwatch")
+CELL_MAGICS = ("jaxbench", "jaxjit", "jaxwatch")
 
 
 def test_the_public_names_are_these():
@@ -96,7 +98,14 @@ def test_type_checkers_are_told_that_there_are_types():
 def test_the_extras_name_what_the_code_imports_and_nothing_is_required_beyond_jax_and_ipython():
     names = [requirement.partition(">")[0] for requirement in PROJECT["dependencies"]]
     assert names == ["jax", "ipython"]
-    assert set(PROJECT["optional-dependencies"]) == {"widget", "plots", "tables", "xprof", "all"}
+    assert set(PROJECT["optional-dependencies"]) == {
+        "widget",
+        "plots",
+        "tables",
+        "bench",
+        "xprof",
+        "all",
+    }
 
 
 def test_the_extension_can_be_loaded_twice_and_unloaded():

@@ -160,3 +160,8 @@ def preparation(row: Row) -> float:
     if row.first_call_s is None or not row.measured:
         return compiling
     return compiling + max(row.first_call_s - statistics.median(row.samples), 0.0)
+
+
+def total(row: Row, calls: float) -> float:
+    """Seconds of so many calls from a fresh start, compiling and the first call included."""
+    return preparation(row) + calls * statistics.median(row.samples)

@@ -60,7 +60,7 @@ def parse(
         request = Request(
             vs=_listed(found.vs),
             inputs=tuple([spec(name, text) for name, text in inputs]),
-            sizes=sizes([text for text in found.sizes]),
+            sizes=sizes(found.sizes),
             devices=_listed(found.devices),
             grad=None if found.grad is None else _listed([found.grad]),
             vmap=None if found.vmap is None else _axes(found.vmap),

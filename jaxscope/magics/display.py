@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jaxscope
 
 if TYPE_CHECKING:
+    from jaxscope.comparison import Comparison
     from jaxscope.report import Report
 
 
@@ -33,6 +34,24 @@ def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
         display(report)
         return
     # As data and not printed: the cell's own output stays the cell's own.
+    display(data, raw=True)
+
+
+def show_comparison(comparison: Comparison, shell: Any, view: str, quiet: bool) -> None:
+    """Display what `%%jaxbench` measured: one line, text, HTML, or what the front end takes."""
+    from IPython.display import display
+
+    in_terminal = getattr(shell, "kernel", None) is None
+    if quiet:
+        data = {"text/plain": comparison.summary()}
+    elif view == "html":
+        data = {"text/plain": comparison.summary(), "text/html": comparison.static_html()}
+    elif view == "text" or in_terminal:
+        color = in_terminal and sys.stdout.isatty()
+        data = {"text/plain": comparison.to_text(color=color)}
+    else:
+        display(comparison)
+        return
     display(data, raw=True)
 
 

@@ -47,22 +47,36 @@ def _failures(record: ComparisonRecord) -> Iterator[tuple[str, str, Row | None]]
 def _merged(
     found: Iterator[tuple[str, str, Row | None]], record: ComparisonRecord
 ) -> Iterator[Sentence]:
-    """Sentences of one contestant that differ in their figures alone stand once, for all sizes."""
-    groups: dict[tuple[str, str, str], list[tuple[str, Row | None]]] = {}
+    """Sentences that differ in their figures alone stand once, with all that they are about.
+
+    The figures shown are those with the largest numbers in them, the worst case as a rule.
+    """
+    groups: dict[tuple[str, str], list[tuple[str, Row | None]]] = {}
     for code, text, row in found:
-        who = "" if row is None else f"{row.label}\0{row.device}"
-        groups.setdefault((code, _shape(text), who), []).append((text, row))
+        groups.setdefault((code, _shape(text)), []).append((text, row))
+    for (code, _), members in groups.items():
+        text = max((text for text, _ in members), key=_largest)
+        yield Sentence(_about([row for _, row in members if row is not None], record), text, code)
+
+
+def _about(rows: list[Row], record: ComparisonRecord) -> str:
+    """`NumPy, JAX jit at n = 64, 128`."""
     with_device = sweep.several_devices(record)
-    for (code, _, _), members in groups.items():
-        text, row = members[-1]
-        about = ""
-        if row is not None:
-            about = names.contender(row, with_device)
-            sizes = [_brief_size(one, record) for _, one in members if one is not None and one.size]
-            if sizes and len(record.sizes) > 1:
-                every = len(sizes) == len(record.sizes)
-                about += " at every size" if every else f" at {_name(record)}{', '.join(sizes)}"
-        yield Sentence(about, text, code)
+    sizes: dict[str, list[str]] = {}
+    for row in rows:
+        sizes.setdefault(names.contender(row, with_device), []).append(_brief_size(row, record))
+    if len(record.sizes) < 2:
+        return ", ".join(sizes)
+    parts = [
+        who if len(at) == len(record.sizes) else f"{who} at {_name(record)}{', '.join(at)}"
+        for who, at in sizes.items()
+    ]
+    return "; ".join(parts)
+
+
+def _largest(text: str) -> float:
+    numbers = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", text)]
+    return max(numbers, default=0.0)
 
 
 def _shape(text: str) -> str:

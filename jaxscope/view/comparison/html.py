@@ -73,6 +73,7 @@ def figures(record: ComparisonRecord) -> str:
         ]
     else:
         drawn = [("Rounds, and their median", pictures.rounds(record, record.rows))]
+    drawn.append(("All calls together, compiling included", pictures.break_even(record)))
     made = "".join(
         f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
         for caption, svg in drawn
@@ -122,7 +123,7 @@ def _everything(record: ComparisonRecord) -> str:
     if not record.rows:
         return ""
     table = marked(tables.whole(record, record.rows), record.rows)
-    return _details("Every column", f'<div class="wide">{table}</div>')
+    return _details("Every column", f'<div class="wide all">{table}</div>')
 
 
 def _sorted(record: ComparisonRecord) -> str:
@@ -136,13 +137,14 @@ def _sorted(record: ComparisonRecord) -> str:
 
 def _copies(record: ComparisonRecord, csv: str) -> str:
     """What to copy: the comparison as Markdown and CSV."""
-    text = _details("As Markdown", f"<pre>{_verbatim(markdown(record))}</pre>")
+    text = _details("As Markdown", f"<pre>{verbatim(markdown(record))}</pre>")
     if csv:
-        text += _details("As CSV", f"<pre>{_verbatim(csv)}</pre>")
+        text += _details("As CSV", f"<pre>{verbatim(csv)}</pre>")
     return _details("Copy", text)
 
 
-def _verbatim(text: str) -> str:
+def verbatim(text: str) -> str:
+    """Text of several lines for a `pre`."""
     return "\n".join(escape(line, 100_000) for line in text.splitlines())
 
 
@@ -163,12 +165,13 @@ def _row(cells: tuple[str, ...], kept: list[int], table: Table, row: Row | None)
     off = ' class="off"' if row is not None and not row.measured else ""
     first, *others = kept
     made = "".join(
-        f"<td{_verdict(cells[i])}{_right(i, table)}>{prose(cells[i])}</td>" for i in others
+        f"<td{verdict_class(cells[i])}{_right(i, table)}>{prose(cells[i])}</td>" for i in others
     )
     return f"<tr{off}><th scope=row{_right(first, table)}>{prose(cells[first])}</th>{made}</tr>"
 
 
-def _verdict(cell: str) -> str:
+def verdict_class(cell: str) -> str:
+    """Colours what is faster and what is slower."""
     if cell.endswith("faster"):
         return ' class="faster"'
     return ' class="slower"' if cell.endswith(("slower", _DIFFERS)) else ""

@@ -70,7 +70,10 @@ def interval(ratio: Ratio) -> str:
     if max(ratio.estimate, 1 / ratio.estimate) < 1.095:
         low, high = (f"{(end - 1) * 100:.1f}" for end in ends)
         return f"{low} to {high} %"
-    return f"{units.significant(ends[0], 2)}–{units.significant(ends[1], 2)}×"
+    first, second = (units.significant(end, 2) for end in ends)
+    if first == second:  # sure to two digits: show where it is not
+        first, second = (units.significant(end, 3) for end in ends)
+    return f"{first}–{second}×" if first != second else f"{first}×"
 
 
 def bare(ratio: Ratio) -> str:

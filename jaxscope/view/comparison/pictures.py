@@ -70,6 +70,34 @@ def ratio_by_size(record: ComparisonRecord) -> str:
     )
 
 
+def break_even(record: ComparisonRecord) -> str:
+    """Seconds of all calls together against their number, compiling included."""
+    rows = [row for row in record.at(record.sizes[-1]) if row.measured] if record.sizes else []
+    if len(rows) < 2 or not any(sweep.preparation(row) > 0 for row in rows):
+        return ""
+    with_device = sweep.several_devices(record)
+    counts = [10.0 ** (i / 2) for i in range(13)]
+    lines: list[Curve] = []
+    marks: list[tuple[float, str]] = []
+    for row in rows:
+        one = Contender(row.label, row.device)
+        times = [sweep.total(row, count) for count in counts]
+        points = [(count, time, time, time) for count, time in zip(counts, times, strict=True)]
+        lines.append(_curve(record, one, points, with_device))
+        base = sweep.baseline_of(record, row)
+        found = None if base is None else sweep.break_even(row, base)
+        if found is not None and 1 < found.calls < counts[-1]:
+            marks.append((found.calls, f"{names.number(found.calls)} calls"))
+    return curves(
+        lines,
+        "Seconds of all calls together against the number of calls, compiling included",
+        "calls",
+        lambda value: names.number(round(value)) if value in counts[::2] else "",
+        units.seconds,
+        marks[:3],
+    )
+
+
 def _rows(record: ComparisonRecord, one: Contender, name: str) -> list[Row]:
     """Its measured rows in order of size."""
     found = [

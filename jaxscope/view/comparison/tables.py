@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 
@@ -13,18 +14,24 @@ from jaxscope.view import units
 from jaxscope.view.comparison import names
 from jaxscope.view.rows import Table
 
+COMPILE = "trace + lower + XLA"
+"""Head of the column with the phases of compiling."""
+
 TIME_HEADS = ("contestant", "device", "dtype", "median", "p10–p90", "ratio (95 %)", "verdict")
 COST_HEADS = (
     "dispatch",
     "kernel",
     "first call",
-    "compile (trace, lower, XLA)",
+    COMPILE,
     "transfer",
     "peak memory",
     "error",
     "rounds",
     "warnings",
 )
+
+
+_BESIDE = ("dispatch", "kernel", "transfer", "peak memory", "error", "rounds")
 
 
 def whole(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
@@ -40,16 +47,47 @@ def whole(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
 
 
 def times(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
-    """What a call takes, and the ratio to the baseline; failures in the last column."""
-    made = tuple([(*time_cells(record, row), _codes(row)) for row in rows])
-    return Table((*TIME_HEADS, "warnings"), made, right=(3, 4, 5))
+    """What a call takes, and the ratio to the baseline."""
+    made = tuple([time_cells(record, row) for row in rows])
+    return Table(TIME_HEADS, made, right=(3, 4, 5))
 
 
 def costs(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
-    """What stands beside the call: dispatch, compiling, memory, error."""
-    measured = [row for row in rows if row.measured]
-    made = tuple([(names.label(row.label), row.device, *cost_cells(row)[:-1]) for row in measured])
-    return Table(("contestant", "device", *COST_HEADS[:-1]), made, right=tuple(range(2, 10)))
+    """What stands beside the call: dispatch, kernel, transfer, memory, error."""
+    with_device = sweep.several_devices(record)
+    made: list[tuple[str, ...]] = []
+    for row in rows:
+        if row.measured:
+            found = dict(zip(COST_HEADS, cost_cells(row), strict=True))
+            made.append((names.contender(row, with_device), *[found[head] for head in _BESIDE]))
+    return Table(("contestant", *_BESIDE), tuple(made), right=tuple(range(1, 7)))
+
+
+def preparation(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
+    """What comes before the calls, and after how many of them it has paid."""
+    with_device = sweep.several_devices(record)
+    made: list[tuple[str, ...]] = []
+    for row in rows:
+        if row.measured:
+            found = dict(zip(COST_HEADS, cost_cells(row), strict=True))
+            made.append(
+                (
+                    names.contender(row, with_device),
+                    found[COMPILE],
+                    found["first call"],
+                    pays(record, row),
+                )
+            )
+    return Table(("contestant", COMPILE, "first call", "pays after"), tuple(made), right=(1, 2, 3))
+
+
+def pays(record: ComparisonRecord, row: Row) -> str:
+    """`1240 calls`, `never`; empty for the baseline and for what prepares no longer than it."""
+    base = sweep.baseline_of(record, row)
+    found = None if base is None else sweep.break_even(row, base)
+    if base is None or found is None or found.preparation_s <= sweep.preparation(base):
+        return ""
+    return units.count(round(found.calls), "call") if math.isfinite(found.calls) else "never"
 
 
 def by_size(record: ComparisonRecord) -> Table:
@@ -79,7 +117,7 @@ def time_cells(record: ComparisonRecord, row: Row) -> tuple[str, ...]:
     if not row.measured:
         return (*head, units.UNKNOWN, "", "", "")
     spread = stats.spread(row.samples)
-    ends = f"{units.seconds(spread.p10)}–{units.seconds(spread.p90)}"
+    ends = _between(spread.p10, spread.p90)
     ratio = sweep.ratio_of(record, row)
     if ratio is None:
         is_base = row.label == record.baseline
@@ -91,6 +129,14 @@ def time_cells(record: ComparisonRecord, row: Row) -> tuple[str, ...]:
             "baseline" if is_base else "",
         )
     return (*head, units.seconds(spread.median), ends, names.bare(ratio), verdict(ratio, row))
+
+
+def _between(low: float, high: float) -> str:
+    """`3.12–3.98 µs`, with both units where they differ."""
+    first, second = units.seconds(low), units.seconds(high)
+    if first.partition(" ")[2] == second.partition(" ")[2]:
+        first = first.partition(" ")[0]
+    return f"{first}–{second}"
 
 
 def verdict(ratio: Ratio, row: Row) -> str:
@@ -117,13 +163,14 @@ def cost_cells(row: Row) -> tuple[str, ...]:
 
 
 def _compiling(phases: Phases | Unavailable) -> str:
+    """`1.1 + 4 + 34.5 ms`, or the one phase that there is."""
     if isinstance(phases, Unavailable):
         return units.UNKNOWN
-    total = units.seconds(phases.total_s)
     parts = (phases.trace_s, phases.lower_s, phases.compile_s)
     if sum(part > 0 for part in parts) < 2:
-        return total
-    return f"{total} ({', '.join(units.parts(phases.total_s, *parts))})"
+        return units.seconds(phases.total_s)
+    unit, _ = units.time_unit(phases.total_s)
+    return f"{' + '.join(units.parts(phases.total_s, *parts))} {unit}"
 
 
 def _error(row: Row) -> str:
@@ -144,7 +191,7 @@ def _rounds(row: Row) -> str:
     rounds = "+".join(str(count) for count in dict.fromkeys(counts))
     sessions = f"{len(counts)} × " if len(counts) > 1 else ""
     left_out = f", {dropped} left out" if dropped else ""
-    return f"{sessions}{rounds} × {units.count(row.sessions[0].inner, 'call')}{left_out}"
+    return f"{sessions}{rounds} × {row.sessions[0].inner}{left_out}"
 
 
 def _codes(row: Row) -> str:

@@ -45,6 +45,8 @@ def _parts(
         if any(row.measured for row in rows):
             yield from terminal.heading(f"Beside the call{at}")
             yield from terminal.table(tables.costs(record, rows), heads=True)
+            yield from terminal.heading(f"Before the calls{at}")
+            yield from terminal.table(tables.preparation(record, rows), heads=True)
     if changes:
         yield from terminal.heading("Since the baseline")
         yield from terminal.wrap(since.headline(changes), "  ")

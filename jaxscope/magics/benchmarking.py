@@ -1,0 +1,176 @@
+"""`%%jaxbench` and `%jaxbench`: read the line and the sections, measure, show."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
+
+from jaxscope.bench.cell import CellError
+from jaxscope.bench.cell.line import split_versus
+from jaxscope.magics import bench_options, display
+from jaxscope.magics.bench_options import BenchOptions
+from jaxscope.magics.cells import prompt
+from jaxscope.magics.completion import completer
+from jaxscope.magics.documented import documented
+from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.progress import ProgressBar
+from jaxscope.magics.requirements import require_jax
+
+if TYPE_CHECKING:
+    from jaxscope.bench.cell.prepared import Prepared
+    from jaxscope.comparison import Comparison
+
+_PARSER = bench_options.parser()
+_EXAMPLES = """
+    %%jaxbench --vs numpy,torch,jax --sizes n=2^6..2^12 x=normal(n,n)
+    y = (x - xp.mean(x)) / xp.std(x)       one source for all, written against `xp`
+
+    %%jaxbench --sizes n=1000,100_000 x=normal(n)
+    # setup
+    w = 0.5                                runs once a size, outside the timed code
+    # numpy
+    np.tanh(x) * w
+    # jax
+    jnp.tanh(x) * w                        compiled; `# jax-eager` runs it as it stands
+    # jax: by hand
+    jnp.expm1(2 * x) / (jnp.expm1(2 * x) + 2) * w
+
+    %jaxbench np.sort(x) vs jnp.sort(x)    expressions, as they are written
+    %jaxbench -o c jax: f(x) vs jax: g(x)  both compiled; the comparison bound to a name
+
+inputs of a line: x=normal(n,n), uniform, complex_normal, integers(low,high,n), ones, zeros, arange,
+linspace, eye, or any expression of your names. Arrays of your namespace are inputs too.
+"""
+_PREFIX = re.compile(r"\s*([A-Za-z][\w.-]*)\s*:(?!=)\s*(.+)", re.S)
+
+
+@magics_class
+class Benchmarking(Family):
+    """The magic that compares."""
+
+    def completers(self) -> dict[str, Completer]:
+        handler = completer(_PARSER, lambda: self._shell.user_ns)
+        return {"%%jaxbench": handler, "%jaxbench": handler}
+
+    @no_var_expand
+    @line_cell_magic
+    @documented(_PARSER, _EXAMPLES)
+    def jaxbench(self, line: str, cell: str | None = None) -> None:
+        __tracebackhide__ = True
+        given = bench_options.parse(line, _PARSER, cell is not None, self.scope.view)
+        if cell is not None and not cell.strip():
+            raise UsageError("The %%jaxbench cell holds no code to time.")
+        require_jax("jaxbench")
+        from jaxscope.baselines import BaselineError
+        from jaxscope.bench.plan import PlanError
+        from jaxscope.benchmarking import measured
+        from jaxscope.model.wire import SchemaError
+
+        with ProgressBar(self._shell) as bar:
+            prepared = (
+                self._expressions(given, bar)
+                if cell is None
+                else self._cell(f"%%jaxbench {line}".rstrip(), cell, given, bar)
+            )
+            try:
+                comparison = measured(prepared, given.save, given.against)
+            except (BaselineError, PlanError, SchemaError) as error:
+                raise UsageError(str(error)) from None
+        if given.name is not None:
+            self._shell.user_ns[given.name] = comparison
+        self._show(comparison, given)
+
+    def _cell(self, head: str, text: str, given: BenchOptions, bar: ProgressBar) -> Prepared:
+        __tracebackhide__ = True
+        from jaxscope.bench import registry
+        from jaxscope.bench.cell.prepared import cell_plan
+
+        # Tracebacks and the front end find the lines of the cell under this name.
+        whole = f"{head}\n{text}"
+        raw = self.scope.raw_cell
+        raw = raw if raw.strip() == whole.strip() else whole
+        file = self._shell.compile.cache(whole, prompt(self._shell), raw_code=raw)
+        try:
+            return cell_plan(
+                text,
+                given.request,
+                self._shell.user_ns,
+                registry.names(),
+                registry.ALWAYS,
+                file=file,
+                title=self.scope.session.cell_name(file) or "cell",
+                progress=bar,
+            )
+        except CellError as error:
+            raise UsageError(str(error)) from None
+        except SyntaxError as error:
+            raise error.with_traceback(None)  # noqa: B904
+        except Exception as error:  # the set-up's own
+            raise display.without_our_frames(error, file)  # noqa: B904
+
+    def _expressions(self, given: BenchOptions, bar: ProgressBar) -> Prepared:
+        __tracebackhide__ = True
+        from jaxscope.bench.cell.prepared import expression_plan
+
+        try:
+            contestants = self._told(split_versus(given.rest), given)
+            return expression_plan(
+                contestants,
+                given.request,
+                self._shell.user_ns,
+                title=given.rest,
+                progress=bar,
+            )
+        except CellError as error:
+            raise UsageError(str(error)) from None
+        except SyntaxError as error:
+            raise error.with_traceback(None)  # noqa: B904
+
+    def _told(self, texts: Sequence[str], given: BenchOptions) -> list[tuple[str, str, str]]:
+        """(contestant, label, expression) of each; labels are made different from each other."""
+        from jaxscope.bench import registry
+        from jaxscope.bench.cell.framework import named_framework
+        from jaxscope.bench.cell.sections import resolve
+
+        if given.request.vs:
+            raise UsageError("--vs is for cells; %jaxbench compares the expressions it is given.")
+        known = registry.names()
+        made: list[tuple[str, str, str]] = []
+        for text in texts:
+            match = _PREFIX.fullmatch(text)
+            if match is not None:
+                contestant, text = resolve(match[1], known), match[2]
+                label = f"{contestant}: {text}"
+            else:
+                tree = ast.parse(text, filename="<jaxbench>", mode="eval")
+                contestant = named_framework(tree.body, self._shell.user_ns) or "numpy"
+                label = text
+            seen = [one for one in made if one[1] == label or one[1].startswith(f"{label} (")]
+            made.append((contestant, f"{label} ({len(seen) + 1})" if seen else label, text))
+        return made
+
+    def _show(self, comparison: Comparison, given: BenchOptions) -> None:
+        """Display; what fails here may not take back what was measured."""
+        try:
+            display.show_comparison(
+                comparison, self._shell, given.view, given.quiet or self.scope.quiet
+            )
+            for kind in given.plots:
+                self._plot(comparison, kind)
+        except Exception as error:
+            display.say(
+                f"jaxscope could not show the comparison ({type(error).__name__}: {error})."
+            )
+
+    def _plot(self, comparison: Comparison, kind: Any) -> None:
+        from IPython.display import display as show
+
+        try:
+            show(comparison.plot(kind))
+        except (LookupError, ImportError) as error:
+            display.say(f"There is no {kind} plot: {error}")

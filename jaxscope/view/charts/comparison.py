@@ -1,0 +1,334 @@
+"""The figures of a comparison for plotly: over sizes, over calls, round by round, and the roofline.
+
+Backgrounds are transparent and the greys are those that read on light and dark alike, so that a
+saved notebook can be opened in either theme.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jaxscope.analysis import stats, sweep
+from jaxscope.analysis.sweep import Contender
+from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.model.program import Cost
+from jaxscope.view import units
+from jaxscope.view.comparison import names
+from jaxscope.view.comparison.answer import answer
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_COLOURS = (
+    "#7c78f0",
+    "#d08a2e",
+    "#1f9e91",
+    "#d9538c",
+    "#7a9f2f",
+    "#2f93cf",
+    "#a566e0",
+    "#8c857c",
+)
+"""Contrast of 3 and more with white and with #111, one for each contestant as in the pictures."""
+
+_GREY, _GRID = "#868d99", "rgba(134,141,153,.28)"
+
+
+Roof = tuple[str, float, float]
+"""A device, its peak in FLOP/s and in bytes/s."""
+
+
+def figure(record: ComparisonRecord, kind: str, roofs: Sequence[Roof] = ()) -> go.Figure:
+    """One figure: time, ratio, break_even, rounds or roofline; the last one under `roofs`.
+
+    Raises ValueError for another kind, LookupError where there is nothing to draw, and ImportError
+    with the cure where plotly is not installed.
+    """
+    if kind not in _KINDS:
+        raise ValueError(f"There is no plot {kind!r}. The plots are: {', '.join(_KINDS)}.")
+    try:
+        import plotly.graph_objects as go
+    except ImportError:
+        raise ImportError(
+            "Plots need plotly: run `%pip install plotly`, or `pip install jaxscope[plots]`."
+        ) from None
+    made = go.Figure()
+    _KINDS[kind](record, made)
+    if not made.data:
+        raise LookupError(_NOTHING[kind])
+    if kind == "roofline":
+        _draw_roofs(made, roofs)
+    return made
+
+
+def _colour(record: ComparisonRecord, row: Row) -> str:
+    one = Contender(row.label, row.device)
+    return _COLOURS[sweep.contenders(record).index(one) % len(_COLOURS)]
+
+
+def _faded(colour: str, alpha: float) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"
+
+
+def _by_contender(record: ComparisonRecord, name: str) -> Mapping[Contender, list[Row]]:
+    """The measured rows of each, in order of size."""
+    found: dict[Contender, list[Row]] = {}
+    for row in record.rows:
+        if row.measured and sweep.along(row.size, name) > 0:
+            found.setdefault(Contender(row.label, row.device), []).append(row)
+    for rows in found.values():
+        rows.sort(key=lambda row: sweep.along(row.size, name))
+    return found
+
+
+def _time(record: ComparisonRecord, made: Any) -> None:
+    name = sweep.swept(record)
+    for one, rows in _by_contender(record, name).items():
+        spreads = [stats.spread(row.samples) for row in rows]
+        _band(
+            record,
+            made,
+            one,
+            rows,
+            [spread.median for spread in spreads],
+            [spread.p10 for spread in spreads],
+            [spread.p90 for spread in spreads],
+            units.seconds,
+        )
+    _layout(record, made, name, "seconds a call")
+    _log(made, x=True)
+
+
+def _ratio(record: ComparisonRecord, made: Any) -> None:
+    name = sweep.swept(record)
+    base = names.label(record.baseline)
+    for one, rows in _by_contender(record, name).items():
+        pairs = [(row, sweep.ratio_of(record, row)) for row in rows]
+        known = [(row, r) for row, r in pairs if r is not None and math.isfinite(r.low)]
+        if not known:
+            continue
+        ratios = [ratio for _, ratio in known]
+        _band(
+            record,
+            made,
+            one,
+            [row for row, _ in known],
+            [ratio.estimate for ratio in ratios],
+            [ratio.low for ratio in ratios],
+            [ratio.high for ratio in ratios],
+            units.significant,
+        )
+        for crossing in sweep.crossovers(record, one):
+            near = names.number(float(f"{crossing.at:.2g}"))
+            made.add_vline(
+                x=crossing.at,
+                line={"color": _GREY, "dash": "dash", "width": 1},
+                annotation={"text": f"{name} ≈ {near}", "font": {"color": _GREY}},
+            )
+    _layout(record, made, name, f"time over that of {base}, below 1 is faster")
+    _log(made, x=True)
+    made.add_hline(y=1, line={"color": _GREY, "dash": "dot", "width": 1})
+
+
+def _band(
+    record: ComparisonRecord,
+    made: Any,
+    one: Contender,
+    rows: list[Row],
+    middle: list[float],
+    low: list[float],
+    high: list[float],
+    words: Callable[[float], str],
+) -> None:
+    """A line with the band around it."""
+    name = sweep.swept(record)
+    xs = [sweep.along(row.size, name) for row in rows]
+    colour = _colour(record, rows[0])
+    label = names.contender(one, sweep.several_devices(record))
+    made.add_scatter(
+        x=[*xs, *reversed(xs)],
+        y=[*high, *reversed(low)],
+        fill="toself",
+        fillcolor=_faded(colour, 0.18),
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=label,
+    )
+    made.add_scatter(
+        x=xs,
+        y=middle,
+        name=label,
+        legendgroup=label,
+        mode="lines+markers",
+        line={"color": colour},
+        text=[
+            f"{words(m)} ({words(a)}–{words(b)})" for m, a, b in zip(middle, low, high, strict=True)
+        ],
+        hovertemplate=f"{label}, {name} = %{{x}}<br>%{{text}}<extra></extra>",
+    )
+
+
+def _break_even(record: ComparisonRecord, made: Any) -> None:
+    rows = [row for row in _last(record) if row.measured]
+    if not any(sweep.preparation(row) > 0 for row in rows):
+        return
+    counts = [10.0 ** (i / 4) for i in range(25)]
+    for row in rows:
+        label = names.contender(row, sweep.several_devices(record))
+        made.add_scatter(
+            x=counts,
+            y=[sweep.total(row, count) for count in counts],
+            name=label,
+            mode="lines",
+            line={"color": _colour(record, row)},
+            hovertemplate=f"{label}: %{{y:.3g}} s for %{{x:.0f}} calls<extra></extra>",
+        )
+        base = sweep.baseline_of(record, row)
+        found = None if base is None else sweep.break_even(row, base)
+        if found is not None and 1 < found.calls <= counts[-1]:
+            made.add_vline(
+                x=found.calls,
+                line={"color": _colour(record, row), "dash": "dash", "width": 1},
+                annotation={
+                    "text": f"{label}: {names.number(found.calls)} calls",
+                    "font": {"color": _GREY},
+                },
+            )
+    size = names.size(rows[0].size)
+    _layout(record, made, f"calls{f' at {size}' if size else ''}", "seconds, compiling included")
+    _log(made, x=True)
+
+
+def _rounds(record: ComparisonRecord, made: Any) -> None:
+    for row in _last(record):
+        if not row.measured:
+            continue
+        colour = _colour(record, row)
+        label = names.contender(row, sweep.several_devices(record))
+        made.add_violin(
+            x=list(row.samples),
+            name=label,
+            orientation="h",
+            side="positive",
+            points="all",
+            pointpos=-0.4,
+            jitter=0.5,
+            marker={"color": colour, "size": 3, "opacity": 0.5},
+            line={"color": colour},
+            fillcolor=_faded(colour, 0.25),
+            meanline={"visible": False},
+            box={"visible": True},
+            spanmode="hard",
+            hovertemplate="%{x:.4g} s<extra></extra>",
+        )
+    _layout(record, made, "seconds a call, one dot a round", "")
+    made.update_layout(showlegend=False)
+    made.update_xaxes(type="log")
+
+
+def _roofline(record: ComparisonRecord, made: Any) -> None:
+    """Work a second against work for each byte moved."""
+    shown: set[str] = set()
+    for row in record.rows:
+        intensity = row.cost.intensity if isinstance(row.cost, Cost) else None
+        if (
+            not row.measured
+            or not isinstance(row.cost, Cost)
+            or not intensity
+            or not row.cost.flops
+        ):
+            continue
+        label = names.contender(row, sweep.several_devices(record))
+        at = f" at {names.size(row.size)}" if row.size else ""
+        made.add_scatter(
+            x=[intensity],
+            y=[row.cost.flops / statistics.median(row.samples)],
+            name=label,
+            legendgroup=label,
+            showlegend=label not in shown,
+            mode="markers",
+            marker={"color": _colour(record, row), "size": 10},
+            hovertemplate=f"{label}{at}<br>%{{y:.3s}}FLOP/s, %{{x:.3g}} FLOP/B<extra></extra>",
+        )
+        shown.add(label)
+    _layout(record, made, "FLOP for each byte moved", "FLOP a second")
+    _log(made, x=True)
+
+
+def _draw_roofs(made: Any, roofs: Sequence[Roof]) -> None:
+    """Bandwidth rising to the peak, as far as the points reach."""
+    xs = [x for trace in made.data for x in trace.x]
+    for device, flops, bandwidth in roofs:
+        ridge = flops / bandwidth
+        low, high = min(min(xs) / 2, ridge / 10), max(max(xs) * 2, ridge * 10)
+        made.add_scatter(
+            x=[low, ridge, high],
+            y=[low * bandwidth, flops, flops],
+            name=f"{device}: {units.flop_rate(flops)}, {units.byte_rate(bandwidth)}",
+            mode="lines",
+            line={"color": _GREY},
+        )
+
+
+def _last(record: ComparisonRecord) -> tuple[Row, ...]:
+    """The rows of the largest size."""
+    return record.at(record.sizes[-1]) if record.sizes else ()
+
+
+def _layout(record: ComparisonRecord, made: Any, x: str, y: str) -> None:
+    axis = {
+        "gridcolor": _GRID,
+        "zerolinecolor": _GRID,
+        "linecolor": _GREY,
+        "tickcolor": _GREY,
+        "ticks": "outside",
+    }
+    made.update_layout(
+        title={"text": _wrapped(answer(record)), "font": {"size": 14}},
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": _GREY, "family": "system-ui, sans-serif"},
+        margin={"l": 76, "r": 20, "t": 64, "b": 54},
+        height=420,
+        xaxis={**axis, "title": {"text": x}},
+        yaxis={**axis, "title": {"text": y}},
+        hoverlabel={"bgcolor": "#26282e", "font": {"color": "#f0f1f3"}},
+    )
+
+
+def _wrapped(text: str, width: int = 96) -> str:
+    """Plotly does not break a title by itself."""
+    lines = [""]
+    for word in text.split(" "):
+        if len(lines[-1]) + len(word) > width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "<br>".join(lines)
+
+
+def _log(made: Any, *, x: bool) -> None:
+    made.update_yaxes(type="log", exponentformat="SI")
+    if x:
+        made.update_xaxes(type="log")
+
+
+_KINDS: Mapping[str, Callable[[ComparisonRecord, Any], None]] = {
+    "time": _time,
+    "ratio": _ratio,
+    "break_even": _break_even,
+    "rounds": _rounds,
+    "roofline": _roofline,
+}
+_NOTHING = {
+    "time": "There is no sweep: give several sizes, such as --sizes n=2^6..2^12.",
+    "ratio": "There is no sweep, or no two contestants that can be compared: give several sizes.",
+    "break_even": "Nothing was compiled, so there is nothing to break even.",
+    "rounds": "Nothing was measured.",
+    "roofline": "No contestant tells its operations and bytes; JAX's compiled programs do.",
+}
