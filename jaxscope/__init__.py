@@ -13,8 +13,6 @@ from jaxscope.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from jaxscope.api import (
-    from jaxscope.benchmarking import compare
-    from jaxscope.comparison import Comparison
         compare_modes,
         expect_compiles,
         inspect,
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
         profile,
         watch,
     )
+    from jaxscope.benchmarking import compare
+    from jaxscope.comparison import Comparison
     from jaxscope.expect import CompilesError
     from jaxscope.log import CompileLog
     from jaxscope.modes import ModeComparison
