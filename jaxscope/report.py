@@ -21,6 +21,7 @@ from jaxscope.model import (
     Finding,
     Link,
     Memory,
+    Partition,
     Program,
     Record,
     Residual,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from jaxscope.model.profile import Profile
 
-Table = Literal["lines", "ops", "compiles", "timings", "values", "residuals"]
+Table = Literal["lines", "ops", "compiles", "timings", "values", "residuals", "collectives"]
 _DISPLAYS = itertools.count()
 """Numbers the displays of this process, so that their ids differ within one notebook."""
 SMALL_PROGRAM = 300
@@ -154,6 +155,11 @@ class Report:
         """What the forward pass keeps for the backward pass, each with its bytes and origin."""
         found = self.differentiation
         return () if found is None else found.residuals
+
+    @property
+    def partition(self) -> Partition | None:
+        """How the program lies on its devices; None when it has only one."""
+        return self.programs[0].partition if self.programs else None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -294,15 +300,16 @@ class Report:
         return text(self._record, width, color, full=full)
 
     def to_dataframe(self, table: Table = "lines") -> pd.DataFrame:
-        """One table: `lines`, `ops`, `compiles`, `timings`, `values` or `residuals`. Needs pandas.
+        """One table: `lines`, `ops`, `compiles`, `timings`, `values` … Needs pandas.
 
         lines: a row for each source line with code. ops: a row for each optimised HLO instruction,
-        with FLOPs, bytes and its source lines. compiles, timings, values,
-        residuals: as in the report.
+        with FLOPs, bytes and its source lines. compiles, timings, values, residuals, collectives:
+        as in the report.
         """
         import pandas as pd
 
         from jaxscope.analysis import gradients, tables
+        from jaxscope.analysis.spmd import collective_rows
 
         makers = {
             "lines": tables.lines,
@@ -311,6 +318,7 @@ class Report:
             "timings": tables.timings,
             "values": tables.values,
             "residuals": gradients.residual_rows,
+            "collectives": collective_rows,
         }
         if table not in makers:
             raise ValueError(f"There is no table {table!r}. The tables are: {', '.join(makers)}.")

@@ -22,6 +22,7 @@ from jaxscope.capture.stack import applied
 from jaxscope.capture.stages import Handles
 from jaxscope.model import (
     Compile,
+    Cost,
     Form,
     Program,
     Record,
@@ -86,12 +87,28 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
     call = program.call
     if call is None or not call.samples or isinstance(program.cost, Unavailable):
         return program
-    device = describe.device_objects(handles)[0]
+    devices = describe.device_objects(handles)
+    device = devices[0]
     known = measure_peaks(device, peaks) if ask else peaks.get(device)
     if known is None:
         return program
     dispatch = next((t for t in program.timings if t.label == "dispatch"), None)
-    return replace(program, roofline=verdict(program.cost, call, dispatch, known))
+    cost = program.cost
+    if device.platform == "cpu" and len(devices) > 1:
+        cost = _of_all(cost, len(devices))
+    return replace(program, roofline=verdict(cost, call, dispatch, known))
+
+
+def _of_all(cost: Cost, devices: int) -> Cost:
+    """The work of all simulated devices: they share the cores that the peaks were measured on."""
+    shared = f"this is the work of {devices} simulated devices, which share the machine"
+    return replace(
+        cost,
+        flops=cost.flops * devices,
+        transcendentals=cost.transcendentals * devices,
+        bytes_accessed=cost.bytes_accessed * devices,
+        doubts=(*cost.doubts, shared),
+    )
 
 
 def _program(part: Part, sources: Sources) -> Program:

@@ -126,9 +126,7 @@ def effects(handles: Handles) -> tuple[Effect, ...]:
     return tuple(sorted(found))
 
 
-def partition(
-    handles: Handles, ins: Sequence[Value], outs: Sequence[Value]
-) -> Partition | None:
+def partition(handles: Handles, ins: Sequence[Value], outs: Sequence[Value]) -> Partition | None:
     """How the program lies on its devices; None when there is only one."""
     found = device_objects(handles)
     if len(found) < 2:
@@ -236,8 +234,10 @@ def _sharding(sharding: Any) -> str:
     if spec is not None:
         axes = ", ".join(f"{n}={s}" for n, s in sharding.mesh.shape.items())
         return f"{spec_text(spec)} on ({axes})"
-    placed = sorted(sharding.device_set, key=lambda d: d.id)
-    return ", ".join(f"{d.platform}:{d.id}" for d in placed)
+    placed = [f"{d.platform}:{d.id}" for d in sorted(sharding.device_set, key=lambda d: d.id)]
+    if len(placed) > 2:
+        return f"{len(placed)} devices ({placed[0]} … {placed[-1]})"
+    return ", ".join(placed)
 
 
 def _kind(leaf: Any) -> str:

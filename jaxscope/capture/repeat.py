@@ -142,7 +142,10 @@ def _too_much(captured: Captured) -> str | None:
 
 def _devices(captured: Captured) -> str:
     try:
-        return ", ".join(describe.devices(captured.handles))
+        names = describe.devices(captured.handles)
+        if len(names) > 2:
+            return f"{len(names)} devices ({names[0]} … {names[-1]})"
+        return ", ".join(names)
     except Exception:
         return ""
 

@@ -170,7 +170,8 @@ def drawing(layout: Layout, placement: Placement, names: str) -> tuple[str, ...]
         lines.append(f"{space}  {heads}".rstrip())
     lines.append(rule("┌", "┬", "┐"))
     for number, row in enumerate(labels):
-        if number:
+        # A single column is clear without rules between its rows, and half as long.
+        if number and len(grid.columns) > 1:
             lines.append(rule("├", "┼", "┤"))
         cells = "│".join(f" {text:^{width}} " for text in row)
         lines.append(f"{grid.rows[number]:>{gutter}} │{cells}│")

@@ -85,6 +85,8 @@ def _cost(program: Program) -> str:
     if not isinstance(cost, Cost):
         return "cost unknown"
     text = f"{units.flops(cost.flops)}, {units.size(cost.bytes_accessed)}"
+    if program.partition is not None:
+        text = f"each device {text}"
     if cost.intensity is not None:
         text += f" → {units.intensity(cost.intensity)}"
     return f"about {text}" if cost.doubts else text

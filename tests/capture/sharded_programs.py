@@ -1,7 +1,7 @@
 """Programs on 8 simulated devices: prints their records as JSON, by name.
 
-Run by test_partition.py in a process of its own, whose XLA_FLAGS ask for 8 CPU devices: their number
-is fixed once a backend is up.
+Run by test_partition.py in a process of its own, whose XLA_FLAGS ask for 8 CPU devices: their
+number is fixed once a backend is up.
 """
 
 import json

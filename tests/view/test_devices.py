@@ -212,11 +212,8 @@ def test_a_drawing_in_text_shows_the_same_grid() -> None:
         "float32[63,32] in 4 pieces of 16 × 32, each on 2 devices",
         "      ┌─────┐",
         " 0:16 │ 0,1 │",
-        "      ├─────┤",
         "16:32 │ 2,3 │",
-        "      ├─────┤",
         "32:48 │ 4,5 │",
-        "      ├─────┤",
         "48:63 │ 6,7 │",
         "      └─────┘",
     )

@@ -5,6 +5,7 @@ from jaxscope.analysis.spmd.balance import balance
 from jaxscope.analysis.spmd.collectives import Found, find, wire_bytes
 from jaxscope.analysis.spmd.groups import GroupTextError, read_groups, read_pairs
 from jaxscope.analysis.spmd.layouts import holders, in_words_of
+from jaxscope.analysis.spmd.rows import collective_rows
 from jaxscope.analysis.spmd.why import Context, Reasons, Why
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Reasons",
     "Why",
     "balance",
+    "collective_rows",
     "find",
     "holders",
     "in_words_of",
