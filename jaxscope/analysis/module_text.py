@@ -14,18 +14,37 @@ def function(
     results: Sequence[str],
     constants: Mapping[str, str],
     preamble: Sequence[str],
+    transformed: str = "",
+    returns: str = "",
+    derived: bool = False,
+    has_aux: bool = False,
 ) -> str:
     """`@jax.jit` above a function that runs the body and returns what the cell bound.
 
     The last expression is returned as well, last; a single result is returned bare. The text goes
-    through the syntax tree, so that strings over several lines keep what they hold.
+    through the syntax tree, so that strings over several lines keep what they hold. `transformed`
+    is an expression of plain JAX that is bound below the function instead of the decorator, and
+    `returns` says what it gives; `derived` that the function returns `(value, results)` for it.
     """
     tree = ast.parse(body)
     values: list[ast.expr] = [ast.Name(result, ast.Load()) for result in results]
     last = tree.body[-1] if tree.body else None
+    value: ast.expr | None = None
     if isinstance(last, ast.Expr):
         tree.body.pop()
-        values.append(last.value)
+        value = last.value
+    elif derived and isinstance(last, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        target = last.targets[0] if isinstance(last, ast.Assign) else last.target
+        value = ast.parse(ast.unparse(target), mode="eval").body
+    if derived and value is not None:
+        bound: ast.expr = ast.Tuple(values, ast.Load())
+        if has_aux:
+            tree.body.append(ast.parse(f"loss, aux = {ast.unparse(value)}").body[0])
+            value = ast.Name("loss", ast.Load())
+            bound = ast.Tuple([ast.Name("aux", ast.Load()), bound], ast.Load())
+        values = [value, bound]
+    elif value is not None:
+        values.append(value)
     returned = values[0] if len(values) == 1 else ast.Tuple(values, ast.Load())
     arguments = ast.arguments(
         posonlyargs=[],
@@ -38,11 +57,14 @@ def function(
     statements: list[ast.stmt] = [*tree.body]
     if values:
         statements.append(ast.Return(returned))
-    made = ast.FunctionDef(name, arguments, statements or [ast.Pass()], [decorator])
+    decorators: list[ast.expr] = [] if transformed else [decorator]
+    made = ast.FunctionDef(name, arguments, statements or [ast.Pass()], decorators)
     if "type_params" in made._fields:  # Python 3.12 and later
         made.type_params = []  # type: ignore[attr-defined]
     text = ast.unparse(ast.fix_missing_locations(ast.Module([made], type_ignores=[])))
     lines = [f"{constant} = {value}" for constant, value in constants.items()]
+    if transformed:
+        text = f"{text}\n\n\n# Returns {returns}.\n{name}_transformed = {transformed}"
     return joined([*preamble, *lines], text)
 
 

@@ -148,7 +148,9 @@ class Decorated:
         known = self._functions.get(id(inspect.unwrap(fun)))
         if known is None or _holds_tracer((args, kwargs)):
             return
-        args, kwargs = copies_of_donated(known[2], args, kwargs)
+        # A pmap does not say what it donates; it donates what was asked for.
+        if self.settings.donate or self.stack[0].name != "pmap":
+            args, kwargs = copies_of_donated(known[2], args, kwargs)
         self._calls.append(Call(known[0], known[2], args, kwargs, vmaps=self._vmaps))
 
     def _on_lowering(self, sources: Sources) -> None:

@@ -17,7 +17,9 @@ import numpy as np
 from jaxscope.analysis import module_text
 from jaxscope.capture.cell import Block, CellText
 from jaxscope.capture.sources import Sources
-from jaxscope.capture.stack import JIT, Stack
+from jaxscope.capture.spelling import spelled
+from jaxscope.capture.stack import GradOptions, differentiates, is_plain
+from jaxscope.capture.work import Work
 from jaxscope.model import Source, SourceKind
 
 
@@ -43,13 +45,22 @@ def place_of(function: Any) -> tuple[str, int]:
     return (code.co_filename, code.co_firstlineno) if code is not None else ("<unknown>", 1)
 
 
-def of_block(text: CellText, block: Block, namespace: Mapping[str, Any], stack: Stack = JIT) -> str:
-    """The cell as a function of its traced inputs, with its static inputs as constants."""
-    names = block.inputs.names()
+def of_block(text: CellText, block: Block, namespace: Mapping[str, Any], work: Work) -> str:
+    """The cell as a function of its traced inputs, with its static inputs as constants.
+
+    Under transforms it is followed by the transformed function.
+    """
+    derived = differentiates(work.stack)
+    transformed, returns = "", ""
+    if not is_plain(work.stack):
+        values = jax.tree_util.tree_leaves(block.value)
+        holomorphic = any(jax.numpy.iscomplexobj(value) for value in values)
+        transformed, returns = spelled(work.stack, work.levels, "cell", holomorphic)
+    names, traced = block.inputs.names(), block.inputs.traced_names()
     return module_text.function(
         "cell",
         text.body,
-        parameters=block.inputs.traced_names(),
+        parameters=tuple(block.inputs.arguments.packed) if transformed else traced,
         results=tuple(
             [
                 name
@@ -60,9 +71,16 @@ def of_block(text: CellText, block: Block, namespace: Mapping[str, Any], stack: 
         constants={
             name: repr(namespace[name])
             for name in names
-            if name not in block.inputs.traced_names() and _is_literal(namespace.get(name))
+            if name not in traced and _is_literal(namespace.get(name))
         },
         preamble=_preamble(text.tree, namespace, set(names)),
+        transformed=transformed,
+        returns=returns,
+        derived=derived,
+        has_aux=any(
+            isinstance(segment.options, GradOptions) and segment.options.has_aux
+            for segment in work.stack
+        ),
     )
 
 

@@ -139,7 +139,7 @@ def _block(
                 arguments,
                 work.labels(),
                 block.inputs.static_values(),
-                modules.of_block(text, block, around.namespace, stack),
+                modules.of_block(text, block, around.namespace, work),
             )
             return [part]
 

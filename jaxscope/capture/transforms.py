@@ -145,13 +145,14 @@ def _pmap_block(program: Program, options: PmapOptions, place: Place) -> Program
         program,
         in_axes=place.level.arguments.pack(axes),
         out_axes=options.out_axes,  # type: ignore[arg-type]
-        **{"axis_name": _AXIS, **_pmap_options(options)},
+        axis_name=options.axis_name or _AXIS,
+        devices=_devices(options),
     )
 
 
 _AXIS = "devices"
-"""The axis of a pmap that the user gave no name. JAX 0.8 would make a new one for each pmap, and the
-traced program could stand under no other."""
+"""The axis of a pmap that the user gave no name. JAX 0.8 would make a new one for each pmap, and
+the traced program could stand under no other."""
 
 
 def _pmap_function(
@@ -166,17 +167,13 @@ def _pmap_function(
         out_axes=options.out_axes,  # type: ignore[arg-type]
         static_broadcasted_argnums=static,
         donate_argnums=donated,
-        **_pmap_options(options),
+        **({"axis_name": options.axis_name} if options.axis_name else {}),
+        devices=_devices(options),
     )
 
 
-def _pmap_options(options: PmapOptions) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if options.axis_name:
-        found["axis_name"] = options.axis_name
-    if options.devices is not None:
-        found["devices"] = jax.local_devices()[: options.devices]
-    return found
+def _devices(options: PmapOptions) -> list[Any] | None:
+    return None if options.devices is None else jax.local_devices()[: options.devices]
 
 
 # grad

@@ -49,9 +49,9 @@ class Work:
                 "how many with --devices."
             )
         self._subject = subject
-        self._stack = stack
+        self.stack = stack
         transforms.check(stack, where)
-        self._levels = [] if is_plain(stack) else transforms.levels(stack, self._level(where, noun))
+        self.levels = [] if is_plain(stack) else transforms.levels(stack, self._level(where, noun))
         self._results = 0
         self._tree: Any = None
 
@@ -64,22 +64,20 @@ class Work:
 
         base = None
         program = self._subject.program
-        if not is_plain(self._stack):
+        if not is_plain(self.stack):
             base = Base(self._traced, arguments.paths, as_user)
             stands = self._subject.value_line
-            program = self._flat(transforms.transformed(self._stack, base, self._levels, stands))
+            program = self._flat(transforms.transformed(self.stack, base, self.levels, stands))
         jitted = jax.jit(as_user(program), donate_argnums=arguments.donated)
         paths = arguments.paths
         statics = {value.name: value.aval for value in self._subject.inputs.static_values()}
-        return Request(
-            name, titles(self._stack), jitted, args, {}, paths, self._stack, base, statics
-        )
+        return Request(name, titles(self.stack), jitted, args, {}, paths, self.stack, base, statics)
 
     def arguments(self) -> Arguments:
         """The arguments, those that are mapped with a word on their axes."""
         arguments = self._subject.inputs.arguments
         said: list[list[str]] = [[] for _ in arguments.slots]
-        for segment, level in zip(self._stack, self._levels, strict=False):
+        for segment, level in zip(self.stack, self.levels, strict=False):
             if isinstance(segment.options, VmapOptions | PmapOptions):
                 axes = level.axes(segment.options.axes, segment.name)
                 for slot, axis in enumerate(axes):
@@ -97,7 +95,7 @@ class Work:
         """What to know of the transforms that were applied."""
         found = [
             derivatives.conjugate_note(segment.options, level)
-            for segment, level in zip(self._stack, self._levels, strict=False)
+            for segment, level in zip(self.stack, self.levels, strict=False)
             if isinstance(segment.options, GradOptions)
         ]
         return tuple([note for note in dict.fromkeys(found) if note])
@@ -105,14 +103,14 @@ class Work:
     def labels(self) -> tuple[str, ...]:
         """Where each result goes: `y`, `params['w']`, `Out`."""
         labels = self._subject.outcome.labels
-        if not differentiates(self._stack):
+        if not differentiates(self.stack):
             return labels
         flat, _ = jax.tree_util.tree_flatten_with_path(self._unflat(range(self._tree.num_leaves)))
         return (*labels, *(f"Out{jax.tree_util.keystr(path)}" for path, _ in flat))
 
     def split(self, results: Sequence[Any]) -> tuple[Sequence[Any], Any]:
         """The results that the cell binds, and the derivative if there is one."""
-        if not differentiates(self._stack):
+        if not differentiates(self.stack):
             return results, None
         return results[: self._results], self._unflat(results[self._results :])
 
