@@ -244,7 +244,7 @@ def test_a_difference_between_the_limits_is_never_called_by_the_wrong_name():
 
 
 def test_rounds_that_depend_on_each_other_keep_their_coverage():
-    """A first-order autoregression with ρ = 0.3: without the wider interval it covers 85 %."""
+    """A first-order autoregression with ρ = 0.3: without the wider interval it covers less."""
     rng = random.Random(4)
     wider = plain = 0
     for _ in range(500):

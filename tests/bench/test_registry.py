@@ -1,0 +1,127 @@
+"""Contestants that other packages bring, and what is known of ours."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from side_by_side import measured, normal, row
+
+from jaxscope.bench import Contestant, Prepared, Refusal, registry
+
+# --- A plug-in, whole: HIPS autograd ------------------------------------------------------------
+
+
+class Autograd(Contestant):
+    """Gradients of NumPy code by HIPS autograd."""
+
+    name = "autograd"
+
+    def missing(self):
+        try:
+            import autograd  # noqa: F401
+        except ImportError:
+            return "HIPS autograd is not installed here: `pip install autograd`."
+        return ""
+
+    def versions(self):
+        from importlib.metadata import version
+
+        return (("autograd", version("autograd")),)
+
+    def namespace(self):
+        import autograd.numpy
+
+        return autograd.numpy
+
+    def prepare(self, task, args, device):
+        import autograd
+
+        if task.vmap:
+            raise Refusal("HIPS autograd has no vmap.")
+        if not task.grad:
+            return Prepared(task.callable)
+        argnums = task.grad[0] if len(task.grad) == 1 else task.grad
+        return Prepared(autograd.grad(task.callable, argnums))
+
+
+# ------------------------------------------------------------------------------------------------
+
+
+class NoContestant:
+    """Something else under the same entry point."""
+
+
+class Broken:
+    def __init__(self):
+        raise RuntimeError("no licence")
+
+
+class Point(EntryPoint):
+    targets: ClassVar[dict[str, type]] = {
+        "autograd": Autograd,
+        "strange": NoContestant,
+        "broken": Broken,
+    }
+
+    def load(self):
+        return self.targets[self.name]
+
+
+@pytest.fixture
+def brought(monkeypatch):
+    points = [Point(name, f"plugin:{name}", registry.GROUP) for name in Point.targets]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points)
+
+
+def loss(w):
+    return (w * w).sum()
+
+
+def test_a_plug_in_of_a_few_lines_takes_part(brought):
+    pytest.importorskip("autograd")
+    record = measured(
+        ("jax", "jax", loss), ("autograd", "autograd", loss), inputs={"w": normal(9)}, grad=(0,)
+    )
+    found = row(record, "autograd")
+    assert found.failure == ""
+    assert found.agrees
+    assert len(found.samples) == 8
+    assert "autograd" in dict(record.versions)
+
+
+def test_a_plug_in_may_refuse(brought):
+    pytest.importorskip("autograd")
+    record = measured(
+        ("autograd", "autograd", loss), inputs={"w": normal(3, 9)}, vmap=(0,), check=False
+    )
+    assert row(record, "autograd").failure == "HIPS autograd has no vmap."
+
+
+def test_a_plug_in_that_fails_is_a_row(brought):
+    record = measured(("a", "broken", loss), ("b", "strange", loss), ("numpy", "numpy", np.sum))
+    assert row(record, "a").failure == (
+        "The plug-in `plugin:broken` failed: RuntimeError: no licence."
+    )
+    assert row(record, "b").failure == (
+        "The plug-in `plugin:strange` is no subclass of jaxscope.bench.Contestant."
+    )
+    assert len(row(record, "numpy").samples) == 8
+
+
+def test_names_are_ours_first(brought):
+    assert registry.names()[:4] == ("numpy", "jax", "jax-eager", "torch")
+    assert registry.names()[-3:] == ("autograd", "broken", "strange")
+
+
+def test_pytorch_that_is_not_installed_is_a_row_with_the_reason(monkeypatch):
+    import sys
+
+    for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    record = measured(("torch", "torch", loss), ("numpy", "numpy", np.sum))
+    assert row(record, "torch").failure == "PyTorch is not installed here: `pip install torch`."
+    assert len(row(record, "numpy").samples) == 8
