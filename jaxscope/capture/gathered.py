@@ -128,7 +128,7 @@ def lost(listener: Listener, since: int, losses: int) -> tuple[str, ...]:
     if missing > 0:
         found.append(
             f"The first {missing} of {listener.count - since} compiles are no longer kept: a "
-            f"session remembers the latest {listener.records.maxlen}."
+            f"session remembers the latest {len(listener.records)}."
         )
     if listener.losses > losses:
         found.append(

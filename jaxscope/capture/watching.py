@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 
@@ -9,6 +10,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.events import Listener
 from jaxscope.capture.gathered import gather, lost
 from jaxscope.capture.rawcompile import RawCompile
+from jaxscope.model import Record, TextSource
 from jaxscope.model.log import Log
 
 Keep = Callable[[RawCompile], bool]
@@ -44,16 +46,26 @@ class Watch:
             return
         try:
             self._raws, self._notes = self._heard(listener)
-            listener.__exit__()
         except Exception as error:
-            self._raws = self._raws or ()
+            self._raws = ()
             self._notes = (f"jaxscope could not end its log ({type(error).__name__}: {error}).",)
+        finally:
+            with contextlib.suppress(Exception):
+                listener.__exit__()
 
     def raws(self) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
         """The compiles so far or, after the end, in all; and what may be missing."""
         if self._raws is not None or self._listener is None:
             return self._raws or (), self._notes
         return self._heard(self._listener)
+
+    def program(self, serial: int) -> tuple[Record, tuple[TextSource, ...]]:
+        """The record and texts of the program of a compile; LookupError when it was released."""
+        from jaxscope.capture.reopened import program_of
+
+        if self._listener is None:
+            raise LookupError("jaxscope did not listen, so there is no program to show.")
+        return program_of(self._listener, serial)
 
     def log(self) -> Log:
         """The same as data."""
