@@ -61,9 +61,11 @@ def checkpoints(region: Region, equations: Sequence[Equation]) -> tuple[Checkpoi
         use = here.use
         if use.outer is None:
             total = sum(region.values[value].bytes for value in here.kept)
-        for function, calls in _calls(use, equations).items():
+        readers = _readers(here, equations)
+        for function, calls in _calls(here, equations).items():
             saving = found.setdefault(function, _Saving())
-            _add(saving, function, here, calls, equations)
+            outside = {v for v, all_of in readers.items() if function not in all_of}
+            _add(saving, function, here, calls, outside, equations)
     result: list[Checkpoint] = []
     for (source, name), saving in found.items():
         saved = saving.dropped - saving.largest - saving.kept
@@ -94,6 +96,8 @@ class _Here:
     """The values that are made here and that a backward pass reads, here or further out."""
     free: frozenset[int]
     """The values that are there whatever happens here."""
+    phases: tuple[Phase, ...]
+    """By step."""
 
 
 def _heres(use: Use, handed: frozenset[int], free: frozenset[int]) -> Iterator[_Here]:
@@ -113,7 +117,7 @@ def _heres(use: Use, handed: frozenset[int], free: frozenset[int]) -> Iterator[_
     kept = frozenset((made & read) | handed) - {-1}
     if not kept and not any(step.inside for step in steps):
         return
-    yield _Here(use, kept, free)
+    yield _Here(use, kept, free, tuple(phases))
     for step, its_phase in zip(steps, phases, strict=True):
         for inside in step.inside if its_phase not in _BACKWARD else ():
             results = inside.region.results
@@ -144,11 +148,12 @@ def _there(use: Use, step: Step, inside: Inside, there: frozenset[int]) -> froze
     return frozenset(found)
 
 
-def _calls(use: Use, equations: Sequence[Equation]) -> dict[Function, list[_Call]]:
+def _calls(here: _Here, equations: Sequence[Equation]) -> dict[Function, list[_Call]]:
     """The calls of each function whose forward equations stand in this region, in order."""
+    use = here.use
     found: dict[Function, list[_Call]] = {}
-    for step in use.region.steps:
-        if phase(use.passes + step.passes) is not Phase.FORWARD:
+    for step, its_phase in zip(use.region.steps, here.phases, strict=True):
+        if its_phase is not Phase.FORWARD:
             continue
         equation = equations[use.first + step.offset]
         frames = equation.frames
@@ -193,11 +198,11 @@ def _add(
     function: Function,
     here: _Here,
     calls: list[_Call],
+    outside: set[int],
     equations: Sequence[Equation],
 ) -> None:
-    """Add what the calls of one function in one region save."""
+    """Add what the calls of one function in one region save; values read `outside` it stay."""
     use, kept = here.use, here.kept
-    outside = _read_outside(use, function, equations)
     dropped_of: list[tuple[_Call, set[int]]] = []
     for call in calls:
         made = {value for step in call.steps for value in step.outputs}
@@ -239,13 +244,15 @@ def _again(call: _Call, dropped: set[int]) -> tuple[list[Step], set[int]]:
     return list(steps.values()), inputs
 
 
-def _read_outside(use: Use, function: Function, equations: Sequence[Equation]) -> frozenset[int]:
-    """Values that backward work of other functions reads: they stay."""
-    found: set[int] = set()
-    for step in use.region.steps:
-        if phase(use.passes + step.passes) not in _BACKWARD:
+def _readers(here: _Here, equations: Sequence[Equation]) -> dict[int, frozenset[Function]]:
+    """Kept value → the functions that all of the backward work which reads it belongs to."""
+    found: dict[int, frozenset[Function]] = {}
+    for step, its_phase in zip(here.use.region.steps, here.phases, strict=True):
+        wanted = here.kept.intersection(step.inputs) if its_phase in _BACKWARD else ()
+        if not wanted:
             continue
-        frames = equations[use.first + step.offset].frames
-        if not any((f.source, f.function) == function for f in frames):
-            found.update(step.inputs)
-    return frozenset(found)
+        frames = equations[here.use.first + step.offset].frames
+        functions = frozenset((f.source, f.function) for f in frames if f.source is not None)
+        for value in wanted:
+            found[value] = found.get(value, functions) & functions
+    return found

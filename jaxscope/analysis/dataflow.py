@@ -7,7 +7,7 @@ first equation of that use.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxscope.analysis.passes import Passes
@@ -72,15 +72,26 @@ class Region:
     """Values by number; -1 for a literal."""
     size: int
     """Equations at all depths."""
+    makers: Mapping[int, tuple[Step, int]]
+    """Value → the step that makes it, and which of its outputs it is."""
 
-    def producers(self) -> dict[int, tuple[Step, int]]:
-        """Value → the step that makes it, and which of its outputs it is."""
-        return {
-            value: (step, index)
-            for step in self.steps
-            for index, value in enumerate(step.outputs)
-            if value >= 0
-        }
+
+def region_of(
+    values: Sequence[Flowing],
+    arguments: int,
+    constants: int,
+    steps: Sequence[Step],
+    results: Sequence[int],
+) -> Region:
+    """A region from its parts."""
+    makers = {
+        value: (step, index)
+        for step in steps
+        for index, value in enumerate(step.outputs)
+        if value >= 0
+    }
+    size = sum(1 + sum(inside.region.size for inside in step.inside) for step in steps)
+    return Region(tuple(values), arguments, constants, tuple(steps), tuple(results), size, makers)
 
 
 def operations(step: Step) -> float:

@@ -54,7 +54,6 @@ def _find(use: Use) -> Jacobian | None:
 def _seeds(use: Use) -> dict[int, _Seed]:
     """Values that are an identity matrix, or rows of one."""
     region = use.region
-    producers = region.producers()
     found: dict[int, _Seed] = {}
     for step in region.steps:
         if not step.outputs or step.outputs[0] < 0:
@@ -64,7 +63,7 @@ def _seeds(use: Use) -> dict[int, _Seed]:
             step.primitive in _IDENTITIES
             and len(shape) == 2
             and shape[0] == shape[1] > 1
-            and all(_counts(value, producers) for value in step.inputs)
+            and all(_counts(value, region) for value in step.inputs)
         ):
             around = levels(use.passes + step.passes)
             found[step.outputs[0]] = _Seed(step.outputs[0], shape[0], around)
@@ -75,10 +74,10 @@ def _seeds(use: Use) -> dict[int, _Seed]:
     return found
 
 
-def _counts(value: int, producers: dict[int, tuple[Step, int]]) -> bool:
+def _counts(value: int, region: Region) -> bool:
     """Whether a value holds row or column numbers."""
-    while value in producers:
-        step = producers[value][0]
+    while value in region.makers:
+        step = region.makers[value][0]
         if step.primitive == "iota":
             return True
         if step.primitive not in _MARGINS:

@@ -2,7 +2,9 @@
 
 JAX writes each transform into the name stack of every equation that it makes: `jvp` for a forward
 pass, `transpose` around `jvp` for the backward pass that belongs to it, and the scope
-`rematted_computation` for what `jax.checkpoint` computes again. Derivatives of derivatives nest.
+`rematted_computation` for what `jax.checkpoint` computes again. Derivatives of derivatives nest. A
+`transpose` around no `jvp` is that of a function which is linear as it stands, such as a solver
+uses: no pass of a derivative.
 """
 
 from __future__ import annotations
@@ -30,12 +32,9 @@ def passes(scopes: Sequence[tuple[str, str]]) -> Passes:
                 found.append(Phase.RECOMPUTE)
             continue
         if name == "transpose":
-            found.append(Phase.BACKWARD)
             transposed = True
         elif name == "jvp":
-            # The jvp that was transposed is no pass of its own.
-            if not transposed:
-                found.append(Phase.FORWARD)
+            found.append(Phase.BACKWARD if transposed else Phase.FORWARD)
             transposed = False
     return tuple(found)
 

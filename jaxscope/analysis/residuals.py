@@ -6,7 +6,7 @@ that a backward pass starts from by the forward pass, which made it or read it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jaxscope.analysis.dataflow import Inside, Region, Step, Use, uses
@@ -30,7 +30,17 @@ def kept_in(use: Use, names: Sequence[str] = ()) -> list[Residual]:
     phases = [phase(each) for each in passes]
     if not any(each in _BACKWARD for each in phases):
         return []
-    return [_describe(use, value, found, names) for value, found in _crossings(use, passes, phases)]
+    # What was named by `checkpoint_name` and is read under its old name too.
+    named = {
+        value: step.label
+        for step in use.region.steps
+        if step.primitive == "name"
+        for value in step.inputs
+    }
+    return [
+        _describe(use, value, found, names, named)
+        for value, found in _crossings(use, passes, phases)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +63,6 @@ def _crossings(
         prefixes = [its_levels[: k + 1] for k, one in enumerate(its_levels) if one is Phase.FORWARD]
         for value in step.inputs if prefixes else ():
             read_by.setdefault(value, set()).update(prefixes)
-    producers = region.producers()
     found: dict[int, _Crossing] = {}
     call = 0
     before = Phase.FORWARD
@@ -64,7 +73,7 @@ def _crossings(
         for value in step.inputs if its_phase in _BACKWARD else ():
             if value < 0:
                 continue
-            level = _level(use, value, made.get(value, use.passes), its_passes, read_by, producers)
+            level = _level(use, value, made.get(value, use.passes), its_passes, read_by)
             known = found.get(value)
             if level is None or (known is not None and level in known.derivatives):
                 continue
@@ -82,15 +91,15 @@ def _level(
     producer: Passes,
     consumer: Passes,
     read_by: dict[int, set[Passes]],
-    producers: dict[int, tuple[Step, int]],
 ) -> int | None:
     """Of which derivative the value is a residual; None when it is none."""
     for made in (producer, None):
         if made is None:
             # A function that was called by itself may hold the forward pass: `jit` of `jax.vjp`.
-            if value not in producers or not producers[value][0].inside:
+            maker = use.region.makers.get(value)
+            if maker is None or not maker[0].inside:
                 return None
-            made = _origin(use, value, producers).passes
+            made = _origin(use, value).passes
         kept = kept_for(made, consumer)
         if kept is None:
             continue
@@ -111,14 +120,14 @@ class _Origin:
     passes: Passes
 
 
-def _origin(
-    use: Use, value: int, producers: dict[int, tuple[Step, int]], rounds: int | None = None
-) -> _Origin:
+def _origin(use: Use, value: int) -> _Origin:
     """Where a value is really made: inside the functions and loops that hand it on."""
+    rounds: int | None = None
     while True:
-        if value not in producers:
+        maker = use.region.makers.get(value)
+        if maker is None:
             return _Origin(use, value, None, rounds, use.passes)
-        step, index = producers[value]
+        step, index = maker
         if step.primitive == "reduce_precision" and step.inputs[0] >= 0:
             # JAX puts one behind what `jax.checkpoint` keeps, so that XLA does not undo it.
             value = step.inputs[0]
@@ -140,7 +149,7 @@ def _origin(
             if inner.invariant is not None and result >= inner.invariant and rounds is None:
                 return stop
             return _Origin(used, result, None, rounds, used.passes)
-        use, value, producers = used, result, inner.region.producers()
+        use, value = used, result
 
 
 def _makes(inside: Inside, index: int) -> bool:
@@ -150,13 +159,14 @@ def _makes(inside: Inside, index: int) -> bool:
     return result >= region.arguments + region.constants
 
 
-def _describe(use: Use, value: int, found: _Crossing, names: Sequence[str]) -> Residual:
+def _describe(
+    use: Use, value: int, found: _Crossing, names: Sequence[str], named: Mapping[int, str]
+) -> Residual:
     flowing = use.region.values[value]
-    origin = _origin(use, value, use.region.producers())
+    origin = _origin(use, value)
     kind, label, equation = _words(origin, names)
-    named = next((s for s in use.region.steps if s.primitive == "name" and value in s.inputs), None)
-    if named is not None and kind is ResidualKind.OUTPUT:
-        kind, label = ResidualKind.NAMED, named.label
+    if kind is ResidualKind.OUTPUT and value in named:
+        kind, label = ResidualKind.NAMED, named[value]
     return Residual(
         flowing.aval,
         flowing.bytes,
@@ -194,6 +204,5 @@ def _words(origin: _Origin, names: Sequence[str]) -> tuple[ResidualKind, str, in
         if outer < 0:
             return ResidualKind.CONSTANT, "a literal", None
         use, value = use.outer, outer
-        producers = use.region.producers()
-        if value in producers:
-            return _words(_origin(use, value, producers), names)
+        if value in use.region.makers:
+            return _words(_origin(use, value), names)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jaxscope.analysis.dataflow import Flowing, Inside, Region, Step
+from jaxscope.analysis.dataflow import Flowing, Inside, Region, Step, region_of
 from jaxscope.analysis.equation_work import equation_operations
-from jaxscope.analysis.passes import passes
+from jaxscope.analysis.passes import Passes, passes
 from jaxscope.capture import _jax
 from jaxscope.capture.bodies import Body, Entry, is_opaque, jaxprs_in
 
@@ -36,6 +36,8 @@ def read_flow(body: Body) -> Region:
 class _Reader:
     def __init__(self) -> None:
         self._regions: dict[int, Region] = {}
+        self._avals: dict[int, Flowing] = {}
+        self._passes: dict[tuple[tuple[str, str], ...], Passes] = {}
 
     def region(self, body: Body) -> Region:
         known = self._regions.get(id(body))
@@ -52,7 +54,7 @@ class _Reader:
             known = numbers.get(id(atom))
             if known is None:
                 known = numbers[id(atom)] = len(values)
-                values.append(_flowing(atom.aval))
+                values.append(self._flowing(atom.aval))
             return known
 
         arguments = [number(atom) for atom in jaxpr.invars]
@@ -68,7 +70,7 @@ class _Reader:
                 Step(
                     offset,
                     entry.primitive,
-                    passes(entry.scopes),
+                    self._passes_of(entry.scopes),
                     tuple(inputs),
                     tuple(outputs),
                     inside,
@@ -78,9 +80,19 @@ class _Reader:
             )
             offset += 1 + size
         results = [-1 if _is_literal(atom) else number(atom) for atom in jaxpr.outvars]
-        return Region(
-            tuple(values), len(arguments), len(constants), tuple(steps), tuple(results), offset
-        )
+        return region_of(values, len(arguments), len(constants), steps, results)
+
+    def _flowing(self, aval: Any) -> Flowing:
+        known = self._avals.get(id(aval))
+        if known is None:
+            known = self._avals[id(aval)] = _flowing(aval)
+        return known
+
+    def _passes_of(self, scopes: tuple[tuple[str, str], ...]) -> Passes:
+        known = self._passes.get(scopes)
+        if known is None:
+            known = self._passes[scopes] = passes(scopes)
+        return known
 
     def _inside(self, entry: Entry, offset: int) -> tuple[tuple[Inside, ...], int]:
         """The regions of an equation, and how many equations they hold."""
