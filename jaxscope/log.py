@@ -19,6 +19,7 @@ from jaxscope.model.log import LOG_SCHEMA, Log, Storm
 if TYPE_CHECKING:
     import pandas as pd
 
+    from jaxscope.capture.watching import Watch
     from jaxscope.report import Report
 
 
@@ -239,12 +240,18 @@ def watching() -> Generator[CompileLog]:
     from jaxscope.capture.watching import Watch
 
     watch = Watch()
-    log = CompileLog(watch.log)
+    log = CompileLog(watch.log, lambda compile: _opened(watch, compile))
     watch.begin()
     try:
         yield log
     finally:
         watch.end()
+
+
+def _opened(watch: Watch, compile: Compile) -> Report:
+    from jaxscope.report import Report
+
+    return Report(*watch.program(compile.serial))
 
 
 def _all(log: Log) -> tuple[Compile, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+import math
 import os
 import sys
 import threading
@@ -547,6 +548,91 @@ def compiled_executable() -> tuple[Any, Any] | None:
             executable = values.get("xla_executable")
             return None if executable is None else (values.get("computation"), executable)
     return None
+
+
+def constant_bytes(jaxpr: Any) -> int:
+    """Bytes of the arrays that the outermost level of a jaxpr holds.
+
+    `consts` of a closed jaxpr, and `val` of the literals among an equation's inputs.
+    """
+    held = list(getattr(jaxpr, "consts", ()) or ())
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    for equation in getattr(inner, "eqns", ()):
+        held += [v.val for v in equation.invars if hasattr(v, "val")]
+    return sum(
+        math.prod(value.shape) * int(getattr(value.dtype, "itemsize", 0) or 0)
+        for value in held
+        if hasattr(value, "shape") and hasattr(value, "dtype")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProgram:
+    """What XLA has made, with what it was made from."""
+
+    module: Any
+    executable: Any
+    computation: Any = None
+    """JAX's own holder of both, which lives as long as the program can be called."""
+    inputs: tuple[Any, ...] = ()
+    outputs: tuple[Any, ...] = ()
+    """Abstract values, flat; `inputs` are those that the program really takes."""
+    callbacks: bool = False
+    """The executable holds functions of the user's."""
+
+
+def compiled_program() -> CompiledProgram | None:
+    """The program at the end of an XLA compilation; None when it failed or the frame is gone.
+
+    As `compiled_executable`, and locals of `from_hlo` and `compile` of pxla.py around it.
+    """
+    found = compiled_executable()
+    if found is None:
+        return None
+    known: dict[str, Any] = {}
+    for frame, file in _jax_frames():
+        if not file.endswith("/pxla.py"):
+            continue
+        values = frame.f_locals
+        if frame.f_code.co_name == "from_hlo":
+            known["inputs"] = tuple(values.get("global_in_avals") or ())
+            known["outputs"] = tuple(values.get("global_out_avals") or ())
+            known["callbacks"] = bool(values.get("host_callbacks") or values.get("keepalive"))
+        elif frame.f_code.co_name == "compile":
+            known["computation"] = values.get("self")
+            break
+    return CompiledProgram(*found, **known)
+
+
+def held_program(computation: Any) -> tuple[Any, Any] | None:
+    """Module and executable of a `CompiledProgram.computation` that is still alive.
+
+    `MeshComputation._hlo` and `._executable.xla_executable`, seen on jax 0.8.1, 0.10.2 and
+    0.12.0.1. None without these names.
+    """
+    module = getattr(computation, "_hlo", None)
+    executable = getattr(getattr(computation, "_executable", None), "xla_executable", None)
+    return None if module is None or executable is None else (module, executable)
+
+
+def module_text(module: Any, dialect: str) -> str:
+    """A StableHLO module as text with locations, or as HLO before any pass.
+
+    `operation.get_asm` is MLIR's own; for HLO `mlir_module_to_xla_computation` of jaxlib. Raises
+    when they are gone.
+    """
+    if dialect == "stablehlo":
+        return str(module.operation.get_asm(enable_debug_info=True))
+    from jax._src import lib
+    from jax._src.interpreters import mlir
+
+    library: Any = lib
+    # jax 0.8 has its print options in another place.
+    home = getattr(library, "hlo", None) or library.xla_client._xla
+    made = library._jax.mlir.mlir_module_to_xla_computation(mlir.module_to_bytecode(module))
+    options = home.HloPrintOptions.short_parsable()
+    options.print_metadata = True
+    return str(made.as_hlo_module().to_string(options))
 
 
 def event_error() -> str:

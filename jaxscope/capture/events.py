@@ -23,6 +23,7 @@ from jaxscope.capture.before import traces
 from jaxscope.capture.collected import Run
 from jaxscope.capture.frames import user_frames
 from jaxscope.capture.history import History
+from jaxscope.capture.kept import KeptPrograms
 from jaxscope.capture.pending import Open, Pending, Stage, joins, plain_name
 from jaxscope.capture.places import Places
 from jaxscope.capture.rawcompile import RawCompile
@@ -31,6 +32,7 @@ from jaxscope.model.compiles import CompileKind, Persistent
 
 T = TypeVar("T")
 
+_PROGRAMS = 4096  # programs that can be looked up again, by weak references
 _OWN_WORK: ContextVar[bool] = ContextVar("jaxscope_own_work", default=False)
 
 
@@ -73,6 +75,7 @@ class Listener:
         """`cell` gives the number of the notebook cell that runs, as in `In [3]`."""
         self._cell = cell
         self.history = History()
+        self.programs = KeptPrograms(_PROGRAMS)
         self._reader: Reader | None = None
         self.errors = 0
         """Events that could not be read in full."""
@@ -153,9 +156,10 @@ class Listener:
 
     def since(self, serial: int) -> tuple[RawCompile, ...]:
         """The compiles of all threads after that serial, as far as they are still kept."""
-        with self._lock:
-            newer = itertools.takewhile(lambda raw: raw.number > serial, reversed(self.records))
-            return tuple(newer)[::-1]
+        # Other threads go on compiling: a copy is taken at once.
+        records = tuple(self.records)
+        newer = itertools.takewhile(lambda raw: raw.number > serial, reversed(records))
+        return tuple(newer)[::-1]
 
     @contextmanager
     def telling(self, hear: Callable[[RawCompile], None]) -> Generator[None]:
@@ -222,6 +226,8 @@ class Listener:
         record = self._record_for(stage, name)
         misses = self._attempt(_jax.trace_misses) if stage is Stage.TRACE else None
         thread.open.append(Open(stage, name, record, misses))
+        if stage is Stage.LOWER and record.raw.number:
+            self._attempt(self.programs.lowering, record.raw.number)
         for run in tuple(thread.runs):
             hook = {Stage.TRACE: run.on_trace_start, Stage.LOWER: run.on_lowering_start}.get(stage)
             if hook is not None:
@@ -261,6 +267,8 @@ class Listener:
             return
         raw.compiled, raw.compile_s = True, raw.compile_s + own
         self._attempt(self.history.finished, raw)
+        if not raw.error:
+            self._attempt(self.programs.compiled, raw.number)
         thread.compile_count += 1
         for run in tuple(thread.runs):
             if run.on_compiled is not None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jaxscope.capture.peaks import PeakCache
     from jaxscope.capture.program import Programs
     from jaxscope.capture.rawcompile import RawCompile
+    from jaxscope.model import Compile
 
 REPORTS_KEPT = 8
 CELLS_KEPT = 256
@@ -97,7 +98,12 @@ class Session:
     def log(self, since: int = 0) -> CompileLog:
         """What was compiled after that serial, kept up to date."""
         losses = self._listener.losses if since and self._listener is not None else 0
-        return CompileLog(lambda: self._read_log(since, losses))
+        return CompileLog(lambda: self._read_log(since, losses), self._open)
+
+    def _open(self, compile: Compile) -> Report:
+        from jaxscope.capture.reopened import program_of
+
+        return Report(*program_of(self.listener, compile.serial, self.cell_name))
 
     def on_compile(self, hook: Callable[[CompileEvent], None]) -> Callable[[], None]:
         """Call `hook` with a CompileEvent after every compile; returns what takes it back.

@@ -25,6 +25,8 @@ class Form(StrEnum):
     LINE = "line"
     CALL = "call"
     """`jaxscope.inspect`."""
+    LOG = "log"
+    """A compile that was opened from the compile log: it ran elsewhere."""
     PLAIN = "plain"
     """jaxscope could not work here, so the cell ran as plain Python."""
 

@@ -57,6 +57,8 @@ def _time(program: Program, form: Form) -> str:
     first = next((t for t in program.timings if t.label == "first call" and t.samples), None)
     if first is not None:
         return f"{units.seconds(first.median_s)} a call (1 run)"
+    if form is Form.LOG:
+        return ""
     return "not run (runs=0)" if form is Form.CALL else "not run (-n 0)"
 
 
