@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxscope.bench.cell.functions import Given, Inputs
     from jaxscope.bench.cell.prepared import Prepared
     from jaxscope.bench.plan import Progress
+    from jaxscope.model.comparison import ComparisonRecord
 
 
 def compare(
@@ -104,7 +105,8 @@ def measured(prepared: Prepared, save: str | None = None, against: str | None = 
     if save is not None:
         baselines.check_name(save)
     record = run(prepared.plan)
-    notes = (*prepared.notes, *record.notes)
+    record, fallen = _with_a_baseline(record)
+    notes = (*fallen, *prepared.notes, *record.notes)
     changes = ()
     if stored is not None:
         changes = regressions(record, stored.record)
@@ -116,6 +118,15 @@ def measured(prepared: Prepared, save: str | None = None, against: str | None = 
         baselines.save(Comparison(dataclasses.replace(record, notes=notes)), save)
         notes = (*notes, name)
     return Comparison(dataclasses.replace(record, notes=notes), changes)
+
+
+def _with_a_baseline(record: ComparisonRecord) -> tuple[ComparisonRecord, tuple[str, ...]]:
+    """Ratios against the first contestant that was measured, where the baseline itself was not."""
+    measured = [row.label for row in record.rows if row.measured]
+    if not measured or record.baseline in measured:
+        return record, ()
+    note = f"`{record.baseline}` was not measured, so ratios are against `{measured[0]}`."
+    return dataclasses.replace(record, baseline=measured[0]), (note,)
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -61,6 +61,15 @@ def several_devices(record: ComparisonRecord) -> bool:
     return len(set(labels)) < len(labels)
 
 
+def largest(record: ComparisonRecord) -> Size:
+    """The largest size at which anything was measured; the last one where nothing was."""
+    name = swept(record)
+    sizes = [size for size in record.sizes if any(row.measured for row in record.at(size))]
+    if not sizes:
+        return record.sizes[-1] if record.sizes else ()
+    return max(sizes, key=lambda size: along(size, name)) if name else sizes[-1]
+
+
 def find(record: ComparisonRecord, label: str, size: Size, device: str = "") -> Row | None:
     """The row of a label at a size: on that device, else the first device that was measured."""
     rows = [row for row in record.at(size) if row.label == label]

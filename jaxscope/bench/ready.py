@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jaxscope.bench import checks, program_doubts, round_doubts
+from jaxscope.bench.blame import place as place_of
 from jaxscope.bench.contestant import Contestant, Prepared, Refusal
 from jaxscope.bench.place import aligned_copy, place, task_for
 from jaxscope.bench.plan import Entry, Plan
@@ -78,11 +79,7 @@ def get_ready(
     try:
         return _get_ready(entry, contestant, device, row, setting)
     except TimedOut as cut:
-        limit = setting.plan.limits.call_s
-        text = (
-            str(cut) or f"It was stopped before the rounds: a call took longer than {limit:.3g} s."
-        )
-        raise Failed(replace(row, failure=text)) from None
+        raise Failed(replace(row, failure=str(cut))) from None
     except Failed:
         raise
     except Refusal as refusal:
@@ -105,7 +102,7 @@ def _get_ready(
     contestant.put(aligned_copy(np.zeros(1, np.float32)), device)  # what the first transfer sets up
     placed = place(contestant, setting.host, device)
     setting.say(f"{entry.label}: preparing")
-    with setting.alarm.within(limits.compile_s):
+    with setting.alarm.within(limits.compile_s, f"{entry.label}: getting it ready"):
         prepared = contestant.prepare(task, placed.args, device)
     setting.say(f"{entry.label}: first call")
     args = () if prepared.bound else placed.args
@@ -160,7 +157,7 @@ def _get_ready(
     )
     ready = Ready(row, contestant, subject, prepared, waiting, outputs, doubts, is_view)
     setting.say(f"{entry.label}: warming up")
-    with setting.alarm.within(limits.call_s):
+    with setting.alarm.within(limits.call_s, f"{entry.label}: the warm-up"):
         try:
             subject.warm_up(first_s)
         except Exception as error:
@@ -190,9 +187,10 @@ def unchecked(ready: Ready, why: str) -> None:
 
 
 def said(error: BaseException) -> str:
-    """`ValueError: the first line of its text`."""
+    """`ValueError on line 5: the first line of its text`."""
     first = str(error).strip().partition("\n")[0].rstrip(".")
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+    name = f"{type(error).__name__}{place_of(error)}"
+    return f"{name}: {first}" if first else name
 
 
 def _watched(
@@ -201,7 +199,7 @@ def _watched(
     """The first call with its seconds, cut off when it hangs."""
     start = time.perf_counter()
     if not contestant.apart:
-        with setting.alarm.within(limit_s):
+        with setting.alarm.within(limit_s, f"{label}: the first call"):
             outputs = first()
         return outputs, time.perf_counter() - start
     taken: list[float] = []

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from jaxscope.analysis import stats
+from jaxscope.bench.blame import place
 from jaxscope.bench.plan import Limits
 from jaxscope.bench.subject import Subject
 from jaxscope.bench.watchdog import Alarm, TimedOut
@@ -166,4 +167,5 @@ def _calls(subject: Subject) -> str:
 
 def _said(error: BaseException) -> str:
     first = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+    name = f"{type(error).__name__}{place(error)}"
+    return f"{name}: {first}" if first else name

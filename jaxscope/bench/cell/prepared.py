@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from jaxscope.bench.cell import arrays
 from jaxscope.bench.cell.body import Body, body, parse
 from jaxscope.bench.cell.c_code import COptions, c_function
 from jaxscope.bench.cell.casting import Casting
+from jaxscope.bench.cell.recipe import CellPlan, Recipe
 from jaxscope.bench.cell.request import Request
 from jaxscope.bench.cell.sections import (
     SETUP,
@@ -72,10 +74,12 @@ def cell_plan(
     around = Surroundings(
         namespace,
         request,
-        [compile(parse(one, file), file, "exec") for one in setup],
+        [parse(one, file) for one in setup],
+        file,
         has_jax=any(name.startswith("jax") for name, _ in timed),
     )
-    return _prepared(timed, around, request, file, title, progress)
+    recipe = Recipe(text, request, namespace, tuple(known), tuple(default), file)
+    return _prepared(timed, around, recipe, file, title, progress)
 
 
 def expression_plan(
@@ -94,7 +98,8 @@ def expression_plan(
     has_jax = any(name.startswith("jax") for name, _ in timed)
     around = Surroundings(namespace, request, has_jax=has_jax)
     labels = [label for _, label, _ in given]
-    return _prepared(timed, around, request, "<jaxbench>", title, progress, labels)
+    recipe = Recipe(tuple(given), request, namespace)
+    return _prepared(timed, around, recipe, "<jaxbench>", title, progress, labels)
 
 
 def _chosen(
@@ -130,12 +135,13 @@ def _chosen(
 def _prepared(
     timed: Sequence[tuple[str, Section]],
     around: Surroundings,
-    request: Request,
+    recipe: Recipe,
     file: str,
     title: str,
     progress: Callable[[Progress], None] | None,
     labels: Sequence[str] | None = None,
 ) -> Prepared:
+    request = recipe.request
     first = request.sizes[0] if request.sizes else {}
     candidates = around.array_names(first)
     bodies: dict[int, Body] = {}
@@ -171,7 +177,7 @@ def _prepared(
         else:
             code = made[id(section)]
             entries.append(Entry(label, contestant, code.function, code.namespaced))
-    plan = Plan(
+    plan = CellPlan(
         tuple(entries),
         make_inputs,
         around.estimated_bytes,
@@ -186,6 +192,9 @@ def _prepared(
         seed=request.seed,
         title=title,
         progress=progress,
+        recipe=dataclasses.replace(
+            recipe, namespace=_only(recipe.namespace, {*read, *words, *around.reads, *inputs})
+        ),
     )
     here = around.outline(first)
     held = [
@@ -194,6 +203,10 @@ def _prepared(
         if not name.startswith("_") and arrays.holds_arrays(here.get(name))
     ]
     return Prepared(plan, around.casting, tuple(held))
+
+
+def _only(namespace: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: namespace[name] for name in names if name in namespace}
 
 
 def limits(time_limit: float | None) -> Limits:

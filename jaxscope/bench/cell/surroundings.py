@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
-from types import CodeType
 from typing import Any
 
+from jaxscope.analysis.names import read_before_assigned
 from jaxscope.bench.cell import arrays
 from jaxscope.bench.cell.casting import Casting
 from jaxscope.bench.cell.inputs import MAKERS, check, estimated_bytes, makers, value
@@ -24,12 +25,17 @@ class Surroundings:
         self,
         namespace: Mapping[str, Any],
         request: Request,
-        setup: Sequence[CodeType] = (),
+        setup: Sequence[ast.Module] = (),
+        file: str = "<cell>",
         has_jax: bool = True,
     ) -> None:
         self._namespace = namespace
         self._request = request
-        self._setup = tuple(setup)
+        self._setup = tuple([compile(tree, file, "exec") for tree in setup])
+        self.reads = {
+            *(name for tree in setup for name in read_before_assigned(tree)),
+            *(name for one in request.inputs for name in one.reads),
+        }
         self._names: dict[str, Any] = {}
         self._size: Mapping[str, Any] | None = None
         self._declared = tuple(given.name for given in request.inputs)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from jaxscope.bench.cell.body import TIMED, Body
@@ -15,6 +17,7 @@ class Timed:
     def __init__(self, body: Body, parameters: Sequence[str], shared: bool, file: str) -> None:
         self.namespaced = shared
         self._globals: dict[str, Any] = {}
+        self._reads = body.reads
         first = (SHARED,) if shared else ()
         module = body.module((*first, *parameters))
         *once, function = module.body
@@ -27,5 +30,26 @@ class Timed:
     def see(self, names: Mapping[str, Any]) -> None:
         """Give the function these global names, and run its imports and definitions again."""
         self._globals.clear()
+        self._globals.update(_usual(name for name in self._reads if name not in names))
         self._globals.update(names)
         exec(self._once, self._globals)
+
+
+_USUAL = {
+    "np": "numpy",
+    "numpy": "numpy",
+    "jnp": "jax.numpy",
+    "jax": "jax",
+    "torch": "torch",
+}
+
+
+def _usual(names: Iterable[str]) -> dict[str, Any]:
+    """The frameworks under the names that everybody gives them, where the user gave them none."""
+    found: dict[str, Any] = {}
+    for name in names:
+        if name in _USUAL:
+            # Where it is not installed the section's own NameError says so.
+            with contextlib.suppress(ImportError):
+                found[name] = importlib.import_module(_USUAL[name])
+    return found

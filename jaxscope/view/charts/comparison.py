@@ -277,7 +277,7 @@ def _draw_roofs(made: Any, roofs: Sequence[Roof]) -> None:
 
 def _last(record: ComparisonRecord) -> tuple[Row, ...]:
     """The rows of the largest size."""
-    return record.at(record.sizes[-1]) if record.sizes else ()
+    return record.at(sweep.largest(record))
 
 
 def _layout(record: ComparisonRecord, made: Any, x: str, y: str) -> None:

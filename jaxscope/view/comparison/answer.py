@@ -50,9 +50,10 @@ def _subject(record: ComparisonRecord) -> Contender | None:
     ]
     if not others:
         # The baseline's own other devices, if it has any.
-        others = [
-            one for one in sweep.contenders(record)[1:] if (one.label, one.device) in measured
+        first, *more = [
+            one for one in sweep.contenders(record) if (one.label, one.device) in measured
         ]
+        others = [one for one in more if one.device != first.device]
     contestants = {(row.label, row.device): row.contestant for row in record.rows}
     jitted = [one for one in others if contestants[one.label, one.device] == "jax"]
     return min(jitted or others, key=lambda one: _largest_time(record, one), default=None)

@@ -98,7 +98,7 @@ def _by_size(record: ComparisonRecord) -> str:
 
 def _times(record: ComparisonRecord) -> str:
     """The times of the only size, or of the largest."""
-    rows = record.at(record.sizes[-1]) if record.sizes else ()
+    rows = record.at(sweep.largest(record))
     if not rows:
         return ""
     at = f"<h4>A call at {escape(names.size(rows[0].size))}</h4>" if len(record.sizes) > 1 else ""

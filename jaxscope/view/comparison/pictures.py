@@ -72,7 +72,7 @@ def ratio_by_size(record: ComparisonRecord) -> str:
 
 def break_even(record: ComparisonRecord) -> str:
     """Seconds of all calls together against their number, compiling included."""
-    rows = [row for row in record.at(record.sizes[-1]) if row.measured] if record.sizes else []
+    rows = [row for row in record.at(sweep.largest(record)) if row.measured]
     if len(rows) < 2 or not any(sweep.preparation(row) > 0 for row in rows):
         return ""
     with_device = sweep.several_devices(record)

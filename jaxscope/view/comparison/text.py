@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
+from jaxscope.analysis import sweep
 from jaxscope.analysis.regression import Regression
 from jaxscope.model.comparison import ComparisonRecord, Mode
 from jaxscope.view.comparison import names, since, tables
@@ -36,8 +37,8 @@ def _parts(
     if len(record.sizes) > 1:
         yield from terminal.heading("Seconds a call, by size")
         yield from terminal.table(tables.by_size(record), heads=True)
-    shown = record.sizes[-1:] if len(record.sizes) > 1 else record.sizes
-    for size in shown:
+    if record.rows:
+        size = sweep.largest(record)
         rows = record.at(size)
         at = f" at {names.size(size)}" if size else ""
         yield from terminal.heading(f"A call{at}")
