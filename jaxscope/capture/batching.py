@@ -502,7 +502,7 @@ def _is_transposed(entry: Entry) -> bool:
 
 
 def _variables(body: Body) -> set[int]:
-    """The identities of all variables that the equations read."""
+    """The identities of all variables of a program, those of the jaxprs inside too."""
     found: set[int] = set()
     seen: set[int] = set()
     waiting = [body]
@@ -511,9 +511,10 @@ def _variables(body: Body) -> set[int]:
         if id(current) in seen:
             continue
         seen.add(id(current))
-        found.update(id(variable) for variable in current.jaxpr.outvars)
+        jaxpr = current.jaxpr
+        found.update(map(id, (*jaxpr.invars, *jaxpr.constvars)))
         for entry in current.entries:
-            found.update(id(atom) for atom in entry.equation.invars)
+            found.update(map(id, entry.equation.outvars))
             waiting += entry.bodies
     return found
 
