@@ -22,8 +22,8 @@ class LineClock:
     Python call of the process passes a small function.
     """
 
-    def __init__(self, code: types.CodeType) -> None:
-        self._codes = frozenset(_with_nested(code))
+    def __init__(self, *codes: types.CodeType) -> None:
+        self._codes = frozenset(nested for code in codes for nested in _with_nested(code))
         self._times = array.array("q")
         self._lines = array.array("q")
         self._stack: list[int] = []
@@ -97,10 +97,14 @@ class LineClock:
         return self._codes
 
 
+_ON_ONE_LINE = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
+"""Their steps would cost more to watch than to make, and are part of the line around them."""
+
+
 def _with_nested(code: types.CodeType) -> list[types.CodeType]:
     found = [code]
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
+        if isinstance(constant, types.CodeType) and constant.co_name not in _ON_ONE_LINE:
             found += _with_nested(constant)
     return found
 

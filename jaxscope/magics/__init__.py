@@ -6,11 +6,12 @@ from typing import Any
 
 from jaxscope.magics.benchmarking import Benchmarking
 from jaxscope.magics.family import Family
+from jaxscope.magics.profiling import Profiling
 from jaxscope.magics.scope import JaxScope
 from jaxscope.magics.transforms import Transforms
 from jaxscope.magics.watching import Watching
 
-FAMILIES: tuple[type[Family], ...] = (Transforms, Watching, Benchmarking)
+FAMILIES: tuple[type[Family], ...] = (Transforms, Profiling, Watching, Benchmarking)
 """Magics by subject. A new one is a class in a file of its own, and its name here."""
 
 _ATTRIBUTE = "jaxscope_magics"

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from jaxscope.model.compiles import Compile
 from jaxscope.model.finding import Finding
+from jaxscope.model.profile import CellProfile
 from jaxscope.model.program import Program
 from jaxscope.model.source import Source
 
@@ -29,6 +30,8 @@ class Form(StrEnum):
     """A compile that was opened from the compile log: it ran elsewhere."""
     PLAIN = "plain"
     """jaxscope could not work here, so the cell ran as plain Python."""
+    PROFILED = "profiled"
+    """The cell ran as plain Python with the profiler on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +71,6 @@ class Record:
     """Lines to print under the first one: which form was chosen, what was degraded."""
     wall_s: float | None = None
     """Seconds from start to end of the user's run, jaxscope's own work included."""
+    profile: CellProfile | None = None
+    """Time by line of a cell that ran as plain Python under the profiler."""
     schema: int = SCHEMA

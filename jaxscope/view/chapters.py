@@ -15,11 +15,19 @@ from jaxscope.view.chapter import Chapter, Part, Writer
 from jaxscope.view.devices import devices
 from jaxscope.view.gradient import gradient
 from jaxscope.view.markup import escape, prose, table
+from jaxscope.view.profile import chapter as profile
+from jaxscope.view.profile_cell import chapter as profile_of_cell
 from jaxscope.view.terminal import Terminal
 from jaxscope.view.visible import fitted
 
-WRITERS: tuple[Writer, ...] = (gradient, batching, devices)
+WRITERS: tuple[Writer, ...] = (gradient, profile, batching, devices)
 """In the order in which the chapters stand in a report."""
+
+
+def of_record(record: Record) -> tuple[Chapter, ...]:
+    """The chapters that a whole run has, whichever programs it ran."""
+    chapter = profile_of_cell(record)
+    return () if chapter is None else (chapter,)
 
 
 def chapters(
@@ -48,7 +56,7 @@ def as_text(chapter: Chapter, terminal: Terminal, full: bool) -> Iterator[str]:
     yield from terminal.heading(chapter.title)
     for sentence in chapter.lead:
         yield from terminal.wrap(sentence.replace("`", ""), "  ")
-    for part in chapter.parts if full else ():
+    for part in (p for p in chapter.parts if full or p.brief):
         if part.caption:
             yield ""
             yield from terminal.wrap(part.caption, "  ", "bold")

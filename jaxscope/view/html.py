@@ -15,7 +15,7 @@ from importlib import resources
 
 from jaxscope.model import Finding, Program, Record
 from jaxscope.view import rows, sections
-from jaxscope.view.chapters import as_html, chapters
+from jaxscope.view.chapters import as_html, chapters, of_record
 from jaxscope.view.linked import Linked
 from jaxscope.view.markup import escape, prose
 from jaxscope.view.summary import SEPARATOR, first_line, first_parts
@@ -96,10 +96,24 @@ def _report(record: Record, uid: str, limits: Limits) -> str:
     return (
         f'<div class="jxs report" id="{uid}"><style>{style()}{linked.style()}</style>'
         f'<p class="first">{first}</p>{notes}{shortened}'
-        f"{sections.findings(record, href, limits.rows)}"
-        f'<div class="pair"><div>{linked.source(0)}</div><div>{linked.stage_first()}</div></div>'
+        f"{sections.findings(record, href, limits.rows)}{_of_record(record, limits)}"
+        f"{_pair(record, linked)}"
         f"{linked.other_sources()}{linked.stage_second()}"
         f"{_details(record, program, limits)}</div>"
+    )
+
+
+def _pair(record: Record, linked: Linked) -> str:
+    """The source beside its stage; a profile of a cell has shown the source already."""
+    if record.profile is not None:
+        return linked.stage_first()
+    return f'<div class="pair"><div>{linked.source(0)}</div><div>{linked.stage_first()}</div></div>'
+
+
+def _of_record(record: Record, limits: Limits) -> str:
+    return "".join(
+        f"<h4>{escape(chapter.title)}</h4>{as_html(chapter, limits.rows, limits.pictures)}"
+        for chapter in of_record(record)
     )
 
 

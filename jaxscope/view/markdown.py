@@ -9,7 +9,7 @@ from jaxscope.analysis.by_line import LineFigures, differentiates, figures, stag
 from jaxscope.model import Program, Record, Stage, StageKind
 from jaxscope.view import rows, units
 from jaxscope.view.chapter import Chapter
-from jaxscope.view.chapters import chapters
+from jaxscope.view.chapters import chapters, of_record
 from jaxscope.view.pipes import pipes, words
 from jaxscope.view.summary import SEPARATOR, first_parts
 from jaxscope.view.visible import split_lines, visible
@@ -34,6 +34,8 @@ def _parts(record: Record) -> Iterator[str]:
     for finding in record.findings:
         yield f"- **{words(rows.place(finding, record))}**: {words(finding.message)}"
         yield from (f"  {words(text)}" for text in (finding.fix, finding.evidence) if text)
+    for chapter in of_record(record):
+        yield from _chapter(chapter)
     program = record.programs[0] if record.programs else None
     for index, source in enumerate(record.sources):
         found = figures(program, index) if program is not None else {}

@@ -17,7 +17,7 @@ from jaxscope.analysis.by_line import LineFigures, all_figures, differentiates
 from jaxscope.model import Finding, Program, Record, to_json
 from jaxscope.view import rows, sections
 from jaxscope.view.chapter import Chapter
-from jaxscope.view.chapters import as_html, chapters
+from jaxscope.view.chapters import as_html, chapters, of_record
 from jaxscope.view.markup import escape, prose
 from jaxscope.view.summary import first_line, first_parts
 
@@ -151,7 +151,8 @@ def _chapters(record: Record) -> dict[str, list[tuple[int, Chapter]]]:
 
 
 def _tabs(record: Record) -> str:
-    titles = [(key, escape(found[0][1].title)) for key, found in _chapters(record).items()]
+    titles = [(chapter.key, escape(chapter.title)) for chapter in of_record(record)]
+    titles += [(key, escape(found[0][1].title)) for key, found in _chapters(record).items()]
     tabs = "".join(
         f'<button type="button" role="tab" id="tab-{name}" aria-controls="{name}" '
         f'aria-selected="{str(name == "code").lower()}" tabindex="{0 if name == "code" else -1}">'
@@ -165,6 +166,10 @@ def _tabs(record: Record) -> str:
 
 def _panels(record: Record) -> str:
     contents = {
+        **{
+            chapter.key: f"<section><h3>{escape(chapter.title)}</h3>{as_html(chapter)}</section>"
+            for chapter in of_record(record)
+        },
         **{key: _chapter(found, record) for key, found in _chapters(record).items()},
         "time": _each(record, "Time", sections.time),
         "work": _each(record, "Work", sections.work) + _each(record, "Memory", sections.memory),

@@ -10,17 +10,12 @@ from jaxscope.model import Phase, Program, Record, StageKind, Unavailable
 from jaxscope.model.profile import LineTime, Place, Profile
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
-from jaxscope.view.highlight import python
-from jaxscope.view.markup import escape
+from jaxscope.view.heat import Heat, heat
 from jaxscope.view.rows import Table
-from jaxscope.view.visible import fitted, split_lines, visible
+from jaxscope.view.visible import split_lines, visible
 
 _KEY, _TITLE = "lines", "Time by line"
 _MOST_OPS = 40
-_MOST_LINES = 60
-"""A source of no more lines is shown whole; of a longer one, the lines that took time."""
-_BAR = 10
-_WIDTH = 72
 _SMALL = 0.03
 """Share below which a line is small, and not ranked."""
 _CROSSING = 0.05
@@ -148,50 +143,19 @@ def _code(record: Record, source: int, line: int) -> str:
 
 def _source(record: Record, profile: Profile, source: int) -> Part:
     """The code with its heat."""
-    lines = split_lines(record.sources[source].text)
     totals = _totals(profile, source)
-    folded = {row.place.line: row.into for row in profile.folded if row.place.source == source}
-    shown = range(1, len(lines) + 1)
-    if len(lines) > _MOST_LINES:
-        shown = sorted(line for line in totals.keys() | folded.keys() if line <= len(lines))
-    drawing: list[str] = []
-    html: list[str] = []
-    gutter = len(str(len(lines)))
-    for number in shown:
-        code = lines[number - 1]
-        time = totals.get(number)
-        words, share = "", 0.0
-        if time is not None:
-            share = time[0] / profile.call_s if profile.call_s else 0.0
-            words = f"{'≈' if time[2] - time[1] > _WIDE * time[0] else ''}{units.seconds(time[0])}"
-        elif number in folded:
-            words = f"in {', '.join(map(str, folded[number])) or 'others'}"
-        percent = units.percent(share) if time is not None else ""
-        drawing.append(
-            f"{words:>9} {percent:>6} {_bar(share):<{_BAR}} {number:>{gutter}} │ "
-            f"{fitted(visible(code), _WIDTH)}".rstrip()
-        )
-        html.append(
-            f"<tr><td align=right>{escape(words)}</td><td align=right>{escape(percent)}</td>"
-            f'<td class="heat">{_heat(share)}</td>'
-            f"<td align=right>{number}</td><td><pre>{python(code, 400)}</pre></td></tr>"
-        )
+    rows: dict[int, Heat] = {}
+    for line, (seconds, low, high) in totals.items():
+        share = seconds / profile.call_s if profile.call_s else 0.0
+        mark = "≈" if high - low > _WIDE * seconds else ""
+        rows[line] = Heat((f"{mark}{units.seconds(seconds)}", units.percent(share)), share)
+    for row in profile.folded:
+        if row.place.source == source and row.place.line not in rows:
+            into = ", ".join(map(str, row.into)) or "others"
+            rows[row.place.line] = Heat((f"in {into}", ""), 0.0)
+    html, drawing = heat(record.sources[source].text, rows, ("", ""))
     name = record.sources[source].name
-    picture = f'<table class="lines"><tbody>{"".join(html)}</tbody></table>'
-    caption = f"{name}: time of each line"
-    return Part(caption, None, picture, tuple(drawing), brief=source == 0)
-
-
-def _heat(share: float) -> str:
-    # A width as an attribute: the page allows no style beside its own.
-    bar = f'<rect width="{min(share, 1) * 100:.1f}" height="9" rx="1"/>' if share > 0 else ""
-    return f'<svg viewBox="0 0 100 9" preserveAspectRatio="none" aria-hidden="true">{bar}</svg>'
-
-
-def _bar(share: float) -> str:
-    eighths = max(round(min(share, 1) * _BAR * 8), 1 if share > 0 else 0)
-    whole, part = divmod(eighths, 8)
-    return "█" * whole + (" ▏▎▍▌▋▊▉"[part] if part else "")
+    return Part(f"{name}: time of each line", None, html, drawing, brief=source == 0)
 
 
 def _by_line(record: Record, profile: Profile) -> Part:

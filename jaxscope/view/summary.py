@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roofline, Timing
+from jaxscope.model.profile import CellProfile
 from jaxscope.view import units
 
 SEPARATOR = " · "
@@ -15,6 +16,8 @@ def first_line(record: Record) -> str:
 
 def first_parts(record: Record) -> tuple[str, ...]:
     """The first line in its parts, the title first."""
+    if record.profile is not None:
+        return _profiled(record, record.profile)
     if not record.programs:
         return _without_program(record)
     program = record.programs[0]
@@ -30,6 +33,18 @@ def first_parts(record: Record) -> tuple[str, ...]:
     if others := len(record.programs) - 1:
         parts.append(f"+{units.count(others, 'more program')}")
     return tuple(part for part in parts if part)
+
+
+def _profiled(record: Record, found: CellProfile) -> tuple[str, ...]:
+    """A cell that ran as plain Python under the profiler."""
+    parts = [record.title, f"ran once in {units.seconds(found.wall_s)}"]
+    if found.wall_s:
+        parts.append(f"{units.percent(found.covered_s / found.wall_s)} inside instructions")
+    parts.append(units.count(found.runs, "program run"))
+    if found.compile_s:
+        count = units.count(len(record.compiles), "compile")
+        parts.append(f"{count} in {units.seconds(found.compile_s)}")
+    return tuple(parts)
 
 
 def _without_program(record: Record) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from jaxscope.analysis.by_line import LineFigures, differentiates, figures, stage_of
 from jaxscope.model import Compile, Program, Record, Source, Stage, StageKind
 from jaxscope.view import rows, units
-from jaxscope.view.chapters import as_text, chapters
+from jaxscope.view.chapters import as_text, chapters, of_record
 from jaxscope.view.lines import shown_lines
 from jaxscope.view.summary import first_line
 from jaxscope.view.terminal import Terminal
@@ -51,10 +51,13 @@ def _report(record: Record, terminal: Terminal, full: bool) -> Iterator[str]:
         if note:
             yield from terminal.wrap(note, "  ", "dim")
     yield from _findings(record, terminal)
+    for chapter in of_record(record):
+        yield from as_text(chapter, terminal, full)
     program = record.programs[0] if record.programs else None
     sources = record.sources if full else record.sources[:1]
     for index, source in enumerate(sources):
-        yield from _source(source, index, record, terminal, full)
+        if index or record.profile is None:  # a profile has shown the cell already
+            yield from _source(source, index, record, terminal, full)
     if program is not None:
         yield from _program(program, record, terminal, full)
     for other in record.programs[1:]:

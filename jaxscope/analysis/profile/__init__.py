@@ -7,14 +7,19 @@ from jaxscope.analysis.profile.attribute import profile
 from jaxscope.analysis.profile.calls import TracedCall, TracedSession
 from jaxscope.analysis.profile.folded import folded
 from jaxscope.analysis.profile.origins import Origin, Origins, of_equations, of_frames
+from jaxscope.analysis.profile.runs import ProgramRun, RunProgram, cell_profile, program_runs
 
 __all__ = [
     "Origin",
     "Origins",
+    "ProgramRun",
+    "RunProgram",
     "TracedCall",
     "TracedSession",
+    "cell_profile",
     "folded",
     "of_equations",
     "of_frames",
     "profile",
+    "program_runs",
 ]

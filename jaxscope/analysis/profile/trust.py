@@ -52,32 +52,33 @@ def doubts(profile: Profile) -> tuple[str, ...]:
     covered = profile.covered_s or math.nan
     if profile.crossing_s > _CROSSING * covered:
         found.append(
-            f"{100 * (profile.crossing_s / covered):.0f} % of the time lies in instructions that do the work "
-            "of several lines at once: only their sum is measured, each line's part is bracketed."
+            f"{_percent(profile.crossing_s / covered)} of the time lies in instructions that do "
+            "the work of several lines at once: only their sum is measured, each line's part is "
+            "bracketed."
         )
     if profile.concurrent_s > _OVERLAP * covered:
         found.append(
-            f"Instructions overlap for {100 * (profile.concurrent_s / covered):.0f} % of the time: a share "
-            "means time that passed, split evenly among what ran, ± 10 points."
+            f"Instructions overlap for {_percent(profile.concurrent_s / covered)} of the time: a "
+            "share means time that passed, split evenly among what ran, ± 10 points."
         )
     if profile.coverage < _COVERED:
         found.append(
-            f"Only {100 * profile.coverage:.0f} % of a call passed inside instructions; the rest is "
+            f"Only {_percent(profile.coverage)} of a call passed inside instructions; the rest is "
             "dispatch, gaps between them and the return."
         )
     if profile.inferred_s > _INFERRED * covered:
         found.append(
-            f"{100 * (profile.inferred_s / covered):.0f} % of the time was given to lines by likeness."
+            f"{_percent(profile.inferred_s / covered)} of the time was given to lines by likeness."
         )
     if profile.unattributed_s > _LOST * covered:
         found.append(
-            f"{100 * (profile.unattributed_s / covered):.0f} % of the time belongs to no known line."
+            f"{_percent(profile.unattributed_s / covered)} of the time belongs to no known line."
         )
     if _NOTICED < profile.ratio <= DISTORTED:
         found.append(f"Tracing made the call {profile.ratio:.2f} times as long.")
     if (drift := _drift(profile.sessions)) > _DRIFT:
         found.append(
-            f"The sessions differ by {100 * drift:.0f} % in the seconds of a call: a busy machine."
+            f"The sessions differ by {_percent(drift)} in the seconds of a call: a busy machine."
         )
     return tuple(found)
 
@@ -85,3 +86,7 @@ def doubts(profile: Profile) -> tuple[str, ...]:
 def _drift(sessions: tuple[ProfileSession, ...]) -> float:
     medians = [statistics.median(s.traced) for s in sessions if s.traced]
     return (max(medians) - min(medians)) / statistics.median(medians) if len(medians) > 1 else 0.0
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

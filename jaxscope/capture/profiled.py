@@ -1,0 +1,307 @@
+"""A cell that runs once, as plain Python, with the profiler on."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import time
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxscope.analysis.clean import clean_hlo
+from jaxscope.analysis.hlo import HloModule, parse_module
+from jaxscope.analysis.profile import (
+    ProgramRun,
+    RunProgram,
+    TracedCall,
+    TracedSession,
+    cell_profile,
+    of_frames,
+    profile,
+    program_runs,
+)
+from jaxscope.analysis.trace import TraceEvent, operations
+from jaxscope.capture import _jax, bare, describe, profiler
+from jaxscope.capture.cell import CellText
+from jaxscope.capture.events import collecting
+from jaxscope.capture.lineclock import LineClock
+from jaxscope.capture.run import Ran, Surroundings
+from jaxscope.capture.sources import Sources
+from jaxscope.model import (
+    Finding,
+    FindingKind,
+    Form,
+    Program,
+    Record,
+    Source,
+    SourceKind,
+    Stage,
+    StageKind,
+)
+from jaxscope.model.profile import CellProfile, Place
+
+_FEW = 3
+"""Single operations on one line below which nobody needs advice."""
+
+
+def cell(text: CellText, around: Surroundings) -> Ran:
+    """Run a cell as plain Python under the profiler, and say where its time went.
+
+    Nothing is repeated: the cell runs exactly once, whatever it does. Raises what the cell raises;
+    the profiler's session is closed all the same. Where the profiler cannot be had the cell runs
+    without it, and the record says so.
+    """
+    __tracebackhide__ = True
+    began = time.perf_counter()
+    sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
+    statements, expression = text.code()
+    clock = LineClock(*(code for code in (statements, expression) if code is not None))
+    try:
+        session = profiler.opened()
+        failed = ""
+    except Exception as error:
+        session, failed = None, str(error)
+    value = None
+    zero = time.perf_counter_ns()
+    try:
+        with (
+            collecting(around.listener) as compiles,
+            clock.watching(),
+            _Marked() as marked,
+        ):
+            zero = marked.began
+            exec(statements, around.namespace)  # type: ignore[arg-type]
+            if expression is not None:
+                value = eval(expression, around.namespace)  # type: ignore[arg-type]
+            _settle(text.tree, value, around.namespace)
+    finally:
+        ended = time.perf_counter_ns()
+        if session is not None:
+            try:
+                session.close()
+            except Exception as error:
+                session, failed = None, str(error)
+    shown = None if text.silenced else value
+    made = compiles.compiles(sources.all())
+    record = bare.record("cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began)
+    record = replace(record, compiles=made)
+    if session is None:
+        return Ran(shown, replace(record, notes=(f"There is no profile: {failed}.",)), ())
+    try:
+        record = _profiled(record, text, list(session.events()), clock, zero, ended, around)
+    except Exception as error:
+        note = f"The trace could not be read ({type(error).__name__}: {error}); the cell has run."
+        record = replace(record, notes=(note,))
+    return Ran(shown, replace(record, wall_s=time.perf_counter() - began), ())
+
+
+class _Marked:
+    """The event that spans the cell, and when it began by Python's clock: the two clocks meet."""
+
+    def __init__(self) -> None:
+        self._annotation = jax.profiler.TraceAnnotation(profiler.CALL, call=0)
+        self.began = 0
+
+    def __enter__(self) -> _Marked:
+        self.began = time.perf_counter_ns()
+        self._annotation.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._annotation.__exit__(*error)
+
+
+def _settle(tree: ast.Module, value: Any, namespace: Mapping[str, Any]) -> None:
+    """Wait for what the cell made, so that its work ends inside the trace."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    made = [namespace[name] for name in names if name in namespace]
+    jax.block_until_ready(_arrays((value, made)))
+    jax.effects_barrier()
+
+
+def _arrays(value: Any) -> list[Any]:
+    leaves = jax.tree_util.tree_leaves(value)
+    return [leaf for leaf in leaves if isinstance(leaf, jax.Array) and not leaf.is_deleted()]
+
+
+def _profiled(
+    record: Record,
+    text: CellText,
+    events: list[TraceEvent],
+    clock: LineClock,
+    zero: int,
+    ended: int,
+    around: Surroundings,
+) -> Record:
+    span = next(event for event in events if event.name == profiler.CALL)
+    ops = [op for op in operations(events) if span.start <= op.start <= span.end]
+    runs = program_runs(ops, events, span.thread)
+    modules, texts = _modules(runs)
+    functions = _function_lines(text.tree)
+    programs = {
+        number: _program(runs, number, module, text.file, functions, around.namespace)
+        for number, module in modules.items()
+    }
+    compiling: dict[int, float] = collections.defaultdict(float)
+    for compile in record.compiles:
+        if compile.site is not None and compile.site.source == 0:
+            compiling[compile.site.span.line] += compile.total_s
+    found, by_op = cell_profile(
+        runs,
+        programs,
+        lambda time: clock.line_at(int(time - span.start) + zero),
+        clock.seconds(ended),
+        compiling,
+        (span.end - span.start) * 1e-9,
+    )
+    found = replace(found, doubts=_doubts(found, clock, runs, modules))
+    return replace(
+        record,
+        environment=describe.environment(),
+        programs=_records(runs, modules, texts, programs, by_op, text.file),
+        profile=found,
+        findings=_findings(found),
+    )
+
+
+def _modules(
+    runs: Sequence[ProgramRun],
+) -> tuple[dict[int, HloModule | None], dict[int, str]]:
+    """The optimised HLO of each program that ran, None where it is gone; and its text to show."""
+    seen: dict[int, tuple[str, set[str]]] = {}
+    for run in runs:
+        seen.setdefault(run.program, (run.module, set()))[1].update(op.name for op in run.ops)
+    live: dict[str, list[tuple[HloModule, str]]] = {}
+    for name, raw in _jax.live_modules(frozenset(name for name, _ in seen.values())):
+        # Its frames tell the lines, and are taken out of what is shown.
+        live.setdefault(name, []).append((parse_module(raw), raw))
+    modules: dict[int, HloModule | None] = {}
+    texts: dict[int, str] = {}
+    for number, (name, names) in seen.items():
+        modules[number] = None
+        for module, raw in live.get(name, ()):
+            if all(module.instruction(op) for op in names):
+                modules[number], texts[number] = module, clean_hlo(raw)[0]
+                break
+    return modules, texts
+
+
+def _function_lines(tree: ast.Module) -> frozenset[int]:
+    """Lines of the cell inside functions: what they do may have been compiled."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.update(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1))
+        elif isinstance(node, ast.Lambda):
+            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return frozenset(found)
+
+
+def _program(
+    runs: Sequence[ProgramRun],
+    number: int,
+    module: HloModule | None,
+    file: str,
+    functions: frozenset[int],
+    namespace: MutableMapping[str, Any],
+) -> RunProgram:
+    name = next(run.module for run in runs if run.program == number)
+    eager = _is_eager(name, namespace)
+    inside: dict[str, Place] = {}
+    if module is not None and not eager:
+        inside = {
+            instruction: origin.place
+            for instruction, origin in of_frames(module, {file: 0}, 0).items()
+            if origin.place.line in functions
+        }
+    return RunProgram(module, eager, inside)
+
+
+def _is_eager(module: str, namespace: Mapping[str, Any]) -> bool:
+    """A program of JAX's own for one operation, and not a function that the user jitted.
+
+    JAX names it after the operation: `jit_sin`, `jit__where`, `jit_dynamic_slice`.
+    """
+    name = module.removeprefix("jit_")
+    if name in namespace and hasattr(namespace[name], "lower"):
+        return False
+    homes = (jnp, jax.lax, jax.random, jax.nn, jnp.linalg, jnp.fft)
+    return name.startswith("_") or any(hasattr(home, name) for home in homes)
+
+
+def _records(
+    runs: Sequence[ProgramRun],
+    modules: Mapping[int, HloModule | None],
+    texts: Mapping[int, str],
+    programs: Mapping[int, RunProgram],
+    by_op: Mapping[int, Mapping[str, float]],
+    file: str,
+) -> tuple[Program, ...]:
+    """The compiled functions that ran, the longest in all first, each with its own profile."""
+    found: list[Program] = []
+    order = sorted(by_op, key=lambda number: -sum(by_op[number].values()))
+    for number in order:
+        module = modules.get(number)
+        if module is None or programs[number].eager:
+            continue
+        mine = [run for run in runs if run.program == number]
+        # From its first instruction: calls that queue up would count as dispatch.
+        calls = tuple(TracedCall(run.start, run.end, run.ops) for run in mine)
+        devices = sorted({op.device for run in mine for op in run.ops})
+        kind = jax.default_backend()
+        where = tuple(f"{kind}:{device}" for device in devices)
+        times = profile(
+            module,
+            [of_frames(module, {file: 0}, 0)],
+            [TracedSession(calls, ())],
+            ", ".join(where),
+        )
+        name = module.name.removeprefix("jit_")
+        stage = Stage(StageKind.OPTIMIZED_HLO, texts[number])
+        found.append(Program(name, ("jit",), where, (), (), (), (), (stage,), profile=times))
+    return tuple(found)
+
+
+def _doubts(
+    found: CellProfile,
+    clock: LineClock,
+    runs: Sequence[ProgramRun],
+    modules: Mapping[int, HloModule | None],
+) -> tuple[str, ...]:
+    doubts: list[str] = []
+    if clock.full:
+        doubts.append("The cell changed lines more than a million times; later lines are missing.")
+    gone = {run.module for run in runs if modules.get(run.program) is None}
+    if gone:
+        names = ", ".join(sorted(gone)[:3])
+        doubts.append(f"The text of {names} was released, so its time stays with the calling line.")
+    if found.compile_s > 0.2 * found.wall_s:
+        doubts.append(
+            f"{100 * found.compile_s / found.wall_s:.0f} % of the cell was compiling; run it again "
+            "to see it warm."
+        )
+    if not runs:
+        doubts.append("JAX ran no program in this cell.")
+    return tuple(doubts)
+
+
+def _findings(found: CellProfile) -> tuple[Finding, ...]:
+    """Lines that ran operation by operation, the costliest first."""
+    rows = [row for row in found.lines if row.eager >= _FEW]
+    rows.sort(key=lambda row: -row.host_s)
+    return tuple(
+        Finding(
+            FindingKind.EAGER,
+            row.line,
+            f"this line ran {row.eager} operations one by one: {row.host_s * 1e3:.3g} ms passed, "
+            f"and {row.device_s * 1e3:.3g} ms of it inside instructions",
+            "put it into a function under `jax.jit`, so that one program does them all",
+            f"counted in the trace; the whole cell took {found.wall_s * 1e3:.3g} ms",
+            0,
+        )
+        for row in rows[:5]
+    )

@@ -1,0 +1,143 @@
+"""`%%jaxprof` and `%jaxprof`: where the time goes, by line of Python."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from IPython.core.error import UsageError
+from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import MagicArgumentParser
+
+from jaxscope.magics import display, options
+from jaxscope.magics.cells import read_cell
+from jaxscope.magics.completion import completer
+from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.status import Status
+from jaxscope.report import Report
+
+if TYPE_CHECKING:
+    from jaxscope.capture.run import Ran, Surroundings
+
+_PARSER = MagicArgumentParser(
+    prog="jaxprof",
+    description="Measure where the time goes, by line of Python, inside compiled functions too.",
+    add_help=False,
+)
+_PARSER.add_argument("-o", "--report", default=None, metavar="NAME", help="Bind the Report to it.")
+_PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line only.")
+_PARSER.add_argument(
+    "--view", choices=("auto", "widget", "html", "text"), default=None, help="How to show it."
+)
+_EXAMPLES = """
+    %jaxprof step(params, batch)   one call: each line and instruction of the compiled function
+
+    %%jaxprof                      a cell as it stands, run once: which line Python waits on,
+    for batch in batches:          what each line ran, and the lines inside jitted functions
+        params = step(params, batch)
+
+    %%jaxjit --profile             a cell compiled as one program; --profile goes with
+    y = jnp.sin(x) @ w             %%jaxgrad, %%jaxvmap, %%jaxpmap and %%jaxcompose as well
+"""
+_LINE = "<jaxprof>"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _documented(function: F) -> F:
+    """Gives the magic the page that `%jaxprof?` shows."""
+    usage = _PARSER.format_help().replace("::", "")
+    function.__doc__ = f"{usage}\nexamples:\n{_EXAMPLES}"
+    return function
+
+
+@magics_class
+class Profiling(Family):
+    """Profiles of calls and cells."""
+
+    def completers(self) -> dict[str, Completer]:
+        handler = completer(_PARSER, lambda: self._shell.user_ns)
+        return {"%%jaxprof": handler, "%jaxprof": handler}
+
+    @no_var_expand
+    @line_cell_magic
+    @_documented
+    def jaxprof(self, line: str, cell: str | None = None) -> Any:
+        __tracebackhide__ = True
+        tokens, rest = options.split(line, _PARSER)
+        given = _PARSER.parse_args(tokens)
+        if cell is not None and rest:
+            raise UsageError(
+                f"%%jaxprof takes options only, and {rest!r} is none. For one call, write "
+                f"%jaxprof {rest}"
+            )
+        if cell is None and not rest:
+            raise UsageError(
+                "%jaxprof needs a call: %jaxprof f(x, y). For a cell, write %%jaxprof."
+            )
+        if given.report is not None and not options.is_name(given.report):
+            raise UsageError(f"-o needs a name to bind the report to, and got {given.report!r}.")
+        if importlib.util.find_spec("jax") is None:
+            raise UsageError(
+                "%jaxprof needs JAX, and this Python has none: run `%pip install jax` and restart "
+                "the kernel."
+            )
+        ran = self._call(rest) if cell is None else self._cell(f"%%jaxprof {line}".rstrip(), cell)
+        report = Report(ran.record, ran.texts)
+        self.scope.session.add(report)
+        if given.report is not None:
+            self._shell.user_ns[given.report] = report
+        if ran.failure:
+            display.say(ran.failure)
+            return ran.value
+        try:
+            view = given.view or self.scope.view
+            display.show(report, self._shell, view, given.quiet or self.scope.quiet)
+        except Exception as error:  # the run is over: nothing may take its value back
+            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
+        return ran.value
+
+    def _call(self, call: str) -> Ran:
+        __tracebackhide__ = True
+        from jaxscope.capture import run
+        from jaxscope.capture.plan import Plan
+        from jaxscope.capture.settings import Settings, SettingsError
+        from jaxscope.capture.stack import JIT
+
+        settings = Settings(device=self.scope.device or None, profile=Plan())
+        with Status(self._shell) as status:
+            try:
+                around = self._around(f"line:{call}", status)
+                return run.expression(call, settings, around, JIT, "jaxprof")
+            except SettingsError as error:
+                raise UsageError(str(error)) from None
+            except BaseException as error:
+                raise display.without_our_frames(error, _LINE)  # noqa: B904
+
+    def _cell(self, head: str, body: str) -> Ran:
+        __tracebackhide__ = True
+        from jaxscope.capture import profiled
+
+        try:
+            text = read_cell(self._shell, head, body, self.scope.raw_cell)
+        except SyntaxError as error:
+            raise error.with_traceback(None)  # noqa: B904
+        with Status(self._shell) as status:
+            try:
+                around = self._around(self.scope.session.cell_key(body), status)
+                return profiled.cell(text, around)
+            except BaseException as error:
+                raise display.without_our_frames(error, text.file)  # noqa: B904
+
+    def _around(self, key: str, status: Status) -> Surroundings:
+        from jaxscope.capture.run import Surroundings
+
+        session = self.scope.session
+        return Surroundings(
+            self._shell.user_ns,
+            session.listener,
+            session.peaks,
+            session.cell_name,
+            session.programs(key),
+            status.say,
+        )

@@ -1,0 +1,84 @@
+"""Source code with figures and a bar beside each line, as HTML and for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jaxscope.view.highlight import python
+from jaxscope.view.markup import escape
+from jaxscope.view.visible import columns, fitted, split_lines, visible
+
+BAR = 10
+_MOST_LINES = 60
+"""A source of no more lines is shown whole; of a longer one, the lines with figures."""
+_WIDTH = 72
+_LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """What stands beside a line."""
+
+    words: tuple[str, ...]
+    share: float
+    """Length of the bar: 1 is all of it."""
+
+
+def heat(
+    text: str, rows: Mapping[int, Heat], heads: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """The source as an HTML table, and as lines of text."""
+    lines = split_lines(text)
+    shown = list(range(1, len(lines) + 1))
+    if len(lines) > _MOST_LINES:
+        shown = [line for line in shown if line in rows]
+    empty = Heat(("",) * len(heads), 0.0)
+    known = [(number, rows.get(number, empty)) for number in shown]
+    return _html(lines, known, heads), _text(lines, known, heads)
+
+
+def bar(share: float) -> str:
+    """Eighths of blocks; anything above nothing is seen."""
+    eighths = max(round(min(share, 1) * BAR * 8), 1 if share > 0 else 0)
+    whole, part = divmod(eighths, 8)
+    return "█" * whole + (" ▏▎▍▌▋▊▉"[part] if part else "")
+
+
+def _html(lines: list[str], known: list[tuple[int, Heat]], heads: tuple[str, ...]) -> str:
+    body: list[str] = []
+    for number, row in known:
+        words = "".join(f"<td align=right>{escape(word)}</td>" for word in row.words)
+        body.append(
+            f'<tr>{words}<td class="heat">{_svg(row.share)}</td><td align=right>{number}</td>'
+            f"<td><pre>{python(lines[number - 1], _LONGEST)}</pre></td></tr>"
+        )
+    titles = "".join(f"<th scope=col align=right>{escape(head)}</th>" for head in heads)
+    head = f"<thead><tr>{titles}<th></th><th></th><th></th></tr></thead>" if any(heads) else ""
+    return f'<table class="lines">{head}<tbody>{"".join(body)}</tbody></table>'
+
+
+def _svg(share: float) -> str:
+    # A width as an attribute: the page allows no style beside its own.
+    mark = f'<rect width="{min(share, 1) * 100:.1f}" height="9" rx="1"/>' if share > 0 else ""
+    return f'<svg viewBox="0 0 100 9" preserveAspectRatio="none" aria-hidden="true">{mark}</svg>'
+
+
+def _text(
+    lines: list[str], known: list[tuple[int, Heat]], heads: tuple[str, ...]
+) -> tuple[str, ...]:
+    gutter = len(str(len(lines)))
+    widths = [
+        max([columns(head), *(columns(row.words[i]) for _, row in known)])
+        for i, head in enumerate(heads)
+    ]
+    out: list[str] = []
+    if any(heads):
+        out.append("  ".join(f"{h:>{w}}" for h, w in zip(heads, widths, strict=True)))
+    for number, row in known:
+        words = "  ".join(
+            " " * (w - columns(word)) + word for word, w in zip(row.words, widths, strict=True)
+        )
+        code = fitted(visible(lines[number - 1]), _WIDTH)
+        out.append(f"{words}  {bar(row.share):<{BAR}} {number:>{gutter}} │ {code}".rstrip())
+    return tuple(out)

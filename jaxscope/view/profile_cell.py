@@ -1,0 +1,74 @@
+"""The profile of a cell that ran as plain Python: each line's time, and what JAX did in it."""
+
+from __future__ import annotations
+
+from jaxscope.model import Record
+from jaxscope.model.profile import CellLine, CellProfile
+from jaxscope.view import units
+from jaxscope.view.chapter import Chapter, Part
+from jaxscope.view.heat import Heat, heat
+from jaxscope.view.visible import split_lines, visible
+
+
+def chapter(record: Record) -> Chapter | None:
+    """None for a run that was no profile of a cell."""
+    found = record.profile
+    if found is None:
+        return None
+    lead = (_first(record, found), _quality(found), *found.doubts)
+    return Chapter("cell", "Time of the cell", lead, (_lines(record, found),))
+
+
+def _first(record: Record, found: CellProfile) -> str:
+    if not found.lines:
+        return "No line of the cell took time."
+    rows = [row for row in found.lines if row.host_s > 0]
+    if not rows:
+        return "No line of the cell took time."
+    row = max(rows, key=lambda row: row.host_s)
+    lines = split_lines(record.sources[0].text)
+    code = visible(lines[row.line - 1].strip())[:80] if row.line <= len(lines) else ""
+    share = units.percent(row.host_s / found.wall_s)
+    did = _did(row)
+    return (
+        f"Python was on line {row.line} for {units.seconds(row.host_s)} of "
+        f"{units.seconds(found.wall_s)} ({share}): `{code}`{did}"
+    )
+
+
+def _did(row: CellLine) -> str:
+    if not row.runs:
+        return ""
+    return f" ({units.count(row.runs, 'program')} started, {units.seconds(row.device_s)} of work)"
+
+
+def _quality(found: CellProfile) -> str:
+    parts = [
+        f"{units.percent(found.covered_s / found.wall_s)} of the cell inside instructions",
+        f"{units.percent(found.compile_s / found.wall_s)} compiling",
+        units.count(found.runs, "program run"),
+        (
+            f"{units.count(found.eager, 'single operation')} outside any jit "
+            f"({units.seconds(found.eager_s)})"
+        ),
+        f"overlap {units.percent(found.concurrent_s / found.wall_s)}",
+    ]
+    return " · ".join(parts)
+
+
+def _lines(record: Record, found: CellProfile) -> Part:
+    by_line = {row.line: row for row in found.lines}
+    rows: dict[int, Heat] = {}
+    for line, row in by_line.items():
+        words = (
+            units.seconds(row.host_s) if row.host_s else "",
+            units.seconds(row.device_s) if row.device_s else "",
+            (f"{row.runs} run" if row.runs == 1 else f"{row.runs} runs") if row.runs else "",
+        )
+        share = max(row.host_s, row.device_s) / found.wall_s if found.wall_s else 0.0
+        rows[line] = Heat(words, share)
+    heads = ("Python", "in instructions", "programs")
+    html, drawing = heat(record.sources[0].text, rows, heads)
+    return Part(
+        "Each line: time that passed on it, and work that it asked for", None, html, drawing, True
+    )

@@ -1,0 +1,262 @@
+"""Profiles of real programs on the CPU: what must hold whatever the machine does."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxscope
+from jaxscope.analysis.hlo import parse_module
+from jaxscope.capture import profile as profiling
+from jaxscope.capture import profiler, repeat
+from jaxscope.capture.plan import Plan
+from jaxscope.model import Phase, Unavailable
+from jaxscope.model.profile import Profile
+
+
+def square(key: int, n: int) -> Any:
+    return jax.random.normal(jax.random.key(key), (n, n)) * 0.05
+
+
+def products(x, w):
+    a = x @ w
+    b = jnp.sort(a, axis=1)
+    return b @ w
+
+
+def chain(x):
+    a = x * 2.0 + 1.0
+    b = jnp.sin(a)
+    c = jnp.exp(b)
+    d = c * c - b
+    return jnp.tanh(d)
+
+
+def loss(w1, w2, x):
+    h = jnp.tanh(x @ w1)
+    return jnp.mean((h @ w2) ** 2)
+
+
+def of(report: jaxscope.Report) -> Profile:
+    found = report.profile
+    assert isinstance(found, Profile), found
+    return found
+
+
+def line_of(function: Any, offset: int) -> int:
+    return function.__code__.co_firstlineno + offset
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fewest calls that have sessions and medians."""
+    monkeypatch.setattr("jaxscope.capture.plan.Plan.__init__", _plan(Plan.__init__))
+
+
+def _plan(original: Any) -> Any:
+    def made(self: Plan, sessions: int = 2, calls: int = 3, **more: Any) -> None:
+        original(self, sessions=sessions, calls=calls, **more)
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def profiled() -> jaxscope.Report:
+    return jaxscope.profile(products, square(0, 400), square(1, 400))
+
+
+def test_every_event_joins_an_instruction_of_the_program(profiled: jaxscope.Report) -> None:
+    module = parse_module(profiled.stage("optimized_hlo").text)
+    names = [row.name for row in of(profiled).ops]
+    assert names
+    assert all(module.instruction(name) is not None for name in names)
+
+
+def test_lines_and_the_rest_add_up_to_the_covered_time(profiled: jaxscope.Report) -> None:
+    found = of(profiled)
+    total = sum(row.seconds for row in found.lines if row.place.source == 0)
+    assert total + found.unattributed_s == pytest.approx(found.covered_s, rel=1e-9)
+    assert found.coverage > 0.5
+    assert found.unattributed_s <= 0.05 * found.covered_s
+
+
+def test_the_lines_of_the_function_have_the_time(profiled: jaxscope.Report) -> None:
+    times = profiled.time_by_line()
+    assert {line_of(products, offset) for offset in (1, 2, 3)} <= times.keys()
+    assert all(seconds > 0 for seconds in times.values())
+    assert sum(profiled.time_by_op().values()) == pytest.approx(of(profiled).covered_s)
+
+
+def test_the_results_and_the_timings_are_still_there(profiled: jaxscope.Report) -> None:
+    assert any(timing.label == "call" for timing in profiled.timings)
+    assert len(profiled.compiles) == 1
+
+
+def test_a_chain_that_is_fused_whole_has_a_joint_row_and_empty_lower_bounds() -> None:
+    report = jaxscope.profile(chain, jnp.ones(1 << 21))
+    found = of(report)
+    assert found.crossing_s >= 0.95 * found.covered_s
+    lines = {place.line for place in found.joint[0].places}
+    assert len(lines) >= 3
+    for row in found.lines:
+        if row.place.line in lines:
+            assert row.low_s <= row.seconds <= row.high_s
+            assert row.low_s < 0.1 * found.covered_s
+    assert found.weights
+
+
+def test_a_folded_line_is_named_and_not_shown_as_free() -> None:
+    found = of(jaxscope.profile(chain, jnp.ones(1 << 21)))
+    exp = line_of(chain, 3)
+    timed = {row.place.line for row in found.lines}
+    folded = {row.place.line: row.primitives for row in found.folded}
+    # XLA makes exp(b) * exp(b) into exp(b + b) or leaves it; either way the line is accounted for.
+    assert exp in timed or "exp" in folded[exp]
+
+
+def test_forward_and_backward_are_told_apart() -> None:
+    report = jaxscope.profile(
+        jax.jit(jax.grad(loss, (0, 1))), square(0, 256), square(1, 256), square(2, 256)
+    )
+    found = of(report)
+    first = {row.place.phase for row in found.lines if row.place.line == line_of(loss, 1)}
+    assert {Phase.FORWARD, Phase.BACKWARD} <= first
+
+
+def test_a_program_with_effects_runs_once_and_is_traced() -> None:
+    seen: list[float] = []
+
+    def noisy(x):
+        jax.debug.callback(lambda value: seen.append(float(value)), x.sum())
+        return x @ x
+
+    found = of(jaxscope.profile(noisy, square(0, 300)))
+    assert len(seen) == 1
+    assert len(found.sessions) == 1
+    assert found.ops
+    assert any("One call was traced" in doubt for doubt in found.doubts)
+
+
+def test_donated_inputs_are_copied_for_the_traced_calls() -> None:
+    update = jax.jit(lambda w, g: w - 0.1 * (g @ g), donate_argnums=0)
+    w, g = square(0, 300), square(1, 300)
+    report = jaxscope.profile(update, w, g)
+    assert of(report).ops
+    assert w.is_deleted()
+    assert not g.is_deleted()
+
+
+def test_another_session_is_said_and_the_run_is_kept(tmp_path: Any) -> None:
+    jax.profiler.start_trace(tmp_path)
+    try:
+        report = jaxscope.profile(products, square(0, 64), square(1, 64))
+    finally:
+        jax.profiler.stop_trace()
+    found = report.profile
+    assert isinstance(found, Unavailable)
+    assert "another profiler session is open" in found.reason
+    assert report.timings
+    assert report.time_by_line() == {}
+    assert math.isnan(report.coverage)
+
+
+def test_another_session_does_not_lose_the_only_run(tmp_path: Any) -> None:
+    def noisy(x):
+        jax.debug.callback(lambda value: None, x.sum())
+        return x @ x
+
+    jax.profiler.start_trace(tmp_path)
+    try:
+        report = jaxscope.profile(noisy, square(0, 64))
+    finally:
+        jax.profiler.stop_trace()
+    assert isinstance(report.profile, Unavailable)
+    assert report.timings
+
+
+def test_the_session_is_closed_when_the_traced_call_raises() -> None:
+    def broken() -> Any:
+        raise RuntimeError("in the call")
+
+    with pytest.raises(RuntimeError, match="in the call"):
+        profiling.traced_once(broken, profiler.opened())
+    with profiler.recording() as recording:
+        jnp.ones(3).block_until_ready()
+    assert recording.xspace
+
+
+def test_a_profiler_that_fails_costs_the_profile_and_not_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(*args: Any, **kwargs: Any) -> Any:
+        raise OSError("no room")
+
+    monkeypatch.setattr(repeat.profile, "sessions_of", failing)
+    report = jaxscope.profile(products, square(0, 64), square(1, 64))
+    found = report.profile
+    assert isinstance(found, Unavailable)
+    assert "OSError: no room" in found.reason
+    assert report.timings
+
+
+def test_a_call_too_short_gets_a_sentence_and_no_lines() -> None:
+    report = jaxscope.profile(lambda x: x + 1, jnp.ones(4))
+    assert of(report).distrust.startswith("A call takes")
+    assert report.time_by_line() == {}
+
+
+def test_a_program_without_work_gets_a_sentence() -> None:
+    report = jaxscope.profile(jax.jit(lambda x: x), jnp.ones(4))
+    assert of(report).distrust
+
+
+def test_a_loop_counts_its_executions() -> None:
+    def looped(x):
+        return jax.lax.fori_loop(0, 7, lambda i, c: jnp.tanh(c @ x), x)
+
+    report = jaxscope.profile(looped, square(0, 200))
+    times = {row.opcode: row.times for row in of(report).ops if not row.overhead}
+    assert 7 in times.values()
+
+
+def test_events_are_expected_with_loops_multiplied_out() -> None:
+    def looped(x):
+        return jax.lax.fori_loop(0, 50, lambda i, c: jnp.sin(c @ x), x)
+
+    x = square(0, 32)
+    short = jax.jit(lambda x: jnp.sin(x @ x)).lower(x).compile().as_text()
+    long = jax.jit(looped).lower(x).compile().as_text()
+    assert profiling.expected_events(parse_module(long)) > 40 * 2
+    assert profiling.expected_events(parse_module(short)) < 10
+
+
+def test_a_program_of_many_events_is_traced_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan(sessions=5, calls=10)
+    assert profiling._within(plan, 1e-3, 10) == (5, 10)
+    assert profiling._within(plan, 1e-3, 15_000) == (5, 1)
+    sessions, calls = profiling._within(plan, 1e-3, 10_000_000)
+    assert (sessions, calls) == (1, 1)
+    assert profiling._within(plan, 10.0, 10) == (1, 1)
+
+
+def test_the_public_way_works_where_the_private_one_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(profiler._jax, "profiler_session", lambda options: None)
+    assert of(jaxscope.profile(products, square(0, 200), square(1, 200))).ops
+
+
+def test_a_report_of_a_profile_survives_json(profiled: jaxscope.Report, tmp_path: Any) -> None:
+    profiled.save(tmp_path / "p.jaxscope.json")
+    again = jaxscope.load(tmp_path / "p.jaxscope.json")
+    assert again.time_by_line() == pytest.approx(profiled.time_by_line())
+
+
+def test_without_a_profile_the_report_says_what_gives_one() -> None:
+    found = jaxscope.inspect(lambda x: x + 1, jnp.ones(3)).profile
+    assert isinstance(found, Unavailable)
+    assert "%jaxprof" in found.reason

@@ -1,0 +1,161 @@
+"""`%%jaxprof` in a real shell: what people type, and what goes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import jaxscope
+from jaxscope.model import FindingKind, Form
+from jaxscope.model.profile import CellProfile, Profile
+
+SETUP = """
+import jax, jax.numpy as jnp
+w = jax.random.normal(jax.random.key(0), (300, 300)) * 0.05
+x = jax.random.normal(jax.random.key(1), (300, 300))
+jax.block_until_ready((w, x))
+"""
+
+TRAINING = """%%jaxprof
+@jax.jit
+def step(w, x):
+    h = jnp.tanh(x @ w)
+    return w - 0.1 * (h @ w)
+
+for _ in range(6):
+    w = step(w, x)
+s = jnp.sin(x) * 2 + 1
+"""
+
+
+@pytest.fixture
+def shell() -> Any:
+    made = InteractiveShell()
+    made.run_cell("%load_ext jaxscope")
+    made.run_cell("%config JaxScope.view = 'text'")
+    assert made.run_cell(SETUP).success
+    yield made
+    made.run_cell("%unload_ext jaxscope")
+
+
+def cell_profile(report: jaxscope.Report) -> CellProfile:
+    assert report.record.profile is not None
+    return report.record.profile
+
+
+def test_a_cell_runs_once_and_its_lines_are_timed(shell: Any, capsys: Any) -> None:
+    shell.run_cell("import numpy as np\nplain = w\n")
+    assert shell.run_cell(TRAINING).success
+    report = jaxscope.last()
+    found = cell_profile(report)
+    rows = {row.line: row for row in found.lines}
+    assert report.record.form is Form.PROFILED
+    assert rows[8].runs == 6
+    assert rows[8].eager == 0
+    assert rows[4].device_s > 0
+    assert rows[4].device_s + rows[5].device_s > rows[8].device_s
+    assert rows[9].eager == 3
+    assert rows[9].host_s > 0
+    assert found.covered_s <= found.wall_s
+    total = sum(row.device_s for row in found.lines)
+    assert total == pytest.approx(found.covered_s, rel=1e-6)
+    expected = shell.user_ns["plain"]
+    for _ in range(6):
+        expected = shell.user_ns["step"](expected, shell.user_ns["x"])
+    assert (shell.user_ns["w"] == expected).all()
+    shown = capsys.readouterr().out
+    assert "ran once in" in shown
+    assert "6 runs" in shown
+
+
+def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
+    shell.run_cell(TRAINING)
+    (finding,) = jaxscope.last().findings
+    assert (finding.kind, finding.line) == (FindingKind.EAGER, 9)
+    assert "3 operations one by one" in finding.message
+    assert "jax.jit" in finding.fix
+
+
+def test_a_jitted_function_of_the_cell_has_a_profile_of_its_own(shell: Any) -> None:
+    shell.run_cell(TRAINING)
+    (program,) = jaxscope.last().programs
+    assert program.name == "step"
+    assert isinstance(program.profile, Profile)
+    lines = {row.place.line for row in program.profile.lines}
+    assert {4, 5} <= lines
+
+
+def test_one_call_is_profiled_and_gives_its_value(shell: Any) -> None:
+    shell.run_cell("f = jax.jit(lambda x, w: jnp.tanh(x @ w) @ w)")
+    result = shell.run_cell("%jaxprof -o report f(x, w)")
+    assert result.success
+    assert result.result.shape == (300, 300)
+    found = shell.user_ns["report"].profile
+    assert isinstance(found, Profile)
+    assert found.ops
+
+
+def test_every_transform_takes_the_option(shell: Any) -> None:
+    result = shell.run_cell("%%jaxgrad --profile -w w\n(jnp.tanh(x @ w) ** 2).mean()\n")
+    assert result.success
+    found = jaxscope.last().profile
+    assert isinstance(found, Profile)
+    assert {row.place.line for row in found.lines} == {2}
+
+
+def test_the_value_of_the_cell_is_its_out(shell: Any) -> None:
+    assert shell.run_cell("%%jaxprof\n40 + 2\n").result == 42
+    assert shell.run_cell("%%jaxprof\n40 + 2;\n").result is None
+
+
+def test_a_cell_without_jax_says_so(shell: Any) -> None:
+    shell.run_cell("%%jaxprof\nn = 3\n")
+    found = cell_profile(jaxscope.last())
+    assert found.runs == 0
+    assert "JAX ran no program in this cell." in found.doubts
+    assert shell.user_ns["n"] == 3
+
+
+def test_an_exception_is_the_users_and_the_session_is_closed(shell: Any) -> None:
+    result = shell.run_cell("%%jaxprof\nm = 1\nraise KeyError('mine')\n")
+    assert isinstance(result.error_in_exec, KeyError)
+    assert shell.user_ns["m"] == 1
+    assert shell.run_cell("%%jaxprof\nm = 2\n").success
+    assert cell_profile(jaxscope.last()).wall_s > 0
+
+
+def test_another_profiler_session_is_said_and_the_cell_runs(
+    shell: Any, capsys: Any, tmp_path: Any
+) -> None:
+    jax.profiler.start_trace(tmp_path)
+    try:
+        assert shell.run_cell("%%jaxprof\ny = jnp.sin(x)\n").success
+    finally:
+        jax.profiler.stop_trace()
+    assert "y" in shell.user_ns
+    assert "another profiler session is open" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("%jaxprof", "%jaxprof needs a call: %jaxprof f(x, y)."),
+        ("%jaxprof 3", "%jaxprof needs a call such as f(x, y), and `3` is none."),
+        ("%%jaxprof f(x)\ny = 1\n", "%%jaxprof takes options only, and 'f(x)' is none."),
+        ("%jaxprof -o 3 f(x)", "-o needs a name to bind the report to, and got '3'."),
+        ("%jaxprof --no-such f(x)", "--no-such"),
+    ],
+)
+def test_what_cannot_be_taken_is_a_sentence(shell: Any, capsys: Any, cell: str, words: str) -> None:
+    before = dict(shell.user_ns)
+    result = shell.run_cell(cell)
+    assert not result.success
+    told = capsys.readouterr()
+    assert words in str(result.error_in_exec) + told.out + told.err
+    assert {k for k in shell.user_ns if not k.startswith("_")} == {
+        k for k in before if not k.startswith("_")
+    }
+    assert shell.run_cell("1 + 1").result == 2
