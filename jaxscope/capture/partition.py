@@ -285,6 +285,7 @@ def _collective(found: Found, group: int, reasons: Reasons) -> Collective:
         why.wanted_equation,
         why.beside,
         found.asynchronous,
+        why.computed,
     )
 
 

@@ -189,6 +189,8 @@ class Collective:
     beside: tuple[str, ...] = ()
     """For `Need.OPERANDS`: the inputs on the other side of the operation."""
     asynchronous: bool = False
+    computed: bool = False
+    """What is moved was computed by the program just before, and is no input."""
 
     @property
     def sent(self) -> float:

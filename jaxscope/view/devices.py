@@ -306,7 +306,7 @@ def _moved(collective: Collective, along: str) -> str:
     wanted = f"`{operation(collective.wanted_by)}`"
     match collective.need:
         case Need.OPERANDS:
-            beside = ", ".join(f"`{name}`" for name in collective.beside)
+            beside = ", ".join(f"`{name}`" for name in collective.beside) or "what stands"
             return f"XLA moves {value}, which lies otherwise than {beside} beside it in {wanted}."
         case Need.DIMENSION:
             return f"{wanted} works along a dimension that is cut{along}, so XLA moves {value}."

@@ -98,6 +98,20 @@ def lies_otherwise(a, b):
     return a + b  # line: add
 
 
+def beside_a_product(x, w1, w2, skip):
+    hidden = jnp.tanh(x @ w1)
+    out = hidden @ w2  # line: beside a product
+    return out + skip
+
+
+def beside_a_computed(x, skip):
+    return jnp.tanh(x) + skip  # line: skip
+
+
+def scaled(a, factor):
+    return jnp.full(a.shape, factor) * a
+
+
 def sorted_rows(a):
     return jnp.sort(a, axis=0)  # line: sort
 
@@ -163,6 +177,10 @@ CASES = {
     "mlp gradient": (mlp_gradient, ROWS, W1, W2),
     "operands": (lies_otherwise, X, ACROSS),
     "alike": (lies_otherwise, X, X),
+    "skip": (beside_a_product, ROWS, W1, W2, lay((512, 128), "model", "data")),
+    "computed": (beside_a_computed, ROWS, ACROSS),
+    "skip alike": (beside_a_product, ROWS, W1, W2, lay((512, 128), "data", None)),
+    "scaled": (scaled, X, jnp.float32(3)),
     "sort": (sorted_rows, X),
     "cumsum": (summed_up, X),
     "table": (looked_up, lay((4096, 256), "data", None), jnp.arange(512)),

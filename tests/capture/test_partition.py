@@ -171,6 +171,22 @@ def test_operands_that_lie_differently_are_named(records):
     assert "`b = jax.device_put(b, a.sharding)`" in finding.fix
 
 
+def test_an_operand_beside_a_computed_value_is_named(records):
+    (finding,) = records["computed"].findings
+    assert finding.kind is FindingKind.RESHARDING
+    assert finding.line == marked(records["computed"], "skip")
+    assert finding.message.startswith("`skip` lies `P('model', 'data')`, and what `add` combines")
+
+
+def test_a_computed_value_put_together_for_a_product_is_named(records):
+    (finding,) = records["skip"].findings
+    assert finding.kind is FindingKind.RESHARDING
+    assert finding.line == marked(records["skip"], "beside a product")
+    assert "computed in pieces over `data`" in finding.message
+    gather = next(c for c in partition(records, "skip").collectives if c.origin is Origin.MOVED)
+    assert (gather.need, gather.computed) == (Need.PRODUCT, True)
+
+
 def test_an_operation_along_a_cut_dimension_is_named(records):
     (finding,) = records["sort"].findings
     assert finding.kind is FindingKind.RESHARDING
@@ -206,8 +222,8 @@ def test_weights_gathered_for_a_product_are_shown_and_not_blamed(records):
 
 QUIET = (
     "psum", "psum of both", "all_gather", "all_to_all", "ppermute", "reduce_scatter", "loop",
-    "gradient of psum", "mlp", "mlp gradient", "alike", "table", "tree", "pmap", "backwards",
-    "groups of an axis", "one device",
+    "gradient of psum", "scaled", "skip alike", "mlp", "mlp gradient", "alike", "table", "tree",
+    "pmap", "backwards", "groups of an axis", "one device",
 )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def _moved(program: Program, known: Partition) -> Iterator[Finding]:
     ]
     # Sorting is stable: one cause after the other, its collectives in the order of the text.
     for (need, equation), found in itertools.groupby(
-        sorted(causes, key=_cause), key=lambda c: (c.need, c.equation)
+        sorted(causes, key=_cause), key=lambda c: (c.need, _wanting(c))
     ):
         moves = list(found)
         sent = sum(move.sent for move in moves)
@@ -73,7 +73,13 @@ def _moved(program: Program, known: Partition) -> Iterator[Finding]:
 
 
 def _cause(move: Collective) -> tuple[str, int]:
-    return str(move.need), -1 if move.equation is None else move.equation
+    equation = _wanting(move)
+    return str(move.need), -1 if equation is None else equation
+
+
+def _wanting(move: Collective) -> int | None:
+    """The equation that needs the data; where it is not known, the one that XLA names."""
+    return move.equation if move.wanted_equation is None else move.wanted_equation
 
 
 def _say(need: Need | None, moves: list[Collective], known: Partition) -> tuple[str, str] | None:
@@ -86,9 +92,19 @@ def _say(need: Need | None, moves: list[Collective], known: Partition) -> tuple[
     if need is Need.OPERANDS:
         both = list(dict.fromkeys([*values, *(b for move in moves for b in move.beside)]))
         both = [name for name in both if name in specs]
-        if len(both) < 2 or specs[both[0]] == specs[both[1]]:
+        if not both:
             return None
+        if len(both) < 2:
+            a = both[0]
+            message = (
+                f"`{a}` lies `{specs[a]}`, and what `{first.wanted_by}` combines it with lies "
+                "otherwise: XLA moves data between the devices before."
+            )
+            fix = f"Lay `{a}` like the result of this line, once and before, by `jax.device_put`."
+            return message, fix
         a, b = both[:2]
+        if specs[a] == specs[b]:
+            return None
         message = (
             f"`{a}` lies `{specs[a]}` and `{b}` lies `{specs[b]}`: XLA moves data between the "
             f"devices before `{first.wanted_by}` can use both."
@@ -102,6 +118,19 @@ def _say(need: Need | None, moves: list[Collective], known: Partition) -> tuple[
             "moves it at every call."
         )
         fix = f"Put `{value}` where `in_specs` wants it, once and before, or change `in_specs`."
+        return message, fix
+    if need is Need.PRODUCT and all(move.computed for move in moves):
+        # Inputs that are fetched for a product are meant: so works fully sharded training.
+        axes = list(dict.fromkeys(a for m in moves for a in known.groups[m.group].axes))
+        over = f" over {names(axes)}" if axes else ""
+        message = (
+            f"A value that was computed in pieces{over} is put together on every device before "
+            f"`{first.wanted_by}`, because its result is to lie otherwise."
+        )
+        fix = (
+            "Lay the inputs that meet the result as it comes out, or fix its layout with "
+            "`jax.lax.with_sharding_constraint`."
+        )
         return message, fix
     if need is Need.DIMENSION:
         axes = list(dict.fromkeys(a for m in moves for a in known.groups[m.group].axes))

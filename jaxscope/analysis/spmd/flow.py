@@ -32,6 +32,16 @@ class Use:
     """The name under which the value enters it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """What a value is made of, once what only moves data is looked through."""
+
+    parameters: frozenset[int]
+    computed: bool
+    handed_in: bool
+    """By a loop, a branch or a call."""
+
+
 class Flow:
     """Users and origins of the values of a module. Fusions are looked into."""
 
@@ -82,9 +92,19 @@ class Flow:
     def parameters(self, name: str) -> tuple[int, ...]:
         """The parameters of the program that a value is made of, by moving data alone.
 
-        Empty as soon as anything is computed on the way.
+        Empty as soon as anything is computed on the way, or a loop hands it in.
         """
-        found: set[int] = set()
+        origin = self._origin(name)
+        return () if origin.computed or origin.handed_in else tuple(sorted(origin.parameters))
+
+    def is_computed(self, name: str) -> bool:
+        """Whether a value is the result of computing in the same computation."""
+        origin = self._origin(name)
+        return origin.computed and not origin.handed_in and not origin.parameters
+
+    def _origin(self, name: str) -> _Origin:
+        parameters: set[int] = set()
+        computed = handed_in = False
         seen: set[str] = set()
         waiting = [name]
         while waiting:
@@ -97,16 +117,28 @@ class Flow:
                 if outer is not None:
                     waiting.append(outer)
                 elif current.computation == self._module.entry and current.arguments.isdigit():
-                    found.add(int(current.arguments))
+                    parameters.add(int(current.arguments))
                 else:
-                    return ()
+                    handed_in = True
             elif current.opcode in _MOVING or current.opcode in _COLLECTIVE:
                 waiting += current.operands
             elif current.opcode == "fusion" and self._only_moves(current):
                 waiting += [o for o in current.operands if not self._is_index(o)]
             elif not self._is_index(current.name) and current.opcode not in _INERT:
-                return ()
-        return tuple(sorted(found))
+                computed = True
+        return _Origin(frozenset(parameters), computed, handed_in)
+
+    def is_uniform(self, name: str) -> bool:
+        """Whether an array holds the same number everywhere: it lies as anybody likes."""
+        instruction = self._module.instruction(name)
+        while instruction is not None and instruction.shape.elements > 1:
+            if instruction.opcode == "parameter" and (outer := self._outer(instruction)):
+                instruction = self._module.instruction(outer)
+            elif instruction.opcode in ("broadcast", "bitcast", "reshape", "copy"):
+                instruction = self._module.instruction(instruction.operands[0])
+            else:
+                return instruction.opcode in ("constant", "iota")
+        return True
 
     def _outer(self, parameter: Instruction) -> str | None:
         """What a fusion gives for a parameter of the computation it holds."""

@@ -76,6 +76,7 @@ class Why:
     wanted_by: str = ""
     wanted_equation: int | None = None
     beside: tuple[str, ...] = ()
+    computed: bool = False
 
 
 @dataclass
@@ -113,11 +114,12 @@ class Reasons:
     ) -> Why:
         names = self._names(instruction.operands)
         value = names[0] if len(names) == 1 else ""
-        why = Why(Origin.MOVED, primitive, equation, exact, value, Need.UNKNOWN)
+        computed = all(map(self._flow.is_computed, instruction.operands))
+        why = Why(Origin.MOVED, primitive, equation, exact, value, Need.UNKNOWN, computed=computed)
         # XLA names what it inserts after the operation that it is for, or after what it moves.
         if primitive in _MANUAL:
             return replace(why, need=Need.MANUAL)
-        if primitive in _PRODUCTS:
+        if primitive in _PRODUCTS and not self._product_uses(instruction):
             return replace(why, need=Need.PRODUCT, wanted_by=primitive, wanted_equation=equation)
         if primitive in _ALONG:
             return replace(why, need=Need.DIMENSION, wanted_by=primitive, wanted_equation=equation)
@@ -154,11 +156,17 @@ class Reasons:
             return replace(why, need=Need.PRODUCT)
         if wanted in _ALONG:
             return replace(why, need=Need.DIMENSION)
-        beside = tuple(name for name in self._beside(use) if name != value)
-        if value and beside and primitive in {"", wanted}:
+        others = self._others(use)
+        if value and others and primitive in {"", wanted}:
+            beside = tuple(name for name in self._names(others) if name != value)
             return replace(why, need=Need.OPERANDS, beside=beside)
         # Only a layout that the caller asked for can still be the reason.
         return why if self.context.free_outputs else _asked_of_outputs(why)
+
+    def _product_uses(self, instruction: Instruction) -> bool:
+        """Whether a product takes the value: then that one is meant, not one that made it."""
+        uses, _ = self._flow.uses(instruction)
+        return any(self._primitive(use.instruction) in _PRODUCTS for use in uses[:1])
 
     def _as_result(self, why: Why, results: Sequence[int]) -> Why:
         """A value on its way to be a result of the program."""
@@ -170,14 +178,17 @@ class Reasons:
         name = outputs[results[0]] if results[0] < len(outputs) else ""
         return replace(why, need=Need.RESULT, value=why.value or name)
 
-    def _beside(self, use: Use) -> tuple[str, ...]:
-        """Inputs on the other side of an elementwise operation."""
+    def _others(self, use: Use) -> list[str]:
+        """The other arrays that an elementwise operation combines a value with."""
         instruction = use.instruction
         primitive = self._primitive(instruction)
         if primitive not in _ELEMENTWISE and instruction.opcode not in _LOWERED_ELEMENTWISE:
-            return ()
-        others = [name for name in instruction.operands if name != use.operand]
-        return self._names(others)
+            return []
+        return [
+            name
+            for name in instruction.operands
+            if name != use.operand and not self._flow.is_uniform(name)
+        ]
 
     def _names(self, values: Sequence[str]) -> tuple[str, ...]:
         """The inputs that the values are made of, when data was only moved."""
