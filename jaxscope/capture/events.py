@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 from jaxscope.analysis.causes import Signature
-from jaxscope.capture import _jax
+from jaxscope.capture import _jax, diskcache
 from jaxscope.capture.before import traces
 from jaxscope.capture.collected import Run
 from jaxscope.capture.frames import user_frames
@@ -269,6 +269,8 @@ class Listener:
         self._attempt(self.history.finished, raw)
         if not raw.error:
             self._attempt(self.programs.compiled, raw.number)
+            if raw.persistent is not Persistent.OFF:
+                self._attempt(self._judge_cache, raw, opened.request)
         thread.compile_count += 1
         for run in tuple(thread.runs):
             if run.on_compiled is not None:
@@ -282,11 +284,17 @@ class Listener:
             return
         if status is Persistent.NOT_WRITTEN:
             # The request is reported on every compile, also where no cache is set up.
-            import jax
-
-            if not getattr(jax.config, "jax_compilation_cache_dir", None):
+            if not diskcache.directory():
                 return
+            opened.request = self._attempt(_jax.cache_request)
         opened.record.raw.persistent = status
+
+    def _judge_cache(self, raw: RawCompile, request: _jax.CacheRequest | None) -> None:
+        program = _jax.compiled_program()
+        callbacks = program is not None and program.callbacks
+        raw.persistent_why = diskcache.why(
+            request, raw.persistent, raw.compile_s, callbacks=callbacks
+        )
 
     def _record_for(self, stage: Stage, name: str) -> Pending:
         """The compile that this stage belongs to, or a new one."""

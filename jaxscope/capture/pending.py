@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from jaxscope.capture._jax import JaxCall
+from jaxscope.capture._jax import CacheRequest, JaxCall
 from jaxscope.capture.rawcompile import RawCompile
 from jaxscope.model.compiles import CompileKind
 
@@ -44,6 +44,8 @@ class Open:
     record: Pending
     misses: int | None
     """`_jax.trace_misses` when a trace began."""
+    request: CacheRequest | None = None
+    """What the persistent cache was asked for."""
     inside: float = 0.0
     """Seconds of other compiles inside it."""
     nested: list[Pending] = field(default_factory=list[Pending])

@@ -1,0 +1,138 @@
+"""Why the persistent compilation cache did not have a program, or was not given it.
+
+JAX stores a program under one hash of all that it depends on, so a miss does not say what changed.
+Beside the cache jaxscope notes the parts of the key of what was stored; the program itself is what
+changed when no other part did.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from jaxscope.capture._jax import CacheRequest
+from jaxscope.model.compiles import Persistent
+
+_FOLDER = "jaxscope"
+_MOST = 32  # keys that are remembered of one module
+
+
+def directory() -> str:
+    """Where the persistent cache lies; empty when there is none."""
+    import jax
+
+    return str(getattr(jax.config, "jax_compilation_cache_dir", None) or "")
+
+
+def why(
+    request: CacheRequest | None, status: Persistent, seconds: float, *, callbacks: bool
+) -> str:
+    """A sentence on a miss; notes the parts of the key of what was stored. Empty for a hit."""
+    if status not in (Persistent.WRITTEN, Persistent.NOT_WRITTEN):
+        return ""
+    sentences = [] if status is Persistent.WRITTEN else [_not_written(seconds, callbacks=callbacks)]
+    home = directory()
+    if request is not None and home and "://" not in home:
+        folder = Path(home) / _FOLDER
+        known = _read(folder, request.module)
+        # A program that is too quick to be stored is missed each time, for that reason alone.
+        if status is Persistent.WRITTEN or known:
+            sentences.insert(0, _changed(request, known, Path(home)))
+        if status is Persistent.WRITTEN:
+            _note(folder, request, known)
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _not_written(seconds: float, *, callbacks: bool) -> str:
+    import jax
+
+    least = float(getattr(jax.config, "jax_persistent_cache_min_compile_time_secs", 0.0) or 0.0)
+    size = int(getattr(jax.config, "jax_persistent_cache_min_entry_size_bytes", 0) or 0)
+    if jax.process_index() != 0:
+        return "It was not stored: only process 0 writes to the persistent cache."
+    if seconds < least:
+        return (
+            f"It was not stored: it took {seconds:.2f} s, and "
+            f"`jax_persistent_cache_min_compile_time_secs` is {least:.2f} s."
+        )
+    if callbacks:
+        return "It was not stored: it holds callbacks into this Python process."
+    if size > 0:
+        return (
+            "It was not stored: it is smaller than `jax_persistent_cache_min_entry_size_bytes` "
+            f"({size} B)."
+        )
+    return "It was not stored, and JAX does not say why."
+
+
+def _changed(request: CacheRequest, known: list[dict[str, Any]], home: Path) -> str:
+    if not known:
+        stored = any(
+            name.startswith(f"{request.module}-") and name.endswith("-cache")
+            for name in _names(home)
+            if request.key not in name
+        )
+        if stored:
+            return (
+                "The persistent cache holds a program of this name under another key; what differs "
+                "is not known, since jaxscope did not see it being stored."
+            )
+        return ""
+    if any(entry.get("key") == request.key for entry in known):
+        return "The persistent cache had it once, and does not any more."
+    new = dict(request.components)
+    best: list[str] | None = None
+    for entry in reversed(known):
+        old = entry.get("components", {})
+        apart = [name for name in new if name in old and old[name] != new[name]]
+        if best is None or len(apart) < len(best):
+            best, nearest = apart, old
+    if not best:
+        return (
+            "The persistent cache holds this function under another key, and of its parts only the "
+            "program itself differs: its code, shapes, constants or options of the jit."
+        )
+    words = ", ".join(_part(name, str(nearest[name]), new[name]) for name in best)
+    return f"The persistent cache holds this function under another key, which differs in {words}."
+
+
+def _part(name: str, before: str, after: str) -> str:
+    if name == "compile options":
+        return "the compile options"
+    return f"the {name} ({before or 'none'} → {after or 'none'})"
+
+
+def _names(home: Path) -> list[str]:
+    try:
+        return os.listdir(home)
+    except OSError:
+        return []
+
+
+def _file(folder: Path, module: str) -> Path:
+    return folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', module)[:100]}.json"
+
+
+def _read(folder: Path, module: str) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(_file(folder, module).read_text("utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def _note(folder: Path, request: CacheRequest, known: list[dict[str, Any]]) -> None:
+    """Replaced as a whole, since several processes may share the cache."""
+    entries = [e for e in known if e.get("key") != request.key][-(_MOST - 1) :]
+    entries.append({"key": request.key, "components": dict(request.components)})
+    try:
+        folder.mkdir(exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
+            json.dump(entries, file)
+        os.replace(file.name, _file(folder, request.module))
+    except OSError:  # a cache that cannot be written to has nothing to explain
+        return
