@@ -85,6 +85,18 @@ def _crossings(
     return sorted(found.items())
 
 
+def _forward_passes(step: Step, passes: Passes) -> set[Passes]:
+    """The forward passes that a step is part of, or that begin inside it: a jitted function may
+    hold a forward pass whose backward pass is outside."""
+    own = levels(passes)
+    found = {own[: k + 1] for k, one in enumerate(own) if one is Phase.FORWARD}
+    for inside in step.inside if Phase.BACKWARD not in own else ():
+        for inner in inside.region.steps:
+            if inner.passes or inner.inside:
+                found |= _forward_passes(inner, passes + inner.passes)
+    return found
+
+
 def _level(
     use: Use,
     value: int,
@@ -93,21 +105,16 @@ def _level(
     read_by: dict[int, set[Passes]],
 ) -> int | None:
     """Of which derivative the value is a residual; None when it is none."""
-    for made in (producer, None):
-        if made is None:
-            # A function that was called by itself may hold the forward pass: `jit` of `jax.vjp`.
-            maker = use.region.makers.get(value)
-            if maker is None or not maker[0].inside:
-                return None
-            made = _origin(use, value).passes
-        kept = kept_for(made, consumer)
-        if kept is None:
-            continue
-        level, is_made_there = kept
-        forward = (*levels(consumer)[:level], Phase.FORWARD)
-        if is_made_there or forward in read_by.get(value, ()):
-            return level
-    return None
+    kept = kept_for(producer, consumer)
+    if kept is None:
+        return None
+    level, is_made_there = kept
+    forward = (*levels(consumer)[:level], Phase.FORWARD)
+    if is_made_there or forward in read_by.get(value, ()):
+        return level
+    # A function that was called by itself may hold the forward pass: `jit` of `jax.vjp`.
+    maker = use.region.makers.get(value)
+    return level if maker is not None and forward in _forward_passes(maker[0], producer) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +124,6 @@ class _Origin:
     step: Step | None
     """None for an argument or a constant of the region."""
     rounds: int | None
-    passes: Passes
 
 
 def _origin(use: Use, value: int) -> _Origin:
@@ -126,13 +132,13 @@ def _origin(use: Use, value: int) -> _Origin:
     while True:
         maker = use.region.makers.get(value)
         if maker is None:
-            return _Origin(use, value, None, rounds, use.passes)
+            return _Origin(use, value, None, rounds)
         step, index = maker
         if step.primitive == "reduce_precision" and step.inputs[0] >= 0:
             # JAX puts one behind what `jax.checkpoint` keeps, so that XLA does not undo it.
             value = step.inputs[0]
             continue
-        stop = _Origin(use, value, step, rounds, use.passes + step.passes)
+        stop = _Origin(use, value, step, rounds)
         givers = [i for i in step.inside if i.gives]
         inner = next((i for i in givers if _makes(i, index)), givers[0] if givers else None)
         if inner is None:
@@ -148,7 +154,7 @@ def _origin(use: Use, value: int) -> _Origin:
             # Handed through: by a function, or by a loop that keeps one for each round.
             if inner.invariant is not None and result >= inner.invariant and rounds is None:
                 return stop
-            return _Origin(used, result, None, rounds, used.passes)
+            return _Origin(used, result, None, rounds)
         use, value = used, result
 
 
