@@ -129,6 +129,10 @@ def _cure(error: BaseException, values: Mapping[str, Any]) -> str | None:
         )
     if isinstance(error, ValueError) and "unhashable" in str(error).lower():
         return "A static argument must be hashable: pass a tuple instead of a list or an array."
+    if isinstance(error, TypeError | ValueError):
+        for part, cure in _TRANSFORMS:
+            if part in str(error):
+                return cure
     if isinstance(error, TypeError) and any(part in str(error) for part in _NO_ARRAY):
         return "JAX takes arrays and numbers: make this argument static, or convert it."
     if isinstance(error, RuntimeError) and any(part in str(error) for part in _DELETED):
@@ -143,6 +147,60 @@ def _cure(error: BaseException, values: Mapping[str, Any]) -> str | None:
         )
     return None
 
+
+# What JAX 0.8 to 0.12 says of a function that a transform does not fit, and what to do. In block
+# form jaxscope says it first; these are for functions that are decorated.
+_TRANSFORMS = (
+    (
+        "scalar-output functions",
+        (
+            "A gradient needs one scalar: reduce the result with `.mean()` or `.sum()`, return "
+            "`(loss, aux)` with --has-aux, or take `--mode jacrev`."
+        ),
+    ),
+    (
+        "holomorphic",
+        (
+            "Complex numbers need a word: take the `.real` or `abs` of the result, or run with "
+            "--holomorphic if all of it is complex."
+        ),
+    ),
+    (
+        "requires real- or complex-valued inputs",
+        (
+            "JAX differentiates by floats: choose other parameters with `-w`, or convert this one "
+            "with `.astype(float)`."
+        ),
+    ),
+    (
+        "inconsistent sizes",
+        (
+            "Mapped axes must be equally long: leave an argument whole with `-i name=None`, or "
+            "choose another of its axes."
+        ),
+    ),
+    (
+        "rank should be at least",
+        (
+            "An argument has no such axis: choose another with `-i name=axis`, or leave it whole "
+            "with `-i name=None`."
+        ),
+    ),
+    (
+        "in_axes",
+        (
+            "The axes do not fit the arguments: name parameters that are given by position, "
+            "`-i name=axis`."
+        ),
+    ),
+    (
+        "evenly divi",
+        (
+            "A pmap gives each device one slice: the mapped axis may be no longer than there are "
+            "devices. `%jaxdevices --cpu N` simulates some, before JAX starts."
+        ),
+    ),
+)
 
 # The texts of JAX 0.8 to 0.12 for what is no array, and for an array that is gone.
 _NO_ARRAY = ("not a valid JAX type", "as an abstract array")

@@ -56,6 +56,21 @@ class Level:
         """The type that JAX computes with."""
         return jax.typeof(self.arguments.slots[slot].value).dtype
 
+    def packed_shapes(self) -> tuple[Any, ...]:
+        """The arguments of the function below, as shapes and types."""
+        avals = [jax.typeof(slot.value) for slot in self.arguments.slots]
+        shapes = [
+            jax.ShapeDtypeStruct(shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+            for shape, aval in zip(self.shapes, avals, strict=True)
+        ]
+        return self.arguments.pack(shapes)
+
+    def has_explicit_sharding(self) -> bool:
+        """Whether some input carries its sharding in its type."""
+        found = [getattr(jax.typeof(s.value), "sharding", None) for s in self.arguments.slots]
+        kinds = [getattr(getattr(sharding, "mesh", None), "axis_types", ()) for sharding in found]
+        return any(jax.sharding.AxisType.Explicit in kind for kind in kinds)
+
     def mapped(self, axes: Sequence[int | None]) -> Level:
         """What the function below a map along these axes sees."""
         shapes = [

@@ -167,7 +167,7 @@ def _pmap_function(
         out_axes=options.out_axes,  # type: ignore[arg-type]
         static_broadcasted_argnums=static,
         donate_argnums=donated,
-        **({"axis_name": options.axis_name} if options.axis_name else {}),
+        axis_name=options.axis_name or None,
         devices=_devices(options),
     )
 
@@ -245,16 +245,29 @@ def transformed(stack: Stack, base: Base, seen: Sequence[Level], loss_line: int 
     ]
 
     def program(*packed: Any) -> tuple[Any, list[Any]]:
-        probe: Any = base.trace
+        if _has_context(stack, seen[0]):
+            probe: Any = base.trace
+            for transform, options, place in reversed(steps):
+                probe = transform.maps(probe, options, place)
+            jax.eval_shape(probe, *packed)
+        else:
+            base.trace(*seen[-1].packed_shapes())
         made: Program = base
-        for transform, options, place in reversed(steps):
-            probe = transform.maps(probe, options, place)
-        jax.eval_shape(probe, *packed)
         for transform, options, place in reversed(steps):
             made = transform.block(made, options, place)
         return made(*packed)
 
     return program
+
+
+def _has_context(stack: Stack, outermost: Level) -> bool:
+    """Whether the program must be traced inside its maps: it may name their axes or meshes."""
+    named = any(
+        isinstance(segment.options, PmapOptions)
+        or (isinstance(segment.options, VmapOptions) and segment.options.axis_name)
+        for segment in stack
+    )
+    return bool(named) or outermost.has_explicit_sharding()
 
 
 def decorated(stack: Stack, function: Callable[..., Any], given: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ import argparse
 import keyword
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -33,7 +33,7 @@ class Options:
     only: tuple[str, ...]
     rest: str
     """What follows the options, as it was typed."""
-    found: argparse.Namespace
+    found: argparse.Namespace = field(default_factory=argparse.Namespace, compare=False, repr=False)
     """All that was parsed, the transform's own options too."""
 
 
