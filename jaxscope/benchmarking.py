@@ -33,6 +33,7 @@ def compare(
     sessions: int = 1,
     time_limit: float | None = None,
     tolerance: float | None = None,
+    check: bool = True,
     reference: Callable[..., Any] | None = None,
     seed: int = 0,
     save: str | None = None,
@@ -52,8 +53,8 @@ def compare(
     grad: names of inputs to differentiate for, True for the first. vmap: batch axes by name, True
     for axis 0 of all. dtype: of floating-point inputs; by default what is 64 bits wide goes in
     32 bits wide while JAX takes part with 64-bit types disabled, and a note says so.
-    time_limit: seconds of the whole. tolerance: of the results, relative to the largest. save and
-    against: names of stored baselines.
+    time_limit: seconds of the whole. tolerance: of the results, relative to the largest; check:
+    whether they are compared at all. save and against: names of stored baselines.
 
     A contestant that is absent or fails is a row that says why; an interrupt keeps what was
     measured. Raises ValueError with a sentence when there is nothing sensible to measure.
@@ -78,6 +79,7 @@ def compare(
         sessions=sessions,
         time_limit=time_limit,
         tolerance=tolerance,
+        check=check,
         seed=seed,
     )
     prepared = functions_plan(

@@ -69,6 +69,7 @@ def parse(
             sessions=found.sessions,
             time_limit=found.time_limit,
             tolerance=found.tolerance,
+            check=not found.no_check,
             seed=found.seed,
         )
     except CellError as error:
@@ -227,6 +228,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         ("--tolerance",),
         {"type": _positive, "default": None, "metavar": "T", "help": "Relative error allowed."},
     ),
+    (("--no-check",), {"action": "store_true", "help": "Do not compare the results."}),
     (("--seed",), {"type": int, "default": 0, "metavar": "N", "help": "Of random inputs."}),
     (("--save",), {"default": None, "metavar": "NAME", "help": "Store as a baseline."}),
     (("--against",), {"default": None, "metavar": "NAME", "help": "Compare with a baseline."}),

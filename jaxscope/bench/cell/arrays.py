@@ -37,6 +37,11 @@ def is_array(value: Any) -> bool:
     return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))
 
 
+def is_random_key(value: Any) -> bool:
+    """Whether it is a typed random key of JAX, which no other framework can be given."""
+    return str(getattr(value, "dtype", "")).startswith("key<")
+
+
 def holds_arrays(value: Any) -> bool:
     """Whether a container of Python holds arrays: these stay as they are, constants to a jit."""
     if isinstance(value, dict):
@@ -49,7 +54,9 @@ def holds_arrays(value: Any) -> bool:
 def _is_numeric(dtype: Any) -> bool:
     """Numbers and bools, also those of ml_dtypes (bfloat16), whose kind NumPy calls void."""
     kind = getattr(dtype, "kind", "")
-    return kind in "biufc" or (kind == "V" and str(dtype).startswith(("bfloat", "float", "int")))
+    return kind in tuple("biufc") or (
+        kind == "V" and str(dtype).startswith(("bfloat", "float", "int"))
+    )
 
 
 def to_numpy(value: Any) -> np.ndarray:

@@ -59,6 +59,7 @@ def functions_plan(
         vmap=axes(request.vmap, first),
         mode=request.mode,
         baseline=baseline,
+        check=request.check,
         tolerance=request.tolerance,
         reference=reference,
         limits=limits(request.time_limit),

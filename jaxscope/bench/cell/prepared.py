@@ -39,6 +39,8 @@ class Prepared:
     casting: Casting
     containers: tuple[str, ...] = ()
     """Names that the code reads and that hold arrays inside lists or dictionaries."""
+    keys: tuple[str, ...] = ()
+    """Names of typed random keys that the code reads."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -48,6 +50,11 @@ class Prepared:
             f"`{name}` holds arrays inside a container: every contestant gets it as it is, and a "
             "compiler takes it as a constant. Give its arrays names of their own."
             for name in self.containers
+        ]
+        found += [
+            f"`{name}` is a typed random key, which only JAX can be given, so it is a constant to "
+            f"its compiler; `{name} = jax.random.PRNGKey(0)` is an array and goes in as an input."
+            for name in self.keys
         ]
         return tuple(found)
 
@@ -186,6 +193,7 @@ def _prepared(
         grad=positions(request.grad, inputs, "--grad"),
         vmap=axes(request.vmap, inputs),
         mode=request.mode,
+        check=request.check,
         tolerance=request.tolerance,
         limits=limits(request.time_limit),
         sessions=request.sessions,
@@ -197,12 +205,13 @@ def _prepared(
         ),
     )
     here = around.outline(first)
-    held = [
-        name
-        for name in sorted(read - set(inputs))
-        if not name.startswith("_") and arrays.holds_arrays(here.get(name))
-    ]
-    return Prepared(plan, around.casting, tuple(held))
+    others = [name for name in sorted(read - set(inputs)) if not name.startswith("_")]
+    return Prepared(
+        plan,
+        around.casting,
+        tuple([name for name in others if arrays.holds_arrays(here.get(name))]),
+        tuple([name for name in others if arrays.is_random_key(here.get(name))]),
+    )
 
 
 def _only(namespace: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -210,13 +219,14 @@ def _only(namespace: Mapping[str, Any], names: Collection[str]) -> dict[str, Any
 
 
 def limits(time_limit: float | None) -> Limits:
-    """`--time-limit`: of the whole, and so of each call."""
+    """`--time-limit`: of the whole; one call that hangs may take a quarter of it."""
     if time_limit is None:
         return Limits()
     return Limits(
         seconds=min(Limits().seconds, time_limit),
         total_s=time_limit,
-        call_s=min(_CALL_S, time_limit),
+        call_s=min(_CALL_S, time_limit / 4),
+        compile_s=min(Limits().compile_s, time_limit),
     )
 
 

@@ -29,4 +29,6 @@ class Request:
     time_limit: float | None = None
     """Seconds of the whole comparison."""
     tolerance: float | None = None
+    check: bool = True
+    """Whether results are compared; random numbers, for one, need not be the same."""
     seed: int = 0

@@ -9,7 +9,7 @@ from typing import Any
 from jaxscope.analysis.names import read_before_assigned
 from jaxscope.bench.cell import arrays
 from jaxscope.bench.cell.casting import Casting
-from jaxscope.bench.cell.inputs import MAKERS, check, estimated_bytes, makers, value
+from jaxscope.bench.cell.inputs import MAKERS, Spec, check, estimated_bytes, makers, value
 from jaxscope.bench.cell.request import Request
 from jaxscope.capture import memory
 from jaxscope.view import units
@@ -38,7 +38,10 @@ class Surroundings:
         }
         self._names: dict[str, Any] = {}
         self._size: Mapping[str, Any] | None = None
-        self._declared = tuple(given.name for given in request.inputs)
+        self._scalars = _scalars(request.inputs)
+        self._declared = tuple(
+            [given.name for given in request.inputs if given.name not in self._scalars]
+        )
         self.casting = Casting(request.dtype, has_jax)
 
     def names(self, size: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +72,11 @@ class Surroundings:
             check(one, [*MAKERS, *self._namespace, *size, *given])
             given.append(one.name)
         if not self._setup:
-            return {**self._namespace, **size}
+            known: dict[str, Any] = {**self._namespace, **size}
+            for one in self._request.inputs:
+                if one.name in self._scalars:
+                    known[one.name] = value(one, known)
+            return known
         needed, free = self.estimated_bytes(size), _free_bytes()
         if free is not None and needed > free:
             raise MemoryError(
@@ -79,7 +86,7 @@ class Surroundings:
         return self.names(size)
 
     def array_names(self, size: Mapping[str, Any]) -> tuple[str, ...]:
-        """Names of inputs: those on the line first, whatever they are, then arrays."""
+        """Names of inputs: those on the line first, plain numbers left out, then arrays."""
         found = [
             name
             for name, one in self.outline(size).items()
@@ -99,6 +106,17 @@ class Surroundings:
         """What the line's inputs will take before they are cast, from their shapes alone."""
         known = {**{k: v for k, v in self._namespace.items() if isinstance(v, int | float)}, **size}
         return sum(estimated_bytes(given, known, 8) for given in self._request.inputs)
+
+
+def _scalars(given: Sequence[Spec]) -> frozenset[str]:
+    """Names that the line gives plain numbers, such as `n=1000`: they are no inputs."""
+    return frozenset(
+        [
+            one.name
+            for one in given
+            if isinstance(ast.parse(one.text.strip(), mode="eval").body, ast.Constant)
+        ]
+    )
 
 
 def _free_bytes() -> int | None:

@@ -37,7 +37,8 @@ def answer(record: ComparisonRecord) -> str:
     parts += _winner(record, last, subject, with_device)
     if record.stopped:
         parts.append("the run ended early")
-    return "; ".join(parts)
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}" if text.startswith("whether") else text
 
 
 def _subject(record: ComparisonRecord) -> Contender | None:

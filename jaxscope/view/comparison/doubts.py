@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 from jaxscope.analysis import sweep
 from jaxscope.model.comparison import ComparisonRecord, Row, Verdict
+from jaxscope.model.stage import Unavailable
 from jaxscope.view.comparison import names
+
+_ASKED = "not checked"
+"""The reason of results that nobody wanted compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ def _all(record: ComparisonRecord) -> Iterator[tuple[str, str, Row | None]]:
         ratio = sweep.ratio_of(record, row)
         if ratio is not None and ratio.verdict is Verdict.UNCLEAR and ratio.why:
             yield "unclear", ratio.why, row
+        if row.measured and isinstance(row.error, Unavailable) and row.error.reason != _ASKED:
+            yield "unchecked", f"The results were not compared: {row.error.reason}.", row
     for doubt in record.warnings:
         yield doubt.code, doubt.text, None
     for row in record.rows:
