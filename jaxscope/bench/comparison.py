@@ -171,11 +171,12 @@ class _Run:
             for ready in readies:
                 if not ready.subject.failure:
                     say(f"{ready.row.label}: dispatch, kernel and memory", 0.97)
-                    with setting.alarm.within(10 * limits.call_s):
+                    what = f"{ready.row.label}: measuring dispatch, kernel and memory"
+                    with setting.alarm.within(10 * limits.call_s, what):
                         try:
                             columns.measure_columns(ready)
-                        except TimedOut:
-                            self.notes.append(f"{ready.row.label}: the columns took too long.")
+                        except TimedOut as cut:
+                            self.notes.append(str(cut))
         environment = round_doubts.settings()
         for ready in readies:
             floor = 0.0 if ready.subject.failure else columns.floor_s(ready)
@@ -209,10 +210,10 @@ class _Run:
     ) -> tuple[Reference | None, str]:
         """What the results should be, or why nobody knows."""
         try:
-            with setting.alarm.within(self.plan.limits.call_s):
+            with setting.alarm.within(self.plan.limits.call_s, "the float64 reference"):
                 found = reference(self.plan, setting.inputs, setting.host, self._contestant)
-        except TimedOut:
-            return None, f"the float64 reference took longer than {self.plan.limits.call_s:.3g} s"
+        except TimedOut as cut:
+            return None, str(cut).rstrip(".")
         except Exception as error:
             return None, f"the float64 reference failed: {said(error)}"
         if found is not None:

@@ -27,6 +27,11 @@ class Reading:
     stolen: float | None = None
     """Ticks that the host took."""
     ticks: float | None = None
+    """Ticks of all cores."""
+    busy: float | None = None
+    """Those in which a core worked."""
+    own: float | None = None
+    """Those in which it worked for this process."""
 
 
 class Signals:
@@ -37,8 +42,9 @@ class Signals:
 
     def read(self) -> Reading:
         """The counters now, about 0.1 ms."""
-        stolen, ticks = _ticks(_text(_STAT))
-        return Reading(self.now(), _waited(_text(_PRESSURE)), stolen, ticks)
+        return Reading(
+            self.now(), waited(_text(_PRESSURE)), *core_ticks(_text(_STAT)), _own_ticks()
+        )
 
     def machine(self, began: Reading, ended: Reading, gpu: bool = False) -> Machine:
         """What went on between two readings."""
@@ -47,6 +53,7 @@ class Signals:
             os.cpu_count(),
             load,
             share(began.waited, ended.waited, began.at, ended.at),
+            share(_others(began), _others(ended), began.ticks, ended.ticks),
             share(began.stolen, ended.stolen, began.ticks, ended.ticks),
             _text(_GOVERNOR).strip(),
             throttling() if gpu else "",
@@ -94,21 +101,35 @@ def throttled_by(answer: str, reasons: tuple[str, ...]) -> str:
     return ", ".join(reason.replace("_", " ") for reason in found)
 
 
-def _waited(text: str) -> float | None:
-    """`some avg10=… total=1234`, in microseconds."""
+def waited(text: str) -> float | None:
+    """Seconds of `some avg10=… total=1234`, which is in microseconds."""
     for word in text.partition("\n")[0].split():
         if word.startswith("total="):
             return int(word.removeprefix("total=")) / 1e6
     return None
 
 
-def _ticks(text: str) -> tuple[float | None, float | None]:
-    """Stolen and all ticks of `cpu  user nice system idle iowait irq softirq steal …`."""
+def core_ticks(text: str) -> tuple[float | None, float | None, float | None]:
+    """Stolen, all and busy ticks of `cpu  user nice system idle iowait irq softirq steal …`."""
     head = text.partition("\n")[0].split()
     if len(head) < 9 or head[0] != "cpu":
-        return None, None
+        return None, None, None
     numbers = [float(word) for word in head[1:9]]
-    return numbers[7], sum(numbers)
+    idle = numbers[3] + numbers[4]
+    return numbers[7], sum(numbers), sum(numbers) - idle - numbers[7]
+
+
+def _own_ticks() -> float | None:
+    if not hasattr(os, "sysconf"):
+        return None
+    times = os.times()
+    return (times.user + times.system) * os.sysconf("SC_CLK_TCK")
+
+
+def _others(reading: Reading) -> float | None:
+    if reading.busy is None or reading.own is None:
+        return None
+    return reading.busy - reading.own
 
 
 def _text(path: Path) -> str:

@@ -16,7 +16,8 @@ BLOCK_S = 0.2e-3
 """Blocks of this length: few are preempted, and the timer's 0.1 µs is nothing to them."""
 _WARMUP_S = 0.1
 _WARMUP_AT_MOST_S = 1.0
-_WARMUP_CALLS = 40
+_WARMUP_BLOCKS = 40
+_SINGLE_CALLS = 3
 _STABLE = 0.95
 _BURST = 10  # calls of a throughput round at least
 _FRESH_BYTES = 256 << 20  # fresh inputs of one round take no more, unless one call needs them
@@ -73,17 +74,25 @@ class Subject:
         return now() - start
 
     def warm_up(self, first_s: float) -> None:
-        """Calls until they are no longer getting faster, for 0.1 s at least."""
-        began, times = self.signals.now(), self.warmup
-        self.estimate = first_s
+        """Calls until they are no longer getting faster, for 0.1 s at least.
+
+        The first three one by one, then blocks as in the rounds, so that a short call does not
+        spend its warm-up on bookkeeping.
+        """
+        began, times, count = self.signals.now(), self.warmup, 1
+        latest = first_s
         while True:
             passed = self.signals.now() - began
-            if times and passed + self.estimate > _WARMUP_AT_MOST_S:
+            if times and passed + count * latest > _WARMUP_AT_MOST_S:
                 break
-            if passed >= _WARMUP_S and (len(times) >= _WARMUP_CALLS or self._stable()):
+            if passed >= _WARMUP_S and (len(times) >= _WARMUP_BLOCKS or self._stable()):
                 break
-            times.append(self.block(self.batch(1), 1))
-            self.estimate = statistics.median(times[len(times) // 2 :])
+            latest = self.block(self.batch(count), count) / count
+            times.append(latest)
+            if len(times) >= _SINGLE_CALLS:
+                self.estimate = statistics.median(times[-_SINGLE_CALLS:])
+                count = self._inner()
+        self.estimate = statistics.median(times[len(times) // 2 :])
         self.inner = self._inner()
 
     def _stable(self) -> bool:

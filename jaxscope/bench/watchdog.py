@@ -37,6 +37,7 @@ class Alarm:
         self._handler: Any = None
         self._pending_s = 0.0
         self._since = 0.0
+        self._text = ""
 
     def __enter__(self) -> Alarm:
         main = threading.current_thread() is threading.main_thread()
@@ -57,8 +58,9 @@ class Alarm:
             left = self._pending_s - (time.monotonic() - self._since)
             signal.setitimer(signal.ITIMER_REAL, max(left, 0.001))
 
-    def set(self, seconds: float) -> None:
-        """Rings in so many seconds, unless set anew; 1 µs."""
+    def set(self, seconds: float, text: str = "") -> None:
+        """Rings in so many seconds with this sentence, unless set anew; 1 µs."""
+        self._text = text
         if self.armed:
             signal.setitimer(signal.ITIMER_REAL, seconds)
 
@@ -68,17 +70,16 @@ class Alarm:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     @contextlib.contextmanager
-    def within(self, seconds: float) -> Generator[None]:
-        """The block is cut off after so many seconds."""
-        self.set(seconds)
+    def within(self, seconds: float, what: str) -> Generator[None]:
+        """The block is cut off after so many seconds; `what` begins the sentence."""
+        self.set(seconds, f"{what} took longer than {seconds:.3g} s and was stopped.")
         try:
             yield
         finally:
             self.off()
 
-    @staticmethod
-    def _ring(number: int, frame: FrameType | None) -> None:
-        raise TimedOut
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        raise TimedOut(self._text)
 
 
 def apart(

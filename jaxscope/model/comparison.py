@@ -172,6 +172,8 @@ class Machine:
     """Load average of the last minute, at the start."""
     pressure: float | None = None
     """Percent of the run in which some task waited for a CPU."""
+    others: float | None = None
+    """Percent of all cores' time that other processes took."""
     steal: float | None = None
     """Percent of the run that the host took from this virtual machine."""
     governor: str = ""

@@ -175,7 +175,7 @@ def test_one_that_hangs_in_python_is_cut_off_and_says_how_far_it_came():
         ("endless", "numpy", endless), ("numpy", "numpy", np.sum), check=False, limits=limits
     )
     assert row(record, "endless").failure == (
-        "It was stopped before the rounds: a call took longer than 0.3 s."
+        "endless: the first call took longer than 0.3 s and was stopped."
     )
     assert len(row(record, "numpy").samples) == 8
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
 import types
 import warnings
 from collections.abc import Callable, Generator, Sequence
@@ -240,9 +243,12 @@ def _cpu_peak(call: Callable[[], Any]) -> int | Unavailable:
     """The highest sum of PyTorch's own allocation events during one call."""
     torch = _torch()
     try:
-        with torch.profiler.profile(
-            activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
-        ) as profile:
+        with (
+            _without_notices(),
+            torch.profiler.profile(
+                activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+            ) as profile,
+        ):
             call()
         events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
         events.sort(key=lambda event: event.start_ns())
@@ -253,3 +259,22 @@ def _cpu_peak(call: Callable[[], Any]) -> int | Unavailable:
         return peak
     except Exception as error:  # the profiler's results are not public
         return Unavailable(f"this PyTorch does not tell ({type(error).__name__})")
+
+
+@contextmanager
+def _without_notices() -> Generator[None]:
+    """PyTorch 2.13 writes lines `USDT:… profiler_start` to the process's standard error, past
+    Python; what else is written there meanwhile is passed on."""
+    with tempfile.TemporaryFile() as kept:
+        sys.stderr.flush()
+        saved = os.dup(2)
+        os.dup2(kept.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            kept.seek(0)
+            for line in kept.read().decode(errors="replace").splitlines():
+                if not line.startswith("USDT:"):
+                    sys.stderr.write(f"{line}\n")
