@@ -14,6 +14,7 @@ from jaxscope.capture.differentiate import differentiation
 from jaxscope.capture.events import Listener, Run
 from jaxscope.capture.peaks import PeakCache
 from jaxscope.capture.peaks import peaks as measure_peaks
+from jaxscope.capture.buffers import buffers_of
 from jaxscope.capture.profile import profile_of
 from jaxscope.capture.program import Captured
 from jaxscope.capture.repeat import Measured
@@ -158,7 +159,7 @@ def _profiled(program: Program, part: Part, sources: Sources) -> Program:
         found = profile_of(program, part.captured.handles, sessions, len(sources.all()))
     except Exception as error:
         found = Unavailable(f"the trace could not be read ({type(error).__name__}: {error})")
-    return replace(program, profile=found)
+    return replace(program, profile=found, buffers=buffers_of(program, part.captured.handles))
 
 
 def _weight(program: Program) -> float:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jaxscope.model.batching import Batching
+from jaxscope.model.buffers import BufferTimeline
+from jaxscope.model.differentiation import Differentiation
 from jaxscope.model.partition import Partition
 from jaxscope.model.profile import Profile
-from jaxscope.model.differentiation import Differentiation
 from jaxscope.model.stage import Equation, Stage, Unavailable
 from jaxscope.model.timing import Timing
 
@@ -160,6 +161,8 @@ class Program:
     """What it does to differentiate; None when it takes no derivative."""
     profile: Profile | Unavailable | None = None
     """Time by line and by instruction; None when nobody asked for it."""
+    buffers: BufferTimeline | Unavailable | None = None
+    """What is alive in memory, step by step; None when nobody asked for it."""
     partition: Partition | None = None
     """How it lies on its devices; None when it has only one."""
     batching: Batching | Unavailable | None = None

@@ -15,12 +15,13 @@ from jaxscope.view.chapter import Chapter, Part, Writer
 from jaxscope.view.devices import devices
 from jaxscope.view.gradient import gradient
 from jaxscope.view.markup import escape, prose, table
+from jaxscope.view.memory import chapter as memory
 from jaxscope.view.profile import chapter as profile
 from jaxscope.view.profile_cell import chapter as profile_of_cell
 from jaxscope.view.terminal import Terminal
 from jaxscope.view.visible import fitted
 
-WRITERS: tuple[Writer, ...] = (gradient, profile, batching, devices)
+WRITERS: tuple[Writer, ...] = (gradient, profile, memory, batching, devices)
 """In the order in which the chapters stand in a report."""
 
 

@@ -256,6 +256,27 @@ def test_a_report_of_a_profile_survives_json(profiled: jaxscope.Report, tmp_path
     assert again.time_by_line() == pytest.approx(profiled.time_by_line())
 
 
+def test_the_memory_plan_adds_up_to_the_programs_peak() -> None:
+    gradient = jax.jit(jax.grad(loss, (0, 1)))
+    report = jaxscope.profile(gradient, square(0, 256), square(1, 256), square(2, 256))
+    found = report.programs[0].buffers
+    if isinstance(found, Unavailable):  # jaxlib 0.8
+        assert found.reason == "this XLA does not write down when buffers are freed"
+        assert jax.__version_info__ < (0, 9)
+        return
+    assert found is not None
+    memory = report.memory
+    assert not isinstance(memory, Unavailable)
+    assert found.temp == memory.temp
+    # A constant of 4 bytes or two is no argument and no result.
+    assert 0 <= found.static - (memory.argument + memory.output - memory.alias) <= 64
+    assert found.peak_temp <= found.temp
+    assert {row.place.line for row in found.alive if row.place} <= {
+        line_of(loss, offset) for offset in (1, 2)
+    }
+    assert sum(row.bytes for row in found.alive) == found.peak_temp
+
+
 def test_without_a_profile_the_report_says_what_gives_one() -> None:
     found = jaxscope.inspect(lambda x: x + 1, jnp.ones(3)).profile
     assert isinstance(found, Unavailable)

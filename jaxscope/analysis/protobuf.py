@@ -1,0 +1,78 @@
+"""Protocol buffers without their descriptors: numbered fields from bytes.
+
+XLA's own messages ship with no Python classes. What is read of them are a few numbered fields.
+Source: https://protobuf.dev/programming-guides/encoding/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+Value = int | memoryview
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+
+
+class WireError(ValueError):
+    """The bytes are no message."""
+
+
+def fields(message: bytes | memoryview) -> Iterator[tuple[int, Value]]:
+    """Number and value of each field, in order; nested messages and strings are views of bytes."""
+    data = memoryview(message)
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        number, kind = key >> 3, key & 7
+        if kind == _VARINT:
+            value, at = _varint(data, at)
+            yield number, value
+            continue
+        if kind == _BYTES:
+            length, at = _varint(data, at)
+        elif kind in (_FIXED64, _FIXED32):
+            length = 8 if kind == _FIXED64 else 4
+        else:
+            raise WireError(f"Field {number} has the unknown wire type {kind}.")
+        if at + length > len(data):
+            raise WireError(f"Field {number} reaches beyond the end of the message.")
+        yield number, data[at : at + length]
+        at += length
+
+
+def number(message: bytes | memoryview, wanted: int, default: int = 0) -> int:
+    """The first integer field of that number."""
+    return next(
+        (value for key, value in fields(message) if key == wanted and isinstance(value, int)),
+        default,
+    )
+
+
+def text(message: bytes | memoryview, wanted: int) -> str:
+    """The first string field of that number; empty if there is none."""
+    return bytes(submessage(message, wanted)).decode("utf-8", "replace")
+
+
+def submessage(message: bytes | memoryview, wanted: int) -> memoryview:
+    """The first message of that number; empty if there is none."""
+    return next(
+        (value for key, value in fields(message) if key == wanted and not isinstance(value, int)),
+        memoryview(b""),
+    )
+
+
+def submessages(message: bytes | memoryview, wanted: int) -> Iterator[memoryview]:
+    """Every message of that number."""
+    return (v for key, v in fields(message) if key == wanted and not isinstance(v, int))
+
+
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    result = shift = 0
+    while True:
+        if at >= len(data):
+            raise WireError("The message ends inside a number.")
+        byte = data[at]
+        at += 1
+        result |= (byte & 127) << shift
+        if byte < 128:
+            return result, at
+        shift += 7
