@@ -122,7 +122,7 @@ def _loop(entry: Entry, sizes: Sequence[int | None]) -> Form | None:
         return None
     file, name = asked[0]
     cause = "custom_vmap" if file == "custom_batching.py" else name
-    return Form(Turn.LOOP, f"{entry.equation.params['length']} times one example", cause)
+    return Form(Turn.LOOP, f"{entry.equation.params['length']} rounds of one example", cause)
 
 
 def _asked(entry: Entry, wanted: str) -> str:

@@ -176,7 +176,7 @@ _TURNS = {
     Turn.GATHER: "gather",
     Turn.SCATTER: "scatter",
     Turn.GROUPED: "convolution in {detail}",
-    Turn.BOTH_BRANCHES: "all {detail}, then a select",
+    Turn.BOTH_BRANCHES: "{detail}, then a select",
     Turn.SLOWEST: "loop {detail}",
     Turn.LOOP: "loop, {detail}",
     Turn.LIBRARY: "{detail}",
@@ -192,7 +192,9 @@ def _became(row: Became, batching: Batching) -> str:
         name = row.name
         if row.detail.startswith("from "):
             name = row.detail.removeprefix("from ")
-        shape = _TURNS[row.turn].format(detail=row.detail)
+        both = row.turn is Turn.BOTH_BRANCHES and row.detail == "2 branches"
+        detail = "both branches" if both else row.detail
+        shape = _TURNS[row.turn].format(detail=detail)
         text = f"{name} → {shape}" if shape != name else name
         text += f" ({row.number} times)" if row.number > 1 else ""
     if len(batching.axes) > 1:

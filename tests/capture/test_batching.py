@@ -177,7 +177,7 @@ def test_a_sequential_callback_is_a_loop(inside_jit: bool) -> None:
         return callback("sequential", x) * 2
 
     found = read(jax.vmap(jax.jit(f) if inside_jit else f), NUMBERS)
-    assert found.turns() == [("scan", Turn.LOOP, "4 times one example", "pure_callback")]
+    assert found.turns() == [("scan", Turn.LOOP, "4 rounds of one example", "pure_callback")]
 
 
 @pytest.mark.parametrize("method", ["expand_dims", "broadcast_all"])
@@ -199,7 +199,7 @@ def test_a_callback_inside_a_scan_of_the_users_is_a_loop_only_if_sequential() ->
 def test_sequential_vmap_is_a_loop() -> None:
     f = jax.custom_batching.sequential_vmap(lambda x: jnp.sin(x))
     found = read(jax.vmap(lambda x: f(x)), NUMBERS)
-    assert found.turns() == [("scan", Turn.LOOP, "4 times one example", "custom_vmap")]
+    assert found.turns() == [("scan", Turn.LOOP, "4 rounds of one example", "custom_vmap")]
 
 
 def test_a_custom_rule_for_the_batch_is_no_loop() -> None:

@@ -41,7 +41,7 @@ def _loop(program: Program, batching: Batching, each: BatchedEquation) -> Iterat
         line,
         f"`{each.cause}` runs once for every example: batching made a loop of it.",
         _CURES.get(each.cause, "Use a form of it that takes a batch, or keep it out of `vmap`."),
-        f"The loop of {program.title} goes {each.detail}.",
+        f"The loop of {program.title} has {each.detail}.",
         source,
     )
 

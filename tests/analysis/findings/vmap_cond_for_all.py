@@ -1,0 +1,10 @@
+# A choice that all examples share computes one branch.
+# silent: both_branches
+
+# %% setup
+import jax, jax.numpy as jnp
+x = jnp.arange(4.0)
+deep = jnp.asarray(True)
+
+# %% cell
+y = jax.vmap(lambda v, p: jax.lax.cond(p, jnp.sin, jnp.cos, v), (0, None))(x, deep)

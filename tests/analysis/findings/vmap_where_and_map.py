@@ -1,0 +1,10 @@
+# Selecting values is no branch, and a loop that the code asks for is no fallback.
+# silent: both_branches
+# silent: batched_loop
+
+# %% setup
+import jax, jax.numpy as jnp
+x = jnp.ones((4, 4))
+
+# %% cell
+y = jax.vmap(lambda v: jax.lax.map(lambda a: jnp.where(a > 0, jnp.sin(a), a), v))(x)
