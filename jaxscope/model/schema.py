@@ -13,6 +13,7 @@ import typing
 from enum import StrEnum
 from typing import Any
 
+from jaxscope.model.log import LOG_SCHEMA, CompileEvent, Log
 from jaxscope.model.record import SCHEMA, Record
 
 
@@ -22,12 +23,29 @@ def json_schema() -> dict[str, Any]:
     Fields that are unknown to it are allowed, as `from_json` ignores them. A float may be null:
     that is how a number that is not finite is written.
     """
+    about = f"A report of jaxscope, schema {SCHEMA}. Seconds and bytes throughout."
+    return _schema(Record, "jaxscope report", about)
+
+
+def log_schema() -> dict[str, Any]:
+    """The JSON Schema of a compile log, as `CompileLog.to_json` writes it."""
+    about = f"A compile log of jaxscope, schema {LOG_SCHEMA}. Seconds throughout."
+    return _schema(Log, "jaxscope compile log", about)
+
+
+def event_schema() -> dict[str, Any]:
+    """The JSON Schema of what a front end is told of one compile."""
+    about = f"One compile, told when it has ended, schema {LOG_SCHEMA}. Seconds throughout."
+    return _schema(CompileEvent, "jaxscope compile event", about)
+
+
+def _schema(cls: type, title: str, about: str) -> dict[str, Any]:
     definitions: dict[str, Any] = {}
-    root = _describe(Record, definitions)
+    root = _describe(cls, definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "jaxscope report",
-        "description": f"A report of jaxscope, schema {SCHEMA}. Seconds and bytes throughout.",
+        "title": title,
+        "description": about,
         **root,
         "$defs": dict(sorted(definitions.items())),
     }

@@ -1,0 +1,450 @@
+"""%%jaxwatch, %jaxwatch on|off and %jaxlog in a real shell."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+from IPython.core.error import UsageError
+from notebook import Notebook, open_notebook
+
+from jaxscope.magics import logpage
+from jaxscope.model import to_json
+from jaxscope.model.log import CompileEvent, Log
+from jaxscope.model.schema import event_schema
+
+STEP = """
+def make():
+    @jax.jit
+    def step(x, lr=0.1):
+        return x - lr * x
+    return step
+
+step = make()
+"""
+
+
+@pytest.fixture
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        opened.must("import jax, jax.numpy as jnp, numpy as np")
+        opened.must(STEP)
+        yield opened
+
+
+def session(notebook: Notebook) -> Any:
+    return notebook.shell.jaxscope_magics.session  # type: ignore[attr-defined]
+
+
+def log(notebook: Notebook) -> Log:
+    return session(notebook).log().log
+
+
+def prompt(notebook: Notebook) -> int:
+    """The number of the cell that ran last."""
+    return len(notebook.shell.history_manager.input_hist_parsed) - 1
+
+
+# %%jaxwatch
+
+
+def test_the_cell_runs_as_usual_and_its_compiles_are_shown(notebook: Notebook) -> None:
+    ran = notebook.must("%%jaxwatch\ny = step(np.ones(3))\nz = 2\ny.shape")
+    assert ran.value == (3,)
+    assert (notebook.names["z"], notebook.names["y"].shape) == (2, (3,))
+    number = prompt(notebook)
+    assert ran.text.startswith("1 compile in ")
+    assert f"  In [{number}]:2  step " in ran.text
+    assert "first call with x: f" in ran.text
+    again = notebook.must("%%jaxwatch\ny = step(np.ones(3))")
+    assert again.text == "Nothing was compiled."
+
+
+def test_a_recompile_is_shown_with_its_cause_and_its_fix(notebook: Notebook) -> None:
+    notebook.must("step(np.ones(8, np.float32))")
+    ran = notebook.must("%%jaxwatch\nfor n in (8, 5):\n    step(np.ones(n, np.float32))")
+    assert "1 recompile" in ran.text
+    assert "x has another shape: f32[8] → f32[5]" in ran.text
+    assert "→ Pad x" in ran.text
+
+
+def test_a_semicolon_silences_and_magics_and_shell_lines_work(notebook: Notebook) -> None:
+    ran = notebook.must("%%jaxwatch -q\n\n%pwd\nwhere = %pwd\nfound = !echo hello\n1 + 1;")
+    assert ran.value is None
+    assert notebook.names["where"]
+    assert notebook.names["found"] == ["hello"]
+    assert ran.text == "Nothing was compiled."
+
+
+def test_an_error_is_the_cells_own_and_the_log_is_shown(notebook: Notebook) -> None:
+    ran = notebook.run("%%jaxwatch\nstep(np.ones(4))\n\n1 / 0\nnever = 1")
+    assert isinstance(ran.error, ZeroDivisionError)
+    assert ran.frames[-1][1] == 4
+    assert ran.text.startswith("1 compile in ")
+    assert "never" not in notebook.names
+    assert notebook.must("1 + 1").value == 2
+
+
+def test_a_syntax_error_stands_at_its_line(notebook: Notebook) -> None:
+    ran = notebook.run("%%jaxwatch\nx = 1\ny = = 2")
+    assert isinstance(ran.error, SyntaxError)
+    assert ran.error.lineno == 3
+    assert "x" not in notebook.names
+
+
+def test_await_is_refused_with_the_way_round_it(notebook: Notebook) -> None:
+    ran = notebook.run("%%jaxwatch\nimport asyncio\nawait asyncio.sleep(0)")
+    assert isinstance(ran.error, UsageError)
+    assert "write `%jaxwatch on` in a cell of its own" in ran.message
+
+
+def test_the_log_can_be_bound_to_a_name(notebook: Notebook) -> None:
+    notebook.must("%%jaxwatch -q -o made\nstep(np.ones(6))")
+    notebook.must("step(np.ones(7))")
+    assert [compile.fun_name for compile in notebook.names["made"].compiles] == ["step"]
+
+
+def test_the_views_of_a_watched_cell(notebook: Notebook) -> None:
+    (data,) = notebook.must("%%jaxwatch --view html\nstep(np.ones(6))").shown
+    assert set(data) == {"text/plain", "text/html"}
+    assert "<script" not in data["text/html"]
+    (data,) = notebook.must("%%jaxwatch --view text\nstep(np.ones(7))").shown
+    assert set(data) == {"text/plain"}
+    (data,) = notebook.must("%%jaxwatch -q\nstep(np.ones(8))").shown
+    assert len(data["text/plain"].splitlines()) == 1
+
+
+def test_a_log_that_cannot_be_shown_leaves_the_cell_its_value(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise OSError("no screen")
+
+    monkeypatch.setattr(logpage, "show", broken)
+    ran = notebook.must("%%jaxwatch\n1 + 1")
+    assert ran.value == 2
+    assert ran.text == "jaxscope could not show the log (OSError: no screen)."
+
+
+# %jaxwatch on|off
+
+
+def test_the_footer_speaks_of_long_compiles_and_of_recompiles(notebook: Notebook) -> None:
+    assert "on: a line under each cell that compiles for 100 s or more, or again" in (
+        notebook.must("%jaxwatch on --over 100").text
+    )
+    assert notebook.must("step(np.ones(3))").shown == ()
+    ran = notebook.must("step(np.ones(4))")
+    assert ran.text.startswith("jaxscope: 1 compile in ")
+    assert "`x` has another shape" in ran.text
+    assert "→ Pad `x`" in ran.text
+    assert notebook.must("step(np.ones(4))").shown == ()
+    notebook.must("%config JaxScope.footer_s = 0.0")
+    ran = notebook.must("jax.jit(lambda x: x + 3)(np.ones(3))")
+    assert ran.text.startswith("jaxscope: 1 compile in ")
+    assert notebook.must("%jaxwatch off").text.startswith("jaxwatch is off")
+    assert notebook.must("jax.jit(lambda x: x + 4)(np.ones(3))").shown == ()
+
+
+def test_a_watched_cell_has_no_footer_besides(notebook: Notebook) -> None:
+    notebook.must("%jaxwatch on --over 0")
+    assert len(notebook.must("%%jaxwatch\nstep(np.ones(3))").shown) == 1
+    assert len(notebook.must("%jaxlog").shown) == 1
+    assert "jaxwatch is on" in notebook.must("%jaxwatch").text
+
+
+def test_a_cell_that_fails_has_its_footer_too(notebook: Notebook) -> None:
+    notebook.must("%jaxwatch on --over 0")
+    ran = notebook.run("step(np.ones(3))\n1 / 0")
+    assert isinstance(ran.error, ZeroDivisionError)
+    assert ran.text.startswith("jaxscope: 1 compile in ")
+
+
+# %jaxlog
+
+
+def test_the_log_listens_from_the_start_on(notebook: Notebook) -> None:
+    notebook.must("step(np.ones(3))")
+    notebook.must("for n in (4, 5, 6):\n    step(np.ones(n))")
+    ran = notebook.must("%jaxlog")
+    assert ran.text.startswith("4 compiles in ")
+    assert "grows by 1 each time" in ran.text
+
+
+@pytest.mark.parametrize("by", ["function", "line", "cell"])
+def test_the_log_by_function_line_and_cell(notebook: Notebook, by: str) -> None:
+    notebook.must("step(np.ones(3))")
+    notebook.must("step(np.ones(4)); make()(np.ones(4))")
+    last = prompt(notebook)
+    text = notebook.must(f"%jaxlog --by {by}").text
+    _, head, table = text.partition(f"\n\n  {by} ")
+    assert head
+    assert table.split()[0] == "compiles"
+    titles = [line.strip() for line in table.splitlines()[1:]]
+    expected = {
+        "function": ["step"],
+        "line": [f"In [{last}]:1", f"In [{last - 1}]:1"],
+        "cell": [f"In [{last}]", f"In [{last - 1}]"],
+    }[by]
+    assert sorted(title.partition("  ")[0] for title in titles) == sorted(expected)
+
+
+def test_the_log_since_a_cell_and_of_the_slowest(notebook: Notebook) -> None:
+    notebook.must("step(np.ones(3))")
+    notebook.must("a = 1")
+    since = prompt(notebook)
+    notebook.must("step(np.ones(4)); step(np.ones(5))")
+    assert notebook.must(f"%jaxlog --since {since} -q").text.startswith("2 compiles in ")
+    assert notebook.must(f"%jaxlog --since {since + 2} -q").text == "Nothing was compiled."
+    ran = notebook.must("%jaxlog --slowest 2 -o slow")
+    assert "These are the 2 slowest of 3 compiles." in ran.text
+    assert len(notebook.names["slow"].compiles) == 2
+
+
+def test_the_log_before_anything_was_compiled(notebook: Notebook) -> None:
+    assert notebook.must("%jaxlog").text == "Nothing was compiled."
+
+
+def test_the_figure_or_why_there_is_none(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook.must("step(np.ones(3))")
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    monkeypatch.delitem(sys.modules, "jaxscope.view.charts.compiles", raising=False)
+    text = notebook.must("%jaxlog -q --figure").text
+    assert "The figure needs plotly, which is not installed: `pip install plotly`" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("%jaxlog --by module", "invalid choice: 'module'"),
+        ("%jaxlog --since now", "'now' is not a number; give 1 or more"),
+        ("%jaxlog --since 0", "'0' is not a number; give 1 or more"),
+        ("%jaxlog --since 999", "There is no cell In [999] yet; this is In [4]."),
+        ("%jaxlog --slowest -1", "'-1' is not a number; give 1 or more"),
+        ("%jaxlog step", "%jaxlog takes options only, and 'step' is none."),
+        ("%jaxlog -o 3x", "-o needs a name to bind the log to, and got '3x'."),
+        ("%jaxlog --unknown", "unrecognized arguments: --unknown"),
+        ("%jaxwatch maybe", "%jaxwatch takes on or off, and got 'maybe'."),
+        ("%jaxwatch on now", "%jaxwatch on takes --over SECONDS, and got 'now'."),
+        ("%jaxwatch on --over soon", "'soon' is not a number of seconds, such as 0.5"),
+        ("%%jaxwatch on\n1", "%%jaxwatch takes options only, and 'on' is none"),
+        ("%%jaxwatch -o 1\n1", "-o needs a name to bind the log to, and got '1'."),
+    ],
+)
+def test_wrong_options_are_refused_in_a_sentence(
+    notebook: Notebook, line: str, sentence: str
+) -> None:
+    before = dict(notebook.names)
+    ran = notebook.run(line)
+    assert isinstance(ran.error, UsageError)
+    assert sentence in ran.message
+    assert ran.shown == ()
+    assert {n for n in notebook.names if not n.startswith("_")} == {
+        n for n in before if not n.startswith("_")
+    }
+    assert notebook.must("1 + 1").value == 2
+
+
+# Numbers of cells.
+
+
+def test_a_compile_knows_the_cell_that_ran_and_the_cell_of_its_line(notebook: Notebook) -> None:
+    notebook.must("def train(n):\n    return step(np.ones(n))")
+    defined = prompt(notebook)
+    notebook.must("# training\ntrain(3)")
+    ran = prompt(notebook)
+    (compile,) = log(notebook).compiles
+    assert compile.cell == ran
+    names = [log(notebook).origins[frame.source or 0].name for frame in compile.stack]
+    assert names == [f"In [{defined}]", f"In [{ran}]"]
+    assert [frame.span.line for frame in compile.stack] == [2, 2]
+    text = notebook.must("%jaxlog --view html").shown[0]["text/html"]
+    assert f"In [{defined}]:2</b> called from In [{ran}]:2" in text
+
+
+def test_a_cell_that_is_run_again_has_both_its_numbers(notebook: Notebook) -> None:
+    notebook.must("size = 3")
+    cell = "made = step(np.ones(size))"
+    notebook.must(cell)
+    first = prompt(notebook)
+    notebook.must("size = 4")
+    notebook.must(cell)
+    second = prompt(notebook)
+    found = log(notebook)
+    assert [compile.cell for compile in found.compiles] == [first, second]
+    assert [group.title for group in session(notebook).log().by_line()] != []
+    places = {group.title for group in session(notebook).log().by_line()}
+    assert places == {f"In [{first}]:1", f"In [{second}]:1"}
+
+
+def test_numbers_are_right_after_ten_thousand_cells(notebook: Notebook) -> None:
+    shell = notebook.shell
+    shell.history_manager.input_hist_parsed.extend([""] * 10_000)
+    shell.history_manager.input_hist_raw.extend([""] * 10_000)
+    shell.execution_count += 10_000
+    notebook.must("step(np.ones(9))")
+    number = prompt(notebook)
+    assert number > 10_000
+    (compile,) = log(notebook).compiles
+    assert compile.cell == number
+    assert f"In [{number}]:1" in notebook.must("%jaxlog").text
+    assert notebook.must(f"%jaxlog -q --since {number}").text.startswith("1 compile")
+    assert notebook.must(f"%jaxlog -q --since {number + 1}").text == "Nothing was compiled."
+
+
+def test_a_ledger_of_ten_thousand_cells_is_quick_and_bounded(notebook: Notebook) -> None:
+    ledger = session(notebook).ledger
+    began = time.perf_counter()
+    for serial in range(30_000):
+        ledger.begin(serial)
+        ledger.end(serial + 1, serial + 1)
+    assert time.perf_counter() - began < 5
+    assert len(ledger._cells) <= 10_001
+    assert [ledger.cell(n) for n in (29_999, 30_000)] == [29_999, 30_000]
+
+
+def test_a_cell_that_runs_a_cell_keeps_its_number(notebook: Notebook) -> None:
+    notebook.must(
+        "step(np.ones(3))\n"
+        "get_ipython().run_cell('step(np.ones(4))', store_history=False)\n"
+        "step(np.ones(5));"
+    )
+    assert {compile.cell for compile in log(notebook).compiles} == {prompt(notebook)}
+
+
+def test_timed_code_is_named_after_its_cell(notebook: Notebook) -> None:
+    notebook.must("%time y = step(np.ones(3))")
+    assert f"%time in In [{prompt(notebook)}]:1" in notebook.must("%jaxlog").text
+
+
+# Bad input.
+
+
+def test_listeners_that_were_cleared_are_put_back_at_the_next_cell(notebook: Notebook) -> None:
+    listener = session(notebook).listener
+    notebook.must("step(np.ones(3))")
+    listener._unregister()
+    notebook.must("step(np.ones(4))")
+    notebook.must("step(np.ones(5))")
+    ran = notebook.must("%jaxlog")
+    assert ran.text.startswith("2 compiles in ")
+    assert "Somebody called jax.monitoring.clear_event_listeners()" in " ".join(
+        ran.text.replace("`", "").split()
+    )
+
+
+def test_unloading_forgets_and_loading_again_begins_anew(notebook: Notebook) -> None:
+    notebook.must("step(np.ones(3))")
+    assert notebook.must("%jaxlog -q").text.startswith("1 compile")
+    notebook.must("%reload_ext jaxscope")
+    assert notebook.must("%jaxlog -q").text == "Nothing was compiled."
+    notebook.must("step(np.ones(4))")
+    assert notebook.must("%jaxlog -q").text.startswith("1 compile")
+
+
+def test_unloading_inside_a_watch_leaves_the_watch_its_ears(notebook: Notebook) -> None:
+    notebook.must(
+        "import jaxscope\n"
+        "with jaxscope.watch() as made:\n"
+        "    step(np.ones(3))\n"
+        "    get_ipython().run_line_magic('reload_ext', 'jaxscope')\n"
+        "    step(np.ones(4))"
+    )
+    assert len(notebook.names["made"].compiles) == 2
+
+
+def test_two_threads_compile_in_one_cell(notebook: Notebook) -> None:
+    notebook.must(
+        "import threading\n"
+        "work = lambda n: [make()(np.ones(n + k)) for k in range(3)]\n"
+        "threads = [threading.Thread(target=work, args=(n,)) for n in (1, 11)]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads];"
+    )
+    assert len(log(notebook).compiles) == 6
+    assert {compile.cell for compile in log(notebook).compiles} == {prompt(notebook)}
+
+
+def test_an_interrupt_in_the_middle_of_a_compile_loses_nothing(notebook: Notebook) -> None:
+    notebook.must("def stop(x):\n    raise KeyboardInterrupt")
+    ran = notebook.run("%%jaxwatch\nstep(np.ones(3))\njax.jit(stop)(1.0)")
+    assert isinstance(ran.error, KeyboardInterrupt)
+    assert ran.text.startswith("1 compile in ")
+    assert "failed: KeyboardInterrupt" in ran.text
+    assert notebook.must("%%jaxwatch -q\nstep(np.ones(4))").text.startswith("1 compile")
+
+
+# What a front end is told.
+
+
+def test_a_front_end_hears_of_every_compile(notebook: Notebook) -> None:
+    told: list[CompileEvent] = []
+
+    def fails(event: CompileEvent) -> None:
+        raise ValueError("front end")
+
+    take_back = session(notebook).on_compile(fails)
+    also = session(notebook).on_compile(told.append)
+    notebook.shell.run_cell("step(np.ones(3))", store_history=True, cell_id="abc")
+    notebook.must("# again\nstep(np.ones(4))")
+    take_back()
+    also()
+    notebook.must("step(np.ones(5))")
+    first, second = told
+    assert (first.fun_name, first.cell_id, first.recompile) == ("step", "abc", False)
+    assert first.cell == prompt(notebook) - 2
+    assert second.place == f"In [{second.cell}]:2"
+    assert (second.line, second.text, second.recompile) == (2, "step(np.ones(4))", True)
+    assert second.cause
+    assert second.fix
+    assert second.seconds > 0
+    for event in told:
+        jsonschema.validate(to_json(event), event_schema())
+
+
+def test_without_anybody_to_tell_nothing_is_worked_out(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jaxscope.capture import gathered
+
+    monkeypatch.setattr(gathered, "event", lambda *_: pytest.fail("nobody listens"))
+    notebook.must("step(np.ones(3))")
+    assert session(notebook).listener.errors == 0
+
+
+FIRST_CELL = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("%load_ext jaxscope", store_history=True).raise_error()
+import sys
+assert "jax" not in sys.modules
+shell.run_cell(
+    "import jax\\nimport numpy as np\\njax.jit(lambda x: x + 1)(np.ones(3))", store_history=True
+).raise_error()
+shell.run_cell("%jaxlog", store_history=True).raise_error()
+shell.run_cell("%unload_ext jaxscope").raise_error()
+shell.run_cell("%load_ext jaxscope").raise_error()
+shell.run_cell("%unload_ext jaxscope").raise_error()
+print(len(sys.meta_path), [f for f in sys.meta_path if type(f).__module__.startswith("jaxscope")])
+"""
+
+
+def test_the_cell_that_imports_jax_is_heard_from_its_first_compile_on() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(FIRST_CELL)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 compile in " in done.stdout
+    assert "In [2]:3  <lambda>" in done.stdout
+    assert done.stdout.splitlines()[-1].endswith(" []")
