@@ -23,6 +23,9 @@ from jaxscope.model.profile import Profile
 _EVENT_S = 6e-6
 """To record an event, to close its session and to read it."""
 
+_FEWEST = 3
+"""Calls in a session before another session says more."""
+
 _NOT_EVENTS = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 
 
@@ -76,7 +79,7 @@ def _within(plan: Plan, first_s: float, events: float) -> tuple[int, int]:
     # What tracing adds, so that ten million events are not recorded five times.
     traced_s = first_s + events * _EVENT_S
     affordable = int(plan.budget_s / (first_s + traced_s))
-    sessions = max(1, min(plan.sessions, affordable // calls))
+    sessions = max(1, min(plan.sessions, affordable // min(calls, _FEWEST)))
     return sessions, max(1, min(calls, affordable // sessions))
 
 

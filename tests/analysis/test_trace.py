@@ -75,6 +75,35 @@ def test_work_that_an_operation_hands_to_the_pool_is_its_cpu_time() -> None:
     assert found.cpu == 30_000
 
 
+def test_work_that_a_task_hands_on_is_the_operations_too() -> None:
+    (found,) = operations(
+        [
+            thunk("dot", "main", 0, 10_000, 1),
+            pool("Record", "main", 2_000, _p=9),
+            pool("StartRegion", "one", 3_000, _c=9),
+            pool("Record", "one", 4_000, _p=10),
+            pool("StopRegion", "one", 13_000),
+            pool("StartRegion", "two", 5_000, _c=10),
+            pool("StopRegion", "two", 25_000),
+        ]
+    )
+    assert found.cpu == 10_000 + 10_000 + 20_000
+
+
+def test_tasks_of_nobody_and_in_circles_belong_to_nobody() -> None:
+    (found,) = operations(
+        [
+            thunk("dot", "main", 0, 10_000, 1),
+            pool("StartRegion", "one", 30_000, _c=9),
+            pool("Record", "one", 31_000, _p=9),
+            pool("StopRegion", "one", 40_000),
+            pool("StartRegion", "two", 50_000, _c=77),
+            pool("StopRegion", "two", 60_000),
+        ]
+    )
+    assert found.cpu == 10_000
+
+
 def test_a_loop_has_no_cpu_time_of_what_runs_inside_it() -> None:
     loop, body = operations(
         [thunk("while", "main", 0, 10_000, 1), thunk("dot", "main", 1_000, 8_000, 2)]

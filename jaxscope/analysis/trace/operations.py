@@ -40,12 +40,14 @@ def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
         thread.ops.sort(key=lambda op: (op.start, -op.launch_end))
         thread.starts.sort()
         thread.regions.sort()
+    pooled = _pooled(threads)
     found: list[Op] = []
     for name, thread in threads.items():
-        busy = _busy(thread, threads)
+        busy = _busy(thread)
         for index, (op, producer) in enumerate(zip(thread.ops, _producers(thread), strict=True)):
             end, spread = _end(op, ends.get(producer), threads, name)
-            found.append(replace(op, end=end, cpu=max(busy[index], 0.0), spread=spread))
+            cpu = max(busy[index], 0.0) + pooled.get((name, index), 0.0)
+            found.append(replace(op, end=end, cpu=cpu, spread=spread))
     return tuple(sorted(found, key=lambda op: op.start))
 
 
@@ -122,8 +124,8 @@ def _region(
     return regions[index]
 
 
-def _busy(thread: _Thread, threads: dict[str, _Thread]) -> list[float]:
-    """ns of work for each operation of a thread: its own launch and its tasks on the pool."""
+def _busy(thread: _Thread) -> list[float]:
+    """ns that each operation of a thread kept it busy, without those launched inside it."""
     busy = [op.launch_end - op.start for op in thread.ops]
     open_ops: list[int] = []
     for index, op in enumerate(thread.ops):
@@ -132,25 +134,62 @@ def _busy(thread: _Thread, threads: dict[str, _Thread]) -> list[float]:
         if open_ops:
             busy[open_ops[-1]] -= op.launch_end - op.start
         open_ops.append(index)
-    tasks = _tasks(threads)
-    starts = [op.start for op in thread.ops]
-    for time, number in thread.records:
-        task = tasks.get(number)
-        index = bisect.bisect_right(starts, time) - 1
-        if task is None or index < 0 or thread.ops[index].launch_end < time:
-            continue
-        worker, began, ended = task
-        # What the worker does after the task's own work is the continuation's.
-        following = bisect.bisect_left(worker.starts, began)
-        if following < len(worker.starts):
-            ended = min(ended, worker.starts[following])
-        busy[index] += max(ended - began, 0.0)
     return busy
 
 
-def _tasks(threads: dict[str, _Thread]) -> dict[int, tuple[_Thread, float, float]]:
-    return {
+_Owner = tuple[str, int]
+"""Thread and index of an operation."""
+
+
+def _pooled(threads: dict[str, _Thread]) -> dict[_Owner, float]:
+    """ns of tasks on the pool, by the operation that they are part of.
+
+    A task belongs to the operation that was being launched when it was handed over, or to that of
+    the task which handed it over: matrix products split their work again and again.
+    """
+    tasks = {
         number: (thread, began, ended)
         for thread in threads.values()
         for began, ended, number in thread.regions
     }
+    parents = {
+        number: (name, time) for name, thread in threads.items() for time, number in thread.records
+    }
+    starts = {name: [op.start for op in thread.ops] for name, thread in threads.items()}
+    owners: dict[int, _Owner | None] = {}
+
+    def owner(number: int) -> _Owner | None:
+        chain: list[int] = []
+        found: _Owner | None = None
+        while number not in owners:
+            chain.append(number)
+            owners[number] = None  # a circle ends here
+            if number not in parents:
+                break
+            name, time = parents[number]
+            thread = threads[name]
+            index = bisect.bisect_right(starts[name], time) - 1
+            if index >= 0 and thread.ops[index].launch_end >= time:
+                found = (name, index)
+                break
+            region = _region(thread.regions, time)
+            if region is None:
+                break
+            number = region[2]
+        else:
+            found = owners[number]
+        for each in chain:
+            owners[each] = found
+        return found
+
+    pooled: dict[_Owner, float] = collections.defaultdict(float)
+    for number, (worker, began, ended) in tasks.items():
+        whose = owner(number)
+        if whose is None:
+            continue
+        # What the worker does after the task's own work is the continuation's.
+        following = bisect.bisect_left(worker.starts, began)
+        if following < len(worker.starts):
+            ended = min(ended, worker.starts[following])
+        pooled[whose] += max(ended - began, 0.0)
+    return dict(pooled)
