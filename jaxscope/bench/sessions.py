@@ -132,7 +132,7 @@ def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
                 env=_environment(),
             )
             try:
-                _follow(plan, process, number, end, silent_s)
+                follow(plan, process, number, end, silent_s)
             finally:
                 process.kill()
                 process.wait()
@@ -143,7 +143,7 @@ def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
         return from_json(ComparisonRecord, json.loads(result.read_text()))
 
 
-def _follow(
+def follow(
     plan: Plan, process: subprocess.Popen[str], number: int, end: float, silent_s: float
 ) -> None:
     """Hands on the progress until the process ends. Raises SessionFailed when it hangs: a call in

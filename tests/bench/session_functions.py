@@ -1,0 +1,25 @@
+"""Functions that a fresh process can import: pickle sends their names."""
+
+import os
+
+import numpy as np
+
+from jaxscope.bench import Progress
+
+
+def made(size):
+    return {"x": np.arange(10, dtype=np.float32)}
+
+
+def total(x):
+    return x.sum()
+
+
+def dies(x):
+    os._exit(3)
+
+
+def interrupted_in_the_second(step: Progress):
+    """A progress callback that stands for a user who loses patience."""
+    if step.text.startswith("session 2"):
+        raise KeyboardInterrupt
