@@ -1,5 +1,6 @@
 # make demo   run the quickstart notebook and leave its report in out/
 # make test   every check and every test; sets itself up on a fresh machine
+# make gpu    the tests that need a GPU, where there is one
 # make setup | check | bench | lab | clean   the parts, see below
 
 SHELL := /bin/bash
@@ -16,13 +17,14 @@ PYTEST := -q -ra -n $(WORKERS) --dist worksteal
 # demo` runs the notebook.
 PAIR := -m "not browser and not notebook"
 
-.PHONY: setup demo test check test-main test-oldest test-newest bench lab clean
+.PHONY: setup demo test check test-main test-oldest test-newest gpu bench lab clean
 
 setup: .venv/stamp
 
 # Without the extra `xprof` (100 MB): no test needs it.
-.venv/stamp: pyproject.toml tools/environment
-	@tools/environment .venv "$(PYTHONS)" -e '.[widget,plots,tables]' --group test --group check
+.venv/stamp: pyproject.toml tools/environment tools/pytorch
+	@tools/environment .venv "$(PYTHONS)" -e '.[widget,plots,tables,bench]' --group test --group check
+	@tools/pytorch .venv
 
 .venv-oldest/stamp: pyproject.toml tools/environment
 	@tools/environment .venv-oldest 3.11 -e . --group test \
@@ -64,6 +66,10 @@ test-oldest:
 # The newest declared pair; `.ci/run` makes sure that it is run where it can be.
 test-newest: .venv-newest/stamp
 	@tools/pair .venv-newest $(PYTEST) $(PAIR)
+
+# JAX and PyTorch must be builds for the GPU: `pip install "jax[cuda13]" torch` in .venv first.
+gpu: .venv/stamp
+	@JAX_PLATFORMS= $(PY) -m pytest -q -ra -m gpu
 
 bench: .venv/stamp
 	@$(PY) -m bench
