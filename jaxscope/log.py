@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jaxscope.analysis import compile_groups
 from jaxscope.analysis.compile_groups import Group
 from jaxscope.analysis.storms import storms
-from jaxscope.model import Compile, SchemaError, from_json, to_json
+from jaxscope.model import Compile, SchemaError, SlowCall, from_json, to_json
 from jaxscope.model.log import LOG_SCHEMA, Log, Storm
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ class CompileLog:
     def storms(self) -> tuple[Storm, ...]:
         """Many compiles from one line, with the pattern and what to change."""
         return self.log.storms
+
+    @property
+    def slow_calls(self) -> tuple[SlowCall, ...]:
+        """Calls that went through Python though nothing compiled; only with `slow_path=True`."""
+        return self.log.slow_calls
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -235,11 +240,11 @@ class CompileLog:
 
 
 @contextlib.contextmanager
-def watching() -> Generator[CompileLog]:
+def watching(*, slow_path: bool = False) -> Generator[CompileLog]:
     """A log that listens for the length of the block; what `jaxscope.watch` gives."""
     from jaxscope.capture.watching import Watch
 
-    watch = Watch()
+    watch = Watch(slow_path=slow_path)
     log = CompileLog(watch.log, lambda compile: _opened(watch, compile))
     watch.begin()
     try:

@@ -86,6 +86,7 @@ def _changed(request: CacheRequest, known: list[dict[str, Any]], home: Path) -> 
         return "The persistent cache had it once, and does not any more."
     new = dict(request.components)
     best: list[str] | None = None
+    nearest: dict[str, Any] = {}
     for entry in reversed(known):
         old = entry.get("components", {})
         apart = [name for name in new if name in old and old[name] != new[name]]

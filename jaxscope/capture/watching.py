@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable
 
@@ -10,9 +11,11 @@ from jaxscope.capture import _jax
 from jaxscope.capture.events import Listener
 from jaxscope.capture.gathered import gather, lost
 from jaxscope.capture.rawcompile import RawCompile
+from jaxscope.capture.slowpath import SlowPath, sentence
 from jaxscope.model import Record, TextSource
 from jaxscope.model.log import Log
 
+_SHOWN = 5  # slow calls that are told in words
 Keep = Callable[[RawCompile], bool]
 
 
@@ -22,7 +25,10 @@ class Watch:
     Neither raises: a watch that fails has an empty log, with a note that says why.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, slow_path: bool = False) -> None:
+        """`slow_path`: also look for calls that are slow though nothing compiles."""
+        self._slow: SlowPath | None = None
+        self._look = slow_path
         self._listener: Listener | None = None
         self._since = 0
         self._losses = 0
@@ -36,12 +42,18 @@ class Watch:
             listener = _jax.monitors(Listener) or Listener()
             self._listener = listener.__enter__()
             self._since, self._losses = listener.count, listener.losses
+            if self._look:
+                self._slow = SlowPath(lambda: listener.compile_count)
+                self._slow.begin()
         except Exception as error:
             self._notes = (f"jaxscope could not listen ({type(error).__name__}: {error}).",)
 
     def end(self) -> None:
         """Stop listening; what was compiled is kept."""
         listener = self._listener
+        if self._slow is not None:
+            with contextlib.suppress(Exception):
+                self._slow.end()
         if listener is None or self._raws is not None:
             return
         try:
@@ -72,8 +84,19 @@ class Watch:
         raws, notes = self.raws()
         if self._listener is None:
             return Log("", (), notes=notes)
-        return gather(raws, self._began, self._listener.places, notes)
+        found = gather(raws, self._began, self._listener.places, notes)
+        return found if self._slow is None else _with_slow_calls(found, self._slow)
 
     def _heard(self, listener: Listener) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
         listener.listen_again()
         return listener.since(self._since), lost(listener, self._since, self._losses)
+
+
+def _with_slow_calls(log: Log, slow: SlowPath) -> Log:
+    calls = slow.calls()
+    notes = [sentence(call) for call in calls[:_SHOWN]]
+    if len(calls) > _SHOWN:
+        notes.append(f"{len(calls) - _SHOWN} more are in `log.slow_calls`.")
+    if slow.note:
+        notes.append(slow.note)
+    return dataclasses.replace(log, slow_calls=calls, notes=(*log.notes, *notes))

@@ -5,7 +5,7 @@ reason, never `""`, `0` or an exception. Seconds and bytes everywhere; only view
 """
 
 from jaxscope.model.batching import BatchAxis, BatchedEquation, Batching, Turn
-from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind, Persistent
+from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind, Persistent, SlowCall
 from jaxscope.model.differentiation import (
     Checkpoint,
     DerivativeMode,
@@ -104,6 +104,7 @@ __all__ = [
     "Source",
     "SourceKind",
     "Span",
+    "SlowCall",
     "Stage",
     "StageKind",
     "TextSource",

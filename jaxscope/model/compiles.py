@@ -85,6 +85,21 @@ class Persistent(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class SlowCall:
+    """Calls of a jitted function that went through Python although nothing compiled."""
+
+    fun_name: str
+    site: Frame | None
+    calls: int
+    total_s: float
+    """Seconds of these calls, from where C++ gave up to where it was given the results."""
+    why: str
+    """One sentence."""
+    fix: str
+    """What to change, as one sentence; empty when nothing can be."""
+
+
+@dataclass(frozen=True, slots=True)
 class Compile:
     """One pass through trace, lower and XLA. A stage that was a cache hit took 0 seconds."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxscope.model.compiles import Compile, CompileKind, Persistent
+from jaxscope.model.compiles import Compile, CompileKind, Persistent, SlowCall
 
 LOG_SCHEMA = 1
 """The version of the JSON form of `Log` and `CompileEvent`. What each version changed:
@@ -57,6 +57,8 @@ class Log:
     """What was traced or lowered and never handed to XLA."""
     origins: tuple[Origin, ...] = ()
     storms: tuple[Storm, ...] = ()
+    slow_calls: tuple[SlowCall, ...] = ()
+    """Calls that compiled nothing and yet were slow; only where the log was asked to look."""
     notes: tuple[str, ...] = ()
     """What may be missing, as sentences."""
     versions: tuple[tuple[str, str], ...] = ()
