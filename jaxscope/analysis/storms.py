@@ -82,8 +82,24 @@ def _of_one_kind(group: Sequence[Compile]) -> bool:
 
 
 def _storm(group: Sequence[Compile]) -> Storm:
-    pattern, fix = _eager(group) if group[0].kind is CompileKind.EAGER else _function(group)
+    if group[0].kind is CompileKind.EAGER:
+        pattern, fix = _eager(group)
+    else:
+        pattern, fix = _with_exceptions(group, *_function(group))
     return Storm(tuple([compile.serial for compile in group]), pattern, fix)
+
+
+def _with_exceptions(group: Sequence[Compile], pattern: str, fix: str) -> tuple[str, str]:
+    """The pattern, and the reason of those that it does not explain."""
+    kind = _main_kind(group)
+    others = [c for c in group if c.is_recompile and c.causes[0].kind is not kind]
+    if not others:
+        return pattern, fix
+    reason = others[0].causes[0]
+    text = reason.text.rstrip(".")
+    exceptions = "once" if len(others) == 1 else f"{len(others)} times"
+    fixes = dict.fromkeys(filter(None, (fix, reason.fix)))
+    return f"{pattern}; and {exceptions} for another reason: {text}", " ".join(fixes)
 
 
 def _eager(group: Sequence[Compile]) -> tuple[str, str]:

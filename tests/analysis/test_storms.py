@@ -154,6 +154,17 @@ def test_reasons_of_different_kinds_are_told_one_by_one_until_there_are_many() -
     assert len(storms(mixed * 3)) == 1
 
 
+def test_what_the_pattern_does_not_explain_is_told_with_its_own_fix() -> None:
+    ragged = Cause(CauseKind.SHAPE, "b", "f32[8]", "f32[5]", "`b` has another shape.", "Pad `b`.")
+    values = shapes("0.1", "0.2", "0.3", path="lr", kind=CauseKind.STATIC_VALUE)
+    (storm,) = storms([*values, compiled("f", 3, ragged)])
+    assert storm.pattern == (
+        "`lr` has 3 different values (0.1, 0.2, 0.3); and once for another reason: "
+        "`b` has another shape"
+    )
+    assert storm.fix.endswith("call with few different values. Pad `b`.")
+
+
 def test_a_storm_without_a_pattern_of_ours_quotes_the_cause_and_its_fix() -> None:
     again = cause(CauseKind.DONATION, path="")
     (storm,) = storms([compiled("f", 3, FIRST), *(compiled("f", 3, again) for _ in range(4))])
