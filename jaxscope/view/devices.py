@@ -55,8 +55,9 @@ def _lead(program: Program, known: Partition) -> tuple[str, ...]:
 
 
 def _who(program: Program, known: Partition) -> str:
-    first, last = program.devices[0], program.devices[-1]
-    text = f"Runs on {known.devices} of {units.count(known.present, 'device')}, {first} … {last}"
+    between = " … " if known.devices > 2 else " and "
+    names = between.join((program.devices[0], program.devices[-1]))
+    text = f"Runs on {known.devices} of {units.count(known.present, 'device')}, {names}"
     if known.processes > 1:
         text += f", in {known.processes} processes"
     meshes = " and ".join(_mesh(mesh) for mesh in known.meshes)
@@ -64,7 +65,11 @@ def _who(program: Program, known: Partition) -> str:
 
 
 def _mesh(mesh: Mesh) -> str:
-    return " × ".join(f"{axis}={size}" for axis, size in zip(mesh.axes, mesh.sizes, strict=True))
+    kinds = mesh.kinds or ("auto",) * len(mesh.axes)
+    return " × ".join(
+        f"{axis}={size}" + (f" ({kind})" if kind != "auto" else "")
+        for axis, size, kind in zip(mesh.axes, mesh.sizes, kinds, strict=True)
+    )
 
 
 def _holds(program: Program, known: Partition) -> str:

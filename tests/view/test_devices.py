@@ -111,6 +111,17 @@ def test_the_lead_says_who_holds_what_and_what_is_sent() -> None:
     )
 
 
+def test_a_mesh_says_what_is_not_usual() -> None:
+    mesh = dataclasses.replace(MESH, kinds=("auto", "explicit"))
+    pair = dataclasses.replace(KNOWN, devices=2, meshes=(mesh,))
+    one = record(pair)
+    written = devices(one, one.programs[0])
+    assert written is not None
+    assert written.lead[0] == (
+        "Runs on 2 of 16 devices, cpu:0 and cpu:1: mesh data=4 × model=2 (explicit)."
+    )
+
+
 def test_what_is_not_known_is_said() -> None:
     unread = dataclasses.replace(KNOWN, groups=(), collectives=(), unread="the text is new")
     assert chapter(unread).lead[-1] == "The collectives are not known: the text is new."
