@@ -9,10 +9,11 @@ from typing import Any
 import jax
 
 from jaxscope.capture import _jax
-from jaxscope.capture.batching import Program, read_batching
+from jaxscope.capture.batching import read_batching
 from jaxscope.capture.bodies import Reader
 from jaxscope.capture.equations import expand
 from jaxscope.capture.sources import Sources
+from jaxscope.capture.vmap_axes import Program
 from jaxscope.model import BatchedEquation, Batching, Equation, Turn
 
 

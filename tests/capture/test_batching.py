@@ -291,6 +291,17 @@ def test_a_vmap_inside_jitted_code_names_its_line_and_size() -> None:
     assert "reduce_sum" not in under, "the sum stands outside"
 
 
+def test_a_sum_over_the_axis_is_shared_again_and_its_index_is_a_batch() -> None:
+    def f(x):
+        return jnp.sin(lax.pmean(x, "i")) * jnp.cos(x) + jnp.tanh(1.0 * lax.axis_index("i"))
+
+    for inside in (f, jax.jit(f)):
+        found = read(jax.vmap(lambda x, inside=inside: inside(x), axis_name="i"), ROWS)
+        assert found.over("psum") == [(0,)]
+        assert found.over("sin") == [()]
+        assert found.over("cos") == found.over("tanh") == [(0,)]
+
+
 def test_a_constant_that_is_mapped_is_a_batch() -> None:
     table = np.arange(12.0, dtype=np.float32).reshape(4, 3)
     found = read(lambda w: jax.vmap(lambda row: jnp.sin(row) + jnp.cos(w))(table), WEIGHTS)

@@ -185,11 +185,11 @@ def test_the_loop_counts_one_example_as_often_as_there_are_examples(chosen, mapp
 
 
 def test_the_oracle_notices_a_wrong_classification(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jaxscope.capture import batching
+    from jaxscope.capture.vmap_axes import Axes
 
     function, arguments = stacked(program([("unary", 0, 0, 0)]), [(0, None, None)])
     seen: list[tuple[str, int, bool]] = []
-    monkeypatch.setattr(batching._Walk, "_operand", lambda *_: 0)
+    monkeypatch.setattr(Axes, "operand", lambda *_, **__: 0)
     with jax_seen(seen):
         found = read(function, *arguments)
     assert by_us(found) != by_jax(seen, 1)
