@@ -7,56 +7,49 @@ The wall clock of this pass is of no use: tracing makes a short call half as lon
 from __future__ import annotations
 
 import math
-import tempfile
-from collections.abc import Callable, Iterable
-from pathlib import Path
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from jaxscope.analysis.trace import operations
+from jaxscope.capture import profiler
 from jaxscope.model import Unavailable
 
 _BUDGET_S = 0.2
 _CALLS = 20
+_GROUPED = ("Steps", "XLA Modules", "Framework Ops", "Framework Name Scope", "Source code")
+"""Lines of a device on which its kernels appear again, put together."""
 
 
 def kernel_seconds(call: Callable[[], Any], seconds: float) -> float | Unavailable:
     """Mean over a few calls; `call` waits for its results, `seconds` is what one takes."""
-    import jax
-
     count = max(1, min(_CALLS, math.ceil(_BUDGET_S / seconds) if seconds > 0 else _CALLS))
-    options = jax.profiler.ProfileOptions()
-    options.python_tracer_level = 0
-    options.host_tracer_level = 2
-    with tempfile.TemporaryDirectory(prefix="jaxscope-") as folder:
-        try:
-            jax.profiler.start_trace(folder, profiler_options=options)
-        except Exception as error:
-            return Unavailable(f"the profiler did not start: {error}")
-        try:
+    try:
+        with profiler.recording() as recorded:
             for _ in range(count):
                 call()
-        finally:
-            jax.profiler.stop_trace()
-        files = sorted(Path(folder).rglob("*.xplane.pb"))
-        if not files:
-            return Unavailable("the profiler wrote nothing")
-        data = jax.profiler.ProfileData.from_file(str(files[-1]))
-        busy = union_ns(operations(data)) / 1e9
-    return busy / count if busy else Unavailable("the profiler saw no operation of XLA")
+    except profiler.ProfilerBusyError as busy:
+        return Unavailable(str(busy))
+    on_devices = list(device_spans(recorded.xspace))
+    spans = on_devices or [(op.start, op.end) for op in operations(recorded.events())]
+    busy_s = union_ns(spans) / 1e9
+    return busy_s / count if busy_s else Unavailable("the profiler saw no operation of XLA")
 
 
-def operations(data: Any) -> Iterable[tuple[float, float]]:
-    """Start and end in ns of every operation: those of device planes where there is one, else the
-    host's events that carry the name of an HLO instruction."""
-    planes = list(data.planes)
-    devices = [plane for plane in planes if plane.name.startswith("/device:")]
-    for plane in devices or planes:
-        for line in plane.lines:
-            # The same kernels appear again, grouped by module or step, on other lines.
-            if devices and line.name in ("Steps", "XLA Modules", "Framework Ops", "Source code"):
+def device_spans(xspace: bytes) -> Iterator[tuple[float, float]]:
+    """Start and end in ns of what ran on GPUs and TPUs; nothing on the CPU, which has no plane."""
+    import jax
+
+    data = jax.profiler.ProfileData.from_serialized_xspace(xspace)
+    with warnings.catch_warnings():
+        # The types of the profiler's values have no module, which Python 3.12 mentions.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for plane in data.planes:
+            if not plane.name.startswith("/device:"):
                 continue
-            for event in line.events:
-                if devices or any(name == "hlo_op" for name, _ in event.stats):
-                    yield event.start_ns, event.start_ns + event.duration_ns
+            for line in plane.lines:
+                if line.name not in _GROUPED:
+                    yield from ((event.start_ns, event.end_ns) for event in line.events)
 
 
 def union_ns(spans: Iterable[tuple[float, float]]) -> float:
