@@ -32,11 +32,16 @@ def explain(
 
     `traced` holds the names of the cell's traced inputs, `values` its inputs by name. `wrote` says
     that the cell ran as Python does, and what it had bound by then is bound. `stack` spells the
-    transforms that were being applied, after the cell itself was traced.
+    transforms that were being applied, after the cell itself was traced, or that decorate it.
     """
     line = line_of(error, file)
     cure = _cure(error, values)
-    if cure is None and stack and not isinstance(error, RefusedError | SettingsError):
+    if wrote and "pmap" in stack and any(part in str(error) for part in _TOO_LONG):
+        cure = (
+            "A pmap gives each device one slice: the mapped axis may be no longer than there are "
+            "devices. `%jaxdevices --cpu N` simulates some, before JAX starts."
+        )
+    if cure is None and stack and not wrote and not isinstance(error, RefusedError | SettingsError):
         where = "" if line is None else f"Line {line}: "
         return f"jaxscope: {where}{not_allowed(error, stack)} Nothing was written."
     if cure is None:
@@ -193,14 +198,9 @@ _TRANSFORMS = (
             "`-i name=axis`."
         ),
     ),
-    (
-        "evenly divi",
-        (
-            "A pmap gives each device one slice: the mapped axis may be no longer than there are "
-            "devices. `%jaxdevices --cpu N` simulates some, before JAX starts."
-        ),
-    ),
 )
+# A pmap is a shard_map since JAX 0.8: these are what it says of an axis longer than the devices.
+_TOO_LONG = ("evenly divi", "axis to squeeze out")
 
 # The texts of JAX 0.8 to 0.12 for what is no array, and for an array that is gone.
 _NO_ARRAY = ("not a valid JAX type", "as an abstract array")

@@ -196,7 +196,7 @@ def _decorated(
         decorated = Decorated(text, around.namespace, settings, stack)
         witness = Witness(text.file)
         names = facts.name_facts([text.tree], around.namespace)
-        with _explained(text, around, wrote=True), witness:
+        with _explained(text, around, wrote=True, stack=stack), witness:
             execution = decorated.execute(around.listener, sources)
 
         def parts() -> list[assemble.Part]:
@@ -314,16 +314,17 @@ def _explained(
     *,
     wrote: bool = False,
     request: Request | None = None,
+    stack: Stack = JIT,
 ) -> Generator[None]:
     """Adds jaxscope's sentence to an error of the user's code, and leaves the error as it is."""
     try:
         yield
     except Exception as error:
         # Once the program under the transforms is traced, what fails is a transform.
-        applied = request is not None and request.untransformed is not None
-        stack = written(request.stack) if request is not None and applied else ""
+        applying = wrote or (request is not None and request.untransformed is not None)
+        spelled = written(stack if request is None else request.stack) if applying else ""
         note = advice.explain(
-            error, text.file, text.tree, traced, around.namespace, wrote=wrote, stack=stack
+            error, text.file, text.tree, traced, around.namespace, wrote=wrote, stack=spelled
         )
         if note is not None:
             error.add_note(note)

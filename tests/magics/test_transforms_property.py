@@ -28,7 +28,7 @@ def assert_same(ours: Any, plain: Any) -> None:
 
 
 @settings(
-    max_examples=30,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     database=None,

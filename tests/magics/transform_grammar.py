@@ -149,7 +149,8 @@ def by_plain_jax(problem: Problem) -> Any:
     made = scope["f"]
     for step in reversed(problem.steps):
         made = applied(step, made)
-    return made(*[problem.inputs[name] for name in PARAMETERS])
+    # One compile instead of one for each operation.
+    return jax.jit(made)(*[problem.inputs[name] for name in PARAMETERS])
 
 
 def applied(step: Step, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,7 +165,8 @@ def applied(step: Step, function: Callable[..., Any]) -> Callable[..., Any]:
         chosen = {name: by_name[name] for name in step.wrt}
 
         def of(given: dict[str, Any]) -> Any:
-            return function(**{**by_name, **given})
+            merged = {**by_name, **given}
+            return function(*[merged[name] for name in PARAMETERS])
 
         loss = (lambda given: of(given)[0]) if step.has_aux else of
         ones = jax.tree_util.tree_map(jnp.ones_like, chosen)
@@ -181,8 +183,7 @@ def applied(step: Step, function: Callable[..., Any]) -> Callable[..., Any]:
             return of(chosen), found
         return (found, of(chosen)[1]) if step.has_aux else found
 
-    # The names are the parameters', for the keywords of the derivative outside.
-    return lambda w, x, c, p: derivative(w, x, c, p)
+    return derivative
 
 
 def bare(tree: Any, name: str, *, twice: bool) -> Any:
