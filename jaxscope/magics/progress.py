@@ -49,7 +49,7 @@ class ProgressBar:
         if self._in_kernel:
             from IPython.display import DisplayHandle
 
-            content = {"text/plain": text, "text/html": page}
+            content = {"text/plain": text, **({"text/html": page} if page else {})}
             if self._display is None:
                 self._display = DisplayHandle()
                 self._display.display(content, raw=True)

@@ -118,6 +118,8 @@ def _number(text: str, names: Mapping[str, int]) -> Any:
     try:
         tree = ast.parse(text.strip(), mode="eval")
         return _value(tree.body, names)
+    except CellError:
+        raise
     except (SyntaxError, ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise CellError(f"--sizes cannot read {text.strip()!r} as a number. {_HOW}") from None
 

@@ -16,7 +16,8 @@ class Timed:
 
     def __init__(self, body: Body, parameters: Sequence[str], shared: bool, file: str) -> None:
         self.namespaced = shared
-        self._globals: dict[str, Any] = {}
+        # TorchScript wants to know the module of what it compiles.
+        self._globals: dict[str, Any] = {"__name__": "__main__"}
         self._reads = body.reads
         first = (SHARED,) if shared else ()
         module = body.module((*first, *parameters))

@@ -56,7 +56,7 @@ def style() -> str:
 
 def head(record: ComparisonRecord) -> str:
     """The answer and what must be known at once."""
-    lines = (record.stopped, *record.notes)
+    lines = (names.sentence(record.stopped), *record.notes)
     notes = "".join(f'<p class="muted">{prose(line)}</p>' for line in lines if line)
     return f'<p class="answer">{escape(answer(record))}</p>{notes}'
 

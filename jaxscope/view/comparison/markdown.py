@@ -20,7 +20,7 @@ def markdown(record: ComparisonRecord, changes: tuple[Regression, ...] = ()) -> 
 
 def _parts(record: ComparisonRecord, changes: tuple[Regression, ...]) -> Iterator[str]:
     yield f"**{words(answer(record))}**"
-    for note in (record.stopped, *record.notes):
+    for note in (names.sentence(record.stopped), *record.notes):
         if note:
             yield f"\n{words(note)}"
     if len(record.sizes) > 1:

@@ -50,8 +50,15 @@ def factor(ratio: float) -> str:
     """How many times, or by how many percent: `3.1×`, `4 %`; always of at least 1."""
     value = max(ratio, 1 / ratio)
     if value >= 1.095:
-        return f"{units.significant(value, 2) if value < 100 else f'{value:.0f}'}×"
+        return f"{_times(value)}×"
     return units.percent(value - 1)
+
+
+def _times(value: float, digits: int = 2) -> str:
+    """`3.1`, `264`, `16 000`."""
+    if value < 100:
+        return units.significant(value, digits)
+    return number(round(value) if value < 1000 else float(f"{value:.{digits}g}"))
 
 
 def faster(ratio: Ratio) -> str:
@@ -70,9 +77,9 @@ def interval(ratio: Ratio) -> str:
     if max(ratio.estimate, 1 / ratio.estimate) < 1.095:
         low, high = (f"{(end - 1) * 100:.1f}" for end in ends)
         return f"{low} to {high} %"
-    first, second = (units.significant(end, 2) for end in ends)
+    first, second = (_times(end) for end in ends)
     if first == second:  # sure to two digits: show where it is not
-        first, second = (units.significant(end, 3) for end in ends)
+        first, second = (_times(end, 3) for end in ends)
     return f"{first}–{second}×" if first != second else f"{first}×"
 
 
@@ -80,10 +87,18 @@ def bare(ratio: Ratio) -> str:
     """A ratio with its interval as plain numbers, time over time: `0.322 (0.303–0.345)`."""
     if not math.isfinite(ratio.estimate):
         return units.UNKNOWN
-    low, middle, high = (
-        units.significant(value) for value in (ratio.low, ratio.estimate, ratio.high)
-    )
+    low, middle, high = (_plain(value) for value in (ratio.low, ratio.estimate, ratio.high))
     return f"{middle} ({low}–{high})"
+
+
+def _plain(value: float) -> str:
+    """Three digits; of what is tiny or huge two, with a power of ten."""
+    return units.significant(value) if 0.001 <= value < 10_000 else f"{value:.1e}"
+
+
+def sentence(text: str) -> str:
+    """`interrupted at n=64` as a sentence of its own; nothing stays nothing."""
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""
 
 
 def title(record: ComparisonRecord) -> str:

@@ -33,7 +33,7 @@ def _parts(
     for note in (*_mode(record), *record.notes):
         yield from terminal.wrap(note, "  ", "dim")
     if record.stopped:
-        yield from terminal.wrap(record.stopped, "  ", "yellow")
+        yield from terminal.wrap(names.sentence(record.stopped), "  ", "yellow")
     if len(record.sizes) > 1:
         yield from terminal.heading("Seconds a call, by size")
         yield from terminal.table(tables.by_size(record), heads=True)

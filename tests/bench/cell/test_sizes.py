@@ -1,0 +1,62 @@
+"""Sizes as they are typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxscope.bench.cell.sections import CellError
+from jaxscope.bench.cell.sizes import sizes
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ("n=2^3..2^6", (8, 16, 32, 64)),
+        ("n=10**1..10**3", (10, 100, 1000)),
+        ("n=10..1000*10", (10, 100, 1000)),
+        ("n=64..300", (64, 128, 256, 300)),
+        ("n=1_000,1e2,2*5", (10, 100, 1000)),
+        ("n=7", (7,)),
+        ("n=0", (0,)),
+    ],
+)
+def test_one_name_takes_values_ranges_and_powers(given: str, values: tuple[int, ...]):
+    assert tuple(size["n"] for size in sizes([given])) == values
+
+
+def test_another_name_follows_the_one_that_varies():
+    assert sizes(["n=4,8 m=n//2", "k=3"]) == (
+        {"n": 4, "m": 2, "k": 3},
+        {"n": 8, "m": 4, "k": 3},
+    )
+
+
+def test_without_sizes_there_is_one_empty_size():
+    assert sizes([]) == ({},)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["2^6"], "no name before the values"),
+        (["n=1,2", "m=3,4"], "both `n` and `m` have several"),
+        (["n=1", "n=2"], "gives `n` twice"),
+        (["n=a"], "does not know `a`"),
+        (["n=f(2)"], "cannot read 'f(2)' as a number"),
+        (["n=1", "m=k+1"], "does not know `k`"),
+        (["n=5..1"], "ends before it begins"),
+        (["n=2^9..2^2"], "ends before it begins"),
+        (["n=1..2..3"], "a range has two ends"),
+        (["n=1,"], "a value is missing"),
+        (["n=1.5"], "no whole number"),
+        (["n=-1"], "cannot read '-1'"),
+        (["n=2^99999"], "cannot read '2^99999'"),
+        (["n=2^1..2^9999"], "beyond any memory"),
+        (["n=1..9999999999999999999999999*2"], "64 is the most"),
+        (["n=1..8*1"], "factor of 1"),
+    ],
+)
+def test_what_cannot_be_read_is_said(given: list[str], says: str):
+    with pytest.raises(CellError) as caught:
+        sizes(given)
+    assert says in str(caught.value)
