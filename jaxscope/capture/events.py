@@ -71,9 +71,7 @@ class _Thread(threading.local):
 class Listener:
     """Collects the compiles of all threads while it is entered. Never raises into a user's call."""
 
-    def __init__(self, cell: Callable[[], int | None] | None = None) -> None:
-        """`cell` gives the number of the notebook cell that runs, as in `In [3]`."""
-        self._cell = cell
+    def __init__(self) -> None:
         self.history = History()
         self.programs = KeptPrograms(_PROGRAMS)
         self._reader: Reader | None = None
@@ -343,8 +341,6 @@ class Listener:
         record.described, record.keys = True, call.keys
         raw.fun_name = call.name or raw.fun_name
         raw.frames = self._attempt(user_frames, inspect.currentframe()) or ()
-        if self._cell is not None:
-            raw.cell = self._attempt(self._cell)
         if outer is not None:
             raw.inside = outer.record.raw.fun_name
             # What was only traced inside another compile has no number.

@@ -35,8 +35,6 @@ class RawCompile:
     """Traces of the function that JAX held when it was new to the listener."""
     orphaned: bool = False
     """Python had collected the function of the latest compile of the same code."""
-    cell: int | None = None
-    """The number of the notebook cell that ran."""
     inside: str = ""
     """The function that was being traced meanwhile, if any."""
     parent: int | None = None
@@ -105,7 +103,6 @@ class RawCompile:
             inside_s=self.inside_s,
             started=self.started,
             thread=self.thread_name,
-            cell=self.cell,
             stack=stack,
             defined=self._defined(sources),
             transform=self.call.transform if self.call is not None else "",

@@ -59,6 +59,26 @@ class Cause:
     fix: str
     """What to change, as one sentence; empty when nothing needs changing."""
 
+    @property
+    def brief(self) -> str:
+        """A few words that may follow "because": `x: f32[4] → f32[5]`, `the code changed`."""
+        words = _BRIEF.get(self.kind)
+        if words is not None and self.path:
+            return words.format(self.path)
+        if self.before or self.after:
+            return f"{self.path}: {self.before} → {self.after}".removeprefix(": ")
+        return f"{self.text[:1].lower()}{self.text[1:]}".rstrip(".")
+
+
+_BRIEF = {
+    CauseKind.NEW_FUNCTION: "{} is a new function object",
+    CauseKind.REDEFINED: "{} was defined again",
+    CauseKind.FUNCTION_COLLECTED: "{} had been collected by Python",
+    CauseKind.CACHE_CLEARED: "JAX's caches were cleared",
+    CauseKind.EAGER_OP: "{} had not been used outside a jit before",
+    CauseKind.EAGER_BODY: "{} was given a new function",
+}
+
 
 class CompileKind(StrEnum):
     """What was compiled."""

@@ -87,7 +87,8 @@ def _compile(compile: Compile) -> str:
 
 
 def _change(cause: Cause) -> str:
-    if not (cause.before or cause.after):
+    change = f"{cause.before} → {cause.after}"
+    if not (cause.before or cause.after) or change in cause.text:
         return ""
     return f" <code>{escape(cause.before)}</code> → <code>{escape(cause.after)}</code>."
 

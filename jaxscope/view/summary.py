@@ -94,7 +94,11 @@ def _compiles(compiles: tuple[Compile, ...]) -> str:
         how = "compiled once" if len(compiles) == 1 else f"compiled {len(compiles)} times"
         how += f", {hits} of them from the persistent cache," if hits else ""
         last = "XLA"
-    return f"{how} in {units.seconds(total)} (trace {trace}, lower {lower}, {last} {xla})"
+    stages = f"(trace {trace}, lower {lower}, {last} {xla})"
+    again = [cause for made in compiles if made.is_recompile for cause in made.causes[:1]]
+    if again and how == "compiled once":
+        return f"recompiled in {units.seconds(total)} {stages} because {again[0].brief}"
+    return f"{how} in {units.seconds(total)} {stages}"
 
 
 def _cost(program: Program) -> str:
