@@ -30,6 +30,7 @@ from jaxscope.capture.vmap_axes import (
     Program,
     has_vmap,
     shape_of,
+    variables_of,
 )
 from jaxscope.model import BatchedEquation, Batching, Frame, Turn, Unavailable
 
@@ -42,8 +43,9 @@ _MOST = 200_000
 _LOOPS = frozenset({"scan", "while", "cond"})
 _COLLECTIVES = frozenset({"psum", "psum_invariant", "pmax", "pmin"})
 
-Told = dict[Any, dict[AxisKey, bool]]
-"""By traceback of an equation: the axes that it depends on, and those that it does not."""
+Told = dict[tuple[Any, str], dict[AxisKey, bool]]
+"""By traceback and primitive of an equation: the axes that it depends on, and those that it does
+not. Under an empty primitive for all equations of a traceback together."""
 
 
 def batching_of(captured: Captured, sources: Sources) -> Batching | Unavailable | None:
@@ -74,6 +76,9 @@ def read_batching(
     """
     told: Told = {}
     if base is not None and has_vmap(base.body):
+        # What is inside was traced first, and stands under what was applied to it.
+        own = variables_of(base.body)
+        entries = sorted(entries, key=lambda entry: any(id(v) in own for v in entry.values))
         _Walk(base, entries, {}, tell=told).follow()
     walk = _Walk(program, entries, told)
     walk.follow()
@@ -221,15 +226,19 @@ class _Walk:
 
     def _corrected(self, entry: Entry, depends: int, under: tuple[int, ...]) -> int:
         """The mask with what the program that was traced first knows better."""
-        told = self._told.get(_jax.traceback_of(entry.equation), {})
+        traceback = _jax.traceback_of(entry.equation)
+        told = self._told.get((traceback, entry.primitive)) or self._told.get((traceback, ""), {})
         for axis in (self.axes.all[index] for index in under):
             if axis.told and axis.key in told:
                 depends = depends | axis.bit if told[axis.key] else depends & ~axis.bit
         return depends
 
     def _say(self, entry: Entry, depends: int, under: tuple[int, ...]) -> None:
-        if self._tell is not None:
-            known = self._tell.setdefault(_jax.traceback_of(entry.equation), {})
+        if self._tell is None:
+            return
+        traceback = _jax.traceback_of(entry.equation)
+        for key in ((traceback, entry.primitive), (traceback, "")):
+            known = self._tell.setdefault(key, {})
             for axis in (self.axes.all[index] for index in under):
                 known[axis.key] = known.get(axis.key, False) or bool(depends & axis.bit)
 

@@ -78,7 +78,7 @@ class Axes:
         self._by_site: dict[SiteKey, list[Axis]] = {}
         self._sites: dict[Any, tuple[tuple[SiteKey, _jax.Site], ...]] = {}
         self._bits: dict[tuple[int, ...], int] = {}
-        variables, present = program.constants(), _variables(program.body)
+        variables, present = program.constants(), variables_of(program.body)
         for entry in entries:
             self._enter(entry, variables, present)
         for axis in self.all:
@@ -221,7 +221,7 @@ def _user_frame(site: _jax.Site, sources: Sources) -> Frame | None:
     return None
 
 
-def _variables(body: Body) -> set[int]:
+def variables_of(body: Body) -> set[int]:
     """The identities of all variables of a program, those of the jaxprs inside too."""
     found: set[int] = set()
     waiting, seen = [body], {id(body.jaxpr)}
