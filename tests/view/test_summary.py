@@ -34,7 +34,8 @@ def test_the_line_of_the_design() -> None:
 def test_the_golden_report() -> None:
     assert first_line(load()) == (
         "jit(cell) · cpu:0 · 412 µs ± 0.2 % a call (51 rounds) · recompiled in 75 ms "
-        "(trace 9, lower 5, XLA 61) because x: f32[128,64] → f32[256,64] · 5.23 MFLOP, 1.5 MB → 3.5 FLOP/B · memory-bound"
+        "(trace 9, lower 5, XLA 61) because x: f32[128,64] → f32[256,64] · "
+        "5.23 MFLOP, 1.5 MB → 3.5 FLOP/B · memory-bound"
     )
 
 

@@ -10,6 +10,7 @@ from jaxscope.analysis.causes.signature import Signature
 from jaxscope.analysis.causes.surroundings import at
 from jaxscope.model import CauseKind
 
+_TOLD = 3  # differences of one operation that are told
 _PLACE = re.compile(r" at ([^,\n]+?):(\d+)")
 _ARGUMENTS = frozenset(
     {
@@ -54,22 +55,16 @@ def eagerly(found: list[Difference], signature: Signature) -> list[Difference]:
     given = [d for d in found if d.kind in _ARGUMENTS]
     if not given:
         return found
-    # Operations have no names for their arguments that a user knows.
-    named = not signature.function.name.startswith("_") and bool(signature.function.file)
-    before, after = ", ".join(_side(given, 0, named)), ", ".join(_side(given, 1, named))
-    one = Difference(CauseKind.EAGER_SHAPE, signature.function.name, before, after)
+    told = given[:_TOLD]
+    before, after = ", ".join(d.before for d in told), ", ".join(d.after for d in told)
+    # An operation that is no function of `jax.numpy` has no names for its arguments.
+    bare = not signature.function.file
+    names = [d.path for d in told if not bare or d.kind is CauseKind.STATIC_VALUE]
+    name = signature.function.name
+    one = Difference(CauseKind.EAGER_SHAPE, name, before, after, ", ".join(names))
     return [one, *[d for d in found if d.kind not in _ARGUMENTS]]
 
 
 def _one(found: list[Difference], kind: CauseKind) -> list[Difference]:
     first = next(d for d in found if d.kind is kind)
     return [first, *[d for d in found if d.kind is not kind]]
-
-
-def _side(given: list[Difference], side: int, named: bool) -> list[str]:
-    texts: list[str] = []
-    for found in given[:3]:
-        value = (found.before, found.after)[side]
-        show = named or found.kind is CauseKind.STATIC_VALUE
-        texts.append(f"{found.path} {value}" if show and side == 0 else value)
-    return texts
