@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import jaxscope
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/guide.md")
+PAGES = ("README.md", "docs/guide.md", "docs/batching.md", "docs/transforms.md")
 _BLOCK = re.compile(r"^```(python|ipython)\n(.*?)^```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
 _IMAGE_BYTES = 250_000
@@ -53,13 +53,13 @@ def test_every_block_of_code_runs(
 ) -> None:
     code = blocks(document)
     assert any(language == "python" for language, _ in code)
-    assert sum(text.startswith("%%jaxjit") for _, text in code) >= 3
+    assert sum(text.startswith("%%jax") for _, text in code) >= 3
     for _, text in code:
         result = shell.run_cell(text, store_history=True)
         shown = capsys.readouterr().out
         assert result.success, f"{text}\n{shown}"
         assert "jaxscope could not" not in shown, f"{text}\n{shown}"
-        if text.startswith("%%jaxjit") and "-q" not in text.splitlines()[0]:
+        if text.startswith("%%jax") and "-q" not in text.splitlines()[0]:
             assert "Source: cell" in shown, f"{text}\n{shown}"
 
 
