@@ -79,8 +79,14 @@ def find(record: ComparisonRecord, label: str, size: Size, device: str = "") -> 
 
 
 def baseline_of(record: ComparisonRecord, row: Row, label: str = "") -> Row | None:
-    """The measured row that this one is compared with; None for itself and where there is none."""
-    base = find(record, label or record.baseline, row.size, row.device)
+    """The measured row that this one is compared with; None for itself and where there is none.
+
+    That of its own device, if the baseline has one there.
+    """
+    wanted = label or record.baseline
+    # The baseline on another device is compared with its own first one.
+    device = "" if row.label == wanted else row.device
+    base = find(record, wanted, row.size, device)
     if base is None or base is row or not base.measured or not row.measured:
         return None
     return base

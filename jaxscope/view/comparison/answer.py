@@ -87,7 +87,8 @@ def _pair(
     with_device: bool,
     whole: bool,
 ) -> str:
-    base = sweep.find(record, record.baseline, size, subject.device)
+    row = sweep.find(record, subject.label, size, subject.device)
+    base = None if row is None else sweep.baseline_of(record, row)
     mine = names.contender(subject, with_device)
     theirs = names.contender(base, with_device) if base is not None else record.baseline
     at = f" at {names.size(size)}" if size else ""

@@ -1,0 +1,84 @@
+"""Comparisons made by hand, for the tests of what is computed and drawn from them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from typing import Any
+
+from jaxscope.model import Environment
+from jaxscope.model.comparison import ComparisonRecord, Doubt, Machine, Phases, Rounds, Row
+from jaxscope.model.program import Cost
+
+HERE = Environment(
+    "0.1", "0.10.2", "0.10.2", "3.11.7", "Linux-6.1 x86_64", ("cpu:0 cpu",), False, ()
+)
+ROUNDS = 60
+
+
+def rounds(seconds: float, salt: int = 0) -> Rounds:
+    """Rounds that scatter by some permille around a time, in an order without a trend."""
+    draw = random.Random(salt)
+    scatter = [draw.uniform(-1, 1) for _ in range(ROUNDS)]
+    return Rounds(tuple([seconds * (1 + 0.004 * one) for one in scatter]), inner=10)
+
+
+def row(label: str, seconds: float, n: int | None = None, **changes: Any) -> Row:
+    """A measured row of one contestant."""
+    made = Row(
+        label,
+        label.partition(":")[0],
+        "cpu:0",
+        () if n is None else (("n", n),),
+        "float32",
+        (rounds(seconds, len(label)),),
+        first_call_s=seconds * 3,
+        transfer_s=2e-6,
+        peak_bytes=4096,
+        error=1e-7,
+        error_limit=1e-5,
+    )
+    if label.startswith("jax"):
+        made = dataclasses.replace(
+            made,
+            compile=Phases(0.001, 0.004, 0.035),
+            dispatch=(4e-6, 5e-6, 6e-6),
+            kernel_s=seconds / 2,
+            cost=Cost(flops=1e6, transcendentals=0.0, bytes_accessed=4e6),
+        )
+    return dataclasses.replace(made, **changes)
+
+
+def record(*rows: Row, **changes: Any) -> ComparisonRecord:
+    """A comparison whose baseline is the first row's contestant."""
+    made = ComparisonRecord(
+        "comparison",
+        "2026-01-02T03:04:05+00:00",
+        HERE,
+        rows,
+        rows[0].label if rows else "",
+        machine=Machine(cores=2, load=0.5, pressure=1.0),
+        versions=(("numpy", "2.4.6"),),
+        wall_s=3.0,
+    )
+    return dataclasses.replace(made, **changes)
+
+
+def pair() -> ComparisonRecord:
+    """JAX takes a third of NumPy's time; PyTorch is not there."""
+    absent = Row("torch", "torch", failure="PyTorch is not installed.")
+    slow = Doubt("J304", "Dispatch-bound: over half of the time is Python's.")
+    return record(row("numpy", 30e-6), row("jax", 10e-6, warnings=(slow,)), absent)
+
+
+def sweep_of(*sizes: int) -> ComparisonRecord:
+    """NumPy's time grows with n, JAX's is 10 µs up to n = 1000: they meet near n = 100."""
+    rows: list[Row] = []
+    for n in sizes:
+        rows += [row("numpy", n * 1e-7, n), row("jax", max(10e-6, n * 1e-8), n)]
+    return record(*rows)
+
+
+def closely(first: float, second: float) -> bool:
+    return math.isclose(first, second, rel_tol=0.02)

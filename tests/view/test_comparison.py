@@ -1,0 +1,308 @@
+"""A comparison for people: the answer, the tables, what to know, the pictures."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import pytest
+
+from jaxscope.analysis.regression import regressions
+from jaxscope.model import Unavailable
+from jaxscope.model.comparison import ComparisonRecord, Doubt, Mode, Verdict
+from jaxscope.view.comparison import names, pictures, tables
+from jaxscope.view.comparison.answer import answer
+from jaxscope.view.comparison.csv import csv as as_csv
+from jaxscope.view.comparison.curves import Curve, curves, ticks
+from jaxscope.view.comparison.doubts import sentences
+from jaxscope.view.comparison.html import static_html
+from jaxscope.view.comparison.markdown import markdown
+from jaxscope.view.comparison.page import page
+from jaxscope.view.comparison.text import text
+from tests.comparisons import pair, record, row, sweep_of
+
+
+def test_the_answer_says_who_is_faster_by_how_much():
+    assert answer(pair()) == "JAX jit is 3× faster than NumPy (2.99–3×)"
+
+
+def test_the_answer_of_a_sweep_names_both_ends_and_the_crossover():
+    assert answer(sweep_of(10, 30, 1000, 10_000)) == (
+        "JAX jit is 10× faster than NumPy at n = 10 000 (9.98–10×); "
+        "at n = 10 NumPy is 10× faster; crossover near n = 100"
+    )
+
+
+def test_a_small_difference_is_said_in_percent():
+    said = answer(record(row("numpy", 10e-6), row("jax", 10.4e-6)))
+    assert said.startswith("JAX jit is 4.1 % slower than NumPy (3.9 to 4.2 %)")
+
+
+def test_the_same_time_and_an_unclear_one_are_said_so():
+    same = answer(record(row("numpy", 10e-6), row("jax", 10e-6)))
+    assert same.startswith("JAX jit and NumPy take the same time (1 (")
+    busy = Doubt("J306", "The machine was busy.")
+    unclear = record(row("numpy", 10e-6), row("jax", 12e-6), warnings=(busy,))
+    assert answer(unclear).startswith("Whether JAX jit or NumPy is faster is unclear (ratio 1.2 (")
+
+
+def test_the_fastest_of_many_is_named_if_it_is_another():
+    said = answer(record(row("numpy", 30e-6), row("jax", 10e-6), row("torch", 2e-6)))
+    assert said.endswith("; the fastest of 3 is PyTorch, 2 µs")
+
+
+def test_results_that_differ_are_never_the_fastest():
+    wrong = row("torch", 2e-6, error=0.5)
+    assert "fastest" not in answer(record(row("numpy", 30e-6), row("jax", 10e-6), wrong))
+
+
+def test_without_anything_to_compare_the_answer_says_why():
+    absent = dataclasses.replace(pair().rows[2], label="numpy", failure="It hung.")
+    assert answer(record(absent)) == "Nothing was measured. It hung"
+    assert answer(record(row("numpy", 3e-6))) == "NumPy takes 3 µs"
+    assert answer(record()) == "Nothing was measured"
+    alone = record(row("jax", 3e-6), pair().rows[2])
+    assert answer(alone) == "JAX jit takes 3 µs; PyTorch: PyTorch is not installed"
+
+
+def test_several_devices_are_told_apart():
+    rows = [row("jax", 10e-6), row("jax", 5e-6, device="gpu:0")]
+    assert answer(record(*rows)).startswith("JAX jit on gpu:0 is 2× faster than JAX jit on cpu:0")
+
+
+def test_an_interrupted_run_says_so():
+    stopped = dataclasses.replace(pair(), stopped="interrupted at n=64")
+    assert answer(stopped).endswith("; the run ended early")
+    assert "Interrupted at n=64." in text(stopped, 100)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (2.0, "2×"),
+        (0.5, "2×"),
+        (1.04, "4 %"),
+        (1.099, "1.1×"),
+        (264.4, "264×"),
+        (0.0000625, "16 000×"),
+    ],
+)
+def test_a_factor_is_read_from_either_side(ratio: float, said: str):
+    assert names.factor(ratio) == said
+
+
+def test_every_column_of_a_row_is_there():
+    table = tables.whole(pair(), pair().rows)
+    assert table.rows[1] == (
+        "JAX jit",
+        "cpu:0",
+        "float32",
+        "10 µs",
+        "9.97–10 µs",
+        "0.334 (0.333–0.334)",
+        "3× faster",
+        "5 µs",
+        "5 µs",
+        "30 µs",
+        "1.0 + 4.0 + 35.0 ms",
+        "2 µs",
+        "4.1 kB",
+        "1.0e-07",
+        "60 × 10",
+        "J304",
+    )
+    assert table.rows[0][5:7] == ("1", "baseline")
+    assert table.rows[2][-1] == "PyTorch is not installed."
+
+
+def test_what_pays_and_what_never_does():
+    table = tables.preparation(pair(), pair().rows)
+    assert [cells[-1] for cells in table.rows] == ["", "1999 calls"]
+    slow = record(row("numpy", 10e-6), row("jax", 30e-6))
+    assert tables.preparation(slow, slow.rows).rows[1][-1] == "never"
+
+
+def test_results_that_differ_keep_their_ratio_and_say_so():
+    made = record(row("numpy", 30e-6), row("jax", 10e-6, error=0.5))
+    cells = tables.whole(made, made.rows).rows[1]
+    assert cells[6] == "3× faster, but the results differ"
+    assert "5.0e-01 ✗" in cells
+
+
+def test_warnings_stand_once_with_all_that_they_are_about():
+    def noisy(percent: int) -> tuple[Doubt, ...]:
+        return (Doubt("J301", f"Noisy: the spread is {percent}% of the median."),)
+
+    made = sweep_of(10, 20, 40)
+    rows = [
+        dataclasses.replace(r, warnings=noisy(10 + i) if r.size != (("n", 20),) else ())
+        for i, r in enumerate(made.rows)
+    ]
+    (found,) = sentences(dataclasses.replace(made, rows=tuple(rows)))
+    assert found.about == "NumPy at n = 10, 40; JAX jit at n = 10, 40"
+    assert found.text == "Noisy: the spread is 15% of the median."
+
+
+def test_what_was_not_compared_says_why_unless_nobody_asked():
+    why = Unavailable("the float64 reference failed")
+    (found,) = sentences(record(row("jax", 1e-6, error=why)))
+    assert (found.code, found.about) == ("unchecked", "JAX jit")
+    assert "the float64 reference failed" in found.text
+    assert sentences(record(row("jax", 1e-6, error=Unavailable("not checked")))) == ()
+
+
+def test_the_text_fits_its_width_and_holds_everything():
+    said = text(sweep_of(10, 100, 1000), 100)
+    assert max(len(line) for line in said.splitlines()) <= 100
+    for part in (
+        "n = 10 ",
+        "A call at n = 1000",
+        "contestant",
+        "10× faster",
+        "jax 0.10.2",
+        "pays after",
+    ):
+        assert part in said, part
+    assert "\x1b[" not in said
+    assert "\x1b[1m" in text(pair(), 100, color=True)
+
+
+def test_throughput_is_said():
+    assert "Throughput: the calls of a round" in text(
+        dataclasses.replace(pair(), mode=Mode.THROUGHPUT), 100
+    )
+
+
+def test_markdown_has_the_answer_the_rows_and_the_reasons():
+    said = markdown(pair())
+    assert said.startswith("**JAX jit is 3× faster than NumPy")
+    assert "| JAX jit | cpu:0 | float32 | 10 µs |" in said
+    assert "- **not run** PyTorch: PyTorch is not installed." in said
+
+
+def test_csv_is_a_table_of_numbers():
+    rows = list(csv.DictReader(io.StringIO(as_csv(sweep_of(10, 100)))))
+    assert [(r["label"], r["n"]) for r in rows] == [
+        ("numpy", "10"),
+        ("jax", "10"),
+        ("numpy", "100"),
+        ("jax", "100"),
+    ]
+    assert float(rows[1]["median_s"]) == pytest.approx(10e-6, rel=1e-3)
+    assert rows[0]["ratio"] == ""
+    assert float(rows[1]["ratio"]) == pytest.approx(10, rel=1e-2)
+
+
+def test_a_label_that_a_spreadsheet_would_run_is_quoted():
+    assert "'=cmd" in as_csv(record(row("=cmd", 1e-6)))
+
+
+def test_a_regression_stands_in_every_view():
+    now, then = record(row("jax", 12e-6)), record(row("jax", 10e-6))
+    changes = regressions(now, then)
+    assert changes[0].ratio is not None
+    assert changes[0].ratio.verdict is Verdict.SLOWER
+    for said in (
+        text(now, 100, changes=changes),
+        markdown(now, changes),
+        static_html(now, "", changes),
+    ):
+        assert "REGRESSION: 1.2× slower" in said
+        assert "1 of 1 rows became slower than the baseline" in said
+
+
+class Tags(HTMLParser):
+    """Fails on tags that do not close, and collects them all."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "input", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+
+@pytest.mark.parametrize(
+    "made", [pair(), sweep_of(10, 30, 1000), record()], ids=["pair", "sweep", "none"]
+)
+def test_static_html_is_well_formed_and_has_no_script(made: ComparisonRecord):
+    tags = Tags(static_html(made, as_csv(made)))
+    used = {tag for tag, _ in tags.seen}
+    assert used.isdisjoint({"script", "link", "iframe", "input", "button"})
+    assert not any(name.startswith("on") for _, given in tags.seen for name in given)
+    assert len(static_html(made, as_csv(made))) < 100_000
+
+
+def test_static_html_says_the_answer_first():
+    made = sweep_of(10, 30, 1000)
+    html = static_html(made)
+    assert answer(made) in html
+    assert html.index('class="answer"') < html.index("<svg") < html.index("<table")
+    assert 'class="faster"' in html
+    assert "crossover" in html
+
+
+def test_foreign_text_is_escaped():
+    evil = row("<script>alert(1)</script>", 1e-6)
+    for said in (static_html(record(evil)), page(record(evil), as_csv(record(evil)))):
+        assert "<script>alert" not in said
+
+
+def test_the_page_refers_to_nothing_outside_and_carries_the_figures():
+    made = sweep_of(10, 30, 1000)
+    html = page(made, as_csv(made))
+    Tags(html)
+    assert "http:" not in html.replace("http://www.w3.org", "")
+    assert "https:" not in html
+    assert "default-src 'none'" in html
+    figure = html.partition('data-value="')[2]
+    assert 3.9e-2 < float(re.search(r'data-value="(0\.0\d+)"', figure)[1]) < 4.1e-2
+
+
+def test_pictures_are_svg_that_parses_and_speaks():
+    made = sweep_of(10, 30, 1000)
+    for svg in (
+        pictures.time_by_size(made),
+        pictures.ratio_by_size(made),
+        pictures.rounds(pair(), pair().rows),
+        pictures.break_even(pair()),
+    ):
+        root = ET.fromstring(svg)
+        assert root.attrib["aria-label"]
+    ratio = ET.fromstring(pictures.ratio_by_size(made))
+    assert [t.text for t in ratio.iter("text") if t.text and "≈" in t.text] == ["n ≈ 100"]
+    assert len(list(ET.fromstring(pictures.time_by_size(made)).iter("polyline"))) == 2
+
+
+def test_a_picture_of_nothing_is_none():
+    assert curves([], "", "n", str, str) == ""
+    assert pictures.rounds(record(), ()) == ""
+    assert pictures.break_even(record(row("numpy", 1e-6))) == ""
+
+
+def test_a_single_point_is_drawn():
+    ET.fromstring(curves([Curve("a", ((5.0, 1e-6, 1e-6, 1e-6),))], "a", "n", str, str))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1e-9, 1.0), (1e-6, 2e-6), (0.99, 1.01), (5.0, 5.0), (3e-3, 4e3)]
+)
+def test_an_axis_has_a_few_ticks_within_its_range(low: float, high: float):
+    found = ticks(low, high)
+    assert 1 <= len(found) <= 9
+    assert all(low * 0.999 <= tick <= high * 1.001 for tick in found)
