@@ -8,19 +8,30 @@ A function that is called once therefore saves nothing.
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.dataflow import Inside, Region, Step, Use, operations
+from jaxscope.analysis.findings.code import parsed
 from jaxscope.analysis.passes import phase
-from jaxscope.model import Checkpoint, Equation, Frame, Phase, Span
+from jaxscope.model import Checkpoint, Equation, Frame, Phase, Source, Span
 
 _NO_FUNCTIONS = ("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
 """Last words of names that no decorator can stand above."""
 _LEAST = 0.05
 """A saving below this share of what is kept is not worth a line in the report."""
 _MOST = 5
+_LOOPS = (
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
 _BACKWARD = (Phase.BACKWARD, Phase.RECOMPUTE)
 
 Function = tuple[int, str]
@@ -51,8 +62,14 @@ class _Saving:
     lines: list[int] = field(default_factory=list[int])
 
 
-def checkpoints(region: Region, equations: Sequence[Equation]) -> tuple[Checkpoint, ...]:
-    """The functions on which a checkpoint would save most, of a program with one derivative."""
+def checkpoints(
+    region: Region, equations: Sequence[Equation], sources: Sequence[Source] = ()
+) -> tuple[Checkpoint, ...]:
+    """The functions on which a checkpoint would save most, of a program with one derivative.
+
+    The `sources` tell the rounds of a Python loop inside a function from calls of the function.
+    """
+    looped = [lines_in_loops(source) for source in sources]
     found: dict[Function, _Saving] = {}
     total = 0.0
     whole = Use(region, 0, (), 1.0, None)
@@ -62,7 +79,7 @@ def checkpoints(region: Region, equations: Sequence[Equation]) -> tuple[Checkpoi
         if use.outer is None:
             total = sum(region.values[value].bytes for value in here.kept)
         readers = _readers(here, equations)
-        for function, calls in _calls(here, equations).items():
+        for function, calls in _calls(here, equations, looped).items():
             saving = found.setdefault(function, _Saving())
             outside = {v for v, all_of in readers.items() if function not in all_of}
             _add(saving, function, here, calls, outside, equations)
@@ -148,7 +165,9 @@ def _there(use: Use, step: Step, inside: Inside, there: frozenset[int]) -> froze
     return frozenset(found)
 
 
-def _calls(here: _Here, equations: Sequence[Equation]) -> dict[Function, list[_Call]]:
+def _calls(
+    here: _Here, equations: Sequence[Equation], looped: Sequence[frozenset[int]]
+) -> dict[Function, list[_Call]]:
     """The calls of each function whose forward equations stand in this region, in order."""
     use = here.use
     found: dict[Function, list[_Call]] = {}
@@ -167,11 +186,40 @@ def _calls(here: _Here, equations: Sequence[Equation]) -> dict[Function, list[_C
                 continue  # recursion: the innermost call stands for all
             around, sign = frames[depth + 1 :], (equation.primitive, frames[: depth + 1])
             calls = found.setdefault((frame.source, frame.function), [])
-            if not calls or calls[-1].around != around or calls[-1].first == sign:
+            again = bool(calls) and calls[-1].first == sign and not _loops(sign[1], looped)
+            if not calls or calls[-1].around != around or again:
                 calls.append(_Call(around, sign))
             calls[-1].steps.append(step)
             calls[-1].places.add(tuple(f.span for f in frames[: depth + 1]))
     return {function: _joined(calls) for function, calls in found.items()}
+
+
+def _loops(frames: tuple[Frame, ...], looped: Sequence[frozenset[int]]) -> bool:
+    """Whether an equation that comes again may be that of a loop's next round."""
+    return any(
+        frame.source is not None
+        and frame.source < len(looped)
+        and frame.span.line in looped[frame.source]
+        for frame in frames
+    )
+
+
+def lines_in_loops(source: Source) -> frozenset[int]:
+    """The lines of a source that stand in a loop of their own function, or of the module."""
+    tree = parsed(source)
+    if tree is None:
+        return frozenset()
+    found: dict[int, bool] = {}
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        if is_function or isinstance(node, _LOOPS):
+            # What stands further inside comes later, and has the last word.
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            found.update(dict.fromkeys(lines, not is_function))
+        waiting += ast.iter_child_nodes(node)
+    return frozenset(line for line, inside in found.items() if inside)
 
 
 def _joined(calls: list[_Call]) -> list[_Call]:

@@ -143,7 +143,7 @@ def _program(part: Part, sources: Sources) -> Program:
         tag=tagged.hash,
         python=part.python,
         stack=applied(captured.request.stack),
-        differentiation=differentiation(tagged, paths),
+        differentiation=differentiation(tagged, paths, sources.all()),
         partition=describe.partition(handles, inputs, outputs),
         batching=batching_of(captured, sources),
     )

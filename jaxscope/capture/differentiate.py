@@ -10,16 +10,18 @@ from jaxscope.analysis.phase_work import work_by_phase
 from jaxscope.analysis.residuals import residuals
 from jaxscope.capture.dataflow import read_flow
 from jaxscope.capture.tags import Tagged
-from jaxscope.model import Differentiation, Phase
+from jaxscope.model import Differentiation, Phase, Source
 
 _MOST = 60_000
 """Equations up to which the flow of values is read: some tenths of a second."""
 
 
-def differentiation(tagged: Tagged, names: Sequence[str]) -> Differentiation | None:
+def differentiation(
+    tagged: Tagged, names: Sequence[str], sources: Sequence[Source] = ()
+) -> Differentiation | None:
     """None for a program that takes no derivative, and where its jaxpr cannot be read.
 
-    `names` are those of the program's arguments.
+    `names` are those of the program's arguments, `sources` those that its frames lie in.
     """
     equations = tagged.equations
     if tagged.body is None or len(equations) > _MOST:
@@ -38,7 +40,7 @@ def differentiation(tagged: Tagged, names: Sequence[str]) -> Differentiation | N
             work.get(Phase.FORWARD, 0.0),
             work.get(Phase.BACKWARD, 0.0) + work.get(Phase.RECOMPUTE, 0.0),
             work.get(Phase.RECOMPUTE, 0.0),
-            () if nested or not kept else checkpoints(region, equations),
+            () if nested or not kept else checkpoints(region, equations, sources),
             jacobian(region),
         )
     except Exception:  # the report is complete without this chapter
