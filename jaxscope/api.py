@@ -40,7 +40,9 @@ def inspect(f: Any, /, *args: Any, **kwargs: Any) -> Report:
     """
     from jaxscope.capture import run
 
-    ran = run.call(f, args, kwargs, _settings())
+    # The options of `profile` are not for here.
+    settings = dataclasses.replace(_settings(), profile=None)
+    ran = run.call(f, args, kwargs, settings)
     report = Report(ran.record, ran.texts)
     keep_latest(report)
     return report
@@ -66,7 +68,8 @@ def profile(f: Any, /, *args: Any, **kwargs: Any) -> Report:
     from jaxscope.capture import run
     from jaxscope.capture.plan import Plan
 
-    settings = dataclasses.replace(_settings(), profile=Plan())
+    settings = _settings()
+    settings = dataclasses.replace(settings, profile=settings.profile or Plan())
     ran = run.call(f, args, kwargs, settings)
     report = Report(ran.record, ran.texts)
     keep_latest(report)
@@ -82,13 +85,16 @@ def options(
     static: tuple[str, ...] = (),
     traced: tuple[str, ...] = (),
     donate: tuple[str, ...] = (),
+    line_mode: bool | None = None,
 ) -> Generator[None]:
     """Settings for the calls of `inspect` inside the block; blocks nest, the inner one wins.
 
     runs: None repeats for at most half a second, 0 compiles only, N runs exactly N times.
-    device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters.
+    device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters. line_mode: `profile`
+    also measures the program with a barrier between its lines, at the price of one more compile.
     Raises ValueError for a negative number of runs.
     """
+    from jaxscope.capture.plan import Plan
     from jaxscope.capture.settings import Settings
 
     given: dict[str, Any] = {
@@ -98,6 +104,7 @@ def options(
         "static": static,
         "traced": traced,
         "donate": donate,
+        "profile": Plan(line_mode=True) if line_mode else None,
     }
     chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v is not None and v != ()}}
     Settings(**chosen)

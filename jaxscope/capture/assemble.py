@@ -10,11 +10,12 @@ from jaxscope.analysis.roofline import verdict
 from jaxscope.capture import describe, memory
 from jaxscope.capture.arguments import Arguments
 from jaxscope.capture.batching import batching_of
+from jaxscope.capture.buffers import buffers_of
 from jaxscope.capture.differentiate import differentiation
 from jaxscope.capture.events import Listener, Run
+from jaxscope.capture.linemode import line_mode, seconds_by_line
 from jaxscope.capture.peaks import PeakCache
 from jaxscope.capture.peaks import peaks as measure_peaks
-from jaxscope.capture.buffers import buffers_of
 from jaxscope.capture.profile import profile_of
 from jaxscope.capture.program import Captured
 from jaxscope.capture.repeat import Measured
@@ -32,6 +33,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
+from jaxscope.model.profile import Place, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +154,23 @@ def _program(part: Part, sources: Sources) -> Program:
 def _profiled(program: Program, part: Part, sources: Sources) -> Program:
     """With the time by line, if the program was profiled."""
     sessions = part.measured.sessions
+    if isinstance(sessions, Unavailable):
+        return replace(program, profile=sessions)
     if not sessions:
-        unavailable = isinstance(sessions, Unavailable)
-        return replace(program, profile=sessions) if unavailable else program
+        return program
+    handles, number = part.captured.handles, len(sources.all())
+    apart = None
+    if part.measured.plan is not None and part.measured.plan.line_mode:
+        apart = line_mode(program, handles, part.captured.leaves(), sources, part.measured.plan)
+    split: list[dict[Place, float]] = []
+    if isinstance(apart, Profile) and not apart.distrust:
+        split = [seconds_by_line(apart, source) for source in range(number)]
     try:
-        found = profile_of(program, part.captured.handles, sessions, len(sources.all()))
+        found = profile_of(program, handles, sessions, number, split)
     except Exception as error:
         found = Unavailable(f"the trace could not be read ({type(error).__name__}: {error})")
-    return replace(program, profile=found, buffers=buffers_of(program, part.captured.handles))
+    buffers = buffers_of(program, handles)
+    return replace(program, profile=found, line_mode=apart, buffers=buffers)
 
 
 def _weight(program: Program) -> float:

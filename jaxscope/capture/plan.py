@@ -20,3 +20,5 @@ class Plan:
     budget_s: float = 5.0
     """For all calls together; a slow program is called less often, once traced at least."""
     most_events: int = MOST_EVENTS
+    line_mode: bool = False
+    """Also build the program with a barrier between its lines: one more compile."""

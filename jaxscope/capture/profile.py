@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from jaxscope.capture.plan import Plan
 from jaxscope.capture.sampling import quiet_gc
 from jaxscope.capture.stages import Handles
 from jaxscope.model import Program, StageKind, Unavailable
-from jaxscope.model.profile import Profile
+from jaxscope.model.profile import Place, Profile
 
 _EVENT_S = 6e-6
 """To record an event, to close its session and to read it."""
@@ -135,9 +135,16 @@ def traced_once(
 
 
 def profile_of(
-    program: Program, handles: Handles, sessions: Sequence[TracedSession], sources: int
+    program: Program,
+    handles: Handles,
+    sessions: Sequence[TracedSession],
+    sources: int,
+    split: Sequence[Mapping[Place, float]] = (),
 ) -> Profile | Unavailable:
-    """The time of a program's instructions and lines, from its traced calls."""
+    """The time of a program's instructions and lines, from its traced calls.
+
+    `split` are measured seconds by source and line, for what several lines share.
+    """
     module = handles.module()
     if isinstance(module, Unavailable):
         return module
@@ -149,6 +156,7 @@ def profile_of(
         mine,
         ", ".join(program.devices),
         lines.folded(program, stage, module, 0, lambda: handles.text(StageKind.STABLEHLO)),
+        split,
     )
 
 

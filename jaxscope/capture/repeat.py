@@ -29,6 +29,8 @@ class Measured:
     """Traced calls, where the time inside the program was asked for."""
     trace: bytes = field(default=b"", repr=False)
     """The last session as XSpace."""
+    plan: Plan | None = None
+    """What the profile was asked to be."""
 
     def with_transfer(self, transfer: Timing | None) -> Measured:
         """With the row for moving NumPy inputs to the device."""
@@ -78,7 +80,7 @@ def measure(
         results, timings = run()
         return Measured(results, timings)
     if once:
-        return _traced_once(run)
+        return replace(_traced_once(run), plan=settings.profile)
     # What donates its arguments is profiled first, on copies: the run that is kept comes last.
     if copier is None:
         results, timings = run()
@@ -86,7 +88,7 @@ def measure(
     else:
         sessions, trace = _sessions(captured, call, packed, copier, settings.profile)
         results, timings = run()
-    return Measured(results, timings, sessions, trace)
+    return Measured(results, timings, sessions, trace, settings.profile)
 
 
 def _traced_once(run: Callable[[], tuple[Any, tuple[Timing, ...]]]) -> Measured:

@@ -30,8 +30,15 @@ _PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line o
 _PARSER.add_argument(
     "--view", choices=("auto", "widget", "html", "text"), default=None, help="How to show it."
 )
+_PARSER.add_argument(
+    "--line-mode",
+    action="store_true",
+    help="One call: measure it also with its lines kept apart, which costs one more compile.",
+)
 _EXAMPLES = """
     %jaxprof step(params, batch)   one call: each line and instruction of the compiled function
+
+    %jaxprof --line-mode f(x)      also what each line costs where XLA may not fuse it with others
 
     %%jaxprof                      a cell as it stands, run once: which line Python waits on,
     for batch in batches:          what each line ran, and the lines inside jitted functions
@@ -71,6 +78,11 @@ class Profiling(Family):
                 f"%%jaxprof takes options only, and {rest!r} is none. For one call, write "
                 f"%jaxprof {rest}"
             )
+        if cell is not None and given.line_mode:
+            raise UsageError(
+                "--line-mode is for one call: %jaxprof --line-mode f(x, y). A cell as it stands "
+                "runs once."
+            )
         if cell is None and not rest:
             raise UsageError(
                 "%jaxprof needs a call: %jaxprof f(x, y). For a cell, write %%jaxprof."
@@ -82,7 +94,11 @@ class Profiling(Family):
                 "%jaxprof needs JAX, and this Python has none: run `%pip install jax` and restart "
                 "the kernel."
             )
-        ran = self._call(rest) if cell is None else self._cell(f"%%jaxprof {line}".rstrip(), cell)
+        ran = (
+            self._call(rest, given.line_mode)
+            if cell is None
+            else self._cell(f"%%jaxprof {line}".rstrip(), cell)
+        )
         report = Report(ran.record, ran.texts)
         self.scope.session.add(report)
         if given.report is not None:
@@ -97,14 +113,14 @@ class Profiling(Family):
             display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
         return ran.value
 
-    def _call(self, call: str) -> Ran:
+    def _call(self, call: str, line_mode: bool) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture import run
         from jaxscope.capture.plan import Plan
         from jaxscope.capture.settings import Settings, SettingsError
         from jaxscope.capture.stack import JIT
 
-        settings = Settings(device=self.scope.device or None, profile=Plan())
+        settings = Settings(device=self.scope.device or None, profile=Plan(line_mode=line_mode))
         with Status(self._shell) as status:
             try:
                 around = self._around(f"line:{call}", status)

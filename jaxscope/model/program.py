@@ -161,6 +161,8 @@ class Program:
     """What it does to differentiate; None when it takes no derivative."""
     profile: Profile | Unavailable | None = None
     """Time by line and by instruction; None when nobody asked for it."""
+    line_mode: Profile | Unavailable | None = None
+    """The profile of this program with a barrier between its lines: what each costs unfused."""
     buffers: BufferTimeline | Unavailable | None = None
     """What is alive in memory, step by step; None when nobody asked for it."""
     partition: Partition | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from jaxscope.analysis.by_line import counted, stage_of
 from jaxscope.model import Phase, Program, Record, StageKind, Unavailable
@@ -22,6 +23,10 @@ _CROSSING = 0.05
 _WIDE = 0.1
 """Width of a bracket, over the estimate, from which the estimate is marked as one."""
 
+_OFFER = (
+    "`%jaxprof --line-mode` measures each line by itself, in a build that keeps lines apart: one "
+    "more compile."
+)
 _DIRECTIONS = {Phase.PRIMAL: "", Phase.FORWARD: "forward", Phase.BACKWARD: "backward"}
 
 
@@ -35,10 +40,17 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     if found.distrust:
         parts = (_by_op(program, found),) if found.ops else ()
         return Chapter(_KEY, _TITLE, (found.distrust,), parts)
-    lead = (_first(record, found), _quality(found), *_joint(record, found), *found.doubts)
+    lead = (
+        _first(record, found),
+        _quality(found),
+        *_joint(record, found),
+        *_apart(program, found),
+        *found.doubts,
+    )
     sources = [i for i in range(len(record.sources)) if any(_of(found, i))]
     parts = (
         *(_source(record, found, i) for i in sources),
+        *_lines_apart(record, program),
         _by_line(record, found),
         _by_op(program, found),
         _rest(found),
@@ -118,6 +130,40 @@ def _joint(record: Record, profile: Profile) -> tuple[str, ...]:
         for row in profile.folded[:5]
     )
     return (*found, *folded)
+
+
+def _apart(program: Program, profile: Profile) -> tuple[str, ...]:
+    """What line mode said, or that there is such a thing where it would help."""
+    apart = program.line_mode
+    if apart is None:
+        fused = profile.crossing_s > _CROSSING * profile.covered_s
+        return (_OFFER,) if fused else ()
+    if isinstance(apart, Unavailable):
+        return (f"There is no line mode: {apart.reason}.",)
+    if apart.distrust:
+        return (f"Line mode: {apart.distrust}",)
+    times = apart.untraced_s / profile.untraced_s
+    saved = apart.untraced_s - profile.untraced_s
+    what = (
+        f"fusion across lines saves {units.seconds(saved)}"
+        if saved > 0
+        else "fusion across lines saves nothing"
+    )
+    return (
+        (
+            f"With its lines kept apart the program takes {times:.2f} times as long, "
+            f"{units.seconds(apart.untraced_s)}: {what}."
+        ),
+    )
+
+
+def _lines_apart(record: Record, program: Program) -> tuple[Part, ...]:
+    apart = program.line_mode
+    if not isinstance(apart, Profile) or apart.distrust:
+        return ()
+    part = _source(record, apart, 0)
+    caption = f"{record.sources[0].name}: cost of each line if lines were not fused"
+    return (replace(part, caption=caption),)
 
 
 def _into(lines: Sequence[int]) -> str:

@@ -117,7 +117,7 @@ def test_measured_weights_replace_the_model() -> None:
     by_line = {line.place.line: line.seconds for line in found.lines}
     assert by_line[4] == pytest.approx(1e-3)
     assert by_line[5] == pytest.approx(2e-3)
-    assert "without fusion" in found.weights
+    assert "keeps lines apart" in found.weights
 
 
 def test_the_first_call_of_a_session_is_left_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -275,6 +276,78 @@ def test_the_memory_plan_adds_up_to_the_programs_peak() -> None:
         line_of(loss, offset) for offset in (1, 2)
     }
     assert sum(row.bytes for row in found.alive) == found.peak_temp
+
+
+@pytest.mark.parametrize("function", [chain, loss], ids=["chain", "gradient"])
+def test_line_mode_keeps_every_line_apart(function: Any) -> None:
+    if function is chain:
+        call, args = chain, (jnp.ones(1 << 21),)
+    else:
+        call = jax.jit(jax.grad(loss, (0, 1)))
+        args = (square(0, 256), square(1, 256), square(2, 256))
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(call, *args)
+    found = report.programs[0].line_mode
+    assert isinstance(found, Profile), found
+    assert found.crossing_s < 0.01 * found.covered_s
+    assert all(row.low_s == row.high_s for row in found.lines)
+    lines = {row.place.line for row in found.lines}
+    if function is chain:
+        # Also the exponential, which the usual build folds into the line below it.
+        assert {line_of(chain, offset) for offset in (2, 3, 4, 5)} <= lines
+        assert found.distrust or "keeps lines apart" in of(report).weights
+    if not (found.distrust or of(report).distrust):  # a fast machine makes the call too short
+        assert "With its lines kept apart the program takes" in report.to_text(width=200)
+
+
+def test_line_mode_reaches_into_loops() -> None:
+    def looped(x, ws):
+        def body(h, w):
+            u = h @ w
+            g = jnp.tanh(u)
+            k = g * 0.5 + h
+            return k, None
+
+        return jax.lax.scan(body, x, ws)[0]
+
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(looped, square(0, 200), jnp.ones((6, 200, 200)))
+    found = report.programs[0].line_mode
+    assert isinstance(found, Profile), found
+    lines = {row.place.line for row in found.lines}
+    assert {line_of(looped, offset) for offset in (2, 3, 4)} <= lines
+    assert found.crossing_s < 0.01 * found.covered_s
+
+
+def test_line_mode_gives_the_same_results() -> None:
+    from jaxscope.capture.linemode import _Barriers
+    from jaxscope.capture.sources import Sources
+    from jaxscope.capture.tags import tag
+    from jaxscope.model import Source, SourceKind
+
+    text = Path(__file__).read_text("utf-8")
+    sources = Sources(Source("here", __file__, SourceKind.MODULE, text))
+    args = (square(0, 64), square(1, 64), square(2, 64))
+    traced = jax.jit(jax.value_and_grad(loss, (0, 1))).trace(*args)
+    barriers = _Barriers(tag(traced, sources).equations)
+    value, first, second = jax.jit(lambda *a: barriers.run(traced.jaxpr, a, None))(*args)
+    expected, gradient = jax.value_and_grad(loss, (0, 1))(*args)
+    assert float(value) == pytest.approx(float(expected), rel=1e-5)
+    assert jnp.allclose(first, gradient[0], rtol=1e-4, atol=1e-7)
+    assert jnp.allclose(second, gradient[1], rtol=1e-4, atol=1e-7)
+    assert barriers.number >= 3
+
+
+def test_line_mode_says_why_there_is_none() -> None:
+    def noisy(x):
+        jax.debug.callback(lambda value: None, x.sum())
+        return x @ x
+
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(noisy, square(0, 200))
+    assert report.programs[0].line_mode == Unavailable("a program with effects is not run again")
+    with jaxscope.options(line_mode=True):
+        assert jaxscope.inspect(noisy, square(0, 200)).programs[0].line_mode is None
 
 
 def test_without_a_profile_the_report_says_what_gives_one() -> None:

@@ -23,7 +23,7 @@ from jaxscope.model.profile import (
 )
 
 MODEL = "relative costs of operations on a CPU: a model, not a measurement"
-MEASURED = "seconds of the same operations in a build without fusion"
+MEASURED = "seconds of each line in a build that keeps lines apart"
 
 
 def profile(
