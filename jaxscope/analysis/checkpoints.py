@@ -213,7 +213,7 @@ def lines_in_loops(source: Source) -> frozenset[int]:
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if is_function or isinstance(node, _LOOPS):
             # What stands further inside comes later, and has the last word.
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
