@@ -10,9 +10,11 @@ from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.rows import Table
 
-_CODE = 30
+_CODE = 22
 """Characters of a source line in the table; the line itself stands in the source."""
 _NAMES = 6
+_BRIEF = 8
+"""Lines up to which the short text report has the table too."""
 
 _GUESS = "≈ "
 
@@ -27,7 +29,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     lines = batched_lines(program, batching)
     parts = (
         Part("Axes" if len(batching.axes) > 1 else "", _axes(record, batching)),
-        Part("Line by line", _lines(record, program, batching, lines)),
+        Part("Line by line", _lines(record, program, batching, lines), brief=len(lines) <= _BRIEF),
     )
     return Chapter("batching", "Batching", tuple(_lead(batching)), parts)
 
