@@ -60,8 +60,8 @@ def eagerly(found: list[Difference], signature: Signature) -> list[Difference]:
     # An operation that is no function of `jax.numpy` has no names for its arguments.
     bare = not signature.function.file
     names = [d.path for d in told if not bare or d.kind is CauseKind.STATIC_VALUE]
-    name = signature.function.name
-    one = Difference(CauseKind.EAGER_SHAPE, name, before, after, ", ".join(names))
+    path = names[0] if names else signature.function.name
+    one = Difference(CauseKind.EAGER_SHAPE, path, before, after, ", ".join(names))
     return [one, *[d for d in found if d.kind not in _ARGUMENTS]]
 
 

@@ -57,8 +57,9 @@ def _cleared(found: Difference, signature: Signature, nearest: int) -> Words:
 
 def _eager_shape(found: Difference, signature: Signature, nearest: int) -> Words:
     what = f"{found.detail} {change(found)}" if found.detail else change(found)
+    name = signature.function.name
     return (
-        f"The operation `{found.path}` runs outside any jit, and was given something else: {what}.",
+        f"The operation `{name}` runs outside any jit, and was given something else: {what}.",
         (
             "Put the code around it into a function under `jax.jit`. For sizes that grow, use a "
             "fixed size with `jax.lax.dynamic_slice` or a mask, or NumPy."
