@@ -151,9 +151,8 @@ def _entry(label: str, given: Given, known: Collection[str]) -> Entry:
     if isinstance(given, tuple):
         name, code = given
         return _made(label, resolve(name, known), code)
-    head = label.partition(":")[0]
     try:
-        return _made(label, resolve(head, known), given)
+        contestant = resolve(label.partition(":")[0], known)
     except CellError:
         found = None if isinstance(given, str) else framework(given)
         if found is None:
@@ -161,7 +160,8 @@ def _entry(label: str, given: Given, known: Collection[str]) -> Entry:
                 f"`{label}` names no contestant, and its code does not tell one. Give a pair: "
                 f'{{"{label}": ("jax", f)}}. The contestants are {listing(sorted(known), "and")}.'
             ) from None
-        return _made(label, found, given)
+        contestant = found
+    return _made(label, contestant, given)
 
 
 def _made(label: str, contestant: str, code: Code) -> Entry:

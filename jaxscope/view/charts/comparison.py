@@ -175,7 +175,7 @@ def _band(
 
 def _break_even(record: ComparisonRecord, made: Any) -> None:
     rows = [row for row in _last(record) if row.measured]
-    if not any(sweep.preparation(row) > 0 for row in rows):
+    if len(rows) < 2 or not any(sweep.preparation(row) > 0 for row in rows):
         return
     counts = [10.0 ** (i / 4) for i in range(25)]
     for row in rows:

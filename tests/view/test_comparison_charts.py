@@ -1,0 +1,89 @@
+"""The plotly figures of a comparison."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import pytest
+
+from jaxscope.model import Unavailable
+from jaxscope.view.charts.comparison import figure
+from tests.comparisons import closely, pair, record, row, sweep_of
+
+pytest.importorskip("plotly")
+
+
+def named(made: object) -> list[str]:
+    return [trace.name for trace in made.data if trace.name]  # type: ignore[attr-defined]
+
+
+def test_time_has_a_line_and_a_band_for_each_contestant():
+    made = figure(sweep_of(10, 100, 1000), "time")
+    assert named(made) == ["NumPy", "JAX jit"]
+    assert len(made.data) == 4
+    line = next(trace for trace in made.data if trace.name == "JAX jit")
+    assert list(line.x) == [10, 100, 1000]
+    assert closely(line.y[0], 10e-6)
+    assert (made.layout.xaxis.type, made.layout.yaxis.type) == ("log", "log")
+
+
+def test_ratio_marks_the_crossover_and_leaves_the_baseline_out():
+    made = figure(sweep_of(10, 30, 1000), "ratio")
+    assert named(made) == ["JAX jit"]
+    assert [note.text for note in made.layout.annotations] == ["n ≈ 100"]
+
+
+def test_break_even_marks_the_call_from_which_compiling_has_paid():
+    made = figure(pair(), "break_even")
+    assert named(made) == ["NumPy", "JAX jit"]
+    assert [note.text for note in made.layout.annotations] == ["JAX jit: 1999 calls"]
+
+
+def test_rounds_shows_every_round():
+    made = figure(pair(), "rounds")
+    assert [len(trace.x) for trace in made.data] == [60, 60]
+
+
+def test_roofline_draws_the_roofs_that_it_is_given():
+    made = figure(pair(), "roofline", [("cpu:0", 1e11, 2e10)])
+    assert named(made) == ["JAX jit", "cpu:0: 100 GFLOP/s, 20 GB/s"]
+    assert closely(made.data[0].y[0], 1e11)
+    assert made.data[1].x[1] == 5
+
+
+@pytest.mark.parametrize("kind", ["time", "ratio", "break_even", "rounds", "roofline"])
+def test_figures_have_no_background_of_their_own(kind: str):
+    record_of = sweep_of(10, 100) if kind in ("time", "ratio") else pair()
+    made = figure(record_of, kind)
+    assert made.layout.paper_bgcolor == "rgba(0,0,0,0)"
+    assert len(made.to_json()) < 40_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("time", "There is no sweep"),
+        ("ratio", "There is no sweep"),
+        ("break_even", "Nothing was compiled"),
+        ("rounds", "Nothing was measured"),
+        ("roofline", "No contestant tells its operations"),
+    ],
+)
+def test_where_there_is_nothing_to_draw_it_is_said(kind: str, says: str):
+    bare = record(row("numpy", 1e-6, cost=Unavailable("x")))
+    if kind == "rounds":
+        bare = record(dataclasses.replace(bare.rows[0], sessions=()))
+    with pytest.raises(LookupError, match=says):
+        figure(bare, kind)
+
+
+def test_another_kind_is_refused():
+    with pytest.raises(ValueError, match=r"There is no plot 'pie'\. The plots are: time, ratio"):
+        figure(pair(), "pie")
+
+
+def test_without_plotly_the_cure_is_said(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    with pytest.raises(ImportError, match=r"run `%pip install plotly`"):
+        figure(pair(), "rounds")
