@@ -126,6 +126,35 @@ def test_the_devices_demo_shows_what_its_text_speaks_of() -> None:
     assert len(set(re.findall(r"(\d+) bytes", talk))) == 1
 
 
+def test_the_log_of_compiles_shows_every_cause_that_its_text_speaks_of() -> None:
+    cells = saved("04_why_did_it_compile")
+    said = {cell.source.splitlines()[0]: " ".join(words(cell).split()) for cell in cells}
+    before, after = said["%%jaxwatch -o before"], said["%%jaxwatch -o after"]
+    assert before.startswith("100.0% right after 8 epochs 24 compiles in ")
+    assert after.startswith("100.0% right after 8 epochs 2 compiles in ")
+    for part in ("step × 16", "rate has 8 different values", "<lambda> × 8", "a new <lambda> each"):
+        assert part in before
+    reasons = said["%%jaxwatch -o reasons"]
+    assert reasons.startswith("15 compiles in ")
+    for part in (
+        "x has another shape",
+        "another number of dimensions",
+        "another dtype",
+        "weakly typed",
+        "The static argument n changed: 1 → 2",
+        "is now left out",
+        "is now passed by keyword",
+        "another kind of container",
+        "The static argument config is another object",
+        "committed",
+        "default_matmul_precision",
+    ):
+        assert part in reasons, part
+    storms = said["%%jaxwatch -o storms"]
+    for part in ("eager operations × 40", "grows by 1 each time", "a new body", "append"):
+        assert part in storms, part
+
+
 def test_a_demo_with_an_error_or_a_path_is_noticed() -> None:
     cell = nbformat.v4.new_code_cell("%%jaxjit\ny = x")
     cell.outputs = [nbformat.v4.new_output("error", ename="E", evalue="", traceback=["Traceback"])]

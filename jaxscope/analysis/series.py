@@ -26,7 +26,7 @@ def describe(name: str, values: Sequence[str]) -> Series | None:
 
     A value is the text of a signature: `f32[4,8]`, `(2, 1)`, `3`.
     """
-    different = tuple(dict.fromkeys(values))
+    different = tuple(dict.fromkeys(map(_short, values)))
     if len(different) < 2:
         return None
     rows = [numbers(value) for value in different]
@@ -40,6 +40,13 @@ def describe(name: str, values: Sequence[str]) -> Series | None:
             return Series(f"{axis}`{name}` {rule} each time {shown}", True)
     noun = "shapes" if all("[" in value for value in different) else "values"
     return Series(f"`{name}` has {len(different)} different {noun} {shown}", False)
+
+
+def _short(value: str) -> str:
+    """`0.16` for `0.16000000000000003`."""
+    if len(value) <= 8 or not re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", value):
+        return value
+    return f"{float(value):.4g}"
 
 
 def numbers(value: str) -> tuple[int, ...] | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jaxscope.arrival import on_arrival
 from jaxscope.log import CompileLog
 from jaxscope.magics.ledger import Ledger
+from jaxscope.model import Compile
 from jaxscope.model.log import CompileEvent, Log
 from jaxscope.report import Report, keep_latest
 
@@ -128,6 +129,13 @@ class Session:
         self.ledger.note(listener.since(self.ledger.noted))
         notes = lost(listener, since, losses)
         return gather(listener.since(since), self._began, self.ledger, notes)
+
+    def _open(self, compile: Compile) -> Report:
+        if self._listener is None:
+            raise LookupError("jaxscope was unloaded, and its programs with it.")
+        from jaxscope.capture.reopened import program_of
+
+        return Report(*program_of(self._listener, compile.serial))
 
     def _tell(self, raw: RawCompile) -> None:
         if not self._hooks:

@@ -19,6 +19,8 @@ _SIGNATURE = 60
 """Characters of a signature in a row."""
 
 
+_CAUSES = 4
+"""Causes of one compile that are told."""
 _UNNAMED = re.compile(r"^arg\d+: ")
 """The arguments of an operation have no names."""
 
@@ -196,14 +198,21 @@ def why(compile: Compile) -> str:
         if not known and compile.kind is not CompileKind.EAGER:
             return f"cause unknown, with {signature}" if signature else "cause unknown"
         return f"{words} with {signature}" if signature else words
-    return " ".join(cause.text for cause in compile.causes)
+    texts = [cause.text for cause in compile.causes]
+    if (rest := len(texts) - _CAUSES) > 0:
+        texts[_CAUSES:] = [f"And {units.count(rest, 'more difference')}."]
+    return " ".join(texts)
 
 
 def fix(compile: Compile) -> str:
-    """What to change, each thing once."""
+    """What to change: for each kind of cause once, though several arguments have it."""
     if not compile.is_recompile:
         return ""
-    return " ".join(dict.fromkeys(cause.fix for cause in compile.causes if cause.fix))
+    fixes: dict[CauseKind, str] = {}
+    for cause in compile.causes[:_CAUSES]:
+        if cause.fix:
+            fixes.setdefault(cause.kind, cause.fix)
+    return " ".join(dict.fromkeys(fixes.values()))
 
 
 def group_table(groups: Sequence[Group], head: str, most: int = MOST_ROWS) -> Table:

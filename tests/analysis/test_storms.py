@@ -183,5 +183,8 @@ def test_numbers_of_a_value() -> None:
     assert numbers("-3") == (-3,)
     assert numbers("'mean'") is None
     assert describe("x", ["f32[3]", "f32[3]"]) is None
+    rates = describe("rate", ["0.2", "0.16000000000000003", "0.128"])
+    assert rates is not None
+    assert rates.text == "`rate` has 3 different values (0.2, 0.16, 0.128)"
     assert listed(["a", "b", "c", "d"]) == "a, b, c, d"
     assert listed(["a", "b", "c", "d", "e"]) == "a, b, … e"

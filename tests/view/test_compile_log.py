@@ -16,7 +16,7 @@ from jaxscope.analysis.compile_table import table
 from jaxscope.model import CauseKind, Compile, CompileKind, from_json, to_json
 from jaxscope.model.log import CompileEvent, Log
 from jaxscope.model.schema import event_schema, log_schema
-from jaxscope.view.compile_log import MOST_ROWS, first_line, footer, rows, why
+from jaxscope.view.compile_log import MOST_ROWS, first_line, fix, footer, rows, why
 from jaxscope.view.compile_log_html import static_html
 from jaxscope.view.compile_log_markdown import markdown
 from jaxscope.view.compile_log_text import groups_text, plain_rows, text
@@ -218,6 +218,15 @@ def test_a_cause_that_nobody_knows_is_called_so() -> None:
     lost = Compile("f", CompileKind.JIT, None, 0.1, 0.1, 0.1, signature=("x: f32[3]",))
     assert why(lost) == "cause unknown, with x: f32[3]"
     assert rows(Log("", (lost,))).rows[0].place == ""
+
+
+def test_causes_alike_have_one_fix_and_many_are_counted(golden: Log) -> None:
+    recompile = golden.compiles[1]
+    (shape,) = recompile.causes
+    alike = [dataclasses.replace(shape, path=name, text=f"`{name}`.") for name in "abcdef"]
+    made = dataclasses.replace(recompile, causes=tuple(alike))
+    assert why(made) == "`a`. `b`. `c`. `d`. And 2 more differences."
+    assert fix(made) == shape.fix
 
 
 def test_an_event_has_all_that_a_panel_shows() -> None:
