@@ -27,6 +27,11 @@ NAMES = (
     "display",
     "semantics",
     "false_findings",
+    "null_comparison",
+    "null_under_load",
+    "planted_difference",
+    "interval_coverage",
+    "other_timers",
 )
 
 
