@@ -27,6 +27,8 @@ class FindingKind(StrEnum):
     HOST_TRANSFER = "host_transfer"
     DISPATCH_BOUND = "dispatch_bound"
     MISSED_DONATION = "missed_donation"
+    RESIDUALS = "residuals"
+    """Memory filled with what a gradient keeps, and `jax.checkpoint` would forget."""
     RESHARDING = "resharding"
     """Data moved between devices because values do not lie as they are used."""
     REPEATED_WORK = "repeated_work"

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from jaxscope.analysis.findings.batching import batching
 from jaxscope.analysis.findings.calls import calls
+from jaxscope.analysis.findings.checkpoint import checkpoint
 from jaxscope.analysis.findings.code import Reading
 from jaxscope.analysis.findings.constants import constants, count_computing
 from jaxscope.analysis.findings.devices import devices
@@ -42,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     calls,
     transfers,
     donation,
+    checkpoint,
     devices,
     eager,
     doubts,
@@ -65,6 +67,7 @@ _ORDER = (
     FindingKind.RESHARDING,
     FindingKind.REPEATED_WORK,
     FindingKind.MISSED_DONATION,
+    FindingKind.RESIDUALS,
     FindingKind.DISPATCH_BOUND,
     FindingKind.MEASUREMENT,
     FindingKind.UNTAGGED,

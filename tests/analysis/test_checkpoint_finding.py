@@ -1,0 +1,72 @@
+"""The finding that a checkpoint would free much memory: when it is said, and when not."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxscope
+from jaxscope.analysis.findings import Evidence, findings
+from jaxscope.analysis.findings.checkpoint import checkpoint
+from jaxscope.model import Checkpoint, FindingKind, Memory
+
+WIDE, LAYERS, BATCH = 512, 12, 16_384
+
+
+def block(x, w):
+    return jnp.sin(jnp.tanh(x @ w)), None
+
+
+def step(ws, x):
+    return jax.grad(lambda ws: jnp.mean(jax.lax.scan(block, x, ws)[0] ** 2))(ws)
+
+
+@pytest.fixture(scope="module")
+def report():
+    """Compiled for shapes of half a gigabyte, not run."""
+    shapes = (LAYERS, WIDE, WIDE), (BATCH, WIDE)
+    return jaxscope.inspect(jax.jit(step), *[jax.ShapeDtypeStruct(s, jnp.float32) for s in shapes])
+
+
+def of(record):
+    return list(findings(Evidence(record), (checkpoint,)))
+
+
+def test_a_scan_that_fills_the_memory_is_named_with_its_line(report):
+    [found] = [f for f in report.findings if f.kind is FindingKind.RESIDUALS]
+    lines = report.sources[found.source].lines
+    assert "jnp.tanh(x @ w)" in lines[found.line - 1]
+    assert "`block` computed in all its 12 calls" in found.message
+    assert "jax.checkpoint(block)" in found.fix
+    assert "% more operations; estimated" in found.evidence
+
+
+def changed(report, **changes):
+    """The record, its only advice or its memory changed."""
+    program = report.programs[0]
+    advice = program.differentiation.checkpoints[0]
+    memory = changes.pop("memory", program.memory)
+    devices = changes.pop("devices", program.devices)
+    known = replace(program.differentiation, checkpoints=(replace(advice, **changes),))
+    changed = replace(program, differentiation=known, memory=memory, devices=devices)
+    return replace(report.record, programs=(changed,))
+
+
+def test_what_is_small_or_dear_or_not_obeyed_is_no_finding(report):
+    assert isinstance(report.programs[0].differentiation.checkpoints[0], Checkpoint)
+    assert len(of(changed(report))) == 1
+    assert of(changed(report, saved=255_000_000)) == []
+    assert of(changed(report, memory=Memory(0, 0, 0, 0, 10**10))) == []
+    every = report.differentiation.forward + report.differentiation.backward
+    assert of(changed(report, operations=0.6 * every)) == []
+    assert of(changed(report, loop=False)) == []
+    assert len(of(changed(report, loop=False, devices=("gpu:0",)))) == 1
+
+
+def test_without_a_gradient_or_its_memory_nothing_is_said(report):
+    program = replace(report.programs[0], differentiation=None)
+    assert of(replace(report.record, programs=(program,))) == []
+    from jaxscope.model import Unavailable
+
+    assert of(changed(report, memory=Unavailable("not asked for"))) == []
