@@ -101,11 +101,6 @@ class Session:
         losses = self._listener.losses if since and self._listener is not None else 0
         return CompileLog(lambda: self._read_log(since, losses), self._open)
 
-    def _open(self, compile: Compile) -> Report:
-        from jaxscope.capture.reopened import program_of
-
-        return Report(*program_of(self.listener, compile.serial, self.cell_name))
-
     def on_compile(self, hook: Callable[[CompileEvent], None]) -> Callable[[], None]:
         """Call `hook` with a CompileEvent after every compile; returns what takes it back.
 
@@ -135,7 +130,7 @@ class Session:
             raise LookupError("jaxscope was unloaded, and its programs with it.")
         from jaxscope.capture.reopened import program_of
 
-        return Report(*program_of(self._listener, compile.serial))
+        return Report(*program_of(self._listener, compile.serial, self.cell_name))
 
     def _tell(self, raw: RawCompile) -> None:
         if not self._hooks:
