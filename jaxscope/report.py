@@ -41,6 +41,7 @@ from jaxscope.model import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from jaxscope.capture.xprof import Server
     from jaxscope.model.profile import Profile
 
 Table = Literal["lines", "ops", "compiles", "timings", "values", "residuals", "collectives"]
@@ -202,6 +203,35 @@ class Report:
         for row in found.ops:
             times[row.name] = times.get(row.name, 0.0) + row.seconds
         return times
+
+    def save_trace(self, path: str | Path) -> Path:
+        """Write the profiler's last session: `.json` or `.json.gz` for Perfetto and Chrome, any
+        other path is a log directory for XProf and TensorBoard.
+
+        Raises LookupError when this report has no trace.
+        """
+        from jaxscope.capture import trace_files
+
+        return trace_files.save(self._trace(), path)
+
+    def xprof(self) -> Server:
+        """Open the trace in XProf: a server on this machine, stopped with the process.
+
+        It listens on all network interfaces and asks for no password. Raises LookupError when
+        there is no trace, and ValueError when XProf is not installed or does not start.
+        """
+        from jaxscope.capture.xprof import Server
+
+        return Server(self._trace())
+
+    def _trace(self) -> bytes:
+        found = next((t for text in self._texts if (t := getattr(text, "trace", b""))), b"")
+        if not found:
+            raise LookupError(
+                "This report has no trace: only a report of %jaxprof, %%jaxprof or --profile has "
+                "one, as long as its session lasts."
+            )
+        return found
 
     # Texts and links.
 

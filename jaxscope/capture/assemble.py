@@ -159,6 +159,7 @@ def _profiled(program: Program, part: Part, sources: Sources) -> Program:
     if not sessions:
         return program
     handles, number = part.captured.handles, len(sources.all())
+    handles.trace = part.measured.trace
     apart = None
     if part.measured.plan is not None and part.measured.plan.line_mode:
         apart = line_mode(program, handles, part.captured.leaves(), sources, part.measured.plan)

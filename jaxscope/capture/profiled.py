@@ -41,6 +41,7 @@ from jaxscope.model import (
     SourceKind,
     Stage,
     StageKind,
+    Unavailable,
 )
 from jaxscope.model.profile import CellProfile, Place
 
@@ -96,7 +97,22 @@ def cell(text: CellText, around: Surroundings) -> Ran:
     except Exception as error:
         note = f"The trace could not be read ({type(error).__name__}: {error}); the cell has run."
         record = replace(record, notes=(note,))
-    return Ran(shown, replace(record, wall_s=time.perf_counter() - began), ())
+    texts = tuple(Ended(program.stages, session.xspace) for program in record.programs)
+    record = replace(record, wall_s=time.perf_counter() - began)
+    return Ran(shown, record, texts or (Ended((), session.xspace),))
+
+
+class Ended:
+    """A `model.TextSource` of a program that ran in a cell: what was read while it ran."""
+
+    def __init__(self, stages: Sequence[Stage], trace: bytes) -> None:
+        self._stages = {stage.kind: stage for stage in stages}
+        self.trace = trace
+        """The profiler's session as XSpace."""
+
+    def text(self, kind: StageKind) -> Stage:
+        reason = f"a profiled cell keeps no {kind.label}; %jaxjit of the call shows all stages"
+        return self._stages.get(kind) or Stage(kind, unavailable=Unavailable(reason))
 
 
 class _Marked:

@@ -52,6 +52,8 @@ class Handles:
         self._candidates: Candidates | None = None
         self._released = False
         self._lock = threading.RLock()
+        self.trace = b""
+        """The profiler's last session of this program as XSpace; empty without a profile."""
 
     @property
     def traced(self) -> Any:

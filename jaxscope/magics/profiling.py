@@ -19,6 +19,8 @@ from jaxscope.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.run import Ran, Surroundings
+    from jaxscope.capture.xprof import Server
+    from jaxscope.magics.scope import JaxScope
 
 _PARSER = MagicArgumentParser(
     prog="jaxprof",
@@ -34,6 +36,11 @@ _PARSER.add_argument(
     "--line-mode",
     action="store_true",
     help="One call: measure it also with its lines kept apart, which costs one more compile.",
+)
+_PARSER.add_argument(
+    "--xprof",
+    action="store_true",
+    help="Open the trace in XProf, which listens on all network interfaces until the kernel ends.",
 )
 _EXAMPLES = """
     %jaxprof step(params, batch)   one call: each line and instruction of the compiled function
@@ -61,6 +68,10 @@ def _documented(function: F) -> F:
 @magics_class
 class Profiling(Family):
     """Profiles of calls and cells."""
+
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
+        super().__init__(shell, scope)
+        self._servers: list[Server] = []
 
     def completers(self) -> dict[str, Completer]:
         handler = completer(_PARSER, lambda: self._shell.user_ns)
@@ -111,7 +122,35 @@ class Profiling(Family):
             display.show(report, self._shell, view, given.quiet or self.scope.quiet)
         except Exception as error:  # the run is over: nothing may take its value back
             display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
+        if given.xprof:
+            self._open_xprof(report)
         return ran.value
+
+    def _open_xprof(self, report: Report) -> None:
+        from IPython.display import IFrame
+        from IPython.display import display as show
+
+        from jaxscope.capture.xprof import about
+
+        try:
+            server = report.xprof()
+        except (LookupError, ValueError) as error:
+            display.say(str(error))
+            return
+        self._servers.append(server)
+        devices = report.programs[0].devices if report.programs else ("cpu:0",)
+        for note in about(devices[0]):
+            display.say(note)
+        if getattr(self._shell, "kernel", None) is None:
+            display.say(f"XProf is at {server.url()}")
+        else:
+            show(IFrame(server.url(), "100%", 720))
+
+    def close(self) -> None:
+        """Stop what `--xprof` started."""
+        for server in self._servers:
+            server.stop()
+        self._servers.clear()
 
     def _call(self, call: str, line_mode: bool) -> Ran:
         __tracebackhide__ = True
