@@ -1,0 +1,167 @@
+"""The gradient's chapter and columns, in every view."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxscope
+from jaxscope.model import Form, Record, StageKind, from_json, to_json
+from jaxscope.view.gradient import gradient
+from jaxscope.view.html import static_html
+from jaxscope.view.markdown import markdown
+from jaxscope.view.page import page
+from jaxscope.view.text import text
+
+
+def block(p, x):
+    return x + jnp.tanh(x @ p)
+
+
+def loss(params, x):
+    for p in params:
+        x = block(p, x)
+    return jnp.mean(x**2)
+
+
+def step(params, x):
+    gradient = jax.grad(loss)(params, x)
+    return [p - 0.1 * g for p, g in zip(params, gradient, strict=True)]
+
+
+PARAMS = [jnp.eye(8) * k for k in (0.1, 0.2, 0.3)]
+X = jnp.ones((4, 8))
+
+
+def inspected(function, *args):
+    with jaxscope.options(runs=1):
+        report = jaxscope.inspect(function, *args)
+    report.stage(StageKind.OPTIMIZED_HLO)
+    return report
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return inspected(jax.jit(step), PARAMS, X)
+
+
+def chapter(report):
+    return gradient(report.record, report.programs[0])
+
+
+def rows(report, caption):
+    [part] = [part for part in chapter(report).parts if part.caption.startswith(caption)]
+    return part.table.rows
+
+
+def line_of(report, code):
+    return next(n for n, line in enumerate(report.sources[0].lines, 1) if code in line)
+
+
+def test_a_program_without_a_derivative_has_no_chapter():
+    report = inspected(jax.jit(loss), PARAMS, X)
+    assert chapter(report) is None
+    assert report.differentiation is None
+    assert report.residuals == ()
+    assert " bwd " not in text(report.record, 120)
+
+
+def test_the_chapter_begins_with_what_is_kept(trained):
+    lead = chapter(trained).lead
+    assert lead[0].startswith("For the backward pass ")
+    assert "of arguments and constants" in lead[0]
+    assert f"of it from line {line_of(trained, 'jnp.tanh(x @ p)')}" in lead[0]
+    assert "times the operations of the forward pass" in lead[1]
+
+
+def test_phases_add_up_to_the_program(trained):
+    table = rows(trained, "Phases")
+    assert [row[0] for row in table] == ["outside the derivative", "forward", "backward"]
+    assert sum(int(row[1]) for row in table) == len(trained.equations)
+
+
+def test_values_are_listed_with_their_origin_and_alike_ones_together(trained):
+    table = rows(trained, "Every value")
+    tanh = line_of(trained, "jnp.tanh(x @ p)")
+    assert any(row[3].startswith("output of `") and row[4] == f"line {tanh}" for row in table)
+    assert any(row[3].startswith("arguments, `params[") for row in table)
+    assert sum(int(row[1]) for row in table) == len(trained.residuals)
+
+
+def test_lines_are_listed_with_their_text(trained):
+    first = rows(trained, "Kept for the backward pass")[0]
+    assert first[0] == f"line {line_of(trained, 'jnp.tanh(x @ p)')}"
+    assert first[4] == "`return x + jnp.tanh(x @ p)`"
+
+
+def test_a_checkpoint_is_proposed_with_its_cost(trained):
+    [row] = rows(trained, "What a checkpoint would save")
+    assert row[0] == "`block`"
+    assert row[2] == "3"
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [
+        (lambda x: jax.jvp(lambda x: jnp.sin(x), (x,), (x,)), "Forward mode: the derivative"),
+        (jax.grad(lambda x: jnp.sum(3 * x)), "reads nothing of the forward pass"),
+        (jax.jacrev(lambda x: jnp.sin(x[0, :2])), "a Jacobian in reverse mode: 2 passes"),
+        (jax.jacfwd(lambda x: jnp.sin(x[0, :2])), "In reverse mode it would take 2"),
+    ],
+)
+def test_other_derivatives_have_their_own_sentence(function, sentence):
+    assert sentence in " ".join(chapter(inspected(function, X)).lead)
+
+
+def test_gradients_in_a_row_are_not_there_at_once():
+    def descent(params, x):
+        for _ in range(2):
+            params = step(params, x)
+        return params
+
+    assert "is there at once" in chapter(inspected(jax.jit(descent), PARAMS, X)).lead[0]
+
+
+def test_the_source_tells_the_backward_part_of_each_line(trained):
+    shown = text(trained.record, 120)
+    heads = next(line for line in shown.splitlines() if line.startswith("Source"))
+    assert heads.split()[-5:] == ["eqns", "bwd", "instr", "FLOP", "bwd"]
+    row = next(line for line in shown.splitlines() if "jnp.tanh(x @ p)" in line and "│" in line)
+    figures = row.split("│")[1].split("p)")[1].split()
+    assert 0 < int(figures[1]) < int(figures[0])
+    assert "%" in row
+    narrow = next(line for line in text(trained.record, 76).splitlines() if "Source" in line)
+    assert "bwd" not in narrow
+    assert max(map(len, text(trained.record, 76).splitlines())) <= 76
+
+
+def test_every_view_shows_the_chapter_and_the_columns(trained):
+    record = trained.record
+    for view in (static_html(record, "u"), page(record), markdown(record), text(record, 120)):
+        assert "For the backward pass" in view
+    assert '<th scope=col align=right title="equations of the backward pass among them">bwd' in (
+        static_html(record, "u")
+    )
+    assert "eqns   bwd  instr     FLOP   bwd" in markdown(record)
+    assert '"fig-b", "bwd"' in page(record)
+
+
+def test_the_record_keeps_it(trained):
+    copy = from_json(Record, to_json(trained.record))
+    assert copy.form is Form.CALL
+    assert copy.programs[0].differentiation == trained.differentiation
+    assert gradient(copy, copy.programs[0]) == chapter(trained)
+
+
+def test_tables_for_data_frames(trained):
+    lines = trained.to_dataframe("lines").set_index("line")
+    row = lines.loc[line_of(trained, "jnp.tanh(x @ p)")]
+    assert 0 < row["backward"] < row["equations"]
+    assert 0 < row["backward_flops"] < row["flops"]
+    update = lines.loc[line_of(trained, "p - 0.1 * g")]
+    assert (update["backward"], update["backward_flops"]) == (0, 0.0)
+    phases = trained.to_dataframe("ops")["phase"]
+    assert {"forward", "backward", "primal"} <= set(phases)
+    kept = trained.to_dataframe("residuals")
+    assert len(kept) == len(trained.residuals)
+    assert kept["bytes"].sum() == trained.differentiation.bytes
+    assert set(kept["line"].dropna()) <= set(range(1, 200))
