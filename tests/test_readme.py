@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import jaxscope
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/guide.md", "docs/batching.md", "docs/transforms.md")
+PAGES = ("README.md", "docs/guide.md", "docs/batching.md", "docs/transforms.md", "docs/compiles.md")
 _BLOCK = re.compile(r"^```(python|ipython)\n(.*?)^```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
 _IMAGE_BYTES = 250_000
@@ -59,7 +59,8 @@ def test_every_block_of_code_runs(
         shown = capsys.readouterr().out
         assert result.success, f"{text}\n{shown}"
         assert "jaxscope could not" not in shown, f"{text}\n{shown}"
-        if text.startswith("%%jax") and "-q" not in text.splitlines()[0]:
+        reports = text.startswith("%%jax") and not text.startswith("%%jaxwatch")
+        if reports and "-q" not in text.splitlines()[0]:
             assert "Source: cell" in shown, f"{text}\n{shown}"
 
 
