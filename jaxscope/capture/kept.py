@@ -59,7 +59,7 @@ class KeptPrograms:
         with self._lock:
             self._jaxprs[number] = jaxpr
             if large:
-                self._large.add(number)
+                self._large = {n for n in self._large if n > number - self._most} | {number}
 
     def compiled(self, number: int) -> None:
         """Its compilation has just ended."""

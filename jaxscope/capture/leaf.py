@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -24,30 +25,45 @@ class Leaves:
 
     def __init__(self) -> None:
         self._known: dict[Any, Leaf] = {}
+        self._keys: dict[type, Callable[[Any], Any]] = {}
 
-    def of(self, value: Any) -> Leaf:
-        """What JAX's caches see of an argument. Reads no contents."""
-        key = _key(value)
-        leaf = self._known.get(key)
-        if leaf is None:
-            leaf = _leaf(value)
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            self._known[key] = leaf
-        return leaf
+    def of(self, values: Iterable[Any]) -> tuple[Leaf, ...]:
+        """What JAX's caches see of these arguments. Reads no contents."""
+        known, keys, wide = self._known, self._keys, _wide()
+        found: list[Leaf] = []
+        for value in values:
+            kind = type(value)
+            # `isinstance` of a jax.Array takes a microsecond, and there may be thousands.
+            key_of = keys.get(kind) or keys.setdefault(kind, _key_of(value))
+            key = (key_of(value), wide)
+            leaf = known.get(key)
+            if leaf is None:
+                leaf = _leaf(value)
+                if len(known) >= _KEPT:
+                    known.clear()
+                known[key] = leaf
+            found.append(leaf)
+        return tuple(found)
 
 
-def _key(value: Any) -> Any:
+def _key_of(value: Any) -> Callable[[Any], Any]:
+    """What tells leaves of this type apart."""
+    kind = type(value)
     if isinstance(value, Tracer):
-        return ("tracer", value.aval)
+        return lambda x: (kind, x.aval)
     if isinstance(value, jax.Array):
-        return (value.aval, value.sharding, value.committed, _layout(value))
+        return _array_key
     if isinstance(value, (np.ndarray, np.generic)):
-        return (type(value), value.dtype, value.shape, _wide())
-    for kind in _PYTHON:  # jax 0.9 and later has subclasses of these
-        if isinstance(value, kind):
-            return (kind, _wide())
-    return (type(value), getattr(value, "shape", None), str(getattr(value, "dtype", "")))
+        return lambda x: (kind, x.dtype, x.shape)
+    if isinstance(value, _PYTHON):
+        return lambda x: kind
+    return lambda x: (kind, getattr(x, "shape", None), str(getattr(x, "dtype", "")))
+
+
+def _array_key(array: Any) -> Any:
+    committed = array.committed
+    # What is not committed has the layout that JAX chose for it, which is the default.
+    return array.aval, array.sharding, committed, _layout(array) if committed else ""
 
 
 def _leaf(value: Any) -> Leaf:
@@ -66,7 +82,7 @@ def _leaf(value: Any) -> Leaf:
             bool(value.committed),
             place,
             spread,
-            _layout(value),
+            _layout(value) if value.committed else "",
         )
     if isinstance(value, (np.ndarray, np.generic)):
         dtype = _canonical(value.dtype)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxscope.analysis.causes import Explained, Signature
+from jaxscope.analysis.causes import Explained, Signature, unknown
 from jaxscope.capture.frames import RawFrame
 from jaxscope.model.compiles import Compile, CompileKind, Persistent
 from jaxscope.model.source import Frame, Source, Span
@@ -79,7 +79,11 @@ class RawCompile:
         if self._explained is None:
             if self.history is None:
                 return Explained(())
-            self._explained = self.history.explain(self)
+            try:
+                self._explained = self.history.explain(self)
+            except Exception as error:  # a report is more than its causes
+                why = f"jaxscope could not work it out ({type(error).__name__}: {error})"
+                self._explained = Explained((unknown(self.fun_name, why),))
         return self._explained
 
     def to_compile(self, sources: Sequence[Source] = ()) -> Compile:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from jaxscope.analysis.causes import BARE, Argument, Body, Function, Signature, Static
+from jaxscope.analysis.causes import BARE, Argument, Body, Function, Leaf, Signature, Static
 from jaxscope.capture import _jax
 from jaxscope.capture.carried import carried, compares_by_identity, shortened
 from jaxscope.capture.identity import function
@@ -22,6 +22,7 @@ from jaxscope.capture.structure import Structures
 from jaxscope.model.compiles import CompileKind
 
 _OPERATION_PARAMETERS = 24
+_TUPLES = 256
 _NUMPY_NUMBER = re.compile(r"np\.\w+\(([^()]*)\)")
 
 
@@ -32,6 +33,7 @@ class Reader:
         self.serials = Serials()
         self._leaves = Leaves()
         self._structures = Structures()
+        self._tuples: dict[tuple[int, ...], tuple[Leaf, ...]] = {}
         self._context: tuple[Any, tuple[tuple[str, str], ...]] = (None, ())
 
     def read(self, call: _jax.JaxCall) -> Signature:
@@ -74,7 +76,7 @@ class Reader:
         if len(names) != len(args):
             names = [(f"arg{i}", i) for i in range(len(args))]
         return [
-            Argument(name, BARE, (self._leaves.of(value),), position=position)
+            Argument(name, BARE, self._leaves.of((value,)), position=position)
             for (name, position), value in zip(names, args, strict=True)
         ]
 
@@ -112,8 +114,22 @@ class Reader:
         )
 
     def _argument(self, name: str, value: Any, keyword: bool, position: int) -> Argument:
-        structure, leaves = self._structures.of(value)
-        return Argument(name, structure, tuple(map(self._leaves.of, leaves)), keyword, position)
+        structure, values = self._structures.of(value)
+        leaves = self._leaves.of(values)
+        if len(leaves) > 1:
+            leaves = self._shared(leaves)
+        return Argument(name, structure, leaves, keyword, position)
+
+    def _shared(self, leaves: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
+        """The same tuple for the same leaves: a model's parameters come again on every call."""
+        # Leaves are interned, and those of a known tuple live as long as it is known.
+        key = tuple(map(id, leaves))
+        known = self._tuples.get(key)
+        if known is None:
+            if len(self._tuples) >= _TUPLES:
+                self._tuples.clear()
+            known = self._tuples[key] = leaves
+        return known
 
     def _static(self, name: str, value: Any, keyword: bool, position: int) -> Static:
         text, token = carried(value, self.serials)

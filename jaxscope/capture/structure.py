@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxscope.analysis.causes import BARE, Structure
 
-_KEPT = 1024
+_KEPT = 256  # structures that are remembered; a thousand leaves take 100 kB
 _TEXT = 2000  # characters; a structure of 1000 leaves has 10 000
 _SIMPLE = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 
