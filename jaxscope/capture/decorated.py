@@ -27,6 +27,7 @@ from jaxscope.capture.settings import Settings, SettingsError
 from jaxscope.capture.sources import Sources
 from jaxscope.capture.stack import JIT, Stack, TransformError, is_plain, written
 from jaxscope.capture.tags import Tagged, tag_jaxpr
+from jaxscope.capture.vmap_axes import watching
 
 _WRAP = "__jaxscope_wrap__"
 
@@ -88,14 +89,14 @@ class Decorated:
     def execute(self, listener: Listener, sources: Sources) -> Execution:
         """Run the cell in the user's namespace, as Python does, and watch what compiles."""
         wrapped = self.names()
-        with collecting(
+        hooks = collecting(
             listener,
             on_trace_start=self._on_trace,
             on_lowering_start=lambda name: self._on_lowering(sources),
             on_compiled=self._on_compiled,
-        ) as run:
-            with _jax.watching_vmaps(self._vmaps):
-                value = self._executed(wrapped)
+        )
+        with hooks as run, watching(self._vmaps):
+            value = self._executed(wrapped)
         return Execution(value, tuple(self._calls), run, time.perf_counter(), wrapped)
 
     def execute_alone(self) -> Any:

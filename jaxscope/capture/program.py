@@ -26,6 +26,7 @@ from jaxscope.capture.sources import Sources
 from jaxscope.capture.stack import JIT, Stack
 from jaxscope.capture.stages import Handles
 from jaxscope.capture.tags import Tagged, adopt, compiled_from, tag
+from jaxscope.capture.vmap_axes import watching
 
 _OTHER_TEXT = (
     "the program was compiled for another text of this cell, so its lines are matched by "
@@ -173,7 +174,7 @@ def _captured(
     say("tracing")
     began = time.perf_counter()
     vmaps: list[_jax.VmapEntry] = []
-    with _jax.watching_vmaps(vmaps):
+    with watching(vmaps):
         traced = request.jitted.trace(*request.args, **request.kwargs)
     trace_s = time.perf_counter() - began
     tagged = tagged or tag(traced, sources)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -195,6 +196,15 @@ class Axes:
                         waiting.append((inner, under))
         for index, size in last.items():
             self.all[index].size = size
+
+
+@contextmanager
+def watching(seen: list[_jax.VmapEntry]) -> Generator[None]:
+    """Notes what enters every vmap that is traced inside the block, where this JAX lets it."""
+    with ExitStack() as stack:
+        with suppress(Exception):
+            stack.enter_context(_jax.watching_vmaps(seen))
+        yield
 
 
 def has_vmap(body: Body) -> bool:

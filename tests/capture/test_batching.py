@@ -10,7 +10,7 @@ from jax import lax
 
 import jaxscope
 from jaxscope.capture import _jax
-from jaxscope.model import Batching, Program, Turn
+from jaxscope.model import Batching, Program, Turn, Unavailable
 from tests.capture.batched import read
 
 ROWS = jnp.arange(15.0).reshape(5, 3)
@@ -402,3 +402,17 @@ def test_watching_costs_nothing_where_nothing_is_batched() -> None:
 def batching_of(program: Program) -> Batching:
     assert isinstance(program.batching, Batching)
     return program.batching
+
+
+def test_a_program_is_captured_even_where_vmap_cannot_be_watched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object) -> None:
+        raise AttributeError("this name is gone")
+
+    for name in ("watching_vmaps", "vmap_sites", "jax_calls", "leading_vmaps"):
+        with monkeypatch.context() as patched, jaxscope.options(runs=0):
+            patched.setattr(_jax, name, broken)
+            program = jaxscope.inspect(jax.vmap(jnp.sin), NUMBERS).programs[0]
+        assert program.equations
+        assert isinstance(program.batching, (Batching, Unavailable))
