@@ -21,7 +21,7 @@ _COMPILING = ("%%jaxjit", "%%jaxgrad", "%%jaxvmap", "%%jaxpmap", "%%jaxcompose")
 _PAGES = {"01_quickstart": "quickstart.html", "03_devices": "devices.html"}
 """The page that a notebook leaves in `out/`."""
 _PLACES = re.compile(r"/(?:tmp|home|root|work|Users|var)/[^\s\"'<>]*|ipykernel_\d+")
-_MAGIC = re.compile(r"%%jaxjit|run_cell_magic\(\s*\"jaxjit\"|%jaxjit ")
+_MAGIC = re.compile(r"%%jaxjit|run_cell_magic\(\s*\"jaxjit\"|%jaxjit |%%?jaxbench ")
 
 pytestmark = pytest.mark.notebook
 
@@ -153,6 +153,24 @@ def test_the_log_of_compiles_shows_every_cause_that_its_text_speaks_of() -> None
     storms = said["%%jaxwatch -o storms"]
     for part in ("eager operations × 40", "grows by 1 each time", "a new body", "append"):
         assert part in storms, part
+
+
+def test_the_benchmarks_show_what_their_text_speaks_of() -> None:
+    cells = saved("05_jax_or_numpy")
+    said = {cell.source: " ".join(words(cell).split()) for cell in cells}
+
+    def output(start: str) -> str:
+        return next(text for source, text in said.items() if start in source)
+
+    assert "faster than NumPy: a Python loop" in output("-o sums")
+    assert "J102 JAX jit: The optimised program computes nothing" in output("-o sums")
+    assert "s32[] constant(1249975000)" in output('split("ENTRY")')
+    assert "while.0.body" in output("def of_xla")
+    assert "JAX jit: vmap" in output("-o radii")
+    assert "J202" in output("--dtype keep")
+    without_torch = "PyTorch is not installed"
+    last = output("doubt.code ==")
+    assert "complex conjugate" in last or without_torch in last
 
 
 def test_a_demo_with_an_error_or_a_path_is_noticed() -> None:

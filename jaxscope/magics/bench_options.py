@@ -39,8 +39,12 @@ class BenchOptions:
 def parser() -> MagicArgumentParser:
     """The parser of both forms."""
     made = MagicArgumentParser(
-        prog="jaxbench", description="Compare NumPy, PyTorch and JAX side by side.", add_help=False
+        prog="jaxbench",
+        description="Compare NumPy, PyTorch and JAX side by side.",
+        add_help=False,
     )
+    # `--size n=4` must not pass for `--sizes` without its value.
+    made.allow_abbrev = False
     for flags, keywords in _OPTIONS:
         made.add_argument(*flags, **keywords)
     return made

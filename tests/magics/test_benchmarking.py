@@ -1,0 +1,405 @@
+"""`%%jaxbench` in a shell: what it shows, and bad input that gets a sentence and loses nothing."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from notebook import Notebook, Ran, open_notebook
+
+SETUP = """
+import numpy as np
+import jax
+import jax.numpy as jnp
+x = np.linspace(0.0, 1.0, 32, dtype=np.float32)
+zero = np.float32(0)
+empty = np.zeros((0, 3), np.float32)
+half = np.array([0.5, np.nan], np.float32)
+wide = np.linspace(0.0, 1.0, 32)
+f = jax.jit(lambda a: jnp.tanh(a))
+"""
+QUICK = "--time-limit 3 -o c"
+USAGE = "UsageError"
+
+
+@pytest.fixture(scope="module")
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        opened.must(SETUP)
+        yield opened
+
+
+def names(notebook: Notebook) -> dict[str, Any]:
+    """The user's names and what they hold, without IPython's own and the comparison."""
+    return {
+        name: value
+        for name, value in notebook.names.items()
+        if not name.startswith("_") and name not in ("In", "Out", "c")
+    }
+
+
+def bench(notebook: Notebook, cell: str) -> Ran:
+    """Run a cell, and check that the namespace is as before and that the next cell works."""
+    before = names(notebook)
+    arrays = {k: np.array(v) for k, v in before.items() if isinstance(v, np.ndarray)}
+    ran = notebook.run(cell)
+    after = names(notebook)
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+    for name, value in arrays.items():
+        assert np.array_equal(after[name], value, equal_nan=True), name
+    assert notebook.must("1 + 1").value == 2
+    return ran
+
+
+def row(notebook: Notebook, label: str, **size: int) -> Any:
+    return notebook.names["c"].row(label, **size)
+
+
+# What it does.
+
+
+def test_one_source_runs_on_every_namespace_and_size(notebook: Notebook) -> None:
+    ran = bench(
+        notebook,
+        f"%%jaxbench --vs numpy,jax --sizes n=8,16 y=normal(n,n) {QUICK}\n"
+        "(y - xp.mean(y)) / xp.std(y)",
+    )
+    assert ran.error is None
+    made = notebook.names["c"]
+    assert made.sizes == ({"n": 8}, {"n": 16})
+    assert [r.dtype for r in made.rows] == ["float32"] * 4
+    assert all(r.agrees for r in made.rows)
+    assert "A call at n = 16" in ran.text
+    assert made.summary() in " ".join(ran.text.split())
+
+
+def test_sections_run_what_they_say_and_arrays_of_the_namespace_are_inputs(
+    notebook: Notebook,
+) -> None:
+    ran = bench(
+        notebook,
+        f"%%jaxbench {QUICK}\n# setup\nk = 2.0\n# numpy\nnp.tanh(x) * k\n"
+        "# jax\njnp.tanh(x) * k\n# jax: by hand\ny = jnp.tanh(x)\ny * k\n"
+        "# jax-eager\njnp.tanh(x) * k",
+    )
+    assert ran.error is None
+    assert notebook.names["c"].labels == ("numpy", "jax", "jax: by hand", "jax-eager")
+    assert all(r.agrees for r in notebook.names["c"].rows)
+
+
+def test_expressions_are_timed_as_written(notebook: Notebook) -> None:
+    ran = bench(notebook, f"%jaxbench {QUICK} np.tanh(x) vs f(x) vs jax: jnp.tanh(x)")
+    assert ran.error is None
+    assert [(r.label, r.contestant) for r in notebook.names["c"].rows] == [
+        ("np.tanh(x)", "numpy"),
+        ("f(x)", "jax-eager"),
+        ("jax: jnp.tanh(x)", "jax"),
+    ]
+
+
+def test_gradients_run_each_frameworks_own_way(notebook: Notebook) -> None:
+    ran = bench(
+        notebook,
+        "%%jaxbench --grad x --vs jax,jax-eager --time-limit 24 -o c\nxp.sum(xp.tanh(x) * x)",
+    )
+    assert ran.error is None
+    assert [r.agrees for r in notebook.names["c"].rows] == [True, True]
+
+
+def test_a_batch_is_run_each_frameworks_own_way(notebook: Notebook) -> None:
+    ran = bench(
+        notebook,
+        f"%%jaxbench --vmap y=0,x=none --vs numpy,jax y=normal(6,32) {QUICK}\nxp.sum(x * y)",
+    )
+    assert ran.error is None
+    assert [r.agrees for r in notebook.names["c"].rows] == [True, True]
+
+
+def test_quiet_is_one_line_and_html_is_html(notebook: Notebook) -> None:
+    ran = bench(notebook, "%jaxbench -q --time-limit 2 np.sin(x) vs np.cos(x)")
+    assert len(ran.shown) == 1
+    assert ran.text.count("\n") == 0
+    ran = bench(notebook, "%jaxbench --view html --time-limit 2 np.sin(x) vs np.cos(x)")
+    assert ran.shown[0]["text/html"].startswith('<div class="jxs report">')
+
+
+def test_plots_are_shown_or_say_why_not(notebook: Notebook) -> None:
+    pytest.importorskip("plotly")
+    ran = bench(
+        notebook, "%jaxbench --plot rounds --plot time --time-limit 2 np.sin(x) vs np.cos(x)"
+    )
+    assert ran.error is None
+    assert any("application/vnd.plotly.v1+json" in data for data in ran.shown)
+    assert "There is no time plot: There is no sweep" in ran.text
+
+
+def test_a_setup_runs_for_each_size_and_a_number_on_the_line_is_no_input(
+    notebook: Notebook,
+) -> None:
+    ran = bench(
+        notebook,
+        f"%%jaxbench --sizes n=4,8 k=3 {QUICK}\n# setup\ny = np.ones(n, np.float32)\n"
+        "# numpy\ny * n * k\n# jax\ny * n * k",
+    )
+    assert ran.error is None
+    assert [r.agrees for r in notebook.names["c"].rows] == [True] * 4
+
+
+def test_the_same_shape_at_another_size_is_compiled_anew(notebook: Notebook) -> None:
+    ran = bench(
+        notebook,
+        f"%%jaxbench --sizes n=2,5 {QUICK}\n# numpy\nx * n\n# jax\nx * n",
+    )
+    assert ran.error is None
+    assert [r.agrees for r in notebook.names["c"].rows] == [True] * 4
+
+
+def test_c_takes_inputs_by_name(notebook: Notebook) -> None:
+    ran = bench(
+        notebook,
+        f"%%jaxbench --sizes n=8,9 z=ones(n) --dtype float32 {QUICK}\n"
+        "# numpy\nz * 2\n# c\n// y: like z\n"
+        "void twice(float *y, const float *z, long n) {\n"
+        "    for (long i = 0; i < n; i++) y[i] = 2 * z[i];\n}",
+    )
+    assert ran.error is None
+    c = row(notebook, "c")
+    assert c.agrees is True or "no C compiler" in c.failure
+
+
+def test_baselines_are_stored_and_compared(
+    notebook: Notebook, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAXSCOPE_BASELINES", str(tmp_path))
+    bench(notebook, "%jaxbench --save sines --time-limit 2 np.sin(x) vs np.cos(x)")
+    ran = bench(notebook, "%jaxbench --against sines --time-limit 2 np.sin(x) vs np.cos(x)")
+    assert ran.error is None
+    assert "Since the baseline" in ran.text
+    ran = bench(notebook, "%jaxbench --against cosines np.sin(x) vs np.cos(x)")
+    assert ran.message == (f"There is no baseline 'cosines' in {tmp_path}. Did you mean 'sines'?")
+
+
+def test_sessions_run_in_fresh_processes(notebook: Notebook) -> None:
+    pytest.importorskip("cloudpickle")
+    ran = bench(
+        notebook,
+        f"%%jaxbench --sessions 2 --vs numpy,jax {QUICK}\nxp.tanh(x)",
+    )
+    assert ran.error is None
+    assert [len(r.sessions) for r in notebook.names["c"].rows] == [2, 2]
+
+
+# Bad input: the line and the cell.
+
+
+@dataclass(frozen=True)
+class Bad:
+    cell: str
+    says: str
+    kind: str = USAGE
+
+
+BAD = {
+    "unknown contestant": Bad(
+        "%%jaxbench --vs numpy,jaxx\nxp.sin(x)",
+        "There is no contestant `jaxx`. Did you mean `jax`? The contestants are c, jax, ",
+    ),
+    "unknown section": Bad(
+        "%%jaxbench\n# numpy\nx\n# pytorch\nx",
+        "Line 4 begins a section for `pytorch`, which is no contestant here. Did you mean `torch`",
+    ),
+    "section without code": Bad(
+        "%%jaxbench\n# numpy\nx\n# jax\n\n",
+        "The section `# jax` of line 4 holds no code. Write what it should run below it",
+    ),
+    "set-up alone": Bad("%%jaxbench\n# setup\ny = x", "The cell has a set-up and nothing to time."),
+    "empty cell": Bad("%%jaxbench\n\n", "The %%jaxbench cell holds no code to time."),
+    "no section for --vs": Bad(
+        "%%jaxbench --vs numpy,torch\n# numpy\nx\n# jax\nx",
+        "--vs names `torch`, and the cell has no section for it: it has `# numpy` and `# jax`.",
+    ),
+    "magic in a section": Bad(
+        "%%jaxbench\n# numpy\n%time x", "Line 3, `%time x`, is a magic command"
+    ),
+    "no value": Bad(
+        "%%jaxbench\n# numpy\nfor i in x:\n    pass",
+        "The section `# numpy` of line 2 ends on line 3 with a statement (for) that has no value.",
+    ),
+    "syntax": Bad("%%jaxbench\n# numpy\nx +", "invalid syntax", "SyntaxError"),
+    "set-up that fails": Bad(
+        "%%jaxbench\n# setup\ny = nowhere\n# numpy\nx", "'nowhere' is not defined", "NameError"
+    ),
+    "sizes": Bad("%%jaxbench --sizes 2^6\nxp.sin(x)", "--sizes cannot read '2^6'"),
+    "input": Bad(
+        "%%jaxbench --sizes n=4 y=nrmal(n)\nxp.sin(y)",
+        "The input `y=nrmal(n)` needs `nrmal`, which is neither a size, nor a name of yours",
+    ),
+    "gradient of nothing": Bad(
+        "%%jaxbench --grad z\nxp.sin(x)", "--grad names `z`, which is no input"
+    ),
+    "a word on the line": Bad(
+        "%%jaxbench numpy\nxp.sin(x)", "%%jaxbench does not know what 'numpy' is: it takes options"
+    ),
+    "one expression": Bad(
+        "%jaxbench f(x)", "%jaxbench compares expressions: write `%jaxbench f(x) vs"
+    ),
+    "unknown option": Bad("%%jaxbench --size n=4\nxp.sin(x)", "unrecognized arguments: --size"),
+    "mode": Bad("%%jaxbench --mode fast\nxp.sin(x)", "invalid choice: 'fast'"),
+    "name": Bad("%jaxbench -o 1c f(x) vs f(x)", "-o needs a name to bind the comparison to"),
+    "time limit": Bad("%jaxbench --time-limit 0 f(x) vs f(x)", "'0' is not a number above 0"),
+    "bracket": Bad("%%jaxbench y=ones((3\nxp.sin(x)", "a bracket is not closed"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_said_and_changes_nothing(notebook: Notebook, name: str) -> None:
+    bad = BAD[name]
+    ran = bench(notebook, bad.cell)
+    assert type(ran.error).__name__ == bad.kind
+    assert bad.says in ran.message
+    if bad.kind == "SyntaxError":
+        assert getattr(ran.error, "lineno", None) == 3
+
+
+def test_a_failing_setup_is_shown_at_its_line(notebook: Notebook) -> None:
+    ran = bench(notebook, "%%jaxbench\n# setup\ny = 1\nz = nowhere\n# numpy\nx")
+    assert [line for _, line in ran.frames] == [4]
+
+
+# Bad input: what the contestants do.
+
+
+def test_sizes_that_exhaust_the_memory_are_skipped_and_the_rest_is_kept(
+    notebook: Notebook,
+) -> None:
+    ran = bench(
+        notebook,
+        f"%%jaxbench --vs numpy,jax --sizes n=8,1_000_000 y=normal(n,n) {QUICK}\nxp.sum(y)",
+    )
+    assert ran.error is None
+    assert row(notebook, "jax", n=8).measured
+    assert re.match(r"This size was skipped: .* are free\.", row(notebook, "jax", n=10**6).failure)
+    assert "This size was skipped" in ran.text
+
+
+def test_results_that_differ_are_said(notebook: Notebook) -> None:
+    ran = bench(notebook, f"%%jaxbench {QUICK}\n# numpy\nx + 1\n# jax\nx + 1.5")
+    assert ran.error is None
+    assert row(notebook, "jax").agrees is False
+    assert "but the results differ" in " ".join(ran.text.split())
+    assert "J201" in ran.text
+
+
+def test_one_that_raises_on_the_third_call_names_call_and_line(notebook: Notebook) -> None:
+    ran = bench(
+        notebook,
+        f"%%jaxbench {QUICK}\n# setup\ncalls = []\n# numpy\nx + 1\n# numpy: third\n"
+        "calls.append(1)\n"
+        'if len(calls) == 3:\n    raise ValueError("no more")\nx + 1',
+    )
+    assert ran.error is None
+    assert "ValueError on line 9: no more in call 3" in row(notebook, "numpy: third").failure
+    assert row(notebook, "numpy").measured
+
+
+def test_one_that_hangs_is_stopped_and_the_others_are_measured(notebook: Notebook) -> None:
+    began = time.monotonic()
+    ran = bench(
+        notebook,
+        "%%jaxbench --time-limit 6 -o c\n# numpy\nx + 1\n# numpy: hangs\n"
+        "while True:\n    pass\nx\n# jax\nx + 1",
+    )
+    assert ran.error is None
+    assert time.monotonic() - began < 60
+    assert "longer than 1.5 s" in row(notebook, "numpy: hangs").failure
+    assert row(notebook, "jax").measured
+
+
+def test_one_that_changes_its_input_gets_fresh_ones_and_the_array_stays(
+    notebook: Notebook,
+) -> None:
+    ran = bench(notebook, f"%%jaxbench {QUICK}\n# numpy\nx + 1\n# numpy: in place\nx += 1\nx")
+    assert ran.error is None
+    assert [r.agrees for r in notebook.names["c"].rows] == [True, True]
+    assert "changes `x` in place" in " ".join(ran.text.split())
+
+
+@pytest.mark.parametrize("name", ["zero", "empty"])
+def test_arrays_without_dimensions_or_elements_are_inputs(notebook: Notebook, name: str) -> None:
+    ran = bench(notebook, f"%%jaxbench --vs numpy,jax {QUICK}\nxp.sin({name}) + 1")
+    assert ran.error is None
+    assert [(r.measured, r.agrees) for r in notebook.names["c"].rows] == [(True, True)] * 2
+
+
+def test_a_nan_that_both_have_is_no_difference_and_one_that_one_has_is(notebook: Notebook) -> None:
+    ran = bench(notebook, f"%%jaxbench --vs numpy,jax {QUICK}\nxp.sin(half)")
+    assert [r.agrees for r in notebook.names["c"].rows] == [True, True]
+    ran = bench(notebook, f"%%jaxbench {QUICK}\n# numpy\nx\n# jax\nx * jnp.nan")
+    assert ran.error is None
+    assert row(notebook, "jax").agrees is False
+
+
+def test_a_mismatch_of_64_bits_is_said_or_avoided(notebook: Notebook) -> None:
+    ran = bench(notebook, f"%%jaxbench --vs numpy,jax {QUICK}\nxp.sin(wide)")
+    assert [r.dtype for r in notebook.names["c"].rows] == ["float32", "float32"]
+    assert "`wide` (float64) went in 32 bits wide for every contestant" in " ".join(
+        ran.text.split()
+    )
+    ran = bench(notebook, f"%%jaxbench --vs numpy,jax --dtype keep {QUICK}\nxp.sin(wide)")
+    assert [r.dtype for r in notebook.names["c"].rows] == ["float64", "float32"]
+    assert "J202" in ran.text
+
+
+def test_a_typed_random_key_is_said_to_be_a_constant(notebook: Notebook) -> None:
+    ran = bench(
+        notebook,
+        f"%%jaxbench --no-check {QUICK}\n# setup\nkey = jax.random.key(0)\n"
+        "# jax\njax.random.normal(key, (8,))",
+    )
+    assert ran.error is None
+    assert "`key` is a typed random key" in " ".join(ran.text.split())
+
+
+def test_an_interrupt_keeps_what_was_measured(notebook: Notebook) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    notebook.names["go"] = go = threading.Event()
+    stopper = threading.Thread(target=lambda: go.wait(60) and _interrupt_main())
+    stopper.start()
+    try:
+        # The last size asks for the interrupt, so that the sizes before it are measured.
+        ran = bench(
+            notebook,
+            "%%jaxbench --sizes n=2..64 -o c --time-limit 60\n# setup\ndone.append(n)\n"
+            "if len(done) == 3:\n    go.set()\n# numpy\nx * n\n# jax\nx * n".replace(
+                "# setup\n",
+                "# setup\nimport builtins\ndone = builtins.__dict__.setdefault('jxs', [])\n",
+            ),
+        )
+    finally:
+        go.set()
+        stopper.join()
+        signal.signal(signal.SIGINT, before)
+        notebook.names.pop("go")
+        import builtins
+
+        builtins.__dict__.pop("jxs", None)
+    assert ran.error is None
+    made = notebook.names["c"]
+    assert made.record.stopped.startswith("interrupted")
+    assert any(r.measured for r in made.rows)
+    assert any(not r.measured for r in made.rows)
+    assert "the run ended early" in " ".join(ran.text.split())
+
+
+def _interrupt_main() -> None:
+    time.sleep(0.05)
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
