@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -65,6 +66,14 @@ _WATCH = _parser(
             "help": "With `on`: say so under cells that compile this long, or again.",
         },
     ),
+    (
+        ("--slow-path",),
+        {
+            "action": "store_true",
+            "help": "Also find calls that go through Python each time though nothing compiles "
+            "(Python 3.12 and later).",
+        },
+    ),
 )
 _WATCH_EXAMPLES = """
     %%jaxwatch                     run the cell, show what it compiled and why
@@ -72,6 +81,9 @@ _WATCH_EXAMPLES = """
 
     %%jaxwatch -o log              the same, with the log bound to a name
     train(batches)
+
+    %%jaxwatch --slow-path         also calls that are slow though nothing compiles
+    y = step(x)
 
     %jaxwatch on                   one line under every cell that compiles long, or again
     %jaxwatch on --over 0.1        from a tenth of a second on
@@ -187,17 +199,20 @@ class Watching(Family):
 
     def _watch(self, line: str, cell: str, given: argparse.Namespace) -> Any:
         __tracebackhide__ = True
+        from jaxscope.log import watching
+
         session = self.scope.session
-        since = session.compiled
-        log = session.log(since)
+        log = session.log(session.compiled)
+        head = f"%%jaxwatch {line}".rstrip()
         try:
-            return run_as_usual(
-                self._shell, f"%%jaxwatch {line}".rstrip(), cell, self.scope.raw_cell
-            )
+            with contextlib.ExitStack() as stack:
+                if given.slow_path:
+                    log = stack.enter_context(watching(slow_path=True))
+                return run_as_usual(self._shell, head, cell, self.scope.raw_cell)
         finally:
-            log.freeze()
             # The cell is over: nothing may take its value or its error back.
             try:
+                log.freeze()
                 self._show(log, given)
             except Exception as error:
                 display.say(f"jaxscope could not show the log ({type(error).__name__}: {error}).")

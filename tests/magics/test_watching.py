@@ -132,6 +132,21 @@ def test_a_log_that_cannot_be_shown_leaves_the_cell_its_value(
     assert ran.text == "jaxscope could not show the log (OSError: no screen)."
 
 
+def test_calls_that_are_slow_though_nothing_compiles_are_found(notebook: Notebook) -> None:
+    notebook.must(
+        "@jax.jit\ndef noisy(x):\n    jax.debug.callback(lambda v: None, x)\n    return x + 1\n"
+        "noisy(np.ones(3))"
+    )
+    ran = notebook.must("%%jaxwatch --slow-path -o slow\nfor _ in range(4):\n    noisy(np.ones(3))")
+    assert ran.text.startswith("Nothing was compiled.")
+    if sys.version_info >= (3, 12):
+        (found,) = notebook.names["slow"].slow_calls
+        assert (found.fun_name, found.calls) == ("noisy", 4)
+        assert "noisy" in ran.text.partition("\n")[2]
+    else:
+        assert "3.12" in ran.text
+
+
 # %jaxwatch on|off
 
 
