@@ -62,7 +62,12 @@ def record(
 ) -> tuple[Record, tuple[TextSource, ...]]:
     """The record without findings, and the live texts of its programs in the same order."""
     programs = [
-        judged(_profiled(_program(part, sources), part, sources), part.captured.handles, peaks)
+        judged(
+            _profiled(_program(part, sources), part, sources),
+            part.captured.handles,
+            peaks,
+            ask=part.measured.plan is not None,  # a profile is read against the roofs
+        )
         for part in parts
     ]
     order = sorted(range(len(programs)), key=lambda i: -_weight(programs[i]))

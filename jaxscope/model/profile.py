@@ -50,6 +50,8 @@ class LineTime:
     """The part that came to the line by likeness or by its neighbours, not by a tag."""
     range_s: tuple[float, float] = (math.nan, math.nan)
     """Lowest and highest estimate over the sessions."""
+    ops: tuple[str, ...] = ()
+    """The instructions that it takes part in, by its part in them, at most eight."""
 
     @property
     def shared(self) -> bool:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from jaxscope.analysis.by_line import counted, stage_of
-from jaxscope.model import Phase, Program, Record, StageKind, Unavailable
+from jaxscope.analysis.cost import InstructionCost
+from jaxscope.analysis.profile.bounds import Bound, bound
+from jaxscope.model import Phase, Program, Record, Roofline, StageKind, Unavailable
 from jaxscope.model.profile import LineTime, Place, Profile
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
@@ -51,7 +53,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     parts = (
         *(_source(record, found, i) for i in sources),
         *_lines_apart(record, program),
-        _by_line(record, found),
+        _by_line(record, program, found),
         _by_op(program, found),
         _rest(found),
     )
@@ -204,7 +206,8 @@ def _source(record: Record, profile: Profile, source: int) -> Part:
     return Part(f"{name}: time of each line", None, html, drawing, brief=source == 0)
 
 
-def _by_line(record: Record, profile: Profile) -> Part:
+def _by_line(record: Record, program: Program, profile: Profile) -> Part:
+    bounds = bounds_of(program, profile)
     rows: list[tuple[str, ...]] = []
     several = len(record.sources) > 1
     for row in sorted(profile.lines, key=lambda row: -row.seconds):
@@ -224,24 +227,42 @@ def _by_line(record: Record, profile: Profile) -> Part:
                 bracket,
                 spread if len(profile.sessions) > 1 else "",
                 inferred,
+                next((b.verdict for op in row.ops if (b := bounds.get(op)) and b.verdict), ""),
                 _code(record, row.place.source, row.place.line),
             )
         )
-    heads = ("line", "direction", "time", "share", "between", "sessions", "by likeness", "code")
+    heads = (
+        "line",
+        "direction",
+        "time",
+        "share",
+        "between",
+        "sessions",
+        "by likeness",
+        "limit",
+        "code",
+    )
     return Part("Lines, the longest first", Table(heads, tuple(rows), right=(2, 3)))
 
 
-def _by_op(program: Program, profile: Profile) -> Part:
+def _costs(program: Program) -> dict[str, InstructionCost]:
     stage = stage_of(program, StageKind.OPTIMIZED_HLO)
     known = counted(stage.text) if stage is not None else None
-    costs = {row.name: row for row in known[1].by_instruction} if known is not None else {}
+    return {row.name: row for row in known[1].by_instruction} if known is not None else {}
+
+
+def bounds_of(program: Program, profile: Profile) -> dict[str, Bound]:
+    """Each instruction against the roofs of the device, as far as they are known."""
+    peaks = program.roofline if isinstance(program.roofline, Roofline) else None
+    costs = _costs(program)
+    return {op.name: bound(op, costs.get(op.name), peaks) for op in profile.ops if not op.overhead}
+
+
+def _by_op(program: Program, profile: Profile) -> Part:
+    bounds = bounds_of(program, profile)
     rows: list[tuple[str, ...]] = []
     for row in profile.ops[:_MOST_OPS]:
-        cost = costs.get(row.name)
-        flops = moved = math.nan
-        if cost is not None and row.seconds > 0 and not row.overhead:
-            flops = (cost.flops or math.nan) * row.times / row.seconds
-            moved = (cost.bytes_accessed or math.nan) * row.times / row.seconds
+        found = None if row.overhead else bounds.get(row.name)
         rows.append(
             (
                 f"`{row.name}`" + (" overhead" if row.overhead else ""),
@@ -250,16 +271,37 @@ def _by_op(program: Program, profile: Profile) -> Part:
                 units.percent(row.seconds / profile.call_s) if profile.call_s else "",
                 units.seconds(row.cpu_s),
                 units.significant(row.times),
-                "" if math.isnan(flops) else units.flop_rate(flops),
-                "" if math.isnan(moved) else units.byte_rate(moved),
+                "" if found is None or math.isnan(found.flops) else units.flop_rate(found.flops),
+                "" if found is None or math.isnan(found.bytes) else units.byte_rate(found.bytes),
+                "" if found is None else _limit(found),
             )
         )
-    heads = ("instruction", "operation", "time", "share", "CPU time", "runs", "FLOP/s", "bytes/s")
+    heads = (
+        "instruction",
+        "operation",
+        "time",
+        "share",
+        "CPU time",
+        "runs",
+        "FLOP/s",
+        "bytes/s",
+        "limit",
+    )
     more = len(profile.ops) - _MOST_OPS
     caption = "Instructions, the longest first"
     if more > 0:
         caption += f" ({units.count(more, 'shorter one')} left out)"
     return Part(caption, Table(heads, tuple(rows), right=(2, 3, 4, 5, 6, 7)))
+
+
+def _limit(found: Bound) -> str:
+    """`memory-bound, 73 % of the roof`; above the roof the operands came from a cache."""
+    share = max(found.compute, found.memory)
+    if not found.verdict or math.isnan(share):
+        return found.verdict
+    if found.verdict == "memory-bound" and share > 1:
+        return "memory-bound, above the roof: cache"
+    return f"{found.verdict}, {units.percent(share)} of the roof"
 
 
 def _rest(profile: Profile) -> Part:

@@ -22,6 +22,7 @@ from jaxscope.model.profile import (
     ProfileSession,
 )
 
+_MOST_OPS = 8
 MODEL = "relative costs of operations on a CPU: a model, not a measurement"
 MEASURED = "seconds of each line in a build that keeps lines apart"
 
@@ -115,6 +116,7 @@ def _lines(
     """The lines of one source, and the seconds that belong to none of them."""
     estimate, low, high, inferred, lost = _split(_times(whole), work)
     each = [_split(_times(session), work)[0] for session in sessions]
+    parts = _parts(whole, work)
     rows: list[LineTime] = []
     for place in estimate:
         seen = [session.get(place, 0.0) for session in each]
@@ -126,9 +128,22 @@ def _lines(
                 high[place],
                 inferred.get(place, 0.0),
                 (min(seen), max(seen)),
+                tuple(sorted(parts[place], key=lambda op: -parts[place][op])[:_MOST_OPS]),
             )
         )
     return rows, lost
+
+
+def _parts(whole: Divided, work: Callable[[str], Work]) -> dict[Place, dict[str, float]]:
+    """Line → its seconds in each instruction."""
+    found: dict[Place, dict[str, float]] = collections.defaultdict(dict)
+    for name, seconds in whole.by_op.items():
+        weights = work(name).parts
+        total = sum(weights.values()) or 1.0
+        for place, weight in weights.items():
+            found[place][name] = seconds * weight / total
+    # A loop's own overhead has a line and no instruction inside it.
+    return collections.defaultdict(dict, found)
 
 
 def _times(found: Divided) -> Iterable[tuple[str, float]]:
