@@ -12,7 +12,14 @@ from IPython.core.interactiveshell import InteractiveShell
 import jaxscope
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/guide.md", "docs/batching.md", "docs/transforms.md", "docs/compiles.md")
+PAGES = (
+    "README.md",
+    "docs/guide.md",
+    "docs/batching.md",
+    "docs/gradients.md",
+    "docs/transforms.md",
+    "docs/compiles.md",
+)
 _BLOCK = re.compile(r"^```(python|ipython)\n(.*?)^```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
 _IMAGE_BYTES = 250_000
