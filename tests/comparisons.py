@@ -42,7 +42,7 @@ def row(label: str, seconds: float, n: int | None = None, **changes: Any) -> Row
     if label.startswith("jax"):
         made = dataclasses.replace(
             made,
-            compile=Phases(0.001, 0.004, 0.035),
+            compile=Phases(0.002, 0.005, 0.0355),
             dispatch=(4e-6, 5e-6, 6e-6),
             kernel_s=seconds / 2,
             cost=Cost(flops=1e6, transcendentals=0.0, bytes_accessed=4e6),

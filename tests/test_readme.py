@@ -19,6 +19,7 @@ PAGES = (
     "docs/gradients.md",
     "docs/transforms.md",
     "docs/compiles.md",
+    "docs/benchmarks.md",
 )
 _BLOCK = re.compile(r"^```(python|ipython)\n(.*?)^```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
@@ -66,7 +67,7 @@ def test_every_block_of_code_runs(
         shown = capsys.readouterr().out
         assert result.success, f"{text}\n{shown}"
         assert "jaxscope could not" not in shown, f"{text}\n{shown}"
-        reports = text.startswith("%%jax") and not text.startswith("%%jaxwatch")
+        reports = text.startswith("%%jax") and not text.startswith(("%%jaxwatch", "%%jaxbench"))
         if reports and "-q" not in text.splitlines()[0]:
             assert "Source: cell" in shown, f"{text}\n{shown}"
 

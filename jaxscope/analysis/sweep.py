@@ -87,9 +87,9 @@ def baseline_of(record: ComparisonRecord, row: Row, label: str = "") -> Row | No
     # The baseline on another device is compared with its own first one.
     device = "" if row.label == wanted else row.device
     base = find(record, wanted, row.size, device)
-    if base is None or base is row or not base.measured or not row.measured:
+    if base is None or not base.measured or not row.measured:
         return None
-    return base
+    return None if (base.label, base.device) == (row.label, row.device) else base
 
 
 def ratio_of(record: ComparisonRecord, row: Row, label: str = "") -> Ratio | None:

@@ -74,10 +74,10 @@ def test_compiling_pays_after_as_many_calls_as_it_takes_to_save_its_time():
     numpy, jax, absent = made.rows
     found = sweep.break_even(jax, numpy)
     assert found is not None
-    # 40 ms of compiling and 20 µs of first call against 60 µs of NumPy's, at 20 µs a call.
-    assert closely(found.preparation_s, 0.04002)
+    # 42.5 ms of compiling and 20 µs of first call against 60 µs of NumPy's, at 20 µs a call.
+    assert closely(found.preparation_s, 0.04252)
     assert closely(found.saved_s, 20e-6)
-    assert closely(found.calls, 1998)
+    assert closely(found.calls, 2124)
     assert sweep.break_even(absent, numpy) is None
 
 

@@ -108,7 +108,7 @@ def test_every_column_of_a_row_is_there():
         "5 µs",
         "5 µs",
         "30 µs",
-        "1.0 + 4.0 + 35.0 ms",
+        "2.0 + 5.0 + 35.5 ms",
         "2 µs",
         "4.1 kB",
         "1.0e-07",
@@ -121,7 +121,7 @@ def test_every_column_of_a_row_is_there():
 
 def test_what_pays_and_what_never_does():
     table = tables.preparation(pair(), pair().rows)
-    assert [cells[-1] for cells in table.rows] == ["", "1999 calls"]
+    assert [cells[-1] for cells in table.rows] == ["", "2124 calls"]
     slow = record(row("numpy", 10e-6), row("jax", 30e-6))
     assert tables.preparation(slow, slow.rows).rows[1][-1] == "never"
 
@@ -271,7 +271,7 @@ def test_the_page_refers_to_nothing_outside_and_carries_the_figures():
     assert "https:" not in html
     assert "default-src 'none'" in html
     figure = html.partition('data-value="')[2]
-    assert 3.9e-2 < float(re.search(r'data-value="(0\.0\d+)"', figure)[1]) < 4.1e-2
+    assert 4.2e-2 < float(re.search(r'data-value="(0\.0\d+)"', figure)[1]) < 4.3e-2
 
 
 def test_pictures_are_svg_that_parses_and_speaks():

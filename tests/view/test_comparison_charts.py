@@ -37,7 +37,7 @@ def test_ratio_marks_the_crossover_and_leaves_the_baseline_out():
 def test_break_even_marks_the_call_from_which_compiling_has_paid():
     made = figure(pair(), "break_even")
     assert named(made) == ["NumPy", "JAX jit"]
-    assert [note.text for note in made.layout.annotations] == ["JAX jit: 1999 calls"]
+    assert [note.text for note in made.layout.annotations] == ["JAX jit: 2124 calls"]
 
 
 def test_rounds_shows_every_round():
