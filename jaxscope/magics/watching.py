@@ -244,7 +244,9 @@ class Watching(Family):
             log = self.scope.session.log(since).log
             # What %%jaxwatch and %jaxlog have just shown needs no footer.
             shown = _shows_itself(getattr(getattr(result, "info", None), "raw_cell", "") or "")
-            if not shown and (log.total_s >= self.scope.footer_s or log.recompiles):
+            # New code has to be compiled: only what could be avoided is worth a word.
+            avoidable = any(c.fix for compile in log.recompiles for c in compile.causes)
+            if not shown and (log.total_s >= self.scope.footer_s or avoidable):
                 logpage.say_footer(log)
         except Exception as error:  # a footer that fails must not look like the cell's failure
             display.say(f"jaxscope could not read the log ({type(error).__name__}: {error}).")

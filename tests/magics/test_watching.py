@@ -167,6 +167,15 @@ def test_the_footer_speaks_of_long_compiles_and_of_recompiles(notebook: Notebook
     assert notebook.must("jax.jit(lambda x: x + 4)(np.ones(3))").shown == ()
 
 
+def test_code_that_was_edited_has_to_be_compiled_and_needs_no_footer(notebook: Notebook) -> None:
+    notebook.must("%jaxwatch on --over 100")
+    notebook.must("@jax.jit\ndef edited(x):\n    return x + 1")
+    assert notebook.must("edited(np.ones(3))").shown == ()
+    notebook.must("@jax.jit\ndef edited(x):\n    return x + 2")
+    assert notebook.must("edited(np.ones(3))").shown == ()
+    assert len(log(notebook).recompiles) == 1
+
+
 def test_a_watched_cell_has_no_footer_besides(notebook: Notebook) -> None:
     notebook.must("%jaxwatch on --over 0")
     assert len(notebook.must("%%jaxwatch\nstep(np.ones(3))").shown) == 1
