@@ -17,6 +17,7 @@ from jaxscope.model import (
     Differentiation,
     Frame,
     Jacobian,
+    Memory,
     Phase,
     Program,
     Record,
@@ -128,7 +129,10 @@ def _advice(one: Checkpoint, found: Differentiation) -> str:
 def _parts(found: Differentiation, record: Record, program: Program) -> Iterator[Part]:
     yield Part("Phases", _phases(program))
     yield Part("Kept for the backward pass, by the line that makes it", _by_line(record, program))
-    yield Part("Every value that is kept", _values(record, program))
+    caption = "Every value that is kept, by the equations"
+    if isinstance(program.memory, Memory):
+        caption += f"; XLA has {units.size(program.memory.temp)} for all its temporaries"
+    yield Part(caption, _values(record, program))
     caption = "What a checkpoint would save, estimated from the equations: XLA may keep less anyway"
     on_cpu = all(device.startswith("cpu") for device in program.devices)
     if on_cpu and not all(one.loop for one in found.checkpoints):
