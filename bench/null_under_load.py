@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from bench.pairs import load, normal, null_entries, ratio_of, summary
+from bench.pairs import load, null_ratio, summary
 from jaxscope.bench import Limits
 
 RUNS = 100
@@ -19,9 +19,7 @@ _LIMITS = Limits(seconds=0.6)
 
 def measure(runs: int = RUNS) -> dict[str, Any]:
     with load(2 * (os.cpu_count() or 1)):
-        found = [
-            ratio_of(null_entries(), normal(10_000), seed, limits=_LIMITS) for seed in range(runs)
-        ]
+        found = [null_ratio(seed, _LIMITS) for seed in range(runs)]
     told = summary(found, true=1.0)
     verdicts = told["verdicts"]
     false = verdicts["faster"] + verdicts["slower"]

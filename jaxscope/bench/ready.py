@@ -13,7 +13,7 @@ import numpy as np
 from jaxscope.bench import checks, program_doubts, round_doubts
 from jaxscope.bench.blame import place as place_of
 from jaxscope.bench.contestant import Contestant, Prepared, Refusal
-from jaxscope.bench.place import aligned_copy, place, task_for
+from jaxscope.bench.place import aligned_copy, mover, place, task_for
 from jaxscope.bench.plan import Entry, Plan
 from jaxscope.bench.reference import Reference, task_of
 from jaxscope.bench.signals import Signals
@@ -142,6 +142,8 @@ def _get_ready(
     is_view = not refresh and any(_lies_in(contestant, a, placed.args) for a in arrays)
     # Fresh positions are made on demand; the others are shared by all calls.
     fresh = _fresh(contestant, placed.args, setting.host, refresh, device) if refresh else None
+    moves = not refresh and not prepared.bound
+    moved = mover(contestant, setting.host, device, plan.seed) if moves else None
     several = [outputs] if plan.mode is Mode.THROUGHPUT else outputs
     subject = Subject(
         entry.label,
@@ -150,6 +152,7 @@ def _get_ready(
         () if prepared.bound else placed.args,
         fresh,
         sum(list(setting.host.values())[i].nbytes for i in refresh),
+        moved,
         plan.mode,
         prepared.compile_count or setting.compile_count,
         setting.signals,

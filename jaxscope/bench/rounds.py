@@ -41,9 +41,9 @@ def run_rounds(
     """
     rng, live, restarts, count = random.Random(seed), list(subjects), 0, 0
     now = subjects[0].signals.now
-    end = min(now() + limits.seconds, deadline)
     try:
         with _undisturbed() as collect:
+            end = min(now() + limits.seconds, deadline)
             while live and count < limits.max_rounds:
                 rng.shuffle(live)
                 for subject in tuple(live):

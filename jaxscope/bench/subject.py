@@ -34,6 +34,8 @@ class Subject:
     fresh: Callable[[], tuple[Any, ...]] | None = None
     """Makes the arguments anew, for a call that uses them up or changes them."""
     fresh_bytes: int = 0
+    moved: Callable[[], tuple[Any, ...]] | None = None
+    """Makes the arguments anew at another place, for each round."""
     mode: Mode = Mode.LATENCY
     compile_count: Callable[[], int] = lambda: 0
     signals: Signals = field(default_factory=Signals)
@@ -112,6 +114,8 @@ class Subject:
     def round(self) -> None:
         """One untimed call, then a timed block."""
         number = len(self.seconds)
+        if self.moved is not None:
+            self.args = self.moved()
         if self.estimate < 250 * BLOCK_S:  # 50 ms: longer ones would take twice the time
             self.block(self.batch(1), 1)
         batch = self.batch(self.inner)

@@ -488,3 +488,28 @@ def test_progress_is_told_and_may_fail():
     record = measured(("numpy", "numpy", np.sum), progress=progress, sizes=({"n": 3},))
     assert len(row(record, "numpy").samples) == 8
     assert ("n=3: numpy: warming up", 0.0) in heard
+
+
+def test_inputs_lie_elsewhere_in_each_round():
+    """Where an array lies in its page decides up to 1 % of a call."""
+    seen = []
+
+    def noting(x):
+        seen.append(x.ctypes.data % 4096)
+        return x.sum()
+
+    record = measured(("numpy", "numpy", noting), inputs={"x": normal(100)})
+    assert row(record, "numpy").agrees
+    assert {place % 64 for place in seen} == {0}
+    assert len(set(seen[-16:])) > 3
+
+
+def test_large_inputs_stay_where_they_are():
+    seen = []
+
+    def noting(x):
+        seen.append(x.ctypes.data)
+        return x[0]
+
+    measured(("numpy", "numpy", noting), inputs={"x": np.zeros(1 << 20, np.float32)})
+    assert len(set(seen)) == 1
