@@ -24,6 +24,7 @@ from jaxscope.capture.stack import (
     differentiates,
     is_plain,
     titles,
+    written,
 )
 
 
@@ -71,6 +72,8 @@ class Work:
         jitted = jax.jit(as_user(program), donate_argnums=arguments.donated)
         paths = arguments.paths
         statics = {value.name: value.aval for value in self._subject.inputs.static_values()}
+        # Another stack makes another program of the same cell.
+        statics["the transforms"] = written(self.stack)
         return Request(name, titles(self.stack), jitted, args, {}, paths, self.stack, base, statics)
 
     def arguments(self) -> Arguments:

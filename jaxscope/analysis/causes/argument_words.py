@@ -71,6 +71,11 @@ def _value_kind(found: Difference, signature: Signature, nearest: int) -> Words:
 
 
 def _static(found: Difference, signature: Signature, nearest: int) -> Words:
+    if found.detail == "held" and found.path == "the transforms":
+        return (
+            f"The transforms above the cell changed: {change(found)}.",
+            "Each stack of transforms is a program of its own, so this is as it should be.",
+        )
     if found.detail == "held":
         return (
             f"`{found.path}`, which the program holds as a constant, changed: {change(found)}.",
