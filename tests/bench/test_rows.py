@@ -498,8 +498,7 @@ def test_inputs_lie_elsewhere_in_each_round():
         seen.append(x.ctypes.data % 4096)
         return x.sum()
 
-    record = measured(("numpy", "numpy", noting), inputs={"x": normal(100)})
-    assert row(record, "numpy").agrees
+    measured(("numpy", "numpy", noting), inputs={"x": normal(100)}, check=False)
     assert {place % 64 for place in seen} == {0}
     assert len(set(seen[-16:])) > 3
 
@@ -511,5 +510,6 @@ def test_large_inputs_stay_where_they_are():
         seen.append(x.ctypes.data)
         return x[0]
 
-    measured(("numpy", "numpy", noting), inputs={"x": np.zeros(1 << 20, np.float32)})
+    large = np.zeros(1 << 20, np.float32)
+    measured(("numpy", "numpy", noting), inputs={"x": large}, check=False)
     assert len(set(seen)) == 1
