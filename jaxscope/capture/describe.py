@@ -110,9 +110,11 @@ def constants(handles: Handles) -> tuple[Value, ...]:
 
 def effects(handles: Handles) -> tuple[Effect, ...]:
     """Why the program must not be run more often than asked: callbacks and ordered effects."""
+    shared = len({device.process_index for device in device_objects(handles)}) > 1
+    others = {Effect.OTHER_PROCESSES} if shared else set[Effect]()
     if handles.traced is None:
-        return ()
-    found = {
+        return tuple(others)
+    found = others | {
         _CALLBACKS[equation.primitive]
         for equation in handles.tagged.equations
         if equation.primitive in _CALLBACKS

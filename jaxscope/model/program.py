@@ -50,6 +50,8 @@ class Effect(StrEnum):
     IO = "io"
     ORDERED = "ordered"
     PURE_CALLBACK = "pure_callback"
+    OTHER_PROCESSES = "other_processes"
+    """Its devices belong to several processes, which must all run it equally often."""
 
 
 @dataclass(frozen=True, slots=True)
