@@ -82,7 +82,18 @@ def read_batching(
         _Walk(base, entries, {}, tell=told).follow()
     walk = _Walk(program, entries, told)
     walk.follow()
-    return Batching(tuple([axis.described(sources) for axis in walk.axes.all]), tuple(walk.found))
+    used = sorted({axis for each in walk.found for axis in each.under})
+    numbers = {axis: number for number, axis in enumerate(used)}
+    found = walk.found
+    if len(used) < len(walk.axes.all):
+        found = [_renumbered(each, numbers) for each in found]
+    axes = [walk.axes.all[axis].described(sources) for axis in used]
+    return Batching(tuple(axes), tuple(found))
+
+
+def _renumbered(each: BatchedEquation, numbers: dict[int, int]) -> BatchedEquation:
+    under, over = ([numbers[axis] for axis in axes] for axes in (each.under, each.over))
+    return replace(each, under=tuple(under), over=tuple(over))
 
 
 def _of_function(captured: Captured) -> list[_jax.VmapEntry]:

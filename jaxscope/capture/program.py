@@ -26,7 +26,7 @@ from jaxscope.capture.sources import Sources
 from jaxscope.capture.stack import JIT, Stack
 from jaxscope.capture.stages import Handles
 from jaxscope.capture.tags import Tagged, adopt, compiled_from, tag
-from jaxscope.capture.vmap_axes import watching
+from jaxscope.capture.vmap_axes import watching, without_arrays
 
 _OTHER_TEXT = (
     "the program was compiled for another text of this cell, so its lines are matched by "
@@ -34,6 +34,8 @@ _OTHER_TEXT = (
 )
 PROGRAMS_PER_CELL = 8
 """Compiled programs kept for each cell: shapes that alternate should not compile again."""
+
+VMAPS_PER_CELL = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class Programs:
 
     def __init__(self) -> None:
         self._entries: collections.OrderedDict[str, Compiled] = collections.OrderedDict()
+        self.vmaps: collections.deque[_jax.VmapEntry] = collections.deque(maxlen=VMAPS_PER_CELL)
+        """What entered a vmap in earlier runs: a function that the cell calls is traced once."""
 
     def get(self, key: str) -> Compiled | None:
         entry = self._entries.get(key)
@@ -177,6 +181,10 @@ def _captured(
     with watching(vmaps):
         traced = request.jitted.trace(*request.args, **request.kwargs)
     trace_s = time.perf_counter() - began
+    if programs is not None:
+        earlier = tuple(programs.vmaps)
+        programs.vmaps.extend(without_arrays(vmaps))
+        vmaps = [*vmaps, *earlier]
     tagged = tagged or tag(traced, sources)
     say("lowering")
     lowered = traced.lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxscope.capture import _jax
@@ -205,6 +205,14 @@ def watching(seen: list[_jax.VmapEntry]) -> Generator[None]:
         with suppress(Exception):
             stack.enter_context(_jax.watching_vmaps(seen))
         yield
+
+
+def without_arrays(entries: Sequence[_jax.VmapEntry]) -> list[_jax.VmapEntry]:
+    """The entries as they may be kept: captured arrays would be kept in memory with them."""
+    return [
+        replace(entry, values=tuple([None if hasattr(v, "nbytes") else v for v in entry.values]))
+        for entry in entries
+    ]
 
 
 def has_vmap(body: Body) -> bool:

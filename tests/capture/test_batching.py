@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from batched import read
 from jax import lax
 
 import jaxscope
 from jaxscope.capture import _jax
 from jaxscope.model import Batching, Program, Turn, Unavailable
-from tests.capture.batched import read
 
 ROWS = jnp.arange(15.0).reshape(5, 3)
 WEIGHTS = jnp.arange(3.0) + 1

@@ -16,11 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from batched import Read, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-
-from tests.capture.batched import Read, read
 
 SIZE = 3
 """Of every vector, and of some batches too: shapes alone do not tell what is a batch."""
@@ -252,3 +251,20 @@ def _values(inner: Any, constants: Any, arguments: list[np.ndarray]) -> dict[Any
 def _numbers(found: Read) -> list[int]:
     """The ids of the outermost equations."""
     return [equation.id for equation in found.equations if equation.parent is None]
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(straight, stacks)
+def test_every_equation_of_a_gradient_is_batched_exactly_where_jax_batches_it(
+    chosen, stack
+) -> None:
+    function = program(chosen)
+
+    def loss(*arguments: jax.Array) -> jax.Array:
+        return jnp.stack(function(*arguments)).sum()
+
+    batched, arguments = stacked(jax.grad(loss), stack)
+    seen: list[tuple[str, int, bool]] = []
+    with jax_seen(seen):
+        found = read(batched, *arguments)
+    assert by_us(found) == by_jax(seen, len(stack))

@@ -1,0 +1,94 @@
+"""Batching through the magics: the transforms in each form, and functions of other cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from notebook import Notebook, open_notebook
+
+import jaxscope
+from jaxscope.model import Batching, Program
+
+SETUP = """
+import jax, jax.numpy as jnp
+x, w, xs = jnp.ones((5, 3)), jnp.ones(3), jnp.ones((4, 5, 3))
+"""
+
+
+@pytest.fixture
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        opened.must(SETUP)
+        yield opened
+
+
+def shown(notebook: Notebook, cell: str) -> tuple[Program, Batching]:
+    notebook.must(cell)
+    program = jaxscope.last().programs[0]
+    assert isinstance(program.batching, Batching)
+    assert program.batching.exact
+    return program, program.batching
+
+
+def over(program: Program, batching: Batching, primitive: str) -> list[tuple[int, ...]]:
+    return [
+        each.over
+        for each in batching.equations
+        if program.equations[each.equation].primitive == primitive
+    ]
+
+
+def test_a_cell_for_one_example_shows_what_the_batch_shares(notebook: Notebook) -> None:
+    program, batching = shown(
+        notebook, "%%jaxvmap -q -n 1 -i x=0 -i w=None\ns = jnp.cos(w).sum()\ny = jnp.sin(x) * s"
+    )
+    assert [axis.size for axis in batching.axes] == [5]
+    assert over(program, batching, "cos") == over(program, batching, "reduce_sum") == [()]
+    assert over(program, batching, "sin") == over(program, batching, "mul") == [(0,)]
+
+
+def test_a_vmap_inside_such_a_cell_is_an_axis_under_it(notebook: Notebook) -> None:
+    program, batching = shown(
+        notebook,
+        "%%jaxvmap -q -n 1 -i xs=0 -i w=None\n"
+        "y = jax.vmap(lambda row: jnp.sin(row) * jnp.cos(w))(xs)\n",
+    )
+    assert [(axis.size, axis.line) for axis in batching.axes] == [(4, None), (5, 2)]
+    assert over(program, batching, "sin") == [(0, 1)]
+    assert over(program, batching, "cos") == [()]
+
+
+def test_a_stack_of_transforms_is_followed_through_the_gradient(notebook: Notebook) -> None:
+    program, batching = shown(
+        notebook,
+        "%%jaxcompose -q -n 1 jit | vmap -i x=0 -i w=None | grad -w w\n"
+        "(jnp.sin(w) * jnp.tanh(x)).sum()\n",
+    )
+    assert over(program, batching, "cos") == [()]
+    assert over(program, batching, "tanh") == [(0,)]
+
+
+def test_decorator_and_line_form_show_the_same(notebook: Notebook) -> None:
+    body = "def f(x, w):\n    return jnp.sin(x) * jnp.cos(w)\n"
+    program, batching = shown(notebook, f"%%jaxvmap -q -n 1 -i x=0 -i w=None\n{body}f(x, w)\n")
+    assert over(program, batching, "sin") == [(0,)]
+    assert over(program, batching, "cos") == [()]
+    notebook.must(body)
+    program, batching = shown(notebook, "%jaxvmap -q -n 1 -i x=0 -i w=None f(x, w)")
+    assert over(program, batching, "cos") == [()]
+
+
+def test_a_function_that_jax_has_traced_is_known_when_the_cell_runs_again(
+    notebook: Notebook,
+) -> None:
+    notebook.must(
+        "@jax.jit\ndef step(w, x):\n    return jax.vmap(lambda a: jnp.sin(a) * jnp.cos(w))(x)\n"
+    )
+    cell = "%%jaxjit -q -n 1\ny = step(w, x).sum()\n"
+    first = shown(notebook, cell)
+    second = shown(notebook, cell)
+    for program, batching in (first, second):
+        assert [axis.size for axis in batching.axes] == [5]
+        assert over(program, batching, "cos") == [()]
+        assert over(program, batching, "sin") == [(0,)]
