@@ -93,7 +93,8 @@ def cell(text: CellText, around: Surroundings) -> Ran:
     if session is None:
         return Ran(shown, replace(record, notes=(f"There is no profile: {failed}.",)), ())
     try:
-        record = _profiled(record, text, list(session.events()), clock, zero, ended, around)
+        events = list(session.events())
+        record = _profiled(record, text, events, clock, zero, ended, around, sources)
     except Exception as error:
         note = f"The trace could not be read ({type(error).__name__}: {error}); the cell has run."
         record = replace(record, notes=(note,))
@@ -152,6 +153,7 @@ def _profiled(
     zero: int,
     ended: int,
     around: Surroundings,
+    sources: Sources,
 ) -> Record:
     span = next(event for event in events if event.name == profiler.CALL)
     ops = [op for op in operations(events) if span.start <= op.start <= span.end]
@@ -175,10 +177,12 @@ def _profiled(
         (span.end - span.start) * 1e-9,
     )
     found = replace(found, doubts=_doubts(found, clock, runs, modules))
+    written = _records(runs, modules, texts, programs, by_op, sources)
     return replace(
         record,
         environment=describe.environment(),
-        programs=_records(runs, modules, texts, programs, by_op, text.file),
+        sources=sources.all(),
+        programs=written,
         profile=found,
         findings=_findings(found),
     )
@@ -255,7 +259,7 @@ def _records(
     texts: Mapping[int, str],
     programs: Mapping[int, RunProgram],
     by_op: Mapping[int, Mapping[str, float]],
-    file: str,
+    sources: Sources,
 ) -> tuple[Program, ...]:
     """The compiled functions that ran, the longest in all first, each with its own profile."""
     found: list[Program] = []
@@ -270,9 +274,10 @@ def _records(
         devices = sorted({op.device for run in mine for op in run.ops})
         kind = jax.default_backend()
         where = tuple(f"{kind}:{device}" for device in devices)
+        files = _files(module, sources)
         times = profile(
             module,
-            [of_frames(module, {file: 0}, 0)],
+            [of_frames(module, files, i) for i in range(len(sources.all()))],
             [TracedSession(calls, ())],
             ", ".join(where),
         )
@@ -280,6 +285,13 @@ def _records(
         stage = Stage(StageKind.OPTIMIZED_HLO, texts[number])
         found.append(Program(name, ("jit",), where, (), (), (), (), (stage,), profile=times))
     return tuple(found)
+
+
+def _files(module: HloModule, sources: Sources) -> dict[str, int]:
+    """The user's files that the module's frames name, also other cells and modules."""
+    names = {frame.file for i in module.instructions() for frame in module.frames(i)}
+    found = {name: sources.index(name) for name in sorted(names)}
+    return {name: index for name, index in found.items() if index is not None}
 
 
 def _doubts(

@@ -83,6 +83,8 @@ class Profiling(Family):
     def jaxprof(self, line: str, cell: str | None = None) -> Any:
         __tracebackhide__ = True
         tokens, rest = options.split(line, _PARSER)
+        silent = rest.endswith(";")
+        rest = rest.rstrip("; ")
         given = _PARSER.parse_args(tokens)
         if cell is not None and rest:
             raise UsageError(
@@ -124,7 +126,7 @@ class Profiling(Family):
             display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
         if given.xprof:
             self._open_xprof(report)
-        return ran.value
+        return None if silent else ran.value
 
     def _open_xprof(self, report: Report) -> None:
         from IPython.display import IFrame

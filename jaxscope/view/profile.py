@@ -77,10 +77,11 @@ def _totals(profile: Profile, source: int) -> dict[int, tuple[float, float, floa
 
 def _first(record: Record, profile: Profile) -> str:
     """The line that matters most, in words."""
-    totals = _totals(profile, 0)
+    source = next((i for i in range(len(record.sources)) if any(_of(profile, i))), 0)
+    totals = _totals(profile, source)
     call = f"of a call of {units.seconds(profile.call_s)}"
     if not totals:
-        return f"No line of {record.sources[0].name} took time {call}."
+        return f"No line of {record.sources[source].name} took time {call}."
     if profile.joint and profile.joint[0].seconds > 0.5 * profile.covered_s:
         joint = profile.joint[0]
         lines = _lines_of(joint.places)
@@ -90,9 +91,10 @@ def _first(record: Record, profile: Profile) -> str:
                 f"({units.percent(joint.seconds / profile.call_s)}) {call}."
             )
     line, (seconds, *_) = max(totals.items(), key=lambda item: item[1][0])
-    text = _code(record, 0, line)
+    text = _code(record, source, line)
     share = units.percent(seconds / profile.call_s)
-    return f"Line {line} takes {units.seconds(seconds)} ({share}) {call}: `{text}`"
+    where = f"of {record.sources[source].name} " if source else ""
+    return f"Line {line} {where}takes {units.seconds(seconds)} ({share}) {call}: `{text}`"
 
 
 def _quality(profile: Profile) -> str:
@@ -203,7 +205,8 @@ def _source(record: Record, profile: Profile, source: int) -> Part:
             rows[row.place.line] = Heat((f"in {into}", ""), 0.0)
     html, drawing = heat(record.sources[source].text, rows, ("", ""))
     name = record.sources[source].name
-    return Part(f"{name}: time of each line", None, html, drawing, brief=source == 0)
+    first = next((i for i in range(len(record.sources)) if any(_of(profile, i))), 0)
+    return Part(f"{name}: time of each line", None, html, drawing, brief=source == first)
 
 
 def _by_line(record: Record, program: Program, profile: Profile) -> Part:

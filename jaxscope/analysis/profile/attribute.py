@@ -59,7 +59,8 @@ def profile(
         work = functools.cache(weigher.work)
         found, lost = _lines(whole, work, parts)
         lines += found
-        if index == 0:
+        # The cell as a rule; a program from elsewhere has its lines in another source.
+        if index == 0 or lost < unattributed:
             unattributed = lost
             joint = _joint(whole, work)
             crossing = bool(joint)
