@@ -124,14 +124,26 @@ def _ratio(record: ComparisonRecord, made: Any) -> None:
         )
         for crossing in sweep.crossovers(record, one):
             near = names.number(float(f"{crossing.at:.2g}"))
-            made.add_vline(
-                x=crossing.at,
-                line={"color": _GREY, "dash": "dash", "width": 1},
-                annotation={"text": f"{name} ≈ {near}", "font": {"color": _GREY}},
-            )
+            _mark(made, crossing.at, f"{name} ≈ {near}", _GREY)
     _layout(record, made, name, f"time over that of {base}, below 1 is faster")
     _log(made, x=True)
     made.add_hline(y=1, line={"color": _GREY, "dash": "dot", "width": 1})
+
+
+def _mark(made: Any, x: float, text: str, colour: str) -> None:
+    """A line across with its text, on a logarithmic axis."""
+    made.add_vline(x=x, line={"color": colour, "dash": "dash", "width": 1})
+    # Annotations of a logarithmic axis stand at the logarithm, unlike everything else there.
+    number = len(made.layout.annotations)
+    made.add_annotation(
+        x=math.log10(x),
+        y=1 - 0.06 * number,
+        yref="paper",
+        text=text,
+        showarrow=False,
+        xanchor="left",
+        font={"color": colour},
+    )
 
 
 def _band(
@@ -191,14 +203,7 @@ def _break_even(record: ComparisonRecord, made: Any) -> None:
         base = sweep.baseline_of(record, row)
         found = None if base is None else sweep.break_even(row, base)
         if found is not None and 1 < found.calls <= counts[-1]:
-            made.add_vline(
-                x=found.calls,
-                line={"color": _colour(record, row), "dash": "dash", "width": 1},
-                annotation={
-                    "text": f"{label}: {names.number(found.calls)} calls",
-                    "font": {"color": _GREY},
-                },
-            )
+            _mark(made, found.calls, f"{label}: {names.number(found.calls)} calls", _GREY)
     size = names.size(rows[0].size)
     _layout(record, made, f"calls{f' at {size}' if size else ''}", "seconds, compiling included")
     _log(made, x=True)

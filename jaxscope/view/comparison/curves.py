@@ -53,14 +53,14 @@ def curves(
         parts.append(
             f'<line class="level" x1="{_LEFT}" x2="{_RIGHT}" y1="{at:.4g}" y2="{at:.4g}"/>'
         )
-    for value, text in marks:
+    for place, (value, text) in enumerate(marks):
         at = x(value)
         anchor = "end" if at > _LEFT + 150 else "start"
         shift = -5 if anchor == "end" else 5
         parts.append(
             f'<line class="mark" x1="{at:.5g}" x2="{at:.5g}" y1="{_TOP}" y2="{_BOTTOM}"/>'
-            f'<text class="strong" x="{at + shift:.5g}" y="{_TOP + 10}" text-anchor="{anchor}">'
-            f"{escape(text)}</text>"
+            f'<text class="strong" x="{at + shift:.5g}" y="{_TOP + 10 + 13 * place}" '
+            f'text-anchor="{anchor}">{escape(text)}</text>'
         )
     parts += [_line(line, x, y) for line in lines]
     parts += _names(lines, y)
@@ -98,7 +98,7 @@ def _grid(
             f'<line class="axis" x1="{at:.5g}" x2="{at:.5g}" y1="{_BOTTOM}" y2="{_BOTTOM + 4}"/>'
         )
         text = x_text(value)
-        if at - last >= 8 * max(len(text), 3):
+        if text and at - last >= 8 * max(len(text), 3):
             made += (
                 f'<text x="{at:.5g}" y="{_BOTTOM + 17}" text-anchor="middle">{escape(text)}</text>'
             )

@@ -169,9 +169,9 @@ def _strip(
     """One contestant's dots, spread by their round so that they do not hide each other."""
     samples = row.samples
     step = max(1, len(samples) // 250)
+    # A line of no length with round ends is a dot, and takes a sixth of the text of a circle.
     dots = "".join(
-        f'<circle class="q{number}" cx="{x(value):.5g}" '
-        f'cy="{middle + (i % 7 - 3) * 2.4:.4g}" r="1.7"/>'
+        f"M{x(value):.4g} {middle + (i % 7 - 3) * 2.4:.4g}h0"
         for i, value in enumerate(samples[::step])
     )
     median = x(statistics.median(samples))
@@ -179,7 +179,7 @@ def _strip(
     time = units.seconds(statistics.median(samples))
     return (
         f'<text class="q{number}" x="{_LEFT - 10}" y="{middle + 4:.4g}" text-anchor="end">'
-        f"{escape(name, 40)}</text>{dots}"
+        f'{escape(name, 40)}</text><path class="q{number}" d="{dots}"/>'
         f'<line class="median" x1="{median:.5g}" x2="{median:.5g}" y1="{middle - 11:.4g}" '
         f'y2="{middle + 11:.4g}"/>'
         f'<text x="{_RIGHT + 10}" y="{middle + 4:.4g}">{escape(time)}</text>'
