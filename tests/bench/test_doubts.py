@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +19,7 @@ from jaxscope.bench.signals import Reading, Signals, core_ticks, throttled_by, w
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Doubt, Machine, Phases, Rounds, Row
 
+ROOT = Path(__file__).parents[2]
 QUIET = Machine(cores=2, load=0.1, pressure=3.0, steal=0.0, governor="performance")
 
 
@@ -378,3 +381,13 @@ def test_the_signals_of_this_machine_can_be_read():
     machine = signals.machine(began, signals.read())
     assert machine.cores
     assert machine.throttled == ""
+
+
+def test_the_documented_codes_are_those_that_there_are():
+    text = (ROOT / "docs" / "benchmark-method.md").read_text("utf-8")
+    documented = re.findall(r"^\| (J\d{3}) \|", text, re.M)
+    sources = (ROOT / "jaxscope" / "bench").rglob("*.py")
+    built = {
+        code for path in sources for code in re.findall(r'"(J\d{3})"', path.read_text("utf-8"))
+    }
+    assert documented == sorted(built)

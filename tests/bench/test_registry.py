@@ -2,52 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 from side_by_side import measured, normal, row
 
-from jaxscope.bench import Contestant, Prepared, Refusal, registry
+from jaxscope.bench import registry
 
-# --- A plug-in, whole: HIPS autograd ------------------------------------------------------------
-
-
-class Autograd(Contestant):
-    """Gradients of NumPy code by HIPS autograd."""
-
-    name = "autograd"
-
-    def missing(self):
-        try:
-            import autograd  # noqa: F401
-        except ImportError:
-            return "HIPS autograd is not installed here: `pip install autograd`."
-        return ""
-
-    def versions(self):
-        from importlib.metadata import version
-
-        return (("autograd", version("autograd")),)
-
-    def namespace(self):
-        import autograd.numpy
-
-        return autograd.numpy
-
-    def prepare(self, task, args, device):
-        import autograd
-
-        if task.vmap:
-            raise Refusal("HIPS autograd has no vmap.")
-        if not task.grad:
-            return Prepared(task.callable)
-        argnums = task.grad[0] if len(task.grad) == 1 else task.grad
-        return Prepared(autograd.grad(task.callable, argnums))
+PAGE = Path(__file__).parents[2] / "docs" / "benchmark-method.md"
 
 
-# ------------------------------------------------------------------------------------------------
+def documented():
+    """The plug-in of the documentation: HIPS autograd, whole."""
+    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
+    return block
+
+
+def autograd():
+    names = {}
+    exec(documented(), names)
+    return names["Autograd"]
 
 
 class NoContestant:
@@ -61,7 +39,7 @@ class Broken:
 
 class Point(EntryPoint):
     targets: ClassVar[dict[str, type]] = {
-        "autograd": Autograd,
+        "autograd": autograd(),
         "strange": NoContestant,
         "broken": Broken,
     }
@@ -89,7 +67,7 @@ def test_a_plug_in_of_a_few_lines_takes_part(brought):
     assert found.failure == ""
     assert found.agrees
     assert len(found.samples) == 8
-    assert "autograd" in dict(record.versions)
+    assert len(documented().splitlines()) <= 40
 
 
 def test_a_plug_in_may_refuse(brought):
