@@ -32,6 +32,7 @@ NAMES = (
     "planted_difference",
     "interval_coverage",
     "other_timers",
+    "profile",
 )
 
 
