@@ -36,7 +36,8 @@ class Substituted:
     originals: Mapping[int, tuple[Any, Any]]
     """By identity: a tracer, and the user's value that it stands for."""
     merged: nnx.Merged | None
-
+    mapped: bool = False
+    """Whether a map gives every result an axis."""
 
     def batched(self) -> Substituted:
         """The same for reading results that a map gives an axis: an input that the cell binds to
@@ -47,7 +48,7 @@ class Substituted:
         for made, original, path in self.copies.items():
             if isinstance(made, np.ndarray):
                 copies.add(made, original, path)
-        return Substituted(self.values, copies, kept, self.merged)
+        return Substituted(self.values, copies, kept, self.merged, mapped=True)
 
 
 class Inputs:

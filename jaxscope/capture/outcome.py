@@ -54,6 +54,7 @@ class Reader:
         self._originals = inputs.originals
         self._copies = inputs.copies
         self._merged = inputs.merged
+        self._mapped = inputs.mapped
         self._split = split
         self._tree = tree
         self._namespace_id = namespace_id
@@ -74,6 +75,12 @@ class Reader:
                     "the cell adds or removes parts of a Flax NNX object, which a compiled program "
                     "cannot do. Build the object in a cell of its own. Nothing was written."
                 )
+            if self._mapped and any(map(self._is_new, after.values())):
+                raise RefusedError(
+                    "the cell changes the state of a Flax NNX object, and under a map there is one "
+                    "new state for each example. Use the object in evaluation mode "
+                    "(`model.eval()`), or update it in a cell without the map. Nothing was written."
+                )
             for state in after.values():
                 self._collect("nnx_state", "nnx_state", state)
         for made in list(self._new_objects.values()):
@@ -88,6 +95,9 @@ class Reader:
             self._settler,
             tuple(self._labels),
         )
+
+    def _is_new(self, value: Any) -> bool:
+        return isinstance(value, Tracer) and id(value) not in self._originals
 
     def _collect(self, name: str, path: str, value: Any) -> None:
         if isinstance(value, Tracer):

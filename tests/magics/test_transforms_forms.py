@@ -1,0 +1,195 @@
+"""Transforms with Flax NNX objects, in every form, and when jaxscope itself fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.monitoring
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from notebook import Notebook, open_notebook
+
+SETUP = """
+import jax
+import jax.numpy as jnp
+x = jnp.linspace(-1.0, 1.0, 24).reshape(8, 3)
+y = jnp.linspace(0.0, 1.0, 8)
+w = jnp.array([1.0, -2.0, 0.5])
+rows = []
+def f(v, k):
+    return v * k
+"""
+NNX = """
+from flax import nnx
+model = nnx.Linear(3, 1, rngs=nnx.Rngs(0))
+class Counter(nnx.Module):
+    def __init__(self):
+        self.calls = nnx.Variable(jnp.float32(0.0))
+        self.weight = nnx.Param(jnp.ones(3))
+    def __call__(self, x):
+        self.calls[...] = self.calls[...] + 1.0
+        return x @ self.weight[...]
+counter = Counter()
+"""
+
+
+@pytest.fixture
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        opened.must(SETUP)
+        yield opened
+
+
+def same(ours: Any, plain: Any) -> None:
+    for a, b in zip(jax.tree_util.tree_leaves(ours), jax.tree_util.tree_leaves(plain), strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5, atol=1e-6)
+
+
+# Flax NNX
+
+
+@pytest.fixture
+def nnx(notebook: Notebook) -> Any:
+    nnx = pytest.importorskip("flax.nnx")
+    notebook.must(NNX)
+    return nnx
+
+
+def test_the_gradient_by_a_model_is_a_state_of_its_parameters(notebook: Notebook, nnx: Any) -> None:
+    ran = notebook.must("%%jaxgrad -q -n 1 -w model\n((model(x)[:, 0] - y) ** 2).mean()")
+    x, y = notebook.names["x"], notebook.names["y"]
+    plain = nnx.grad(lambda m: ((m(x)[:, 0] - y) ** 2).mean())(notebook.names["model"])
+    assert set(ran.value) == {"kernel", "bias"}
+    same(ran.value, plain)
+
+
+def test_a_model_under_a_map_stays_whole(notebook: Notebook, nnx: Any) -> None:
+    notebook.must("%%jaxvmap -q -n 1 -i x=0\np = model(x)")
+    same(notebook.names["p"], notebook.names["model"](notebook.names["x"]))
+    assert notebook.names["model"].kernel[...].shape == (3, 1)
+
+
+def test_gradients_of_each_example_by_a_model(notebook: Notebook, nnx: Any) -> None:
+    ran = notebook.must(
+        "%%jaxcompose -q -n 1 vmap -i x=0,y=0 | grad -w model\n(model(x)[0] - y) ** 2"
+    )
+    assert ran.value["kernel"][...].shape == (8, 3, 1)
+
+
+def test_state_that_a_gradient_changes_is_written_back(notebook: Notebook, nnx: Any) -> None:
+    ran = notebook.must("%%jaxgrad -q -n 1 -w counter\ncounter(x).sum()")
+    assert set(ran.value) == {"weight"}
+    assert float(notebook.names["counter"].calls[...]) == 1.0
+
+
+def test_state_that_a_map_would_change_is_refused(notebook: Notebook, nnx: Any) -> None:
+    ran = notebook.run("%%jaxvmap -q -n 1 -i x=0\ncounter(x)")
+    assert "one new state for each example" in ran.message
+    assert notebook.names["counter"].calls[...].shape == ()
+
+
+# Forms
+
+
+def test_block_form_of_a_cell_with_a_def(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxgrad -q -n 1 -w w --block\ndef g(v):\n    return (v ** 2).sum()\ng(w)"
+    )
+    same(ran.value, 2 * notebook.names["w"])
+
+
+def test_only_chooses_the_function(notebook: Notebook) -> None:
+    notebook.must(
+        "%%jaxgrad -q -n 1 --only h\n"
+        "def g(v):\n    return (v ** 2).sum()\n"
+        "def h(v):\n    return g(v) * 2\n"
+        "def k(v):\n    return g(v)\n"
+        "out = h(w), k(w)"
+    )
+    same(notebook.names["out"], (4 * notebook.names["w"], 5.25))
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (
+            "%%jaxvmap -q -n 1 -i v=0 -s k\n"
+            "def g(v, k):\n    return v * k if k > 1 else v\ng(x, 3)",
+            3,
+        ),
+        ("%jaxvmap -q -n 1 -i v=0 f(x, 3)", 3),
+        ("%jaxvmap -q -n 1 -i v=0 f(v=x, k=3)", 3),
+        ("%jaxvmap -q -n 1 -i v=0 jax.jit(f, static_argnums=1)(x, 3)", 3),
+        ("%jaxvmap -q -n 1 -i v=0 -t k f(x, 3)", 3),
+    ],
+)
+def test_static_arguments_in_functions_and_calls(
+    notebook: Notebook, cell: str, expected: int
+) -> None:
+    same(notebook.must(cell).value, notebook.names["x"] * expected)
+
+
+def test_a_call_again_compiles_nothing(notebook: Notebook) -> None:
+    seen: list[str] = []
+
+    def listen(event: str, duration: float, **kwargs: Any) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            seen.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        line = "%jaxgrad -q -n 1 -w w (lambda w: (w ** 2).sum())(w)"
+        first = notebook.must(line).value
+        assert len(seen) == 1
+        notebook.must("w = jnp.zeros(3)")
+        seen.clear()
+        same(notebook.must(line).value, jnp.zeros(3))
+        assert seen == []
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+    same(first, 2 * jnp.array([1.0, -2.0, 0.5]))
+
+
+def test_a_change_in_place_is_refused_under_a_transform_too(notebook: Notebook) -> None:
+    ran = notebook.run("%%jaxgrad -q -w w\nrows.append(w)\n(w ** 2).sum()")
+    assert "Line 2: the cell changes `rows` in place" in ran.message
+    assert notebook.names["rows"] == []
+
+
+# jaxscope failing
+
+
+def broken(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("broken on purpose")
+
+
+CELLS = (
+    ("%%jaxgrad -n 1 -w w\nloss = (w ** 2).sum()", [2.0, -4.0, 1.0]),
+    ("%%jaxvmap -n 1 -i x=0\nx.sum() * 0 + 1.0", [1.0] * 8),
+    ("%%jaxcompose -n 1 vmap -i y=0 | grad -w y\nloss = y ** 2 * 0.5 - y", None),
+    ("%%jaxgrad -n 1\ndef g(v):\n    return (v ** 2).sum()\ng(w)", [2.0, -4.0, 1.0]),
+)
+
+
+@pytest.mark.parametrize(
+    "place", ["run.capture", "run.measure", "assemble.record", "facts.advised"]
+)
+@pytest.mark.parametrize("cell", CELLS, ids=["grad", "vmap", "stack", "decorated"])
+def test_a_fault_of_ours_leaves_the_transformed_value(
+    notebook: Notebook,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    cell: tuple[str, list[float] | None],
+) -> None:
+    import importlib
+
+    module, name = place.split(".")
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.import_module(f"jaxscope.capture.{module}"), name, broken)
+        ran = notebook.must(cell[0])
+    expected = notebook.names["y"] - 1 if cell[1] is None else cell[1]
+    same(ran.value, jnp.asarray(expected))
+    assert "jaxscope could not" in ran.text
