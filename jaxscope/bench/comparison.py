@@ -118,6 +118,7 @@ class _Run:
                     say,
                     lambda: listener.compile_count,
                     stack,
+                    self._deadline(),
                 )
                 self._fill(slots, setting, say)
         except KeyboardInterrupt:
@@ -164,22 +165,35 @@ class _Run:
         if ended.startswith("interrupted"):
             where = ", ".join(f"{k}={v:g}" for k, v in live[0].row.size)
             self.stopped = f"{ended} of {where}" if where else ended
-            return
-        if ended:
+        elif ended:
             self.notes.append(f"{ended[0].upper()}{ended[1:]}.")
-        if plan.columns:
-            for ready in readies:
-                if not ready.subject.failure:
-                    say(f"{ready.row.label}: dispatch, kernel and memory", 0.97)
-                    what = f"{ready.row.label}: measuring dispatch, kernel and memory"
-                    with setting.alarm.within(10 * limits.call_s, what):
-                        try:
-                            columns.measure_columns(ready)
-                        except TimedOut as cut:
-                            self.notes.append(str(cut))
+        if plan.columns and not self.stopped:
+            try:
+                self._columns(readies, setting, say)
+            except KeyboardInterrupt:
+                self.stopped = "interrupted before dispatch, kernel and memory were measured"
+        self._judge(readies)
+
+    def _columns(
+        self, readies: Sequence[Ready], setting: Setting, say: Callable[..., None]
+    ) -> None:
+        """The passes apart from the rounds."""
+        for ready in readies:
+            if ready.subject.failure:
+                continue
+            say(f"{ready.row.label}: dispatch, kernel and memory", 0.97)
+            what = f"{ready.row.label}: measuring dispatch, kernel and memory"
+            try:
+                with setting.alarm.within(setting.at_most(10 * self.plan.limits.call_s), what):
+                    columns.measure_columns(ready)
+            except TimedOut as cut:
+                self.notes.append(str(cut))
+
+    def _judge(self, readies: Sequence[Ready]) -> None:
+        """What the rounds give reason to doubt."""
         environment = round_doubts.settings()
         for ready in readies:
-            floor = 0.0 if ready.subject.failure else columns.floor_s(ready)
+            floor = 0.0 if ready.subject.failure or self.stopped else columns.floor_s(ready)
             ready.doubts += round_doubts.row_doubts(ready.row, floor, environment)
 
     def _check(self, live: list[_Slot], setting: Setting) -> None:
@@ -210,7 +224,8 @@ class _Run:
     ) -> tuple[Reference | None, str]:
         """What the results should be, or why nobody knows."""
         try:
-            with setting.alarm.within(self.plan.limits.call_s, "the float64 reference"):
+            limit_s = setting.at_most(self.plan.limits.call_s)
+            with setting.alarm.within(limit_s, "the float64 reference"):
                 found = reference(self.plan, setting.inputs, setting.host, self._contestant)
         except TimedOut as cut:
             return None, str(cut).rstrip(".")
@@ -257,15 +272,14 @@ class _Run:
             try:
                 missing = contestant.missing()
                 known = () if missing else contestant.devices()
+                here = () if missing else chosen(contestant, self.plan.devices)
             except Exception as error:
-                missing, known = f"It raised {said(error)}.", ()
+                missing, known, here = f"It raised {said(error)}.", (), ()
             if missing:
                 slots.append(_Slot(entry, contestant, replace(row, failure=missing)))
                 continue
-            wanted = self.plan.devices
-            here = chosen(known, wanted)
             if not here:
-                text = f"It sees {', '.join(known)}, and not {', '.join(wanted)}."
+                text = f"It sees {', '.join(known)}, and not {', '.join(self.plan.devices)}."
                 slots.append(_Slot(entry, contestant, replace(row, failure=text)))
             slots += [_Slot(entry, contestant, replace(row, device=device)) for device in here]
         return slots
@@ -344,14 +358,13 @@ class _Slot:
         return replace(row, failure=failure, warnings=tuple(doubts))
 
 
-def chosen(known: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
-    """The devices that are wanted: `cpu` means the first, `gpu:1` or `cuda:1` that one."""
+def chosen(contestant: Contestant, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The devices that are wanted and that it sees: `cpu` means the first, `cuda:1` that one."""
     if not wanted:
-        return tuple(known)
-    names = [w.lower().replace("cuda", "gpu").replace("rocm", "gpu") for w in wanted]
+        return contestant.devices()
+    names = [name.lower().replace("cuda", "gpu").replace("rocm", "gpu") for name in wanted]
     exact = [name if ":" in name else f"{name}:0" for name in names]
-    kinds = {device.partition(":")[0] for device in known}
-    return tuple([name for name in exact if name in known or name.partition(":")[0] in kinds])
+    return tuple([name for name in dict.fromkeys(exact) if contestant.sees(name)])
 
 
 def _validate(plan: Plan) -> None:

@@ -91,6 +91,10 @@ class Contestant:
         """The devices it sees, one of each kind, as `cpu:0` or `gpu:0`."""
         return ("cpu:0",)
 
+    def sees(self, device: str) -> bool:
+        """Whether it has this device, listed or a further one of its kind."""
+        return device in self.devices()
+
     def namespace(self) -> Any:
         """The array namespace for functions that take one."""
         raise Refusal(f"`{self.name}` has no array namespace: give it a section of its own.")

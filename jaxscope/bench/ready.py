@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -70,6 +71,12 @@ class Setting:
     compile_count: Callable[[], int]
     stack: contextlib.ExitStack
     """Holds the contestants' sessions until the size is done."""
+    deadline: float = math.inf
+    """Of the whole comparison, on the performance counter."""
+
+    def at_most(self, seconds: float) -> float:
+        """The limit, or what is left of the whole."""
+        return max(min(seconds, self.deadline - time.perf_counter()), 0.01)
 
 
 def get_ready(
@@ -95,14 +102,15 @@ def _get_ready(
     entry: Entry, contestant: Contestant, device: str, row: Row, setting: Setting
 ) -> Ready:
     plan, limits = setting.plan, setting.plan.limits
+    compile_s, call_s = setting.at_most(limits.compile_s), setting.at_most(limits.call_s)
     namespace = contestant.namespace() if entry.namespaced else None
-    task = replace(task_of(plan, entry), say=setting.say)
+    task = replace(task_of(plan, entry), compile_s=compile_s, say=setting.say)
     task = task_for(task, setting.inputs, namespace)
     setting.stack.enter_context(contestant.session(task, device))
     contestant.put(aligned_copy(np.zeros(1, np.float32)), device)  # what the first transfer sets up
     placed = place(contestant, setting.host, device)
     setting.say(f"{entry.label}: preparing")
-    with setting.alarm.within(limits.compile_s, f"{entry.label}: getting it ready"):
+    with setting.alarm.within(compile_s, f"{entry.label}: getting it ready"):
         prepared = contestant.prepare(task, placed.args, device)
     setting.say(f"{entry.label}: first call")
     args = () if prepared.bound else placed.args
@@ -117,7 +125,7 @@ def _get_ready(
             waiter[0](outputs)
         return outputs
 
-    outputs, first_s = _watched(first, contestant, limits.call_s, setting, entry.label)
+    outputs, first_s = _watched(first, contestant, call_s, setting, entry.label)
     waiting = waiter[0]
     row = replace(
         row,
@@ -160,7 +168,7 @@ def _get_ready(
     )
     ready = Ready(row, contestant, subject, prepared, waiting, outputs, doubts, is_view)
     setting.say(f"{entry.label}: warming up")
-    with setting.alarm.within(limits.call_s, f"{entry.label}: the warm-up"):
+    with setting.alarm.within(call_s, f"{entry.label}: the warm-up"):
         try:
             subject.warm_up(first_s)
         except Exception as error:

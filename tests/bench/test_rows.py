@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import _thread
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -13,10 +16,12 @@ import pytest
 from side_by_side import FEW, FastSignals, codes, measured, normal, plan, row
 
 from jaxscope.analysis import stats
-from jaxscope.bench import Entry, Limits, Plan, PlanError
+from jaxscope.bench import Contestant, Entry, Limits, Plan, PlanError
 from jaxscope.bench.comparison import chosen, compare
 from jaxscope.model import Cost, Unavailable, from_json, to_json
 from jaxscope.model.comparison import ComparisonRecord, Mode, Phases
+
+ROOT = Path(__file__).parents[2]
 
 
 def total(x):
@@ -416,12 +421,74 @@ def test_a_device_that_is_not_seen_is_a_row():
     assert [r.failure for r in record.rows] == ["It sees cpu:0, and not gpu."] * 2
 
 
+class Two(Contestant):
+    """Sees a CPU and two GPUs of one kind."""
+
+    def devices(self):
+        return ("cpu:0", "gpu:0")
+
+    def sees(self, device):
+        return device in ("cpu:0", "gpu:0", "gpu:1")
+
+
 def test_devices_are_chosen_by_kind_or_by_number():
-    known = ("cpu:0", "gpu:0")
-    assert chosen(known, ()) == known
-    assert chosen(known, ("cpu",)) == ("cpu:0",)
-    assert chosen(known, ("cuda:1",)) == ("gpu:1",)
-    assert chosen(("cpu:0",), ("gpu",)) == ()
+    assert chosen(Two(), ()) == ("cpu:0", "gpu:0")
+    assert chosen(Two(), ("cpu",)) == ("cpu:0",)
+    assert chosen(Two(), ("cuda:1", "gpu", "gpu:0")) == ("gpu:1", "gpu:0")
+    assert chosen(Two(), ("gpu:2",)) == ()
+    assert chosen(Contestant(), ("gpu", "cpu:1")) == ()
+
+
+SEVERAL = """
+import jax
+jax.config.update("jax_num_cpu_devices", 2)
+import sys
+sys.path[:0] = ["tests/bench", "."]
+import jax.numpy as jnp, numpy as np
+from side_by_side import measured
+record = measured(
+    ("numpy", "numpy", np.sin), ("jax", "jax", jnp.sin),
+    ("eager", "jax-eager", lambda x: jnp.sin(x) + jnp.zeros(100) * 1),
+    ("made", "jax", lambda x: jnp.arange(100.0) * 2), devices=("cpu:1",), check=False,
+)
+for row in record.rows:
+    print(row.label, row.device, len(row.samples), row.failure)
+print(len(measured(("jax", "jax", jnp.sin)).rows))
+"""
+
+
+def test_a_further_device_of_a_kind_is_used_when_it_is_asked_for():
+    done = subprocess.run(
+        [sys.executable, "-c", SEVERAL], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "numpy  0 It sees cpu:0, and not cpu:1.",
+        "jax cpu:1 8 ",
+        "eager cpu:1 8 ",
+        "made cpu:1 8 ",
+        "1",
+    ]
+
+
+def test_the_limit_of_the_whole_is_also_that_of_a_call():
+    def endless(x):
+        while True:
+            time.sleep(0.01)
+
+    limits = Limits(min_rounds=8, max_rounds=8, total_s=0.5, seconds=1000)
+    record = measured(("endless", "numpy", endless), limits=limits, check=False)
+    assert "endless: the first call took longer than 0." in row(record, "endless").failure
+
+
+def test_an_interrupt_after_the_rounds_keeps_them(monkeypatch):
+    def interrupted(ready):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jaxscope.bench.columns.measure_columns", interrupted)
+    record = measured(("numpy", "numpy", np.sum), columns=True)
+    assert record.stopped == "interrupted before dispatch, kernel and memory were measured"
+    assert len(row(record, "numpy").samples) == 8
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Phases
 
 _COMPILERS = ("cc", "gcc", "clang")
-_FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")
+_FLAGS = ("-O3", "-shared", "-fPIC")
+_NATIVE = "-march=native"  # some compilers for ARM do not know it
 _SCALARS = {"double": ctypes.c_double, "float": ctypes.c_float, "long": ctypes.c_long}
 
 
@@ -95,7 +96,9 @@ def compiled(source: str, flags: tuple[str, ...], limit_s: float) -> Path:
     text.write_text(source)
     command = [*(compiler() or ()), *_FLAGS, *flags, str(text), "-o", str(library), "-lm"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+        done = subprocess.run([*command, _NATIVE], capture_output=True, text=True, timeout=limit_s)
+        if done.returncode and _NATIVE.lstrip("-") in done.stderr:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
     except subprocess.TimeoutExpired:
         raise Refusal(f"The C compiler took longer than {limit_s:.3g} s.") from None
     if done.returncode:

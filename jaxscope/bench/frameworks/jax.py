@@ -32,6 +32,9 @@ class _Jax(Contestant):
             kinds.setdefault((device.platform, device.kind), device.name)
         return tuple(kinds.values())
 
+    def sees(self, device: str) -> bool:
+        return any(found.name == device for found in devices.devices())
+
     def namespace(self) -> Any:
         return jax.numpy
 

@@ -46,6 +46,12 @@ class Torch(Contestant):
             found.append("mps:0")
         return tuple(found)
 
+    def sees(self, device: str) -> bool:
+        kind, _, number = device.partition(":")
+        if kind == "gpu":
+            return int(number) < _torch().cuda.device_count()
+        return super().sees(device)
+
     def namespace(self) -> Any:
         try:
             import array_api_compat.torch as xp  # pyright: ignore[reportMissingImports]
