@@ -86,13 +86,15 @@ class Level:
         is mapped, unless it is a scalar. Raises TransformError where that cannot be.
         """
         default = None if any(axis is not None for _, axis in given) else 0
-        chosen: list[int | None] = [default if shape else None for shape in self.shapes]
+        asked: list[int | None] = [default if shape else None for shape in self.shapes]
+        # A path below a name says more than the name.
         for name, axis in sorted(given, key=lambda pair: len(pair[0])):
             slots = self.slots_of(name)
             if not slots and not (axis is None and root(name) in self.statics):
                 raise self.unknown("-i", name)
             for slot in slots:
-                chosen[slot] = self._axis(slot, axis)
+                asked[slot] = axis
+        chosen = [self._axis(slot, axis) for slot, axis in enumerate(asked)]
         sizes: dict[int, int] = {}
         for slot, axis in enumerate(chosen):
             if axis is not None:

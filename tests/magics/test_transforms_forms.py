@@ -116,8 +116,10 @@ def test_only_chooses_the_function(notebook: Notebook) -> None:
     ("cell", "expected"),
     [
         (
-            "%%jaxvmap -q -n 1 -i v=0 -s k\n"
-            "def g(v, k):\n    return v * k if k > 1 else v\ng(x, 3)",
+            (
+                "%%jaxvmap -q -n 1 -i v=0 -s k\n"
+                "def g(v, k):\n    return v * k if k > 1 else v\ng(x, 3)"
+            ),
             3,
         ),
         ("%jaxvmap -q -n 1 -i v=0 f(x, 3)", 3),
