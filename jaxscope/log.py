@@ -36,13 +36,19 @@ class CompileLog:
         self._read = read
         self._opened = opened
         self._kept: Log | None = None
+        self._over = False
 
     # What is known.
 
     @property
     def log(self) -> Log:
         """The frozen data."""
-        return self._read() if self._kept is None else self._kept
+        if self._kept is not None:
+            return self._kept
+        found = self._read()
+        if self._over:
+            self._kept = found
+        return found
 
     @property
     def compiles(self) -> tuple[Compile, ...]:
@@ -238,6 +244,10 @@ class CompileLog:
         """Keep what is known now."""
         self._kept = self._read()
 
+    def settle(self) -> None:
+        """Nothing will be added; what is first read from now on is kept."""
+        self._over = True
+
 
 @contextlib.contextmanager
 def watching(*, slow_path: bool = False) -> Generator[CompileLog]:
@@ -251,6 +261,7 @@ def watching(*, slow_path: bool = False) -> Generator[CompileLog]:
         yield log
     finally:
         watch.end()
+        log.settle()
 
 
 def _opened(watch: Watch, compile: Compile) -> Report:

@@ -420,6 +420,8 @@ def read(path: str | Path) -> Report:
         data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
     except (ValueError, OSError, EOFError) as error:
         raise SchemaError(f"{path} is not a jaxscope report: {error}.") from None
+    if isinstance(data, dict) and "compiles" in data and "programs" not in data:
+        raise SchemaError(f"{path} is a compile log; jaxscope.CompileLog.load reads it.")
     schema = data.get("schema") if isinstance(data, dict) else None
     if not isinstance(schema, int):
         raise SchemaError(f"{path} is not a jaxscope report: it names no schema.")

@@ -334,6 +334,32 @@ def test_a_file_that_is_no_log_is_refused(tmp_path: Path, text: str, sentence: s
         jaxscope.CompileLog.load(path)
 
 
+def test_a_log_given_to_load_is_sent_to_where_it_belongs(tmp_path: Path) -> None:
+    with jaxscope.watch() as log:
+        fresh()(X)
+    with pytest.raises(SchemaError, match=r"is a compile log; jaxscope\.CompileLog\.load reads it"):
+        jaxscope.load(log.save(tmp_path / "log.json"))
+
+
+def test_after_the_block_the_log_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with jaxscope.watch() as log:
+        fresh()(X)
+        assert log.log is not log.log
+    assert log.log is log.log
+    monkeypatch.setattr(watching, "gather", lambda *_: pytest.fail("read again"))
+    assert len(log.compiles) == 1
+
+
+def test_the_program_of_a_compile_can_be_opened() -> None:
+    with jaxscope.watch() as log:
+        fresh()(X)
+    report = log.report(0)
+    assert report.stage("optimized_hlo").text.startswith("HloModule")
+    assert "multiply" in report.stage("stablehlo").text
+    with pytest.raises(IndexError):
+        log.report(1)
+
+
 def test_a_data_frame_has_a_row_for_each_compile() -> None:
     step = fresh()
     with jaxscope.watch() as log:

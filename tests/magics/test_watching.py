@@ -110,6 +110,18 @@ def test_the_log_can_be_bound_to_a_name(notebook: Notebook) -> None:
     assert [compile.fun_name for compile in notebook.names["made"].compiles] == ["step"]
 
 
+def test_a_program_of_the_session_can_be_opened_and_ours_are_not_in_its_log(
+    notebook: Notebook,
+) -> None:
+    notebook.must("step(np.ones(6, np.float32))")
+    notebook.must("a = np.ones(50, np.float32)")
+    notebook.must("%%jaxjit -q -n 3\nb = a * 2 + 1")
+    notebook.must("%jaxlog -q -o everything")
+    made = notebook.names["everything"]
+    assert [compile.fun_name for compile in made.compiles] == ["step", "cell"]
+    assert made.report(0).stage("optimized_hlo").text.startswith("HloModule")
+
+
 def test_the_views_of_a_watched_cell(notebook: Notebook) -> None:
     (data,) = notebook.must("%%jaxwatch --view html\nstep(np.ones(6))").shown
     assert set(data) == {"text/plain", "text/html"}
