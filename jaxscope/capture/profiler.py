@@ -20,6 +20,7 @@ CALL = "jaxscope call"
 
 _BUSY = "ALREADY_EXISTS"
 _HOST = "/host:CPU"
+_STOPPED = "ThreadpoolListener::StopRegion"
 
 
 class ProfilerBusyError(SettingsError):
@@ -69,7 +70,10 @@ class Recording:
 def _events(line: Any) -> Iterator[TraceEvent]:
     thread = line.name
     for event in line.events:
-        yield TraceEvent(thread, event.name, event.start_ns, event.end_ns, dict(event.stats))
+        name = event.name
+        # The most frequent event has nothing to say but when it was.
+        stats = {} if name == _STOPPED else dict(event.stats)
+        yield TraceEvent(thread, name, event.start_ns, event.end_ns, stats)
 
 
 def opened(*, hlo_protos: bool = False) -> Recording:
