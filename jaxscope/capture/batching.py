@@ -156,7 +156,7 @@ class _Walk:
             id(variable): mask for variable, mask in zip(body.jaxpr.invars, ins, strict=True)
         }
         made: set[int] = set()
-        here = place
+        here, entered = place, len(place.under)
         for entry in body.entries:
             equation = entry.equation
             depends = 0
@@ -167,7 +167,9 @@ class _Walk:
             if under != here.under or transposed != here.transposed:
                 here = replace(place, under=under, transposed=transposed)
             operands = [
-                axes.operand(atom, masks.get(id(atom), 0), under, made=id(atom) in made)
+                axes.operand(
+                    atom, masks.get(id(atom), 0), under, None if id(atom) in made else entered
+                )
                 for atom in equation.invars
             ]
             outs = self._equation(entry, operands, here, record=record)
@@ -175,7 +177,7 @@ class _Walk:
                 masks[id(variable)] = mask
                 made.add(id(variable))
         return [
-            axes.operand(atom, masks.get(id(atom), 0), place.under, made=id(atom) in made)
+            axes.operand(atom, masks.get(id(atom), 0), place.under, None)
             for atom in body.jaxpr.outvars
         ]
 

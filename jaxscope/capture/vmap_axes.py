@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxscope.capture import _jax
@@ -49,6 +49,9 @@ class Axis:
     """What entered it was noted, and those values are in the program."""
     told: bool = False
     """Which equations depend on it is known from the program that was traced first."""
+    batches: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
+    """Shapes that entered it as batches, and others as they are, in the program of its trace."""
+    wholes: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
 
     @property
     def bit(self) -> int:
@@ -121,15 +124,18 @@ class Axes:
             own = [*sorted(axis.index for axis in likely[:missing]), *own]
         return (*outer, *(axis for axis in own if axis not in outer))
 
-    def operand(self, atom: Any, mask: int, under: tuple[int, ...], *, made: bool) -> int:
-        """The axes that an operand depends on, given those of its value; `made` says that an
-        equation of the same jaxpr gave it."""
+    def operand(self, atom: Any, mask: int, under: tuple[int, ...], entered: int | None) -> int:
+        """The axes that an operand depends on, given those of its value.
+
+        `entered` is the number of axes around the whole jaxpr: the value may enter the others
+        here. None for a value that an equation of the jaxpr made.
+        """
         number = id(atom)
         mask = mask & ~self._whole.get(number, 0) | self.entering.get(number, 0)
-        if self._guessed and not made:
-            for depth, index in enumerate(under):
+        if self._guessed and entered is not None:
+            for depth, index in enumerate(under[entered:], entered):
                 axis = self.all[index]
-                if axis.guessed and _looks_like_batch(atom, axis.size, depth):
+                if axis.guessed and _looks_like_batch(shape_of(atom), axis, depth):
                     mask |= axis.bit
         return mask & self.mask(under)
 
@@ -142,6 +148,7 @@ class Axes:
         axis = self._axis(entry.site, entry.name, entry.size)
         for position, value in zip(entry.axes, entry.values, strict=True):
             variable = variables.get(id(value), id(value))
+            (axis.wholes if position is None else axis.batches).add(shape_of(value))
             if variable in present:
                 side = self._whole if position is None else self.entering
                 side[variable] = side.get(variable, 0) | axis.bit
@@ -255,6 +262,11 @@ def variables_of(body: Body) -> set[int]:
     return found
 
 
-def _looks_like_batch(atom: Any, size: int | None, depth: int) -> bool:
-    """A guess: the batches of nested vmaps come first, the outermost before the others."""
-    return size is not None and size in shape_of(atom)[: depth + 1]
+def _looks_like_batch(shape: tuple[int, ...], axis: Axis, depth: int) -> bool:
+    """A guess. The shapes that entered the axis tell, behind the batches of the vmaps around it;
+    else a batch has the size of the axis, and the outermost batch comes first."""
+    for behind in range(min(depth, len(shape)) + 1):
+        inner = shape[behind:]
+        if (inner in axis.batches) != (inner in axis.wholes):
+            return inner in axis.batches
+    return axis.size is not None and axis.size in shape[: depth + 1]

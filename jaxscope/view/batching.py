@@ -38,8 +38,9 @@ def _lead(batching: Batching) -> list[str]:
     said = [_what(batching), _work(batching)]
     if not batching.exact:
         said.append(
-            "JAX had traced this before jaxscope watched, so which values are batches is a guess "
-            "from their shapes (≈); run it in a new function, or after `jax.clear_caches()`."
+            "Which values are batches is a guess from their shapes (≈) where JAX had traced a "
+            "`vmap` before, or where it lies in a loop or a jitted function that is transformed "
+            "once more."
         )
     return [sentence for sentence in said if sentence]
 

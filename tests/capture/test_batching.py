@@ -355,6 +355,19 @@ def test_what_nobody_saw_is_guessed_and_marked() -> None:
     assert guessed.rows() == read(f, ROWS, WEIGHTS).rows()
 
 
+def test_a_vmap_inside_a_function_that_is_batched_is_guessed_by_the_shapes_that_entered_it() -> (
+    None
+):
+    @jax.jit
+    def inner(square, w):
+        return jax.vmap(lambda a, w: jnp.sin(a) * jnp.cos(w), (1, None))(square, w)
+
+    found = read(jax.vmap(inner, (0, None)), jnp.ones((4, 2, 3)), jnp.ones(2))
+    assert [(axis.size, axis.exact) for axis in found.batching.axes] == [(4, True), (3, False)]
+    assert found.over("sin") == [(0, 1)]
+    assert found.over("cos") == [()]
+
+
 def test_the_watch_is_off_again_whatever_happens() -> None:
     from jax._src.interpreters import batching
 
