@@ -14,7 +14,7 @@ from jaxscope.view.batching import chapter as batching
 from jaxscope.view.chapter import Chapter, Part, Writer
 from jaxscope.view.devices import devices
 from jaxscope.view.gradient import gradient
-from jaxscope.view.markup import escape, prose, table
+from jaxscope.view.markup import Link, escape, prose, table
 from jaxscope.view.memory import chapter as memory
 from jaxscope.view.profile import chapter as profile
 from jaxscope.view.profile_cell import chapter as profile_of_cell
@@ -39,16 +39,21 @@ def chapters(
     return tuple(chapter for chapter in written if chapter is not None)
 
 
-def as_html(chapter: Chapter, limit: int = 10_000, pictures: bool = True) -> str:
-    """The chapter without its title."""
+def as_html(
+    chapter: Chapter,
+    limit: int = 10_000,
+    pictures: bool = True,
+    link: Link = lambda line: "",
+) -> str:
+    """The chapter without its title; `link` leads to a line of the first source."""
     lead = "".join(f"<p>{prose(sentence)}</p>" for sentence in chapter.lead)
-    return lead + "".join(_part_as_html(part, limit, pictures) for part in chapter.parts)
+    return lead + "".join(_part_as_html(part, limit, pictures, link) for part in chapter.parts)
 
 
-def _part_as_html(part: Part, limit: int, pictures: bool) -> str:
+def _part_as_html(part: Part, limit: int, pictures: bool, link: Link) -> str:
     heading = f"<h4>{escape(part.caption)}</h4>" if part.caption else ""
     picture = part.picture if pictures else ""
-    rows = table(part.table, limit=limit) if part.table is not None else ""
+    rows = table(part.table, limit=limit, link=link) if part.table is not None else ""
     return f"{heading}{picture}{rows}" if picture or rows else ""
 
 

@@ -209,6 +209,7 @@ def _collectives(program: Program, known: Partition) -> Table:
          "sets of devices"),
         tuple(_collective(collective, known, home) for collective in known.collectives),
         right=(3, 4, 5, 6, 7),
+        lines=(0,),
     )  # fmt: skip
 
 
@@ -284,6 +285,7 @@ def _reasons(program: Program, known: Partition) -> Table:
             for collective in known.collectives
         ),
         right=(2,),
+        lines=(0,),
     )
 
 

@@ -99,7 +99,7 @@ def _report(record: Record, uid: str, limits: Limits) -> str:
         f"{sections.findings(record, href, limits.rows)}{_of_record(record, limits)}"
         f"{_pair(record, linked)}"
         f"{linked.other_sources()}{linked.stage_second()}"
-        f"{_details(record, program, limits)}</div>"
+        f"{_details(record, program, limits, linked)}</div>"
     )
 
 
@@ -122,12 +122,16 @@ def _href(linked: Linked, finding: Finding) -> str:
     return f'href="#{target}"' if target else ""
 
 
-def _details(record: Record, program: Program | None, limits: Limits) -> str:
+def _details(record: Record, program: Program | None, limits: Limits, linked: Linked) -> str:
+    def link(line: int) -> str:
+        target = linked.source_id(0, line)
+        return f'href="#{target}"' if target else ""
+
     parts: list[tuple[str, str]] = []
     if program is not None:
         parts = [
             *(
-                (escape(chapter.title), as_html(chapter, limits.rows, limits.pictures))
+                (escape(chapter.title), as_html(chapter, limits.rows, limits.pictures, link))
                 for chapter in chapters(record, program)
             ),
             ("Inputs and outputs", sections.values(program, limits.rows)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 
 from jaxscope.view import units
 from jaxscope.view.rows import Table
@@ -28,7 +29,11 @@ def prose(sentence: str) -> str:
     return _BACKTICKS.sub(r"<code>\1</code>", escape(sentence))
 
 
-def table(content: Table, css: str = "", limit: int = 10_000) -> str:
+Link = Callable[[int], str]
+"""The attributes of the link to a line of the first source; empty where it cannot be reached."""
+
+
+def table(content: Table, css: str = "", limit: int = 10_000, link: Link = lambda line: "") -> str:
     """A table of at most `limit` rows; columns that are empty throughout are left out."""
     kept = [i for i in range(len(content.heads)) if any(row[i] for row in content.rows)]
     if not kept:
@@ -37,7 +42,7 @@ def table(content: Table, css: str = "", limit: int = 10_000) -> str:
         f"<th scope=col{_right(i, content)}>{escape(content.heads[i])}</th>" for i in kept
     )
     head = f"<thead><tr>{heads}</tr></thead>" if any(content.heads) else ""
-    body = "".join(_row(row, kept, content) for row in content.rows[:limit])
+    body = "".join(_row(row, kept, content, link) for row in content.rows[:limit])
     if (rest := len(content.rows) - limit) > 0:
         more = f"{units.count(rest, 'more row')} left out here"
         body += f"<tr><td colspan={len(kept)}>{more}</td></tr>"
@@ -45,10 +50,15 @@ def table(content: Table, css: str = "", limit: int = 10_000) -> str:
     return f"<table{classes}>{head}<tbody>{body}</tbody></table>"
 
 
-def _row(row: tuple[str, ...], kept: list[int], content: Table) -> str:
+def _row(row: tuple[str, ...], kept: list[int], content: Table, link: Link) -> str:
+    def cell(i: int) -> str:
+        number = row[i].removeprefix("≈") if i in content.lines else ""
+        attributes = link(int(number)) if number.isdigit() else ""
+        return f"<a {attributes}>{prose(row[i])}</a>" if attributes else prose(row[i])
+
     first, *others = kept
-    cells = "".join(f"<td{_right(i, content)}>{prose(row[i])}</td>" for i in others)
-    return f"<tr><th scope=row{_right(first, content)}>{prose(row[first])}</th>{cells}</tr>"
+    cells = "".join(f"<td{_right(i, content)}>{cell(i)}</td>" for i in others)
+    return f"<tr><th scope=row{_right(first, content)}>{cell(first)}</th>{cells}</tr>"
 
 
 def _right(column: int, content: Table) -> str:

@@ -204,6 +204,10 @@ def _href(record: Record, finding: Finding) -> str:
     return f'href="#code" data-source="{finding.source}" data-line="{finding.line}"'
 
 
+def _line(line: int) -> str:
+    return f'href="#code" data-source="0" data-line="{line}"'
+
+
 def _chapter(found: list[tuple[int, Chapter]], record: Record) -> str:
     """One section a program that has it; for the others the words that there is none."""
     written = dict(found)
@@ -211,7 +215,8 @@ def _chapter(found: list[tuple[int, Chapter]], record: Record) -> str:
     sections = ""
     for index, program in enumerate(record.programs):
         chapter = written.get(index)
-        text = as_html(chapter) if chapter else "<p>This program has none of this.</p>"
+        nothing = "<p>This program has none of this.</p>"
+        text = as_html(chapter, link=_line) if chapter else nothing
         heading = _heading(escape(title), program, record)
         hidden = " hidden" if index else ""
         sections += f"<section data-program={index}{hidden}><h3>{heading}</h3>{text}</section>"

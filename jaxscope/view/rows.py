@@ -27,6 +27,8 @@ class Table:
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()
+    """Columns whose cells are line numbers of the first source: links where a view has them."""
 
 
 def values(values: tuple[Value, ...]) -> Table:

@@ -286,6 +286,18 @@ def test_every_view_shows_the_chapter() -> None:
         assert "<script>alert" not in written
 
 
+def test_the_line_of_a_collective_is_a_link_where_the_view_has_the_source() -> None:
+    one = record()
+    line = one.programs[0].equations[0].span
+    assert line is not None
+    written = page(one).partition("<h4>Collectives</h4>")[2]
+    assert f'<a href="#code" data-source="0" data-line="{line.line}">{line.line}</a>' in written
+    static = static_html(one, "u").partition("<h4>Collectives</h4>")[2]
+    (target,) = set(re.findall(rf'<a href="#([\w-]+)">{line.line}</a>', static))
+    assert f'id="{target}"' in static_html(one, "u")
+    assert "≈" in static
+
+
 def test_the_chapter_is_kept_in_json() -> None:
     one = record()
     assert m.from_json(m.Record, m.to_json(one)) == one
