@@ -33,8 +33,29 @@ PUBLIC = [
     "profile",
     "watch",
 ]
-LINE_MAGICS = ("jaxbench", "jaxdevices", "jaxjit", "jaxlog", "jaxscope", "jaxwatch")
-CELL_MAGICS = ("jaxbench", "jaxjit", "jaxwatch")
+LINE_MAGICS = (
+    "jaxbench",
+    "jaxcompose",
+    "jaxdevices",
+    "jaxgrad",
+    "jaxjit",
+    "jaxlog",
+    "jaxpmap",
+    "jaxprof",
+    "jaxscope",
+    "jaxvmap",
+    "jaxwatch",
+)
+CELL_MAGICS = (
+    "jaxbench",
+    "jaxcompose",
+    "jaxgrad",
+    "jaxjit",
+    "jaxpmap",
+    "jaxprof",
+    "jaxvmap",
+    "jaxwatch",
+)
 
 
 def test_the_public_names_are_these():
@@ -104,6 +125,7 @@ def test_the_extras_name_what_the_code_imports_and_nothing_is_required_beyond_ja
         "tables",
         "bench",
         "xprof",
+        "torch",
         "all",
     }
 
