@@ -23,9 +23,13 @@ _SLOW_PATH = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit", "jax_check_
 SLOW_COMPILE_S = 5.0
 
 
-def program_doubts(handles: Handles) -> tuple[Doubt, ...]:
-    """The doubts that the program's jaxpr and optimised HLO give reason for."""
-    found = (_constants(handles), _folded(handles), _unused(handles), _dead(handles))
+def program_doubts(handles: Handles, gradient: bool = False) -> tuple[Doubt, ...]:
+    """The doubts that the program's jaxpr and optimised HLO give reason for.
+
+    A gradient leaves out the value that it is the gradient of: what ends there is no mistake.
+    """
+    dead = None if gradient else _dead(handles)
+    found = (_constants(handles), _folded(handles), _unused(handles), dead)
     return tuple([doubt for doubt in found if doubt is not None])
 
 
@@ -149,11 +153,12 @@ def _dead(handles: Handles) -> Doubt | None:
     total, live = _liveness(jaxpr, [True] * len(jaxpr.outvars))
     if live >= total:
         return None
-    verb = "does" if total - live == 1 else "do"
+    one = total - live == 1
+    reach, removed = ("does", "is") if one else ("do", "are")
     return Doubt(
         "J104",
-        f"{total - live} of {total} equations {verb} not reach a result and are removed: return "
-        "what you want timed.",
+        f"{total - live} of {total} equations {reach} not reach a result and {removed} removed: "
+        "return what you want timed.",
     )
 
 

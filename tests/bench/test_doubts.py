@@ -105,8 +105,13 @@ def test_j104_work_that_reaches_no_result():
         return jax.jit(lambda v: (jnp.sin(v), v + 1))(x)[1]
 
     (text,) = texts(jitted(nested), "J104")
-    assert text.startswith("1 of 2 equations does not reach a result")
+    assert text.startswith("1 of 2 equations does not reach a result and is removed")
     assert "J104" not in codes(jitted(lambda x: jnp.sin(x) * 2))
+
+
+def test_j104_the_value_that_a_gradient_leaves_out_is_no_mistake():
+    record = measured(("jax", "jax", lambda x: jnp.tanh(x).sum()), grad=(0,), check=False)
+    assert "J104" not in codes(row(record, "jax"))
 
 
 def test_j104_an_effect_is_a_reason_to_run():

@@ -125,7 +125,7 @@ def _doubts(
     handles: Handles, task: Task, donated: tuple[int, ...], compile_s: float
 ) -> tuple[Doubt, ...]:
     try:
-        found = list(program_doubts.program_doubts(handles))
+        found = list(program_doubts.program_doubts(handles, bool(task.grad)))
     except Exception:  # a JAX whose jaxprs look different: fewer warnings
         found = []
     more = (
