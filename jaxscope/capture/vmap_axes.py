@@ -223,8 +223,17 @@ def without_arrays(entries: Sequence[_jax.VmapEntry]) -> list[_jax.VmapEntry]:
 
 
 def has_vmap(body: Body) -> bool:
-    """Whether any equation of a program lies under a vmap."""
-    return any(VMAP in entry.scopes for _, _, entry in entries_of(body))
+    """Whether any equation of a program lies under a vmap; asked of every program."""
+    waiting, seen = [body], {id(body)}
+    for current in waiting:
+        for entry in current.entries:
+            if VMAP in entry.scopes:
+                return True
+            for inner in entry.bodies:
+                if id(inner) not in seen:
+                    seen.add(id(inner))
+                    waiting.append(inner)
+    return False
 
 
 def shape_of(atom: Any) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from jax import lax
 
 import jaxscope
 from jaxscope.capture import _jax
-from jaxscope.model import Batching, Program, Turn, Unavailable
+from jaxscope.model import Batching, Cost, Program, Turn, Unavailable
 
 ROWS = jnp.arange(15.0).reshape(5, 3)
 WEIGHTS = jnp.arange(3.0) + 1
@@ -403,6 +403,19 @@ def test_the_loop_does_what_one_example_does_as_often_as_there_are_examples() ->
     one = read(jax.vmap(f, (None, 0)), w, x[:1]).batching
     assert batched.loop_operations == 7 * one.operations
     assert batched.operations < batched.loop_operations
+
+
+def test_the_arithmetic_of_products_is_what_xla_counts() -> None:
+    """For the batch, and for one example as often as there are examples."""
+    w, x = jnp.ones((16, 8)), jnp.ones((32, 8))
+    with jaxscope.options(runs=0):
+        batch = jaxscope.inspect(jax.vmap(lambda w, x: w @ x, (None, 0)), w, x).programs[0]
+        one = jaxscope.inspect(lambda w, x: w @ x, w, x[0]).programs[0]
+    assert isinstance(batch.cost, Cost)
+    assert isinstance(one.cost, Cost)
+    batching = batching_of(batch)
+    assert batching.operations == batch.cost.flops
+    assert batching.loop_operations == 32 * one.cost.flops
 
 
 def test_watching_costs_nothing_where_nothing_is_batched() -> None:
