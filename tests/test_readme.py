@@ -19,10 +19,13 @@ PAGES = (
     "docs/gradients.md",
     "docs/transforms.md",
     "docs/compiles.md",
+    "docs/profile.md",
     "docs/benchmarks.md",
 )
 _BLOCK = re.compile(r"^```(python|ipython)\n(.*?)^```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
+_OTHERS = ("%%jaxwatch", "%%jaxbench", "%%jaxprof")
+"""These show no program beside its source."""
 _IMAGE_BYTES = 250_000
 
 
@@ -61,13 +64,13 @@ def test_every_block_of_code_runs(
 ) -> None:
     code = blocks(document)
     assert any(language == "python" for language, _ in code)
-    assert sum(text.startswith("%%jax") for _, text in code) >= 3
+    assert sum(text.startswith(("%%jax", "%jax")) for _, text in code) >= 3
     for _, text in code:
         result = shell.run_cell(text, store_history=True)
         shown = capsys.readouterr().out
         assert result.success, f"{text}\n{shown}"
         assert "jaxscope could not" not in shown, f"{text}\n{shown}"
-        reports = text.startswith("%%jax") and not text.startswith(("%%jaxwatch", "%%jaxbench"))
+        reports = text.startswith("%%jax") and not text.startswith(_OTHERS)
         if reports and "-q" not in text.splitlines()[0]:
             assert "Source: cell" in shown, f"{text}\n{shown}"
 

@@ -1,0 +1,195 @@
+"""A profile in words and pictures, from hand-made data."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+
+from jaxscope.model import Phase, Record, Unavailable
+from jaxscope.model.buffers import Alive, BufferTimeline, Step
+from jaxscope.model.profile import (
+    CellLine,
+    CellProfile,
+    Folded,
+    JointTime,
+    LineTime,
+    OpTime,
+    Place,
+    Profile,
+    ProfileSession,
+)
+from jaxscope.view import heat, memory, profile, profile_cell
+from jaxscope.view.chapters import as_html
+from jaxscope.view.page import page
+from jaxscope.view.text import text
+from tests.view.conftest import with_program
+
+FOUR = Place(0, 4, Phase.FORWARD)
+FIVE = Place(0, 5, Phase.PRIMAL)
+SIX = Place(0, 6, Phase.PRIMAL)
+SESSION = ProfileSession((10e-3, 10e-3), (9e-3, 9e-3))
+PROFILE = Profile(
+    "cpu:0",
+    (SESSION, SESSION),
+    3,
+    (OpTime("dot.1", "dot", 6e-3, 7e-3, 1), OpTime("fused", "fusion", 3e-3, 3e-3, 1)),
+    (
+        LineTime(FOUR, 6e-3, 6e-3, 6e-3, 0.0, (5e-3, 7e-3), ("dot.1",)),
+        LineTime(FIVE, 2e-3, 0.0, 3e-3, 0.0, (2e-3, 2e-3), ("fused",)),
+        LineTime(SIX, 1e-3, 0.0, 3e-3, 0.0, (1e-3, 1e-3), ("fused",)),
+    ),
+    (JointTime((FIVE, SIX), 3e-3, ("fused",)),),
+    (Folded(Place(0, 8, Phase.PRIMAL), ("exp",), (9,)),),
+    covered_s=9e-3,
+    dispatch_s=0.5e-3,
+    return_s=0.5e-3,
+    weights="a model",
+)
+
+
+def with_profile(record: Record, found: Profile | Unavailable, **more: object) -> Record:
+    return with_program(record, profile=found, **more)
+
+
+def test_the_first_sentence_names_the_line(golden: Record) -> None:
+    record = with_profile(golden, PROFILE)
+    chapter = profile.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[0].startswith("Line 4 takes 6 ms (60 %) of a call of 10 ms: `")
+    assert "90 % of a call inside instructions" in chapter.lead[1]
+    assert "traced ÷ untraced 1.11 · 4 calls in 2 sessions" in chapter.lead[1]
+
+
+def test_what_is_measured_together_comes_before_the_estimates(golden: Record) -> None:
+    record = with_profile(golden, PROFILE)
+    words = text(record, 200, full=True)
+    assert "Lines 5 and 6, fused together: 3 ms (30 %)." in words
+    assert "Line 8 (exp) has no instruction of its own: XLA folded it into line 9." in words
+    assert "≈2 ms" in words
+    assert "0 s … 3 ms" in words
+    assert "%jaxprof --line-mode" in words
+
+
+def test_a_line_that_is_folded_reads_as_that_and_not_as_free(golden: Record) -> None:
+    record = with_profile(golden, PROFILE)
+    row = next(line for line in text(record, 120).splitlines() if " 8 │" in line and "in 9" in line)
+    assert "0 s" not in row
+
+
+def test_fusion_of_most_of_the_program_is_the_first_sentence(golden: Record) -> None:
+    joint = JointTime((FOUR, FIVE, SIX), 8e-3, ("fused",))
+    record = with_profile(golden, dataclasses.replace(PROFILE, joint=(joint,)))
+    chapter = profile.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[0] == "Lines 4 to 6 are fused together: 8 ms (80 %) of a call of 10 ms."
+
+
+def test_what_cannot_be_trusted_has_a_sentence_and_no_lines(golden: Record) -> None:
+    doubtful = dataclasses.replace(PROFILE, distrust="A call takes 20 µs.")
+    words = text(with_profile(golden, doubtful), 120, full=True)
+    assert "A call takes 20 µs." in words
+    assert "Lines, the longest first" not in words
+    assert "Instructions, the longest first" in words
+
+
+def test_what_could_not_be_had_is_said(golden: Record) -> None:
+    record = with_profile(golden, Unavailable("another profiler session is open"))
+    assert "There is no profile: another profiler session is open." in text(record, 120)
+
+
+def test_line_mode_says_what_fusion_saves(golden: Record) -> None:
+    slower = ProfileSession((13e-3,), (12e-3,))
+    apart = dataclasses.replace(PROFILE, sessions=(slower,), joint=())
+    words = text(with_profile(golden, PROFILE, line_mode=apart), 200, full=True)
+    assert (
+        "With its lines kept apart the program takes 1.33 times as long, 12 ms: fusion across "
+        "lines saves 3 ms."
+    ) in words
+    assert "cost of each line if lines were not fused" in words
+    assert "%jaxprof --line-mode" not in words
+    refused = with_profile(golden, PROFILE, line_mode=Unavailable("XLA says no"))
+    assert "There is no line mode: XLA says no." in text(refused, 200)
+
+
+def test_the_code_is_data_in_the_page(golden: Record) -> None:
+    source = dataclasses.replace(golden.sources[0], text="a\nb\nc\n<script>alert(1)</script>\n")
+    record = with_profile(dataclasses.replace(golden, sources=(source,)), PROFILE)
+    written = page(record)
+    assert 'id="tab-lines"' in written
+    body = written.partition("<main>")[2].partition("</main>")[0]
+    assert "<script>" not in body
+    assert "style=" not in body
+
+
+def test_a_bar_is_as_long_as_its_share() -> None:
+    rows = {2: heat.Heat(("1 ms",), 0.5), 3: heat.Heat(("1 µs",), 0.0001)}
+    html, drawing = heat.heat("x\ny\nz\n", rows, ("time",))
+    assert re.findall(r'<rect width="([^"]*)"', html) == ["50.0", "0.0"]
+    assert drawing[2].startswith("1 ms  █████      2 │ y")
+    assert "▏" in drawing[3]
+
+
+def test_of_a_long_source_only_lines_with_figures_are_shown() -> None:
+    rows = {70: heat.Heat(("1 ms",), 1.0)}
+    _, drawing = heat.heat("\n".join("x" * 3 for _ in range(100)), rows, ("",))
+    assert len(drawing) == 1
+    assert "70 │ xxx" in drawing[0]
+
+
+PLAN = BufferTimeline(
+    1000,
+    3000,
+    (Step("dot.1", 1000), Step("tanh.1", 3000), Step("dot.1", 2000), Step("tanh.1", 0)),
+    "tanh.1",
+    (Alive("tanh.1", 2000, FIVE), Alive("dot.1", 1000, None)),
+)
+
+
+def test_memory_names_the_line_that_made_most(golden: Record) -> None:
+    record = with_profile(golden, PROFILE, buffers=PLAN)
+    chapter = memory.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[0].startswith("4 kB at the peak: 1 kB of arguments, results and constants")
+    assert chapter.lead[1] == (
+        "Most temporaries are alive at `tanh.1`: 3 kB, 67 % of it from line 5."
+    )
+    drawing = chapter.parts[0].drawing
+    assert drawing[0] == " █"
+    assert drawing[-1] == "────"
+    assert "no known line" in as_html(chapter)
+
+
+@pytest.mark.parametrize("plan", [dataclasses.replace(PLAN, steps=(), alive=(), temp=0)])
+def test_a_program_without_temporaries_says_so(golden: Record, plan: BufferTimeline) -> None:
+    assert "It needs no temporaries." in text(with_profile(golden, PROFILE, buffers=plan), 120)
+
+
+def test_a_missing_plan_says_why(golden: Record) -> None:
+    record = with_profile(golden, PROFILE, buffers=Unavailable("jaxlib 0.8 writes none"))
+    assert "There is no memory by line: jaxlib 0.8 writes none." in text(record, 120)
+
+
+def test_a_profiled_cell_shows_its_lines_and_no_second_source(golden: Record) -> None:
+    found = CellProfile(
+        0.2,
+        (CellLine(0, 4, 0.15, 0.01, 3, 0), CellLine(0, 5, 0.05, 0.02, 4, 4)),
+        0.03,
+        0.0,
+        7,
+        4,
+        20,
+        0.1,
+        0.02,
+        ("50 % of the cell was compiling; run it again to see it warm.",),
+    )
+    record = dataclasses.replace(golden, profile=found, programs=(), findings=())
+    chapter = profile_cell.chapter(record)
+    assert chapter is not None
+    assert chapter.lead[0].startswith("Python was on line 4 for 150 ms of 200 ms (75 %): `")
+    words = text(record, 120)
+    assert "ran once in 200 ms · 15 % inside instructions · 7 program runs" in words
+    assert "3 runs" in words
+    assert words.count("h = jnp.tanh") == 1
+    assert 'id="tab-cell"' in page(record)
