@@ -41,6 +41,7 @@ from jaxscope.model import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from jaxscope.analysis.handed_on import Handed
     from jaxscope.capture.xprof import Server
     from jaxscope.model.profile import Profile
 
@@ -161,6 +162,14 @@ class Report:
     def partition(self) -> Partition | None:
         """How the program lies on its devices; None when it has only one."""
         return self.programs[0].partition if self.programs else None
+
+    def handed_on(self) -> tuple[Handed, ...]:
+        """What the compiled program hands from forward to backward, which XLA's fusion has made
+        less than the residuals; empty where its links are not exact."""
+        from jaxscope.analysis.handed_on import handed_on
+
+        self.stage(StageKind.OPTIMIZED_HLO)
+        return (handed_on(self.programs[0]) if self.programs else None) or ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

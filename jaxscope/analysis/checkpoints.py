@@ -1,16 +1,17 @@
 """What `jax.checkpoint` on a function of the user's would save, and what it would cost.
 
-Estimated from the equations alone. XLA fuses, so it may keep less than the equations say, and then
-saves less. A call that is checkpointed forgets what it made and keeps its inputs; when the backward
-pass reaches it, it makes everything again, so one call's values are there while memory is fullest.
-A function that is called once therefore saves nothing.
+Estimated from the equations, and, where the program was compiled, from what XLA hands on to the
+backward pass: it fuses, so it keeps less than the equations say. A call that is checkpointed
+forgets what it made and keeps its inputs; when the backward pass reaches it, it makes everything
+again, so one call's values are there while memory is fullest. A function that is called once
+therefore saves nothing.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.dataflow import Inside, Region, Step, Use, operations
@@ -63,11 +64,16 @@ class _Saving:
 
 
 def checkpoints(
-    region: Region, equations: Sequence[Equation], sources: Sequence[Source] = ()
+    region: Region,
+    equations: Sequence[Equation],
+    sources: Sequence[Source] = (),
+    handed: Mapping[int, int] | None = None,
 ) -> tuple[Checkpoint, ...]:
     """The functions on which a checkpoint would save most, of a program with one derivative.
 
     The `sources` tell the rounds of a Python loop inside a function from calls of the function.
+    `handed` are the bytes that the compiled program hands on to its backward passes, by the
+    equation that makes them; outside loops they count instead of those of the equations.
     """
     looped = [lines_in_loops(source) for source in sources]
     found: dict[Function, _Saving] = {}
@@ -82,7 +88,7 @@ def checkpoints(
         for function, calls in _calls(here, equations, looped).items():
             saving = found.setdefault(function, _Saving())
             outside = {v for v, all_of in readers.items() if function not in all_of}
-            _add(saving, function, here, calls, outside, equations)
+            _add(saving, function, here, calls, outside, equations, handed)
     result: list[Checkpoint] = []
     for (source, name), saving in found.items():
         saved = saving.dropped - saving.largest - saving.kept
@@ -248,6 +254,7 @@ def _add(
     calls: list[_Call],
     outside: set[int],
     equations: Sequence[Equation],
+    handed: Mapping[int, int] | None,
 ) -> None:
     """Add what the calls of one function in one region save; values read `outside` it stay."""
     use, kept = here.use, here.kept
@@ -264,8 +271,10 @@ def _add(
     slices = [_again(call, dropped) for call, dropped in dropped_of]
     needed: set[int] = {value for _, inputs in slices for value in inputs}
     size = use.region.values
-    for (_, dropped), (steps, _) in zip(dropped_of, slices, strict=True):
+    for (call, dropped), (steps, _) in zip(dropped_of, slices, strict=True):
         gone = sum(size[value].bytes for value in dropped - needed)
+        if handed is not None and use.times == 1:
+            gone = _gone(call, use.first, needed | outside, handed)
         saving.calls += use.times
         saving.loop = saving.loop and use.times > 1
         saving.dropped += gone * use.times
@@ -273,6 +282,17 @@ def _add(
         saving.operations += sum(operations(step) for step in steps) * use.times
     new = {value for value in needed if value not in kept and value not in here.free}
     saving.kept += sum(size[value].bytes for value in new) * use.times
+
+
+def _gone(call: _Call, first: int, staying: set[int], handed: Mapping[int, int]) -> int:
+    """Bytes that the compiled program hands on of what a call makes, without what stays."""
+    total = 0
+    for step in call.steps:
+        if staying.isdisjoint(step.outputs):
+            size = 1 + sum(inside.region.size for inside in step.inside)
+            start = first + step.offset
+            total += sum(handed.get(number, 0) for number in range(start, start + size))
+    return total
 
 
 def _again(call: _Call, dropped: set[int]) -> tuple[list[Step], set[int]]:

@@ -28,6 +28,7 @@ from jaxscope.model import (
     Form,
     Program,
     Record,
+    StageKind,
     TextSource,
     Unavailable,
     Value,
@@ -150,7 +151,12 @@ def _program(part: Part, sources: Sources) -> Program:
         tag=tagged.hash,
         python=part.python,
         stack=applied(captured.request.stack),
-        differentiation=differentiation(tagged, paths, sources.all()),
+        differentiation=differentiation(
+            tagged,
+            paths,
+            sources.all(),
+            None if doubt else handles.text(StageKind.OPTIMIZED_HLO),
+        ),
         partition=describe.partition(handles, inputs, outputs),
         batching=batching_of(captured, sources),
     )

@@ -5,23 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxscope.analysis.checkpoints import checkpoints
+from jaxscope.analysis.dataflow import Region
+from jaxscope.analysis.handed_on import handed_in
 from jaxscope.analysis.jacobians import jacobian
 from jaxscope.analysis.phase_work import work_by_phase
 from jaxscope.analysis.residuals import residuals
 from jaxscope.capture.dataflow import read_flow
 from jaxscope.capture.tags import Tagged
-from jaxscope.model import Differentiation, Phase, Source
+from jaxscope.model import Checkpoint, Differentiation, Equation, Phase, Source, Stage
 
 _MOST = 60_000
 """Equations up to which the flow of values is read: some tenths of a second."""
 
 
 def differentiation(
-    tagged: Tagged, names: Sequence[str], sources: Sequence[Source] = ()
+    tagged: Tagged,
+    names: Sequence[str],
+    sources: Sequence[Source] = (),
+    compiled: Stage | None = None,
 ) -> Differentiation | None:
     """None for a program that takes no derivative, and where its jaxpr cannot be read.
 
-    `names` are those of the program's arguments, `sources` those that its frames lie in.
+    `names` are those of the program's arguments, `sources` those that its frames lie in,
+    `compiled` the optimised HLO, if its lines are linked to this program's equations.
     """
     equations = tagged.equations
     if tagged.body is None or len(equations) > _MOST:
@@ -40,8 +46,23 @@ def differentiation(
             work.get(Phase.FORWARD, 0.0),
             work.get(Phase.BACKWARD, 0.0) + work.get(Phase.RECOMPUTE, 0.0),
             work.get(Phase.RECOMPUTE, 0.0),
-            () if nested or not kept else checkpoints(region, equations, sources),
+            () if nested or not kept else _advice(region, equations, sources, compiled),
             jacobian(region),
         )
     except Exception:  # the report is complete without this chapter
         return None
+
+
+def _advice(
+    region: Region,
+    equations: Sequence[Equation],
+    sources: Sequence[Source],
+    compiled: Stage | None,
+) -> tuple[Checkpoint, ...]:
+    found = None if compiled is None else handed_in(compiled, equations)
+    if found is None:
+        return checkpoints(region, equations, sources)
+    handed: dict[int, int] = {}
+    for each in found:
+        handed[each.equation] = handed.get(each.equation, 0) + each.bytes
+    return checkpoints(region, equations, sources, handed)

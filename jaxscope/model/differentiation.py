@@ -47,7 +47,7 @@ class Residual:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What `jax.checkpoint` on one function would change. Estimated from the equations."""
+    """What `jax.checkpoint` on one function would change: an estimate."""
 
     function: str
     """Its qualified name."""
@@ -59,8 +59,8 @@ class Checkpoint:
     calls: float
     """How often the program calls it, rounds of loops included."""
     saved: int
-    """Bytes of residuals less while the memory is fullest: all of them that are made inside, less
-    what its calls then have to keep, and less those of one call, which come back."""
+    """Bytes less while the memory is fullest: all that is made inside and handed on to the backward
+    pass, less what its calls then have to keep, and less those of one call, which come back."""
     kept: int
     """Bytes that the calls have to keep instead: their inputs."""
     operations: float

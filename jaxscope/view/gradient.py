@@ -9,15 +9,16 @@ from jaxscope.analysis.gradients import (
     THERE,
     Kept,
     alike,
+    frame_of,
     kept_by_line,
     most_at_once,
 )
+from jaxscope.analysis.handed_on import Handed, handed_on
 from jaxscope.model import (
     Checkpoint,
     Differentiation,
     Frame,
     Jacobian,
-    Memory,
     Phase,
     Program,
     Record,
@@ -33,6 +34,7 @@ _WORDS = {
     Phase.BACKWARD: "backward",
     Phase.RECOMPUTE: "forward again, for a checkpoint",
 }
+_UNDONE = "XLA for the CPU may undo it, outside a `scan`"
 _WORTH = 1_000_000
 """Bytes that a checkpoint should save before the short report speaks of it."""
 
@@ -113,6 +115,10 @@ def _amount(found: Differentiation, record: Record, program: Program) -> str:
     once = most_at_once(found.residuals)
     if once < found.new_bytes:
         text += f". At most {units.size(once)} is there at once"
+    handed = handed_on(program)
+    if handed:
+        size = units.size(sum(each.bytes for each in handed))
+        text += f". Compiled, {units.count(len(handed), 'array')} of {size} are handed on"
     return text + "."
 
 
@@ -121,26 +127,16 @@ def _advice(one: Checkpoint, found: Differentiation) -> str:
     return (
         f"`jax.checkpoint` on `{_short(one.function)}` ({units.significant(one.calls)} calls) "
         f"would keep about {units.size(one.saved)} less at a time, and do "
-        f"{units.short(one.operations)} operations again (+{units.percent(share)}), by the "
-        "equations."
+        f"{units.short(one.operations)} operations again (+{units.percent(share)}): an estimate."
     )
 
 
 def _parts(found: Differentiation, record: Record, program: Program) -> Iterator[Part]:
     yield Part("Phases", _phases(program))
     yield Part("Kept for the backward pass, by the line that makes it", _by_line(record, program))
-    caption = "Every value that is kept, by the equations"
-    if isinstance(program.memory, Memory):
-        caption += f"; XLA has {units.size(program.memory.temp)} for all its temporaries"
-    yield Part(caption, _values(record, program))
-    caption = "What a checkpoint would save, estimated from the equations: XLA may keep less anyway"
-    on_cpu = all(device.startswith("cpu") for device in program.devices)
-    if on_cpu and not all(one.loop for one in found.checkpoints):
-        caption += (
-            ". For a CPU it may also find that it computed the same before, and keep it; not where "
-            "the calls are rounds of `jax.lax.scan`"
-        )
-    yield Part(caption, _checkpoints(found, record))
+    yield Part("Every value that is kept, by the equations", _values(record, program))
+    yield Part("What the compiled program hands on to the backward pass", _handed(record, program))
+    yield Part("What a checkpoint would change, estimated", _checkpoints(found, record, program))
 
 
 def _phases(program: Program) -> Table:
@@ -200,6 +196,31 @@ def _values(record: Record, program: Program) -> Table:
     )
 
 
+def _handed(record: Record, program: Program) -> Table:
+    alike: dict[tuple[str, str, str], list[Handed]] = {}
+    for each in handed_on(program) or ():
+        equation = program.equations[each.equation]
+        place = _at(frame_of(program, each.equation), record)
+        shape = each.shape.partition("{")[0]
+        alike.setdefault((shape, equation.primitive, place), []).append(each)
+    rows = sorted(alike.items(), key=lambda item: -sum(each.bytes for each in item[1]))
+    return Table(
+        ("size", "arrays", "type", "result of", "made at", "first instruction"),
+        tuple(
+            (
+                units.size(sum(each.bytes for each in group)),
+                str(len(group)),
+                shape,
+                f"`{primitive}`",
+                place,
+                f"`{group[0].instruction}`",
+            )
+            for (shape, primitive, place), group in rows
+        ),
+        right=(0, 1),
+    )
+
+
 def _why(kept: Kept) -> str:
     residual = kept.residual
     origin = residual.origin
@@ -223,10 +244,11 @@ def _why(kept: Kept) -> str:
     return text
 
 
-def _checkpoints(found: Differentiation, record: Record) -> Table:
+def _checkpoints(found: Differentiation, record: Record, program: Program) -> Table:
     every = found.forward + found.backward
+    on_cpu = all(device.startswith("cpu") for device in program.devices)
     return Table(
-        ("function", "where", "calls", "saves", "keeps", "does again", "of all"),
+        ("function", "where", "calls", "saves", "keeps", "does again", "of all", "note"),
         tuple(
             (
                 f"`{_short(one.function)}`",
@@ -236,6 +258,7 @@ def _checkpoints(found: Differentiation, record: Record) -> Table:
                 units.size(one.kept),
                 units.short(one.operations),
                 units.percent(one.operations / every) if every else "",
+                _UNDONE if on_cpu and not one.loop else "",
             )
             for one in found.checkpoints
         ),

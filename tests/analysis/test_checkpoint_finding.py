@@ -39,7 +39,7 @@ def test_a_scan_that_fills_the_memory_is_named_with_its_line(report):
     assert "jnp.tanh(x @ w)" in lines[found.line - 1]
     assert "`block` computed in all its 12 calls" in found.message
     assert "jax.checkpoint(block)" in found.fix
-    assert "% more operations; estimated" in found.evidence
+    assert "% more operations: an estimate" in found.evidence
 
 
 def changed(report, **changes):

@@ -9,8 +9,9 @@ from jaxscope.analysis.cost import program_cost
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.capture.differentiate import differentiation
 from jaxscope.capture.sources import Sources
+from jaxscope.capture.stages import Handles
 from jaxscope.capture.tags import tag
-from jaxscope.model import Source, SourceKind
+from jaxscope.model import Source, SourceKind, StageKind
 
 D, H, LAYERS, BATCH = 32, 64, 6, 64
 KEY = jax.random.key(0)
@@ -113,17 +114,27 @@ def test_of_checkpointed_code_there_is_no_advice_and_the_repetition_is_counted()
         assert plain.new_bytes - again.new_bytes >= advice.saved
 
 
-def test_outside_loops_xla_may_keep_what_it_was_told_to_forget():
-    """Why the report says so on a CPU: some XLA finds the repetition, and undoes it."""
+def test_outside_loops_the_estimate_is_what_xla_saves_unless_it_undoes_the_checkpoint():
+    """Why there is a note for CPUs: XLA of jaxlib 0.10 finds the repetition, and undoes it."""
     names = functions()
-    x = jnp.ones((BATCH, D))
-    plain, again = (
-        compiled(gradient_of(names["layers"], block), weights(), x)
-        for block in (names["block"], jax.checkpoint(names["block"]))
-    )
-    [advice] = traced(gradient_of(names["layers"], names["block"]), weights(), x)[1].checkpoints
-    assert plain[0] - again[0] <= advice.saved
-    assert again[1] - plain[1] <= 1.1 * advice.operations
+    params, x = weights(), jnp.ones((BATCH, D))
+    plain = jax.jit(gradient_of(names["layers"], names["block"])).trace(params, x)
+    sources = Sources(Source("cell", "<blocks>", SourceKind.CELL, BLOCKS))
+    tagged = tag(plain, sources)
+    lowered = plain.lower()
+    handles = Handles(plain, lowered, lowered.compile(), tagged, sources)
+    stage = handles.text(StageKind.OPTIMIZED_HLO)
+    [advice] = differentiation(tagged, (), sources.all(), stage).checkpoints
+    [rough] = differentiation(tagged, (), sources.all()).checkpoints
+    assert advice.saved < rough.saved  # XLA keeps no cosine and no 1 - tanh², but what they are of
+    before, work = compiled(gradient_of(names["layers"], names["block"]), params, x)
+    again = gradient_of(names["layers"], jax.checkpoint(names["block"]))
+    after, more = compiled(again, params, x)
+    if more == work:
+        assert after == before
+    else:
+        assert before - after == pytest.approx(advice.saved, rel=0.25)
+        assert more - work == pytest.approx(advice.operations, rel=0.1)
 
 
 def test_a_function_called_once_would_save_nothing():

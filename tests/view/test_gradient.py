@@ -94,9 +94,18 @@ def test_lines_are_listed_with_their_text(trained):
 
 
 def test_a_checkpoint_is_proposed_with_its_cost(trained):
-    [row] = rows(trained, "What a checkpoint would save")
+    [row] = rows(trained, "What a checkpoint would change")
     assert row[0] == "`block`"
     assert row[2] == "3"
+    assert row[7] == "XLA for the CPU may undo it, outside a `scan`"
+
+
+def test_what_the_compiled_program_hands_on_is_listed_apart(trained):
+    table = rows(trained, "What the compiled program hands on")
+    assert sum(int(row[1]) for row in table) == len(trained.handed_on())
+    assert f"Compiled, {len(trained.handed_on())} arrays of " in chapter(trained).lead[0]
+    tanh = line_of(trained, "jnp.tanh(x @ p)")
+    assert {row[4] for row in table} & {f"line {tanh}"}
 
 
 @pytest.mark.parametrize(

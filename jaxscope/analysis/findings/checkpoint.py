@@ -12,8 +12,8 @@ from jaxscope.model import Checkpoint, Finding, FindingKind, Memory, Program
 SAVED_BYTES = 256_000_000
 """Less is no burden to a device of today; the report's chapter names it all the same."""
 SAVED_SHARE = 0.3
-"""Of the program's peak. XLA keeps less than the equations say (a third less for layers of matrix
-products and tanh), so that the true saving is still worth the change."""
+"""Of the program's peak. In loops the estimate counts the equations, of which XLA may keep a third
+less (layers of matrix products and tanh): the true saving is still worth the change."""
 MOST_WORK = 0.5
 """Operations again, as a share of all. One more forward pass is a third of a training step."""
 
@@ -51,6 +51,6 @@ def _finding(advice: Checkpoint, memory: Memory, every: float) -> Finding:
         f"Wrap it: `jax.checkpoint({name})` computes it again, one call at a time, instead of "
         "keeping it; a `policy` chooses what to keep.",
         f"About {size(advice.saved)} of the peak of {size(memory.peak)}, for {share:.0%} more "
-        "operations; estimated from the equations.",
+        "operations: an estimate.",
         advice.source,
     )
