@@ -53,6 +53,19 @@ def partition(
     """
     if len(devices) < 2:
         return None
+    try:
+        return _partition(handles, devices, inputs, outputs)
+    except Exception as error:  # JAX may change how shardings look at any time
+        reason = f"the shardings were not understood ({blame.reason(error)})"
+        return Partition(len(devices), len(devices), (), (), (), unread=reason)
+
+
+def _partition(
+    handles: Handles,
+    devices: Sequence[Any],
+    inputs: Sequence[tuple[str, Any, Any]],
+    outputs: Sequence[tuple[str, Any, Any]],
+) -> Partition:
     builder = _Builder(devices)
     known = tuple(constraints(handles.tagged))
     placements = [

@@ -11,10 +11,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from jaxscope.analysis.by_line import homes
+from jaxscope.capture.partition import partition as of_devices
 from jaxscope.model import (
     Balance,
     Collective,
@@ -331,3 +333,12 @@ def test_a_program_on_one_device_has_no_partition(records):
 def test_devices_used_and_present(records):
     known = partition(records, "mlp")
     assert (known.devices, known.present, known.processes) == (8, 8, 1)
+
+
+def test_what_cannot_be_read_is_said_and_breaks_nothing():
+    two = [SimpleNamespace(platform="cpu", process_index=0, id=i) for i in range(2)]
+    known = of_devices(SimpleNamespace(tagged=None), two, [], [])  # type: ignore[arg-type]
+    assert known is not None
+    assert known.devices == 2
+    assert known.unread.startswith("the shardings were not understood")
+    assert of_devices(SimpleNamespace(tagged=None), two[:1], [], []) is None  # type: ignore[arg-type]

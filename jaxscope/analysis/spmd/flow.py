@@ -52,6 +52,10 @@ class Flow:
             for operand in dict.fromkeys(instruction.operands):
                 self._users.setdefault(operand, []).append(instruction)
         self._moving: dict[str, bool] = {}
+        root = module.entry_computation.root
+        self._outputs: dict[str, list[int]] = {root.name: [0]}
+        for number, operand in enumerate(root.operands if root.opcode == "tuple" else ()):
+            self._outputs.setdefault(operand, []).append(number)
         self._fusions = {
             name: instruction
             for instruction in module.instructions()
@@ -74,7 +78,7 @@ class Flow:
             if name in seen:
                 continue
             seen.add(name)
-            results += self._results(name)
+            results += self._outputs.get(name, ())
             for user in self._users.get(name, ()):
                 if user.opcode in _MOVING or user.opcode in _COLLECTIVE:
                     waiting.append(user.name)
@@ -147,13 +151,6 @@ class Flow:
             return None
         number = int(parameter.arguments)
         return fusion.operands[number] if number < len(fusion.operands) else None
-
-    def _results(self, name: str) -> Iterator[int]:
-        root = self._module.entry_computation.root
-        if name == root.name:
-            yield 0
-        elif root.opcode == "tuple":
-            yield from (i for i, operand in enumerate(root.operands) if operand == name)
 
     def _inside(self, fusion: Instruction, operand: str) -> Iterator[Use]:
         """What computes with an operand inside a fusion."""
