@@ -482,15 +482,27 @@ def _setting_text(value: Any) -> str:
     return repr(value)[:160] if not isinstance(value, str) else value
 
 
-def earlier_traces(fun: Any) -> tuple[tuple[tuple[str, Any], ...], ...]:
-    """Traces of a function that JAX holds, oldest first: names of the flat arguments with avals.
+@dataclass(frozen=True, slots=True)
+class EarlierTrace:
+    """A trace that JAX holds of a function."""
+
+    leaves: tuple[tuple[str, Any], ...]
+    """Names of the flat arguments with their abstract values."""
+    statics: tuple[tuple[int | str, Any], ...] = ()
+    """Static arguments by position or keyword."""
+    context: Any = None
+    """The `trace_context` at that time."""
+
+
+def earlier_traces(fun: Any) -> tuple[EarlierTrace, ...]:
+    """Traces of a function that JAX holds, oldest first.
 
     Keys of the cache of `traced_before`, jax 0.9 and later; empty on older versions.
     """
     from jax._src.interpreters import partial_eval
 
     cache = getattr(partial_eval, "trace_to_jaxpr", None)
-    found: list[tuple[tuple[str, Any], ...]] = []
+    found: list[EarlierTrace] = []
     for key in cache.cache_keys() if cache is not None else ():
         if key[0]() is not fun:
             continue
@@ -498,14 +510,33 @@ def earlier_traces(fun: Any) -> tuple[tuple[tuple[str, Any], ...], ...]:
         avals = _flat_avals(inputs)
         names = getattr(information, "arg_names", None) or ()
         if len(names) == len(avals):
-            found.append(tuple(zip(map(str, names), avals, strict=True)))
+            leaves = tuple(zip(map(str, names), avals, strict=True))
+            found.append(EarlierTrace(leaves, _static_inputs(inputs), key[1]))
     return tuple(found)
+
+
+def _static_inputs(inputs: Any) -> tuple[tuple[int | str, Any], ...]:
+    """`Static` wrappers among the arguments; jax 0.12 has them in `elts`, 0.10 in the tree."""
+    import jax
+
+    try:
+        elements = getattr(inputs, "elts", None)
+        args, kwargs = elements or jax.tree_util.tree_unflatten(inputs.tree, inputs.vals)
+        keys = getattr(kwargs, "keys", ())
+        pairs = kwargs.items() if callable(keys) else zip(keys, kwargs._vals, strict=True)
+        named = [*enumerate(getattr(args, "elts", args)), *pairs]
+    except (AttributeError, TypeError, ValueError):
+        return ()
+    return tuple([(name, v.val) for name, v in named if type(v).__name__ in _STATIC])
+
+
+_STATIC = ("Static", "FTStatic")
 
 
 def _flat_avals(value: Any) -> list[Any]:
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return [value]
-    if type(value).__name__ == "Static":
+    if type(value).__name__ in _STATIC:
         return []
     if hasattr(value, "vals"):
         value = value.vals

@@ -1,24 +1,45 @@
-"""Calls that JAX traced before jaxscope listened: shapes and types are all that is known."""
+"""Calls that JAX traced before jaxscope listened: shapes, types, statics and settings are known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from jaxscope.analysis.causes import BARE, Argument, Holder, Leaf, Signature
-from jaxscope.capture.leaf import short_dtype
+from jaxscope.analysis.causes import BARE, Argument, Holder, Leaf, Signature, Static
+from jaxscope.capture import _jax
+from jaxscope.capture.carried import carried, compares_by_identity, short_dtype
+from jaxscope.capture.serials import Serials
 
 _MOST = 16
 
 
-def traces(call: Signature, found: Sequence[Iterable[tuple[str, Any]]]) -> tuple[Signature, ...]:
-    """Signatures of earlier traces of the function that this call is of."""
-    return tuple([_signature(call, pairs) for pairs in found[-_MOST:]])
+def traces(
+    call: Signature,
+    names: Sequence[str],
+    found: Sequence[_jax.EarlierTrace],
+    serials: Serials,
+) -> tuple[Signature, ...]:
+    """Signatures of earlier traces of the function that this call is of, whose positional
+    parameters have these names."""
+    return tuple([_signature(call, names, trace, serials) for trace in found[-_MOST:]])
 
 
-def _signature(call: Signature, pairs: Iterable[tuple[str, Any]]) -> Signature:
-    arguments = [Argument(name, BARE, (_leaf(aval),)) for name, aval in pairs]
-    return Signature(call.function, tuple(arguments))
+def _signature(
+    call: Signature, names: Sequence[str], trace: _jax.EarlierTrace, serials: Serials
+) -> Signature:
+    arguments = [Argument(name, BARE, (_leaf(aval),)) for name, aval in trace.leaves]
+    statics: list[Static] = []
+    for place, value in trace.statics:
+        name = place if isinstance(place, str) else names[place]
+        text, token = carried(value, serials)
+        identity = compares_by_identity(value)
+        token = serials.of(value) if identity else token
+        keyword = isinstance(place, str)
+        statics.append(Static(name, text, token, type(value).__name__, identity, keyword))
+    context = () if trace.context is None else _jax.named_settings(trace.context)
+    return Signature(
+        call.function, tuple(arguments), tuple(statics), call.parameters, context=context
+    )
 
 
 def _leaf(aval: Any) -> Leaf:
@@ -34,7 +55,9 @@ def flat_call(call: Signature) -> Signature:
         for argument in call.arguments
         for path, leaf in zip(argument.structure.paths, argument.leaves, strict=False)
     ]
-    return Signature(call.function, tuple(arguments))
+    return Signature(
+        call.function, tuple(arguments), call.statics, call.parameters, context=call.context
+    )
 
 
 def _bare(leaf: Leaf) -> Leaf:

@@ -27,7 +27,8 @@ from jaxscope.capture.kept import KeptPrograms
 from jaxscope.capture.pending import Open, Pending, Stage, joins, plain_name
 from jaxscope.capture.places import Places
 from jaxscope.capture.rawcompile import RawCompile
-from jaxscope.capture.signature import Reader
+from jaxscope.capture.serials import Serials
+from jaxscope.capture.signature import Reader, parameter_names
 from jaxscope.model.compiles import CompileKind, Persistent
 
 T = TypeVar("T")
@@ -357,7 +358,7 @@ class Listener:
             return
         raw.call = self._attempt(self._read, call)
         if raw.call is not None:
-            self._attempt(self._look_back, raw, call.fun)
+            self._attempt(self._look_back, raw, call)
 
     def _read(self, call: _jax.JaxCall) -> Signature:
         with self._lock:
@@ -367,16 +368,22 @@ class Listener:
             with own_work():
                 return self._reader.read(call)
 
-    def _look_back(self, raw: RawCompile, fun: Any) -> None:
+    def _look_back(self, raw: RawCompile, call: _jax.JaxCall) -> None:
         """What only can be known now: whether an earlier function is gone, what JAX has traced."""
         latest = self.history.latest(raw)
         if latest is not None and latest.call is not None and self._reader is not None:
             raw.orphaned = not self._reader.serials.alive(latest.call.function.serial)
+        fun = call.fun
         if fun is None or raw.call is None or raw.call.eager:
             return
         met = self.history.met(raw, lambda: _jax.traced_before(fun))
         if raw.traced_before and not met:
-            raw.before = traces(raw.call, _jax.earlier_traces(fun))
+            serials = self._reader.serials if self._reader is not None else Serials()
+            with own_work():
+                found = _jax.earlier_traces(fun)
+                places = [p for trace in found for p, _ in trace.statics if isinstance(p, int)]
+                names = parameter_names(call, max(places, default=-1) + 1)
+                raw.before = traces(raw.call, names, found, serials)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from jaxscope.analysis.causes import (
     NEAREST_OF,
@@ -156,6 +157,8 @@ class History:
     def _with_before(self, raw: RawCompile, signature: Signature) -> Explained:
         """Compared with traces from before anybody listened: their shapes and types are known."""
         flat = flat_call(signature)
+        if not any(one.statics for one in raw.before):  # this JAX does not show them
+            flat = replace(flat, statics=())
         found = explain(flat, [Earlier(0, one) for one in raw.before])
         causes = [c for c in found.causes if c.kind is not CauseKind.CACHE_CLEARED]
         if not causes and any(one.traced for one in self._same_function(raw, signature)):

@@ -43,9 +43,7 @@ class Reader:
         args, kwargs = call.given or (call.args or (), call.kwargs or {})
         arguments: list[Argument] = []
         statics: list[Static] = []
-        declared = call.signature
-        if declared is None and call.fun is not None:
-            declared = _declared(call.fun)
+        declared = _declared(call)
         names = argument_names(declared, len(args))
         static = {n if n >= 0 else len(args) + n for n in call.static_argnums}
         given = [*zip(names, args, strict=True), *[(name, kwargs[name]) for name in sorted(kwargs)]]
@@ -158,11 +156,18 @@ def _parameter(value: Any) -> tuple[str, int]:
     return shortened(_NUMPY_NUMBER.sub(r"\1", text)), hash(text)
 
 
-def _declared(fun: Any) -> inspect.Signature | None:
+def _declared(call: _jax.JaxCall) -> inspect.Signature | None:
+    if call.signature is not None or call.fun is None:
+        return call.signature
     try:
-        return inspect.signature(fun)
+        return inspect.signature(call.fun)
     except (TypeError, ValueError):
         return None
+
+
+def parameter_names(call: _jax.JaxCall, count: int) -> list[str]:
+    """Names of the first `count` positional parameters of the called function."""
+    return argument_names(_declared(call), count)
 
 
 def _with_defaults(signature: inspect.Signature | None) -> tuple[str, ...]:

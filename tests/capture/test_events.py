@@ -18,6 +18,10 @@ from jaxscope.capture.events import Listener, collecting, own_work
 from jaxscope.model import CauseKind, CompileKind, Persistent, Source, SourceKind
 
 X = np.ones(3, np.float32)
+NAMES_ITS_TRACES = pytest.mark.skipif(
+    not hasattr(__import__("jax._src.interpreters.partial_eval", fromlist=["x"]), "trace_to_jaxpr"),
+    reason="jax 0.8 cannot say what it has traced",
+)
 
 
 def installed() -> tuple[int, int, int]:
@@ -218,10 +222,7 @@ def test_the_first_call_is_a_cause_and_a_later_one_compares_with_it(listener):
     assert (first.is_recompile, second.is_recompile) == (False, True)
 
 
-@pytest.mark.skipif(
-    not hasattr(__import__("jax._src.interpreters.partial_eval", fromlist=["x"]), "trace_to_jaxpr"),
-    reason="jax 0.8 cannot say what it has traced",
-)
+@NAMES_ITS_TRACES
 def test_a_function_compiled_before_listening_is_compared_with_what_jax_holds():
     f = jax.jit(fresh())
     f(X)
@@ -230,6 +231,31 @@ def test_a_function_compiled_before_listening_is_compared_with_what_jax_holds():
     (compile,) = run.compiles()
     assert [(c.kind, c.path) for c in compile.causes] == [(CauseKind.SHAPE, "x")]
     assert compile.nearest is None
+
+
+@NAMES_ITS_TRACES
+@pytest.mark.parametrize(
+    ("call", "kind", "path"),
+    [
+        (lambda f: f(X, 3), CauseKind.STATIC_VALUE, "n"),
+        (lambda f: f(X, n=2), CauseKind.CALL_STYLE, "n"),
+        (lambda f: f(1.0, 2), CauseKind.RANK, "x"),
+        (lambda f: more_precisely(f), CauseKind.CONTEXT, "jax_default_matmul_precision"),
+        (lambda f: f(jax.device_put(X, jax.devices()[0]), 2), CauseKind.UNKNOWN, ""),
+    ],
+)
+def test_statics_and_settings_from_before_listening_are_known(call, kind, path):
+    f = jax.jit(lambda x, n: x * n, static_argnames="n")
+    f(X, 2)
+    with Listener() as listener, collecting(listener) as run:
+        call(f)
+    assert [(c.kind, c.path) for c in run.compiles()[0].causes][0] == (kind, path)
+    assert listener.notes == ()
+
+
+def more_precisely(f):
+    with jax.default_matmul_precision("highest"):
+        f(X, 2)
 
 
 def test_own_work_is_hidden(listener):
