@@ -49,6 +49,8 @@ def became(entry: Entry, operands: Sequence[int], sizes: Sequence[int | None]) -
             return _choice(entry)
         case "scan":
             return _loop(entry, sizes)
+        case "debug_callback" | "debug_print":
+            return Form(Turn.LOOP, "a call for each example")
         case "pure_callback" | "io_callback" | "ffi_call":
             return Form(Turn.LARGER, "called once for the whole batch")
         case name if name in _LIBRARY:
@@ -106,6 +108,8 @@ def _calls(entry: Entry) -> list[tuple[str, str]]:
     return [call for call in calls if call[0] not in _MACHINERY]
 
 
+# Where the function that the user called has another name in JAX's source.
+_BY_FILE = {"custom_batching.py": "custom_vmap", "ffi.py": "ffi_call"}
 _MACHINERY = frozenset(
     {"core.py", "partial_eval.py", "source_info_util.py", "traceback_util.py", "profiler.py"}
 )
@@ -121,7 +125,7 @@ def _loop(entry: Entry, sizes: Sequence[int | None]) -> Form | None:
     if not asked or any(file == "loops.py" for file, _ in asked):
         return None
     file, name = asked[0]
-    cause = "custom_vmap" if file == "custom_batching.py" else name
+    cause = _BY_FILE.get(file, name)
     return Form(Turn.LOOP, f"{entry.equation.params['length']} rounds of one example", cause)
 
 

@@ -188,6 +188,22 @@ def test_a_callback_that_takes_batches_is_called_once(method: str) -> None:
     assert (call.turn, call.detail) == (Turn.LARGER, "called once for the whole batch")
 
 
+def test_a_foreign_call_is_a_loop_only_if_sequential() -> None:
+    def f(method):
+        shape = jax.ShapeDtypeStruct((), NUMBERS.dtype)
+        return lambda x: jax.ffi.ffi_call("nowhere", shape, vmap_method=method)(x)
+
+    loop = ("scan", Turn.LOOP, "4 rounds of one example", "ffi_call")
+    assert read(jax.vmap(f("sequential")), NUMBERS).turns() == [loop]
+    assert read(jax.vmap(f("broadcast_all")), NUMBERS).turns() == []
+
+
+def test_a_debug_print_is_called_for_each_example() -> None:
+    found = read(jax.vmap(lambda x: (jax.debug.print("{}", x), x + 1)[1]), NUMBERS)
+    turns = [(turn, detail, cause) for _, turn, detail, cause in found.turns()]
+    assert turns == [(Turn.LOOP, "a call for each example", "")] * 4
+
+
 def test_a_callback_inside_a_scan_of_the_users_is_a_loop_only_if_sequential() -> None:
     def f(method):
         return lambda x: lax.scan(lambda c, k: (callback(method, c) * k, None), x, NUMBERS)[0]
