@@ -54,7 +54,7 @@ def gradient(record: Record, program: Program) -> Chapter | None:
 
 def _lead(found: Differentiation, record: Record, program: Program) -> Iterator[str]:
     if found.jacobian is not None:
-        yield _mode(found.jacobian)
+        yield _mode(found.jacobian, program)
     if not any(equation.phase in BACKWARD for equation in program.equations):
         yield (
             "Forward mode: the derivative is computed beside the values, and nothing is kept for "
@@ -80,7 +80,7 @@ def _lead(found: Differentiation, record: Record, program: Program) -> Iterator[
         yield _advice(found.checkpoints[0], found)
 
 
-def _mode(jacobian: Jacobian) -> str:
+def _mode(jacobian: Jacobian, program: Program) -> str:
     name, other = ("reverse", "forward") if jacobian.reverse else ("forward", "reverse")
     kind = "output" if jacobian.reverse else "input"
     work = jacobian.primal + jacobian.passes * jacobian.linear
@@ -95,8 +95,15 @@ def _mode(jacobian: Jacobian) -> str:
     best = name if work <= estimate else other
     return (
         f"{text} In {other} mode it would take {jacobian.other}, about {units.short(estimate)} "
-        f"operations: {best} mode fits. `jaxscope.compare_modes` counts and times both."
+        f"operations: {best} mode fits. {_how_to_time(jacobian, program)}"
     )
+
+
+def _how_to_time(jacobian: Jacobian, program: Program) -> str:
+    """A magic can run the other mode itself; a function is given to `compare_modes`."""
+    if any(applied.name == "grad" for applied in program.stack):
+        return f"`--mode {'jacfwd' if jacobian.reverse else 'jacrev'}` runs and times the other."
+    return "`jaxscope.compare_modes` counts and times both."
 
 
 def _amount(found: Differentiation, record: Record, program: Program) -> str:

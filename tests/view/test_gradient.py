@@ -1,11 +1,13 @@
 """The gradient's chapter and columns, in every view."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import pytest
 
 import jaxscope
-from jaxscope.model import Form, Record, StageKind, from_json, to_json
+from jaxscope.model import Applied, Form, Record, StageKind, from_json, to_json
 from jaxscope.view.gradient import gradient
 from jaxscope.view.html import static_html
 from jaxscope.view.markdown import markdown
@@ -174,3 +176,10 @@ def test_tables_for_data_frames(trained):
     assert len(kept) == len(trained.residuals)
     assert kept["bytes"].sum() == trained.differentiation.bytes
     assert set(kept["line"].dropna()) <= set(range(1, 200))
+
+
+def test_a_magics_jacobian_names_the_option_for_the_other_mode():
+    report = inspected(jax.jacfwd(lambda x: jnp.sin(x[0, :2])), X)
+    applied = dataclasses.replace(report.programs[0], stack=(Applied("grad"),))
+    assert "`--mode jacrev` runs" in gradient(report.record, applied).lead[0]
+    assert "`jaxscope.compare_modes`" in chapter(report).lead[0]
