@@ -142,7 +142,7 @@ BEFORE = (
     "capture.cell.Inputs",
     "capture.cell.Photograph",
     "capture.run.place",
-    "capture.run.named",
+    "capture.work.named",
     "capture.run.Sources",
     "capture.run.context",
     "capture.run.collecting",
@@ -303,7 +303,7 @@ def test_an_import_that_fails_inside_jaxscope_leaves_a_plain_cell(
 def test_the_line_form_gives_the_value_when_jaxscope_fails(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_("capture.run.PlainCall", monkeypatch)
+    break_("capture.one_call.PlainCall", monkeypatch)
     notebook.must(SETUP)
     ran = notebook.must("%jaxjit helper(x)")
     assert float(ran.value.sum()) == 36.0
