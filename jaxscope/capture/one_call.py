@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -64,6 +64,14 @@ class OneCall:
                 return self._of_pmapped(pmapped)
         return self._of_plain(stack)
 
+    def alone(self, stack: Stack) -> Any:
+        """The value by JAX alone, after jaxscope failed; a call without its transforms would mean
+        something else."""
+        plain, work, packed, request = self._prepared(stack)
+        results, derivative = work.split(request.jitted(*packed))
+        settled = plain.settle(results)
+        return derivative if differentiates(stack) else settled
+
     def _of_stage(self) -> Result:
         """Of a `Traced`, `Lowered` or `Compiled` that the user has; only a Traced is tagged."""
         if isinstance(self.function, jax.stages.Traced):
@@ -96,20 +104,15 @@ class OneCall:
         return value, lambda: assemble.Part(captured, measured, python=python), ()
 
     def _of_plain(self, stack: Stack) -> Result:
-        function = self.function
-        if not callable(function):
+        if not callable(self.function):
             raise NoFunctionError(
-                f"There is nothing to compile: {type(function).__name__} is no function."
+                f"There is nothing to compile: {type(self.function).__name__} is no function."
             )
-        plain = PlainCall(
-            function, self.args, self.kwargs, self.settings, stack, self.around.namespace
-        )
-        work = Work(plain, stack, "", "this call", self.device)
+        plain, work, _, request = self._prepared(stack)
         arguments = work.arguments()
         values, transfer = place([slot.value for slot in arguments.slots], self.device)
         packed = arguments.pack(values)
-        name = getattr(function, "__name__", type(function).__name__)
-        request = work.request(name, packed, *modules.place_of(function))
+        request = replace(request, args=packed)
         captured = capture(request, self.sources, self.around.programs, self.around.say)
         measured = measure(captured, packed, {}, self.settings, self.around.listener)
         value = None
@@ -125,7 +128,19 @@ class OneCall:
                 arguments,
                 work.labels(),
                 plain.inputs.static_values(),
-                modules.of_function(function),
+                modules.of_function(self.function),
             )
 
         return value, part, work.notes()
+
+    def _prepared(self, stack: Stack) -> tuple[PlainCall, Work, tuple[Any, ...], Request]:
+        """The call and what JAX would be asked to compile, with the arguments as they are."""
+        function = self.function
+        plain = PlainCall(
+            function, self.args, self.kwargs, self.settings, stack, self.around.namespace
+        )
+        work = Work(plain, stack, "", "this call", self.device)
+        arguments = plain.inputs.arguments
+        packed = arguments.pack([slot.value for slot in arguments.slots])
+        name = getattr(function, "__name__", type(function).__name__)
+        return plain, work, packed, work.request(name, packed, *modules.place_of(function))

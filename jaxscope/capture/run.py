@@ -78,11 +78,17 @@ def expression(
     try:
         return _call(function, args, kwargs, settings, around, Form.LINE, text, stack)
     except Exception as error:
-        if not is_plain(stack) or not blame.is_ours(error, "<jaxjit>"):
+        if not blame.is_ours(error, "<jaxjit>"):
             raise
         why = blame.reason(error)
-    value = function(*args, **kwargs)
-    failure = f"jaxscope could not compile this call ({why}), so it ran as plain Python."
+    if is_plain(stack):
+        value = function(*args, **kwargs)
+        failure = f"jaxscope could not compile this call ({why}), so it ran as plain Python."
+    else:
+        with context(settings):
+            one = OneCall(function, args, kwargs, settings, around, Sources(), None)
+            value = one.alone(stack)
+        failure = f"jaxscope could not inspect this call ({why}), so JAX ran it alone."
     known = bare.record(text, Form.PLAIN, (), (failure,), time.perf_counter() - began)
     return Ran(value, known, (), failure)
 

@@ -195,3 +195,17 @@ def test_a_fault_of_ours_leaves_the_transformed_value(
     expected = notebook.names["y"] - 1 if cell[1] is None else cell[1]
     same(ran.value, jnp.asarray(expected))
     assert "jaxscope could not" in ran.text
+
+
+@pytest.mark.parametrize("place", ["one_call.capture", "one_call.measure", "assemble.record"])
+def test_a_fault_of_ours_leaves_the_value_of_a_call(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    import importlib
+
+    module, name = place.split(".")
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.import_module(f"jaxscope.capture.{module}"), name, broken)
+        ran = notebook.must("%jaxvmap -n 1 -i v=0 f(x, 3)")
+    same(ran.value, notebook.names["x"] * 3)
+    assert "jaxscope could not" in ran.text
