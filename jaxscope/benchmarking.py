@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxscope import baselines
@@ -29,6 +31,7 @@ def compare(
     grad: str | Sequence[str] | bool = False,
     vmap: Mapping[str, int | None] | bool = False,
     dtype: str | None = None,
+    x64: bool = False,
     mode: Literal["latency", "throughput"] = "latency",
     sessions: int = 1,
     time_limit: float | None = None,
@@ -52,7 +55,8 @@ def compare(
     makes them from a size. sizes: `{"n": (64, 512)}` or `"n=2^6..2^9"`.
     grad: names of inputs to differentiate for, True for the first. vmap: batch axes by name, True
     for axis 0 of all. dtype: of floating-point inputs; by default what is 64 bits wide goes in
-    32 bits wide while JAX takes part with 64-bit types disabled, and a note says so.
+    32 bits wide while JAX takes part with 64-bit types disabled, and a note says so. x64: with
+    these types enabled, for this comparison.
     time_limit: seconds of the whole. tolerance: of the results, relative to the largest; check:
     whether they are compared at all. save and against: names of stored baselines.
 
@@ -75,6 +79,7 @@ def compare(
         grad=None if grad is False else () if grad is True else _names(grad),
         vmap=None if vmap is False else () if vmap is True else tuple(vmap.items()),
         dtype=dtype,
+        x64=x64,
         mode=Mode(mode),
         sessions=sessions,
         time_limit=time_limit,
@@ -82,18 +87,28 @@ def compare(
         check=check,
         seed=seed,
     )
-    prepared = functions_plan(
-        contestants,
-        inputs,
-        request,
-        registry.names(),
-        registry.ALWAYS,
-        title=title,
-        baseline=baseline,
-        reference=reference,
-        progress=progress,
-    )
-    return measured(prepared, save, against)
+    with wide(x64):
+        prepared = functions_plan(
+            contestants,
+            inputs,
+            request,
+            registry.names(),
+            registry.ALWAYS,
+            title=title,
+            baseline=baseline,
+            reference=reference,
+            progress=progress,
+        )
+        return measured(prepared, save, against)
+
+
+def wide(x64: bool) -> AbstractContextManager[Any]:
+    """JAX's 64-bit types for the block, if they are wanted and not on anyway."""
+    if not x64:
+        return contextlib.nullcontext()
+    import jax
+
+    return jax.enable_x64(True)
 
 
 def measured(prepared: Prepared, save: str | None = None, against: str | None = None) -> Comparison:

@@ -69,6 +69,7 @@ def parse(
             grad=None if found.grad is None else _listed([found.grad]),
             vmap=None if found.vmap is None else _axes(found.vmap),
             dtype=found.dtype,
+            x64=found.x64,
             mode=Mode(found.mode),
             sessions=found.sessions,
             time_limit=found.time_limit,
@@ -215,6 +216,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         },
     ),
     (("--dtype",), {"choices": DTYPES, "default": None, "help": "Of floating-point inputs."}),
+    (("--x64",), {"action": "store_true", "help": "With JAX's 64-bit types enabled."}),
     (
         ("--mode",),
         {

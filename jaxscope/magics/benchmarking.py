@@ -68,10 +68,10 @@ class Benchmarking(Family):
         require_jax("jaxbench")
         from jaxscope.baselines import BaselineError
         from jaxscope.bench.plan import PlanError
-        from jaxscope.benchmarking import measured
+        from jaxscope.benchmarking import measured, wide
         from jaxscope.model.wire import SchemaError
 
-        with ProgressBar(self._shell) as bar:
+        with ProgressBar(self._shell) as bar, wide(given.request.x64):
             prepared = (
                 self._expressions(given, bar)
                 if cell is None

@@ -187,6 +187,18 @@ def test_baselines_are_stored_and_compared(
     assert ran.message == (f"There is no baseline 'cosines' in {tmp_path}. Did you mean 'sines'?")
 
 
+def test_c_that_returns_a_number_keeps_its_type(notebook: Notebook) -> None:
+    ran = bench(
+        notebook,
+        f"%%jaxbench k=32 {QUICK}\n# jax\nx.sum()\n# c\n"
+        "float sum(const float *x, int k) {\n    float s = 0;\n"
+        "    for (int i = 0; i < k; i++) s += x[i];\n    return s;\n}",
+    )
+    assert ran.error is None
+    c = row(notebook, "c")
+    assert (c.dtype, c.agrees) == ("float32", True) or "no C compiler" in c.failure
+
+
 def test_sessions_run_in_fresh_processes(notebook: Notebook) -> None:
     pytest.importorskip("cloudpickle")
     ran = bench(
@@ -356,6 +368,14 @@ def test_a_mismatch_of_64_bits_is_said_or_avoided(notebook: Notebook) -> None:
     ran = bench(notebook, f"%%jaxbench --vs numpy,jax --dtype keep {QUICK}\nxp.sin(wide)")
     assert [r.dtype for r in notebook.names["c"].rows] == ["float64", "float32"]
     assert "J202" in ran.text
+
+
+def test_64_bits_can_be_enabled_for_a_comparison_alone(notebook: Notebook) -> None:
+    ran = bench(notebook, f"%%jaxbench --x64 --vs numpy,jax {QUICK}\nxp.sin(wide)")
+    assert ran.error is None
+    assert [(r.dtype, r.agrees) for r in notebook.names["c"].rows] == [("float64", True)] * 2
+    assert notebook.names["c"].record.environment.x64 is True
+    assert notebook.must("jax.config.jax_enable_x64").value is False
 
 
 def test_a_typed_random_key_is_said_to_be_a_constant(notebook: Notebook) -> None:

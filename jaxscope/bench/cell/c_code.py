@@ -44,8 +44,9 @@ _DTYPES = {
     "_Bool": ("bool",),
     "void": (),
 }
+_VALUE = "_returned"
 _INTEGERS = frozenset({"int", "long", "long long", "size_t", "int32_t", "int64_t", "unsigned int"})
-_RETURNED = {"double": "double", "float": "float", "long": "long", "int": "long"}
+_RETURNED = {"double": "float64", "float": "float32", "long": "int64", "int": "int32"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class CFunction:
     def text(self, source: str, inputs: Sequence[str]) -> str:
         """The source, followed by the function that is bound."""
         pointers = [*inputs, *(name for name, *_ in self.results)]
+        if self.returns != "void":
+            pointers.append(_VALUE)
         sizes = [one for one in self.parameters if not one.pointer]
         taken = ", ".join(
             [
@@ -82,9 +85,8 @@ class CFunction:
             f"({one.type} *){_own(one.name)}" if one.pointer else f"({one.type}){_own(one.name)}"
             for one in self.parameters
         )
-        returns = _RETURNED.get(self.returns, "void")
-        back = "return " if returns != "void" else ""
-        call = f"{returns} {SYMBOL}({taken or 'void'}) {{ {back}{self.name}({handed}); }}"
+        back = f"*({self.returns} *){_own(_VALUE)} = " if self.returns != "void" else ""
+        call = f"void {SYMBOL}({taken or 'void'}) {{ {back}{self.name}({handed}); }}"
         return f"{source.strip(chr(10))}\n\n{call}\n"
 
 
@@ -178,9 +180,13 @@ class COptions(Mapping[str, Any]):
         if key == "symbol":
             return SYMBOL
         if key == "results":
+            import numpy as np
+
             self._check()
+            made = [self._result(one) for one in self._function.results]
             returned = _RETURNED.get(self._function.returns)
-            return returned or [self._result(one) for one in self._function.results]
+            # An array of its own type: through Python a float would become a double.
+            return [*made, np.zeros((), returned)] if returned else made
         if key == "sizes":
             names = self._names()
             return [int(names[one.name]) for one in self._function.parameters if not one.pointer]

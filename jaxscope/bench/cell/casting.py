@@ -50,12 +50,11 @@ class Casting:
             what = listing([f"`{name}` ({was})" for name, was in self._narrowed.items()], "and")
             found.append(
                 f"{what} went in 32 bits wide for every contestant, as JAX has 64-bit types "
-                "disabled; the dtype `keep` leaves them as they are, jax_enable_x64 gives JAX 64."
+                "disabled; `--dtype keep` leaves them as they are, `--x64` enables them."
             )
         if self._dtype == "float64" and self._has_jax and not _x64():
             found.append(
-                "JAX has 64-bit types disabled and computes in float32 here; "
-                '`jax.config.update("jax_enable_x64", True)` gives it float64.'
+                "JAX has 64-bit types disabled and computes in float32 here; `--x64` enables them."
             )
         return tuple(found)
 

@@ -62,7 +62,7 @@ def functions_plan(
         check=request.check,
         tolerance=request.tolerance,
         reference=reference,
-        limits=limits(request.time_limit),
+        limits=limits(request.time_limit, len(request.sizes)),
         sessions=request.sessions,
         seed=request.seed,
         title=title,

@@ -29,6 +29,8 @@ from jaxscope.bench.cell.timed import Timed
 from jaxscope.bench.plan import Entry, Limits, Plan, Progress
 
 _CALL_S = 20.0
+_ROUNDS = 0.5
+"""Of a time limit, what the rounds may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ def _prepared(
         mode=request.mode,
         check=request.check,
         tolerance=request.tolerance,
-        limits=limits(request.time_limit),
+        limits=limits(request.time_limit, len(request.sizes)),
         sessions=request.sessions,
         seed=request.seed,
         title=title,
@@ -218,12 +220,16 @@ def _only(namespace: Mapping[str, Any], names: Collection[str]) -> dict[str, Any
     return {name: namespace[name] for name in names if name in namespace}
 
 
-def limits(time_limit: float | None) -> Limits:
-    """`--time-limit`: of the whole; one call that hangs may take a quarter of it."""
+def limits(time_limit: float | None, sizes: int = 1) -> Limits:
+    """`--time-limit`: of the whole; one call that hangs may take a quarter of it.
+
+    The rounds of a size take at most their share, so that compiling and the other sizes have
+    theirs.
+    """
     if time_limit is None:
         return Limits()
     return Limits(
-        seconds=min(Limits().seconds, time_limit),
+        seconds=min(Limits().seconds, _ROUNDS * time_limit / max(sizes, 1)),
         total_s=time_limit,
         call_s=min(_CALL_S, time_limit / 4),
         compile_s=min(Limits().compile_s, time_limit),

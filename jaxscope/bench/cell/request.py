@@ -24,6 +24,8 @@ class Request:
     """Batch axes by name; empty: axis 0 of every input; None: no vmap."""
     dtype: str | None = None
     """None: as they are, but 32 bits wide while JAX has 64-bit types disabled."""
+    x64: bool = False
+    """With JAX's 64-bit types enabled."""
     mode: Mode = Mode.LATENCY
     sessions: int = 1
     time_limit: float | None = None

@@ -57,7 +57,7 @@ def _parts(
         yield from terminal.heading("To know")
     for one in said:
         about = f"{one.about}: " if one.about else ""
-        yield from terminal.wrap(f"{about}{one.text}", f"  {one.code or 'note':<8}", "yellow")
+        yield from terminal.wrap(f"{about}{one.text}", f"  {one.code or 'note':<9} ", "yellow")
     yield ""
     yield from terminal.wrap(conditions(record), "", "dim")
 

@@ -46,9 +46,10 @@ def test_results_have_the_shape_that_the_comment_tells():
 def test_a_function_that_returns_a_number_needs_no_result():
     found = c_function(section("double f(long n) { return n; }"), (), ("n",))
     told = COptions(found, dict, lambda: {"n": 5})
-    assert told["results"] == "double"
-    assert "double jaxscope_run(long jaxscope_n) { return f((long)jaxscope_n); }" in found.text(
-        "", ()
+    assert [(array.shape, array.dtype) for array in told["results"]] == [((), np.float64)]
+    assert found.text("", ()).strip() == (
+        "void jaxscope_run(void *jaxscope__returned, long jaxscope_n) "
+        "{ *(double *)jaxscope__returned = f((long)jaxscope_n); }"
     )
 
 
