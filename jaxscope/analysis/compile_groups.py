@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from jaxscope.model.compiles import Compile, CompileKind
 from jaxscope.model.log import Log, Storm
 
+_LONG = 60
+"""Characters of a line beyond which the call itself is shown: a line may hold several."""
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -104,11 +107,13 @@ def file_name(compile: Compile, log: Log) -> str:
 
 
 def line_text(compile: Compile, log: Log) -> str:
-    """The text of the line that called; empty when it is gone."""
+    """The text of the line that called, or of the call where the line is long; empty when gone."""
     site = compile.site
     if site is None or site.source is None or site.source >= len(log.origins):
         return ""
-    return log.origins[site.source].line(site.span.line).strip()
+    text, span = log.origins[site.source].line(site.span.line), site.span
+    call = text[span.column : span.end_column] if span.line == span.end_line else ""
+    return (call if call and len(text) > _LONG else text).strip()
 
 
 def storm_of(log: Log) -> dict[int, Storm]:

@@ -55,10 +55,13 @@ class Session:
         self.reports.clear()
 
     def listen_if_jax_is_there(self, *_: object) -> None:
-        """Start listening once the user has imported jax; never import it."""
-        if self._listener is None and sys.modules.get("jax") is not None:
-            # Should it fail, the next magic that needs the listener says why.
-            with contextlib.suppress(Exception):
+        """Start listening once the user has imported jax, which this never does; and once more
+        where somebody took our listeners away."""
+        # Should it fail, the next magic that needs the listener says why.
+        with contextlib.suppress(Exception):
+            if self._listener is not None:
+                self._listener.listen_again()
+            elif sys.modules.get("jax") is not None:
                 self._listen()
 
     @property
@@ -87,12 +90,10 @@ class Session:
         self.ledger.begin(self.compiled, cell_id)
 
     def cell_ends(self, number: int | None) -> None:
-        """It has run, under this number. Notes what its code was called, and whether somebody
-        has taken our listeners away."""
+        """It has run, under this number. Notes what its code was called."""
         if self._listener is not None:
             # A failure here would be shown under the cell as if it were the cell's own.
             with contextlib.suppress(Exception):
-                self._listener.listen_again()
                 self.ledger.note(self._listener.since(self.ledger.noted))
         self.ledger.end(self.compiled, number)
 

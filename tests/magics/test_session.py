@@ -117,7 +117,7 @@ def test_the_overview(notebook: Notebook) -> None:
     assert "reports kept  1 of at most 8" in text
     for magic in ("%%jaxjit", "%jaxjit", "%jaxdevices", "%jaxscope"):
         assert f"\n{magic} " in text
-    assert "jaxbench" not in text
+    assert "jaxdiff" not in text  # planned
 
 
 def test_the_devices(notebook: Notebook, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

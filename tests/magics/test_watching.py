@@ -365,10 +365,9 @@ def test_timed_code_is_named_after_its_cell(notebook: Notebook) -> None:
 
 
 def test_listeners_that_were_cleared_are_put_back_at_the_next_cell(notebook: Notebook) -> None:
-    listener = session(notebook).listener
+    notebook.names["take_away"] = session(notebook).listener._unregister
     notebook.must("step(np.ones(3))")
-    listener._unregister()
-    notebook.must("step(np.ones(4))")
+    notebook.must("take_away()\nstep(np.ones(4))")
     notebook.must("step(np.ones(5))")
     ran = notebook.must("%jaxlog")
     assert ran.text.startswith("2 compiles in ")
@@ -406,6 +405,27 @@ def test_two_threads_compile_in_one_cell(notebook: Notebook) -> None:
     )
     assert len(log(notebook).compiles) == 6
     assert {compile.cell for compile in log(notebook).compiles} == {prompt(notebook)}
+
+
+def test_code_without_a_source_recursion_and_cleared_caches(notebook: Notebook) -> None:
+    notebook.must(
+        "exec('made = jax.jit(lambda x: x + 1)\\ndef call(n):\\n    return made(np.ones(n))')"
+    )
+    notebook.must(
+        "def down(n):\n    call(n)\n    return down(n - 1) if n > 1 else 0\ndown(4)\n"
+        "jax.clear_caches()\ncall(4);"
+    )
+    found = log(notebook)
+    assert len(found.compiles) == 5
+    assert [str(cause.kind) for cause in found.compiles[-1].causes] == ["cache_cleared"]
+    assert {found.origins[c.site.source or 0].name for c in found.compiles if c.site} == {
+        "<string>"
+    }
+    text = notebook.must("%jaxlog").text
+    assert "<string>:3" in text
+    html = notebook.must("%jaxlog --view html").shown[0]["text/html"]
+    assert "&lt;string&gt;:3" in html
+    assert "down at In [" in html
 
 
 def test_an_interrupt_in_the_middle_of_a_compile_loses_nothing(notebook: Notebook) -> None:
@@ -465,6 +485,10 @@ shell.run_cell(
     "import jax\\nimport numpy as np\\njax.jit(lambda x: x + 1)(np.ones(3))", store_history=True
 ).raise_error()
 shell.run_cell("%jaxlog", store_history=True).raise_error()
+shell.run_cell("from jax._src import monitoring\\nmonitoring.clear_event_listeners()").raise_error()
+shell.run_cell("jax.jit(lambda x: x + 2)(np.ones(3))", store_history=True).raise_error()
+print("cleared")
+shell.run_cell("%jaxlog", store_history=True).raise_error()
 shell.run_cell("%unload_ext jaxscope").raise_error()
 shell.run_cell("%load_ext jaxscope").raise_error()
 shell.run_cell("%unload_ext jaxscope").raise_error()
@@ -482,5 +506,8 @@ def test_the_cell_that_imports_jax_is_heard_from_its_first_compile_on() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "1 compile in " in done.stdout
-    assert "In [2]:3  <lambda>" in done.stdout
+    before, _, after = done.stdout.partition("cleared")
+    assert "In [2]:3  <lambda>" in before
+    assert "2 compiles in " in after
+    assert "which takes every library's listeners away" in " ".join(after.split())
     assert done.stdout.splitlines()[-1].endswith(" []")
