@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jaxscope.bench.plan import Plan, PlanError, Progress
+from jaxscope.bench.plan import Limits, Plan, PlanError, Progress
 from jaxscope.capture import describe
 from jaxscope.model import from_json, to_json
 from jaxscope.model.comparison import ComparisonRecord, Row
@@ -40,7 +40,9 @@ def compare_in_sessions(plan: Plan) -> ComparisonRecord:
     records: list[ComparisonRecord] = []
     stopped = ""
     for number in range(plan.sessions):
-        seeded = replace(plan, sessions=1, progress=None, seed=plan.seed + number)
+        seeded = replace(
+            plan, sessions=1, progress=None, seed=plan.seed + number, limits=_share(plan)
+        )
         sent = packed(seeded)
         try:
             records.append(_session(plan, sent, number))
@@ -113,6 +115,12 @@ def _joined(found: Sequence[Row | None]) -> Row:
         failure=next((row.failure for row in rows if row.failure), ""),
         warnings=tuple(doubts.values()),
     )
+
+
+def _share(plan: Plan) -> Limits:
+    """What one session may take of the whole."""
+    total = plan.limits.total_s
+    return plan.limits if total is None else replace(plan.limits, total_s=total / plan.sessions)
 
 
 def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:

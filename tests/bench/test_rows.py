@@ -18,6 +18,7 @@ from side_by_side import FEW, FastSignals, codes, measured, normal, plan, row
 from jaxscope.analysis import stats
 from jaxscope.bench import Contestant, Entry, Limits, Plan, PlanError
 from jaxscope.bench.comparison import chosen, compare
+from jaxscope.bench.rounds import run_rounds
 from jaxscope.model import Cost, Unavailable, from_json, to_json
 from jaxscope.model.comparison import ComparisonRecord, Mode, Phases
 
@@ -479,6 +480,29 @@ def test_the_limit_of_the_whole_is_also_that_of_a_call():
     limits = Limits(min_rounds=8, max_rounds=8, total_s=0.5, seconds=1000)
     record = measured(("endless", "numpy", endless), limits=limits, check=False)
     assert "endless: the first call took longer than 0." in row(record, "endless").failure
+
+
+def test_each_size_has_its_share_of_the_time(monkeypatch):
+    seconds = []
+
+    def noting(subjects, baseline, limits, **settings):
+        seconds.append(limits.seconds)
+        return run_rounds(subjects, baseline, limits, **settings)
+
+    monkeypatch.setattr("jaxscope.bench.comparison.run_rounds", noting)
+    limits = Limits(min_rounds=8, max_rounds=8, total_s=1000, seconds=1e9)
+    measured(("numpy", "numpy", np.sum), limits=limits, sizes=({"n": 1}, {"n": 2}))
+    first, second = seconds
+    assert 400 < first <= 500
+    assert 800 < second < 1000
+
+
+def test_code_that_failed_is_no_reference():
+    def broken(x):
+        raise ValueError("as ever")
+
+    record = measured(("numpy", "numpy", broken), ("jax", "jax", jnp.sin))
+    assert row(record, "jax").agrees  # with JAX's own in 64 bits
 
 
 def test_an_interrupt_after_the_rounds_keeps_them(monkeypatch):
