@@ -1089,7 +1089,7 @@ def watching_vmaps(seen: list[VmapEntry]) -> Generator[None]:
             with suppress(Exception):  # then its equations are matched by their shapes
                 caller = sys._getframe(1)
                 if caller.f_code.co_name == "vmap_f":
-                    seen.append(_vmap_entry(axis_data, in_dims, caller))
+                    seen.extend(_vmap_entry(axis_data, in_dims, caller))
         return original(fun, axis_data, in_dims, *args, **kwargs)
 
     batching.batch = batch
@@ -1100,20 +1100,25 @@ def watching_vmaps(seen: list[VmapEntry]) -> Generator[None]:
             batching.batch = original
 
 
-def _vmap_entry(axis_data: Any, in_dims: Any, frame: types.FrameType) -> VmapEntry:
+def _vmap_entry(axis_data: Any, in_dims: Any, frame: types.FrameType) -> list[VmapEntry]:
+    """Nothing outside of any trace: such a call is part of no program, and its arrays are to be let
+    go of."""
     stack: list[tuple[types.CodeType, int]] = []
     outer = frame.f_back
     while outer is not None and not begins_trace(outer.f_code):
         stack.append((outer.f_code, outer.f_lasti))
         outer = outer.f_back
+    if outer is None:
+        return []
     name = axis_data.name
-    return VmapEntry(
+    entry = VmapEntry(
         tuple(stack),
         name if isinstance(name, str) else "",
         int(axis_data.size),
         tuple([axis if isinstance(axis, int) else None for axis in in_dims]),
         tuple([_behind(value) for value in frame.f_locals["args_flat"]]),
     )
+    return [entry]
 
 
 def _behind(value: Any) -> Any:

@@ -390,7 +390,7 @@ def test_the_watch_is_off_again_whatever_happens() -> None:
     before = batching.batch
     seen: list[_jax.VmapEntry] = []
     with pytest.raises(ZeroDivisionError), _jax.watching_vmaps(seen):
-        jax.vmap(lambda x: x / (1 // 0))(NUMBERS)
+        jax.make_jaxpr(jax.vmap(lambda x: x / (1 // 0)))(NUMBERS)
     assert len(seen) == 1
     assert batching.batch is before
     jax.vmap(jnp.sin)(NUMBERS)
@@ -432,6 +432,13 @@ def test_the_arithmetic_of_products_is_what_xla_counts() -> None:
     batching = batching_of(batch)
     assert batching.operations == batch.cost.flops
     assert batching.loop_operations == 32 * one.cost.flops
+
+
+def test_a_vmap_that_runs_outside_of_any_program_is_not_noted() -> None:
+    seen: list[_jax.VmapEntry] = []
+    with _jax.watching_vmaps(seen):
+        jax.vmap(jnp.sin)(NUMBERS)
+    assert not seen
 
 
 def test_watching_costs_nothing_where_nothing_is_batched() -> None:
