@@ -60,10 +60,16 @@ class Comparison:
         return self._regressions
 
     def summary(self) -> str:
-        """The first line: who is faster, by how much, from which size on."""
-        from jaxscope.view.comparison.answer import answer
+        """The first line: who is faster, by how much, from which size on.
 
-        return answer(self._record)
+        After a comparison with a baseline also whether anything became slower.
+        """
+        from jaxscope.view.comparison.answer import answer
+        from jaxscope.view.comparison.since import headline
+
+        if not self._regressions:
+            return answer(self._record)
+        return f"{answer(self._record)}. {headline(self._regressions)}"
 
     def row(self, label: str, device: str = "", **size: float) -> Row:
         """The row of a contestant, at the largest size unless `n=64` or the like names one.

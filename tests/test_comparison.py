@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -211,6 +212,19 @@ def test_compare_measures_and_answers(store: Path):
     assert [one.label for one in again.regressions] == ["numpy", "jax"]
     assert all(one.ratio is not None and not one.ratio.paired for one in again.regressions)
     assert "Since the baseline" in again.to_text(width=100)
+    assert "baseline" in again.summary()
+
+
+def test_the_roofline_has_the_peaks_of_this_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("plotly")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    c = jaxscope.compare({"jax": lambda x: jnp.tanh(x) @ x}, inputs={"x": X}, time_limit=2)
+    point, roof = c.plot("roofline").data
+    assert roof.name.startswith("cpu:0: ")
+    assert 0 < point.x[0] < 100
+    elsewhere = dataclasses.replace(c.record.environment, platform="another")
+    other = Comparison(dataclasses.replace(c.record, environment=elsewhere))
+    assert len(other.plot("roofline").data) == 1, "the peaks of this machine are not that one's"
 
 
 def test_another_environment_than_the_baselines_is_said(store: Path):

@@ -49,12 +49,33 @@ linspace, eye, or any expression of your names. Arrays of your namespace are inp
 _PREFIX = re.compile(r"\s*([A-Za-z][\w.-]*)\s*:(?!=)\s*(.+)", re.S)
 
 
+def _values(option: str) -> list[str]:
+    """What may follow an option: contestants, stored baselines, or its choices."""
+    if option == "--vs":
+        from jaxscope.bench import registry
+
+        return list(registry.names())
+    if option in ("--against", "--save"):
+        from jaxscope import baselines
+
+        return list(baselines.names())
+    for action in _PARSER._actions:  # pyright: ignore[reportPrivateUsage]
+        if option in action.option_strings and action.choices is not None:
+            return [str(choice) for choice in action.choices]
+    return []
+
+
 @magics_class
 class Benchmarking(Family):
     """The magic that compares."""
 
     def completers(self) -> dict[str, Completer]:
-        handler = completer(_PARSER, lambda: self._shell.user_ns)
+        others = completer(_PARSER, lambda: self._shell.user_ns)
+
+        def handler(shell: Any, event: Any) -> list[str]:
+            before = event.line[: len(event.line) - len(event.symbol)].split()
+            return _values(before[-1] if before else "") or others(shell, event)
+
         return {"%%jaxbench": handler, "%jaxbench": handler}
 
     @no_var_expand

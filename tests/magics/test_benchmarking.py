@@ -209,6 +209,23 @@ def test_sessions_run_in_fresh_processes(notebook: Notebook) -> None:
     assert [len(r.sessions) for r in notebook.names["c"].rows] == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("%%jaxbench --vs ", "jax-eager"),
+        ("%jaxbench --dtype ", "bfloat16"),
+        ("%jaxbench --plot ", "break_even"),
+        ("%%jaxbench --t", "--time-limit"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # IPython's own, in `complete`
+def test_options_and_their_values_are_completed(
+    notebook: Notebook, line: str, offered: str
+) -> None:
+    _, found = notebook.shell.complete("", line, len(line))
+    assert offered in found
+
+
 # Bad input: the line and the cell.
 
 
