@@ -409,3 +409,13 @@ def test_a_display_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bundle["text/plain"] == (
         "jaxscope could not draw the log (ZeroDivisionError: division by zero)."
     )
+
+
+def test_an_argument_by_keyword_is_not_static_for_the_place_of_another() -> None:
+    scaled = jax.jit(lambda x, scale=1.0, n=1: x * scale * n, static_argnames="n")
+    with jaxscope.watch() as log:
+        scaled(X, 1.0, n=1)
+        scaled(X, scale=1.0, n=1)
+    again = log.compiles[1]
+    assert "scale: float" in again.signature
+    assert [cause.kind for cause in again.causes] == [CauseKind.CALL_STYLE]

@@ -49,7 +49,7 @@ class Reader:
         given = [*zip(names, args, strict=True), *[(name, kwargs[name]) for name in sorted(kwargs)]]
         for position, (name, value) in enumerate(given):
             keyword = position >= len(args)
-            if position in static or name in call.static_argnames:
+            if (position in static and not keyword) or name in call.static_argnames:
                 statics.append(self._static(name, value, keyword, position))
             else:
                 arguments.append(self._argument(name, value, keyword, position))
