@@ -173,6 +173,21 @@ def test_the_benchmarks_show_what_their_text_speaks_of() -> None:
     assert "complex conjugate" in last or without_torch in last
 
 
+def test_the_transforms_demo_shows_what_its_text_speaks_of() -> None:
+    cells = saved("02_transforms")
+    said = "\n".join(words(cell) for cell in cells)
+    assert "their mean is the gradient of the mean: True" in said
+    assert "the same as a @ b: True" in said
+    assert "the conjugate of the one that PyTorch gives" in said
+    assert "largest difference from their conjugate (JAX's convention): 0.0" in said
+    assert "1.41421354 float32" in said
+    assert "1.41421356 float64" in said
+    modes = words(next(cell for cell in cells if "((8, 2000), (2000, 8))" in cell.source))
+    flops = [float(n) for n in re.findall(r"jac\w+ +\(\d+, \d+\) +([\d.]+)", modes)]
+    assert flops[0] < flops[1]
+    assert flops[2] > flops[3]
+
+
 def test_a_demo_with_an_error_or_a_path_is_noticed() -> None:
     cell = nbformat.v4.new_code_cell("%%jaxjit\ny = x")
     cell.outputs = [nbformat.v4.new_output("error", ename="E", evalue="", traceback=["Traceback"])]
