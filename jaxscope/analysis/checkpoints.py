@@ -38,12 +38,15 @@ _BACKWARD = (Phase.BACKWARD, Phase.RECOMPUTE)
 Function = tuple[int, str]
 """Source and qualified name."""
 Place = tuple[Span, ...]
+Run = tuple[int, int]
+"""One of several gradients in a row: the first equation of its region, and its number there."""
 
 
 @dataclass(slots=True)
 class _Call:
     """The equations of one call of a function."""
 
+    run: Run
     around: tuple[Frame, ...]
     first: tuple[str, tuple[Frame, ...]]
     steps: list[Step] = field(default_factory=list[Step])
@@ -52,14 +55,25 @@ class _Call:
 
 
 @dataclass(slots=True)
-class _Saving:
-    calls: float = 0
+class _Bytes:
+    """What the calls of one function make for one backward pass."""
+
     dropped: float = 0
     largest: float = 0
     kept: float = 0
+
+    @property
+    def saved(self) -> float:
+        return self.dropped - self.largest - self.kept
+
+
+@dataclass(slots=True)
+class _Saving:
+    calls: float = 0
+    passes: dict[Run, _Bytes] = field(default_factory=dict["Run", _Bytes])
     operations: float = 0
     loop: bool = True
-    """Every call is a round of a loop."""
+    """Every call is a round of a loop whose rounds are all kept."""
     lines: list[int] = field(default_factory=list[int])
 
 
@@ -81,9 +95,9 @@ def checkpoints(
     whole = Use(region, 0, (), 1.0, None)
     there = frozenset(range(region.arguments + region.constants))
     for here in _heres(whole, frozenset(), there):
-        use = here.use
-        if use.outer is None:
-            total = sum(region.values[value].bytes for value in here.kept)
+        if not here.rounds_of_outer:
+            values = here.use.region.values
+            total = max(total, sum(values[value].bytes for value in here.kept))
         readers = _readers(here, equations)
         for function, calls in _calls(here, equations, looped).items():
             saving = found.setdefault(function, _Saving())
@@ -91,8 +105,8 @@ def checkpoints(
             _add(saving, function, here, calls, outside, equations, handed)
     result: list[Checkpoint] = []
     for (source, name), saving in found.items():
-        saved = saving.dropped - saving.largest - saving.kept
-        if saved > _LEAST * total and saving.calls > 1:
+        best = max(saving.passes.values(), key=lambda each: each.saved)
+        if best.saved > _LEAST * total and saving.calls > 1:
             result.append(
                 Checkpoint(
                     name,
@@ -100,14 +114,18 @@ def checkpoints(
                     min(saving.lines),
                     max(saving.lines),
                     saving.calls,
-                    round(saved),
-                    round(saving.kept),
+                    round(best.saved),
+                    round(best.kept),
                     saving.operations,
                     saving.loop,
                 )
             )
-    result.sort(key=lambda one: (-one.saved, one.operations))
-    return tuple(result[:_MOST])
+    result.sort(key=lambda one: (-one.saved, one.operations, "<lambda>" in one.function))
+    alike: dict[tuple[int, float], Checkpoint] = {}
+    for one in result:
+        # Of a function and what only wraps it, one is enough.
+        alike.setdefault((one.saved, one.operations), one)
+    return tuple(alike.values())[:_MOST]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +139,27 @@ class _Here:
     """The values that are there whatever happens here."""
     phases: tuple[Phase, ...]
     """By step."""
+    runs: tuple[Run, ...]
+    """By step: the gradient whose values it makes."""
+    rounds: float
+    """How many times its values are kept until their backward pass comes."""
+
+    @property
+    def rounds_of_outer(self) -> bool:
+        """Whether the backward pass that reads its values is further out."""
+        return any(first != self.use.first for first, _ in self.runs)
 
 
-def _heres(use: Use, handed: frozenset[int], free: frozenset[int]) -> Iterator[_Here]:
+def _heres(
+    use: Use,
+    handed: frozenset[int],
+    free: frozenset[int],
+    outer: tuple[Run, float] | None = None,
+) -> Iterator[_Here]:
     """Every region with forward work, the outermost first.
 
-    `handed` are those of its results that the region around keeps.
+    `handed` are those of its results that the region around keeps, `outer` for which gradient and
+    in how many rounds. Without, what it keeps dies in it.
     """
     steps = use.region.steps
     phases = [phase(use.passes + step.passes) for step in steps]
@@ -140,8 +173,10 @@ def _heres(use: Use, handed: frozenset[int], free: frozenset[int]) -> Iterator[_
     kept = frozenset((made & read) | handed) - {-1}
     if not kept and not any(step.inside for step in steps):
         return
-    yield _Here(use, kept, free, tuple(phases))
-    for step, its_phase in zip(steps, phases, strict=True):
+    run, rounds = outer or (None, 1.0)
+    runs = tuple([run or (use.first, number) for number in _numbers(phases)])
+    yield _Here(use, kept, free, tuple(phases), runs, rounds)
+    for step, its_phase, its_run in zip(steps, phases, runs, strict=True):
         for inside in step.inside if its_phase not in _BACKWARD else ():
             results = inside.region.results
             inner = frozenset(
@@ -150,7 +185,18 @@ def _heres(use: Use, handed: frozenset[int], free: frozenset[int]) -> Iterator[_
                 if inside.gives and value in kept and results[index] >= 0
             )
             there = _there(use, step, inside, kept | free)
-            yield from _heres(use.inner(step, inside), inner, there)
+            further = (its_run, rounds * inside.times) if inner else None
+            yield from _heres(use.inner(step, inside), inner, there, further)
+
+
+def _numbers(phases: Sequence[Phase]) -> Iterator[int]:
+    """Which of several gradients in a row each step belongs to: a new one begins where forward
+    work follows backward work."""
+    number, before = 0, Phase.FORWARD
+    for each in phases:
+        number += each is Phase.FORWARD and before in _BACKWARD
+        before = before if each is Phase.PRIMAL else each
+        yield number
 
 
 def _there(use: Use, step: Step, inside: Inside, there: frozenset[int]) -> frozenset[int]:
@@ -177,7 +223,7 @@ def _calls(
     """The calls of each function whose forward equations stand in this region, in order."""
     use = here.use
     found: dict[Function, list[_Call]] = {}
-    for step, its_phase in zip(use.region.steps, here.phases, strict=True):
+    for step, its_phase, run in zip(use.region.steps, here.phases, here.runs, strict=True):
         if its_phase is not Phase.FORWARD:
             continue
         equation = equations[use.first + step.offset]
@@ -193,8 +239,8 @@ def _calls(
             around, sign = frames[depth + 1 :], (equation.primitive, frames[: depth + 1])
             calls = found.setdefault((frame.source, frame.function), [])
             again = bool(calls) and calls[-1].first == sign and not _loops(sign[1], looped)
-            if not calls or calls[-1].around != around or again:
-                calls.append(_Call(around, sign))
+            if not calls or calls[-1].around != around or calls[-1].run != run or again:
+                calls.append(_Call(run, around, sign))
             calls[-1].steps.append(step)
             calls[-1].places.add(tuple(f.span for f in frames[: depth + 1]))
     return {function: _joined(calls) for function, calls in found.items()}
@@ -235,14 +281,15 @@ def _joined(calls: list[_Call]) -> list[_Call]:
     belongs to one of them alone.
     """
     result: list[_Call] = []
-    groups: dict[tuple[Frame, ...], list[_Call]] = {}
+    groups: dict[tuple[Run, tuple[Frame, ...]], list[_Call]] = {}
     for call in calls:
-        groups.setdefault(call.around, []).append(call)
+        groups.setdefault((call.run, call.around), []).append(call)
     for group in groups.values():
         places = Counter(place for call in group for place in call.places)
         if len(group) > 1 and 1 in places.values():
             steps = [step for call in group for step in call.steps]
-            group = [_Call(group[0].around, group[0].first, steps, set(places))]
+            one = group[0]
+            group = [_Call(one.run, one.around, one.first, steps, set(places))]
         result += group
     return result
 
@@ -271,17 +318,20 @@ def _add(
     slices = [_again(call, dropped) for call, dropped in dropped_of]
     needed: set[int] = {value for _, inputs in slices for value in inputs}
     size = use.region.values
-    for (call, dropped), (steps, _) in zip(dropped_of, slices, strict=True):
+    new: dict[Run, set[int]] = {}
+    for (call, dropped), (steps, inputs) in zip(dropped_of, slices, strict=True):
         gone = sum(size[value].bytes for value in dropped - needed)
-        if handed is not None and use.times == 1:
+        if handed is not None and here.rounds == 1:
             gone = _gone(call, use.first, needed | outside, handed)
+        total = saving.passes.setdefault(call.run, _Bytes())
+        total.dropped += gone * here.rounds
+        total.largest = max(total.largest, gone)
+        new.setdefault(call.run, set()).update(inputs - kept - here.free)
         saving.calls += use.times
-        saving.loop = saving.loop and use.times > 1
-        saving.dropped += gone * use.times
-        saving.largest = max(saving.largest, gone)
+        saving.loop = saving.loop and here.rounds > 1
         saving.operations += sum(operations(step) for step in steps) * use.times
-    new = {value for value in needed if value not in kept and value not in here.free}
-    saving.kept += sum(size[value].bytes for value in new) * use.times
+    for run, values in new.items():
+        saving.passes[run].kept += sum(size[value].bytes for value in values) * here.rounds
 
 
 def _gone(call: _Call, first: int, staying: set[int], handed: Mapping[int, int]) -> int:

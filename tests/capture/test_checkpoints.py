@@ -137,6 +137,28 @@ def test_outside_loops_the_estimate_is_what_xla_saves_unless_it_undoes_the_check
         assert more - work == pytest.approx(advice.operations, rel=0.1)
 
 
+def test_gradients_in_a_row_are_not_kept_together():
+    names = functions()
+    gradient = gradient_of(names["layers"], names["block"])
+    params, x = weights(), jnp.ones((BATCH, D))
+    [one] = traced(gradient, params, x)[1].checkpoints
+
+    def descent(params, x):
+        for _ in range(3):
+            params = jax.tree.map(lambda p, g: p - g, params, gradient(params, x))
+        return params
+
+    def looped(params, x):
+        return jax.lax.scan(lambda p, _: (descent(p, x), None), params, None, length=5)[0]
+
+    [three] = traced(descent, params, x)[1].checkpoints
+    [many] = traced(looped, params, x)[1].checkpoints
+    assert three.saved == many.saved == one.saved
+    assert (three.calls, many.calls) == (3 * one.calls, 15 * one.calls)
+    assert many.operations == pytest.approx(15 * one.operations)
+    assert not many.loop
+
+
 def test_a_function_called_once_would_save_nothing():
     def loss(w, x):
         return jnp.mean(jnp.sin(jnp.sin(x @ w)))
