@@ -213,6 +213,49 @@ class Report:
             times[row.name] = times.get(row.name, 0.0) + row.seconds
         return times
 
+    def figure(self, kind: str = "stack") -> Any:
+        """A plotly figure of the profile: `stack` (an icicle of call stacks), `roofline`, `memory`
+        (over XLA's schedule) or `timeline` (threads over time). Needs plotly.
+
+        Raises ValueError for another kind, LookupError when this report has no such data, and
+        ModuleNotFoundError without plotly.
+        """
+        try:
+            from jaxscope.view.charts import profile as charts
+        except ModuleNotFoundError as error:
+            if error.name is None or not error.name.startswith("plotly"):
+                raise
+            raise ModuleNotFoundError(
+                "The figure needs plotly, which is not installed: `pip install plotly`, or "
+                "`pip install jaxscope[plots]`. The report's tables have the same figures.",
+                name="plotly",
+            ) from None
+        if kind not in charts.KINDS:
+            raise ValueError(f"There is no figure {kind!r}; there are {', '.join(charts.KINDS)}.")
+        found = self.profile
+        if isinstance(found, Unavailable):
+            raise LookupError(f"There is no figure: {found.reason}.")
+        self.stage("optimized_hlo")
+        program = self.programs[0]
+        if kind == "stack":
+            return charts.stacks(program, found)
+        if kind == "roofline":
+            return charts.roofline(program, found)
+        if kind == "memory":
+            plan = program.buffers
+            if plan is None or isinstance(plan, Unavailable):
+                why = plan.reason if isinstance(plan, Unavailable) else "nobody asked for it"
+                raise LookupError(f"There is no memory by line: {why}.")
+            return charts.memory(self._record, plan)
+        from jaxscope.capture.profile import ops_of
+
+        names = {
+            op: f"line {row.place.line} {row.place.phase}"
+            for row in reversed(found.lines)
+            for op in row.ops
+        }
+        return charts.timeline(ops_of(self._trace()), names)
+
     def save_trace(self, path: str | Path) -> Path:
         """Write the profiler's last session: `.json` or `.json.gz` for Perfetto and Chrome, any
         other path is a log directory for XProf and TensorBoard.

@@ -167,3 +167,10 @@ def _of_module(session: TracedSession, module: HloModule) -> TracedSession:
         for call in session.calls
     )
     return replace(session, calls=calls)
+
+
+def ops_of(xspace: bytes) -> tuple[Op, ...]:
+    """Every operation of a saved session, by start."""
+    recording = profiler.Recording(lambda: xspace)
+    recording.close()
+    return operations(recording.events())

@@ -9,16 +9,19 @@ from dataclasses import replace
 from jaxscope.analysis.by_line import counted, stage_of
 from jaxscope.analysis.cost import InstructionCost
 from jaxscope.analysis.profile.bounds import Bound, bound
+from jaxscope.analysis.profile.stacks import by_equation, by_instruction_and_equation, stack
 from jaxscope.model import Phase, Program, Record, Roofline, StageKind, Unavailable
 from jaxscope.model.profile import LineTime, Place, Profile
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.heat import Heat, heat
+from jaxscope.view.icicle import svg, tree
 from jaxscope.view.rows import Table
 from jaxscope.view.visible import split_lines, visible
 
 _KEY, _TITLE = "lines", "Time by line"
 _MOST_OPS = 40
+_MOST_EQUATIONS = 20
 _SMALL = 0.03
 """Share below which a line is small, and not ranked."""
 _CROSSING = 0.05
@@ -54,6 +57,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         *(_source(record, found, i) for i in sources),
         *_lines_apart(record, program),
         _by_line(record, program, found),
+        *_by_stack(program, found),
         _by_op(program, found),
         _rest(found),
     )
@@ -246,6 +250,44 @@ def _by_line(record: Record, program: Program, profile: Profile) -> Part:
         "code",
     )
     return Part("Lines, the longest first", Table(heads, tuple(rows), right=(2, 3)))
+
+
+def _by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
+    """From Python's frames down to the instruction; nothing where the text was not fetched."""
+    times = times_of(program, profile)
+    if not times:
+        return ()
+    root = stack(program, times, program.title)
+    rows = tuple(
+        (
+            f"`{program.equations[number].primitive}`" if number is not None else "no equation",
+            _DIRECTIONS.get(program.equations[number].phase, "") if number is not None else "",
+            units.seconds(seconds),
+            units.percent(seconds / profile.call_s) if profile.call_s else "",
+            ", ".join(program.equations[number].outputs[:2]) if number is not None else "",
+            _frame(program, number),
+        )
+        for number, seconds in list(by_equation(times).items())[:_MOST_EQUATIONS]
+    )
+    heads = ("equation", "direction", "time", "share", "makes", "at")
+    return (
+        Part("By call stack", None, svg(root), tree(root)),
+        Part("Equations, the longest first", Table(heads, rows, right=(2, 3))),
+    )
+
+
+def times_of(program: Program, profile: Profile) -> dict[tuple[str, int | None], float]:
+    """Seconds by instruction and equation; empty without the optimised HLO."""
+    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
+    known = counted(stage.text) if stage is not None else None
+    if stage is None or known is None or not program.equations:
+        return {}
+    return by_instruction_and_equation(program, stage, known[0], profile)
+
+
+def _frame(program: Program, number: int | None) -> str:
+    frames = program.equations[number].frames if number is not None else ()
+    return f"{frames[0].function} line {frames[0].span.line}" if frames else ""
 
 
 def _costs(program: Program) -> dict[str, InstructionCost]:

@@ -11,7 +11,7 @@ from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.profile.calls import Divided, TracedSession, divided, middle
 from jaxscope.analysis.profile.origins import Origins
 from jaxscope.analysis.profile.trust import distrust, doubts
-from jaxscope.analysis.profile.weights import NOBODY, Weigher, Work
+from jaxscope.analysis.profile.weights import Weigher, Work
 from jaxscope.model.profile import (
     Folded,
     JointTime,
@@ -42,7 +42,7 @@ def profile(
     anew, since a line stands for what it calls.
     """
     seen = {op.name for session in sessions for call in session.calls for op in call.ops}
-    opener = Weigher(module, {}, seen)
+    opener: Weigher[Place] = Weigher(module, {}, seen)
     containers = {
         name
         for name in seen
@@ -112,7 +112,7 @@ def _ops(whole: Divided, module: HloModule) -> tuple[OpTime, ...]:
 
 
 def _lines(
-    whole: Divided, work: Callable[[str], Work], sessions: Sequence[Divided]
+    whole: Divided, work: Callable[[str], Work[Place]], sessions: Sequence[Divided]
 ) -> tuple[list[LineTime], float]:
     """The lines of one source, and the seconds that belong to none of them."""
     estimate, low, high, inferred, lost = _split(_times(whole), work)
@@ -135,7 +135,7 @@ def _lines(
     return rows, lost
 
 
-def _parts(whole: Divided, work: Callable[[str], Work]) -> dict[Place, dict[str, float]]:
+def _parts(whole: Divided, work: Callable[[str], Work[Place]]) -> dict[Place, dict[str, float]]:
     """Line → its seconds in each instruction."""
     found: dict[Place, dict[str, float]] = collections.defaultdict(dict)
     for name, seconds in whole.by_op.items():
@@ -153,7 +153,7 @@ def _times(found: Divided) -> Iterable[tuple[str, float]]:
 
 
 def _split(
-    times: Iterable[tuple[str, float]], work: Callable[[str], Work]
+    times: Iterable[tuple[str, float]], work: Callable[[str], Work[Place]]
 ) -> tuple[dict[Place, float], dict[Place, float], dict[Place, float], dict[Place, float], float]:
     """Estimate, lower and upper bound, inferred part by line; and what belongs to none."""
     estimate: dict[Place, float] = collections.defaultdict(float)
@@ -164,7 +164,7 @@ def _split(
     for name, seconds in times:
         whose = work(name)
         total = sum(whose.parts.values())
-        if whose is NOBODY or total <= 0:
+        if total <= 0:
             lost += seconds
             continue
         for place, weight in whose.parts.items():
@@ -178,7 +178,7 @@ def _split(
     return dict(estimate), dict(low), dict(high), dict(inferred), lost
 
 
-def _joint(whole: Divided, work: Callable[[str], Work]) -> list[JointTime]:
+def _joint(whole: Divided, work: Callable[[str], Work[Place]]) -> list[JointTime]:
     """The instructions that do several lines' work, gathered by these lines; longest first."""
     groups: dict[frozenset[Place], tuple[float, list[str]]] = {}
     for name, seconds in whole.by_op.items():

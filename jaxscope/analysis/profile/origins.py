@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jaxscope.analysis.hlo import HloModule, Instruction
 from jaxscope.model import Phase, Program, Stage
 from jaxscope.model.profile import Place
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where an instruction comes from."""
 
     place: Place

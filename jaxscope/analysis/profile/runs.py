@@ -202,7 +202,7 @@ def _times(
 def _containers(module: HloModule | None, seen: set[str]) -> frozenset[str]:
     if module is None:
         return frozenset()
-    opener = Weigher(module, {}, seen)
+    opener: Weigher[Place] = Weigher(module, {}, seen)
     return frozenset(
         name
         for name in seen

@@ -11,11 +11,16 @@ from __future__ import annotations
 import collections
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from jaxscope.analysis.cost.arithmetic import convolution_flops, dot_flops
 from jaxscope.analysis.hlo import HloModule, Instruction, trip_count
-from jaxscope.analysis.profile.origins import Origins
-from jaxscope.model.profile import Place
+
+K = TypeVar("K")
+"""What time is given to: a line with its direction, or an equation."""
+
+Owners = Mapping[str, tuple[K, bool]]
+"""Instruction → whose it is, and whether that is sure."""
 
 FREE = frozenset({
     "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "reshape", "opt-barrier",
@@ -46,49 +51,46 @@ _FLOP = 1 / 60
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Work(Generic[K]):
     """Whose an instruction's time is."""
 
-    parts: Mapping[Place, float]
-    """Weights of the lines; only their ratios matter."""
+    parts: Mapping[K, float]
+    """Weights of the owners; only their ratios matter. Empty when there is none."""
     sure: bool
     """All of it is known by tags or frames."""
 
 
-NOBODY = Work({}, False)
-
-
-class Weigher:
+class Weigher(Generic[K]):
     """Opens the instructions of one module."""
 
     def __init__(
         self,
         module: HloModule,
-        origins: Origins,
+        owners: Owners[K],
         seen: Collection[str] = (),
-        measured: Mapping[Place, float] | None = None,
+        measured: Mapping[K, float] | None = None,
     ) -> None:
         """`seen` are instructions with events of their own: what holds one of these is a
-        container and not opened. `measured` are seconds by line from a build without fusion."""
+        container and not opened. `measured` are seconds by owner from a build without fusion."""
         self._module = module
-        self._origins = origins
+        self._owners = owners
         self._seen = frozenset(seen)
         self._measured = measured
 
-    def work(self, name: str) -> Work:
+    def work(self, name: str) -> Work[K]:
         """Whose work the instruction does; its inside, unless that has events of its own."""
         instruction = self._module.instruction(name)
         if instruction is None:
-            return NOBODY
-        inside: dict[Place, float] = collections.defaultdict(float)
+            return Work({}, False)
+        inside: dict[K, float] = collections.defaultdict(float)
         sure = [True]
         if instruction.opcode in _OPENED and not self.runs_others(instruction):
             self._open(instruction, 1.0, inside, sure, 0)
         if not inside:
-            origin = self._origins.get(name)
-            return NOBODY if origin is None else Work({origin.place: 1.0}, origin.sure)
-        if self._measured and all(self._measured.get(place) for place in inside):
-            inside = {place: self._measured[place] for place in inside}
+            owner = self._owners.get(name)
+            return Work({}, False) if owner is None else Work({owner[0]: 1.0}, owner[1])
+        if self._measured and all(self._measured.get(one) for one in inside):
+            inside = {one: self._measured[one] for one in inside}
         return Work(dict(inside), sure[0])
 
     def runs_others(self, instruction: Instruction) -> bool:
@@ -110,7 +112,7 @@ class Weigher:
         self,
         instruction: Instruction,
         times: float,
-        inside: dict[Place, float],
+        inside: dict[K, float],
         sure: list[bool],
         depth: int,
     ) -> None:
@@ -122,11 +124,11 @@ class Weigher:
                 if inner.opcode in _OPENED and inner.called and depth < _DEEPEST:
                     self._open(inner, times, inside, sure, depth + 1)
                     continue
-                origin = self._origins.get(inner.name)
-                if inner.opcode in FREE or origin is None:
+                owner = self._owners.get(inner.name)
+                if inner.opcode in FREE or owner is None:
                     continue
-                inside[origin.place] += times * self.cost(inner)
-                sure[0] = sure[0] and origin.sure
+                inside[owner[0]] += times * self.cost(inner)
+                sure[0] = sure[0] and owner[1]
 
     def cost(self, instruction: Instruction) -> float:
         """Estimated ns of one instruction as part of a fused loop; never 0."""
