@@ -7,6 +7,9 @@ import math
 import random
 from typing import Any
 
+import pytest
+
+from jaxscope.bench import Limits
 from jaxscope.model import Environment
 from jaxscope.model.comparison import ComparisonRecord, Doubt, Machine, Phases, Rounds, Row
 from jaxscope.model.program import Cost
@@ -78,6 +81,13 @@ def sweep_of(*sizes: int) -> ComparisonRecord:
     for n in sizes:
         rows += [row("numpy", n * 1e-7, n), row("jax", max(10e-6, n * 1e-8), n)]
     return record(*rows)
+
+
+def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans measure little and hurry nobody: what is tested is not the figures."""
+    few = Limits(min_rounds=11, max_rounds=21, seconds=0.5, total_s=120.0)
+    for module in ("prepared", "functions"):
+        monkeypatch.setattr(f"jaxscope.bench.cell.{module}.limits", lambda *given: few)
 
 
 def closely(first: float, second: float) -> bool:

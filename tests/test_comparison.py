@@ -23,7 +23,7 @@ from jaxscope.bench.plan import Plan
 from jaxscope.benchmarking import measured
 from jaxscope.model import SchemaError
 from jaxscope.model.comparison import Verdict
-from tests.comparisons import closely, pair, sweep_of
+from tests.comparisons import closely, few_rounds, pair, sweep_of
 
 X = np.linspace(0, 1, 64, dtype=np.float32)
 
@@ -196,19 +196,20 @@ def test_gradients_and_batches_are_named_by_their_inputs():
 # Measured.
 
 
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_rounds(monkeypatch)
+
+
 def test_compare_measures_and_answers(store: Path):
-    c = jaxscope.compare(
-        {"numpy": np.sin, "jax": jnp.sin}, inputs={"x": X}, time_limit=3, save="sines"
-    )
+    c = jaxscope.compare({"numpy": np.sin, "jax": jnp.sin}, inputs={"x": X}, save="sines")
     assert [row.measured for row in c.rows] == [True, True]
     assert c.rows[1].agrees is True
     assert c.ratio("jax", "numpy").estimate > 0
     assert "Stored as the baseline `sines`." in c.record.notes
     assert baselines.names() == ("sines",)
 
-    again = jaxscope.compare(
-        {"numpy": np.sin, "jax": jnp.sin}, inputs={"x": X}, time_limit=3, against="sines"
-    )
+    again = jaxscope.compare({"numpy": np.sin, "jax": jnp.sin}, inputs={"x": X}, against="sines")
     assert [one.label for one in again.regressions] == ["numpy", "jax"]
     assert all(one.ratio is not None and not one.ratio.paired for one in again.regressions)
     assert "Since the baseline" in again.to_text(width=100)
@@ -218,7 +219,7 @@ def test_compare_measures_and_answers(store: Path):
 def test_the_roofline_has_the_peaks_of_this_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("plotly")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    c = jaxscope.compare({"jax": lambda x: jnp.tanh(x) @ x}, inputs={"x": X}, time_limit=2)
+    c = jaxscope.compare({"jax": lambda x: jnp.tanh(x) @ x}, inputs={"x": X})
     point, roof = c.plot("roofline").data
     assert roof.name.startswith("cpu:0: ")
     assert 0 < point.x[0] < 100
@@ -238,7 +239,7 @@ def test_another_environment_than_the_baselines_is_said(store: Path):
 
 
 def functions_for_one() -> object:
-    request = Request(time_limit=2)
+    request = Request()
     return functions_plan({"numpy": np.sin}, {"x": X}, request, registry.names(), ())
 
 
@@ -246,7 +247,7 @@ def test_a_baseline_that_was_not_measured_gives_way():
     def broken(x: object) -> object:
         raise RuntimeError("no")
 
-    c = jaxscope.compare({"numpy": broken, "jax": jnp.sin}, inputs={"x": X}, time_limit=2)
+    c = jaxscope.compare({"numpy": broken, "jax": jnp.sin}, inputs={"x": X})
     assert c.record.baseline == "jax"
     assert "`numpy` was not measured, so ratios are against `jax`." in c.record.notes
     assert "RuntimeError" in c.row("numpy").failure

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from notebook import Notebook, Ran, open_notebook
 
+from tests.comparisons import few_rounds
+
 SETUP = """
 import numpy as np
 import jax
@@ -25,7 +27,7 @@ half = np.array([0.5, np.nan], np.float32)
 wide = np.linspace(0.0, 1.0, 32)
 f = jax.jit(lambda a: jnp.tanh(a))
 """
-QUICK = "--time-limit 3 -o c"
+QUICK = "-o c"
 USAGE = "UsageError"
 
 
@@ -34,6 +36,11 @@ def notebook() -> Iterator[Notebook]:
     with open_notebook() as opened:
         opened.must(SETUP)
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_rounds(monkeypatch)
 
 
 def names(notebook: Notebook) -> dict[str, Any]:
@@ -108,7 +115,7 @@ def test_expressions_are_timed_as_written(notebook: Notebook) -> None:
 def test_gradients_run_each_frameworks_own_way(notebook: Notebook) -> None:
     ran = bench(
         notebook,
-        "%%jaxbench --grad x --vs jax,jax-eager --time-limit 24 -o c\nxp.sum(xp.tanh(x) * x)",
+        f"%%jaxbench --grad x --vs jax,jax-eager {QUICK}\nxp.sum(xp.tanh(x) * x)",
     )
     assert ran.error is None
     assert [r.agrees for r in notebook.names["c"].rows] == [True, True]
@@ -124,18 +131,16 @@ def test_a_batch_is_run_each_frameworks_own_way(notebook: Notebook) -> None:
 
 
 def test_quiet_is_one_line_and_html_is_html(notebook: Notebook) -> None:
-    ran = bench(notebook, "%jaxbench -q --time-limit 2 np.sin(x) vs np.cos(x)")
+    ran = bench(notebook, "%jaxbench -q np.sin(x) vs np.cos(x)")
     assert len(ran.shown) == 1
     assert ran.text.count("\n") == 0
-    ran = bench(notebook, "%jaxbench --view html --time-limit 2 np.sin(x) vs np.cos(x)")
+    ran = bench(notebook, "%jaxbench --view html np.sin(x) vs np.cos(x)")
     assert ran.shown[0]["text/html"].startswith('<div class="jxs report">')
 
 
 def test_plots_are_shown_or_say_why_not(notebook: Notebook) -> None:
     pytest.importorskip("plotly")
-    ran = bench(
-        notebook, "%jaxbench --plot rounds --plot time --time-limit 2 np.sin(x) vs np.cos(x)"
-    )
+    ran = bench(notebook, "%jaxbench --plot rounds --plot time np.sin(x) vs np.cos(x)")
     assert ran.error is None
     assert any("application/vnd.plotly.v1+json" in data for data in ran.shown)
     assert "There is no time plot: There is no sweep" in ran.text
@@ -179,8 +184,8 @@ def test_baselines_are_stored_and_compared(
     notebook: Notebook, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAXSCOPE_BASELINES", str(tmp_path))
-    bench(notebook, "%jaxbench --save sines --time-limit 2 np.sin(x) vs np.cos(x)")
-    ran = bench(notebook, "%jaxbench --against sines --time-limit 2 np.sin(x) vs np.cos(x)")
+    bench(notebook, "%jaxbench --save sines np.sin(x) vs np.cos(x)")
+    ran = bench(notebook, "%jaxbench --against sines np.sin(x) vs np.cos(x)")
     assert ran.error is None
     assert "Since the baseline" in ran.text
     ran = bench(notebook, "%jaxbench --against cosines np.sin(x) vs np.cos(x)")
@@ -339,7 +344,10 @@ def test_one_that_raises_on_the_third_call_names_call_and_line(notebook: Noteboo
     assert row(notebook, "numpy").measured
 
 
-def test_one_that_hangs_is_stopped_and_the_others_are_measured(notebook: Notebook) -> None:
+def test_one_that_hangs_is_stopped_and_the_others_are_measured(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
     began = time.monotonic()
     ran = bench(
         notebook,
@@ -415,7 +423,7 @@ def test_an_interrupt_keeps_what_was_measured(notebook: Notebook) -> None:
         # The last size asks for the interrupt, so that the sizes before it are measured.
         ran = bench(
             notebook,
-            "%%jaxbench --sizes n=2..64 -o c --time-limit 60\n# setup\ndone.append(n)\n"
+            "%%jaxbench --sizes n=2..64 -o c\n# setup\ndone.append(n)\n"
             "if len(done) == 3:\n    go.set()\n# numpy\nx * n\n# jax\nx * n".replace(
                 "# setup\n",
                 "# setup\nimport builtins\ndone = builtins.__dict__.setdefault('jxs', [])\n",
