@@ -245,7 +245,7 @@ def _by(collective: Collective) -> str:
         case Origin.ASKED:
             return f"{name}, asked for"
         case Origin.SUMMED:
-            return f"XLA, for {name}"
+            return f"XLA, for {name}" if name else "XLA"
         case _:
             wanted = operation(collective.wanted_by)
             return f"XLA, for {wanted}" if wanted else "XLA"
@@ -299,6 +299,8 @@ def reason(collective: Collective, known: Partition) -> str:
             return f"The code calls `{name}`{along}, or differentiates code that does."
         case Origin.ASKED:
             return f"The code asks for another layout (`{name}`)."
+        case Origin.SUMMED if not name:
+            return f"XLA adds up partial results of the devices{along}."
         case Origin.SUMMED:
             return (
                 f"The dimension that `{name}` sums over is spread{along}: each device has a "

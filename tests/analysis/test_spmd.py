@@ -228,6 +228,34 @@ def test_the_operation_behind_a_moved_argument_is_found_inside_a_fusion():
     assert (why.value, why.beside) == ("a", ("b",))
 
 
+COMBINED = """HloModule combined
+
+%add (x: f32[], y: f32[]) -> f32[] {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %sum = f32[] add(%x, %y)
+}
+
+ENTRY %main (a: f32[8], b: f32[4]) -> (f32[8], f32[4]) {
+  %a = f32[8]{0} parameter(0)
+  %b = f32[4]{0} parameter(1)
+  ROOT %both = (f32[8]{0}, f32[4]{0}) all-reduce(%a, %b), replica_groups={{0,1}}, to_apply=%add, metadata={op_name="jit(f)/shard_map/(psum:psum)"}
+}
+"""  # noqa: E501
+
+
+def test_collectives_that_xla_combined_are_one_with_all_bytes():
+    module = parse_module(COMBINED)
+    (found,) = find(module, 2)
+    assert (found.operand_bytes, found.result_bytes, found.wire_bytes) == (48, 48, 48)
+    why = Reasons(module, Context((), {})).why(found)
+    assert (why.origin, why.primitive) == (Origin.WRITTEN, "psum")
+    metadata = ', metadata={op_name="jit(f)/shard_map/(psum:psum)"}'
+    nameless = parse_module(COMBINED.replace(metadata, ""))
+    (found,) = find(nameless, 2)
+    assert Reasons(nameless, Context((), {})).why(found).origin is Origin.SUMMED
+
+
 def test_without_names_of_the_inputs_nothing_is_named():
     module = parse_module(MOVED)
     (found,) = find(module, 4)

@@ -163,6 +163,7 @@ def test_each_collective_has_its_reason() -> None:
     [
         ({"origin": m.Origin.ASKED, "primitive": "reshard"}, "asks for another layout (`reshard`)"),
         ({"origin": m.Origin.SUMMED, "primitive": "dot_general"}, "`dot_general` sums over"),
+        ({"origin": m.Origin.SUMMED, "primitive": ""}, "XLA adds up partial results of the"),
         ({"need": m.Need.DIMENSION, "wanted_by": "sort"}, "`sort` works along a dimension"),
         ({"need": m.Need.PRODUCT, "wanted_by": "dot_general"}, "needs more of `w` than a device"),
         ({"need": m.Need.MANUAL}, "`shard_map` takes `w` in another layout"),

@@ -21,13 +21,6 @@ WRITTEN = frozenset({
 _ASKED = frozenset({"reshard", "sharding_constraint", "device_put", "mesh_cast"})
 _MANUAL = frozenset({"shard_map", "xla_pmap"})
 _PRODUCTS = frozenset({"dot_general", "conv_general_dilated", "ragged_dot_general", "ragged_dot"})
-_SUMS = frozenset({
-    *_PRODUCTS, "argmax", "argmin", "reduce_and", "reduce_max", "reduce_min", "reduce_or",
-    "reduce_precision", "reduce_prod", "reduce_sum", "reduce_xor", "reduce", "scatter-add",
-    "scatter_add", "reduce_window_sum",
-})  # fmt: skip
-"""They may combine numbers that lie on different devices."""
-
 _ALONG = frozenset({
     "argmax", "argmin", "cholesky", "concatenate", "conv_general_dilated", "cumlogsumexp", "cummax",
     "cummin", "cumprod", "cumsum", "dynamic_slice", "dynamic_update_slice", "eig", "eigh", "fft",
@@ -103,7 +96,7 @@ class Reasons:
         if primitive in _ASKED:
             return Why(Origin.ASKED, primitive, equation, exact)
         reduces = found.kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
-        if reduces and primitive in _SUMS:
+        if reduces and primitive not in _ALONG:
             return Why(Origin.SUMMED, primitive, equation, exact)
         if equation is not None and equation in self.context.constrained:
             return Why(Origin.ASKED, "sharding_constraint", equation, exact)
@@ -212,8 +205,9 @@ class Reasons:
         if anchor is not None and anchor.exact and anchor.equations:
             return self.context.equations[anchor.equations[0]].primitive
         head, slash, last = instruction.op_name.rpartition("/")
-        # What stands alone is the name of an argument.
-        return last if slash and head else ""
+        # What stands alone is the name of an argument. Collectives that XLA has combined into one
+        # are called `(psum:psum)`.
+        return last.strip("()").partition(":")[0] if slash and head else ""
 
 
 def _asked_of_outputs(why: Why) -> Why:
