@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import subprocess
 import sys
 from collections import Counter
@@ -42,6 +43,7 @@ def ratio_of(entries: tuple[Entry, ...], inputs: Any, seed: int, **settings: Any
     return stats.ratio(record, other, base)
 
 
+@functools.cache
 def null_entries() -> tuple[Entry, ...]:
     """A jitted function against itself: the same program twice, each side on its own data.
 
