@@ -19,12 +19,16 @@ from jaxscope.capture.serials import Serials
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _SHOWN = 60  # characters of a value
 _DEEP = 4
+_PARTS = 200  # of what a container holds: some 200 µs
 _WIDE = 24
 
 
 def carried(value: Any, serials: Serials) -> tuple[str, int]:
     """`('0.1', token)`, `('f32[3]', token)`, `('Config(depth=2)', token)`."""
-    text, token = _describe(value, serials, _DEEP)
+    try:
+        text, token = _Description(serials).of(value, _DEEP)
+    except Exception:  # what the user's own attributes raise
+        text, token = f"{type(value).__name__} object", serials.of(value)
     return shortened(text), token
 
 
@@ -39,46 +43,64 @@ def compares_by_identity(value: Any) -> bool:
     return kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__
 
 
-def _describe(value: Any, serials: Serials, depth: int) -> tuple[str, int]:
-    kind = type(value)
-    if isinstance(value, enum.Enum):
-        return str(value), hash((kind, value.name))
-    if isinstance(value, _PLAIN):
-        text = repr(value)
-        return text, hash((kind.__qualname__, text))
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        dims = ",".join(map(str, value.shape))
-        return f"{short_dtype(value.dtype)}[{dims}]", serials.of(value)
-    if isinstance(value, (type, types.ModuleType, np.dtype)):
-        return getattr(value, "__name__", str(value)), hash(str(value))
-    if isinstance(value, types.CodeType):
-        return f"code of {value.co_name}", serials.of(value)
-    if callable(value) and getattr(value, "__code__", None) is not None:
-        return _name(value), hash(code_text(value.__code__))
-    if depth and isinstance(value, (list, tuple, set, frozenset, Mapping)):
-        return _container(value, serials, depth)
-    if depth and dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value) if field.repr]
-        pairs = [(n, _describe(getattr(value, n, None), serials, depth - 1)) for n in names[:_WIDE]]
-        inner = ", ".join(f"{name}={text}" for name, (text, _) in pairs)
-        token = hash((kind.__qualname__, tuple(t for _, (_, t) in pairs)))
-        return f"{kind.__name__}({inner})", token
-    if compares_by_identity(value):
-        number = serials.of(value)
-        return f"{_name(value)} object {number}", number
-    return _named(value, serials)
+class _Description:
+    """Describes one value, looking at a bounded number of the parts that it holds."""
 
+    def __init__(self, serials: Serials) -> None:
+        self._serials = serials
+        self._left = _PARTS
 
-def _container(value: Any, serials: Serials, depth: int) -> tuple[str, int]:
-    kind = type(value)
-    items: Iterable[Any] = value.items() if isinstance(value, Mapping) else value
-    parts = [_describe(item, serials, depth - 1) for item in itertools.islice(items, _WIDE)]
-    inner = ", ".join(text for text, _ in parts)
-    if isinstance(value, (set, frozenset)):
-        tokens: tuple[int, ...] = tuple(sorted(token for _, token in parts))
-    else:
+    def of(self, value: Any, depth: int) -> tuple[str, int]:
+        self._left -= 1
+        kind, serials = type(value), self._serials
+        if isinstance(value, enum.Enum):
+            return str(value), hash((kind, value.name))
+        if isinstance(value, _PLAIN):
+            text = repr(value)
+            return text, hash((kind.__qualname__, text))
+        if isinstance(value, (type, types.ModuleType, np.dtype)):
+            return getattr(value, "__name__", str(value)), hash(str(value))
+        if hasattr(value, "shape") and hasattr(value, "dtype"):
+            dims = ",".join(map(str, value.shape))
+            return f"{short_dtype(value.dtype)}[{dims}]", serials.of(value)
+        if callable(value) and getattr(value, "__code__", None) is not None:
+            return _name(value), hash(code_text(value.__code__))
+        if isinstance(value, (list, tuple, set, frozenset, Mapping)):
+            return self._container(value, depth - 1)
+        if dataclasses.is_dataclass(value):
+            return self._dataclass(value, depth - 1)
+        if compares_by_identity(value):
+            number = serials.of(value)
+            return f"{_name(value)} object {number}", number
+        return _named(value, serials)
+
+    def _container(self, value: Any, depth: int) -> tuple[str, int]:
+        kind = type(value)
+        items: Iterable[Any] = value.items() if isinstance(value, Mapping) else value
+        parts = self._parts(items, depth)
         tokens = tuple(token for _, token in parts)
-    return f"{kind.__name__}({inner})", hash((kind.__qualname__, len(value), tokens))
+        if isinstance(value, (set, frozenset)):
+            tokens = tuple(sorted(tokens))
+        inner = ", ".join(text for text, _ in parts)
+        return f"{kind.__name__}({inner})", hash((kind.__qualname__, len(value), tokens))
+
+    def _dataclass(self, value: Any, depth: int) -> tuple[str, int]:
+        kind = type(value)
+        names = [field.name for field in dataclasses.fields(value) if field.repr]
+        parts = self._parts([getattr(value, name, None) for name in names], depth)
+        inner = ", ".join(f"{n}={text}" for n, (text, _) in zip(names, parts, strict=False))
+        token = hash((kind.__qualname__, tuple(token for _, token in parts)))
+        return f"{kind.__name__}({inner})", token
+
+    def _parts(self, items: Iterable[Any], depth: int) -> list[tuple[str, int]]:
+        if depth <= 0:
+            return [("…", 0)]
+        found: list[tuple[str, int]] = []
+        for item in itertools.islice(items, _WIDE):
+            if self._left <= 0:
+                break
+            found.append(self.of(item, depth))
+        return found
 
 
 def _named(value: Any, serials: Serials) -> tuple[str, int]:
