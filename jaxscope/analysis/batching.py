@@ -18,11 +18,15 @@ class Became:
     """What operations of one line became, those alike together."""
 
     name: str
-    """The primitive, or the function that the user called; empty where several are put together."""
+    """The primitive, or the function that the user called."""
     over: Over
     turn: Turn
     detail: str
     number: int
+
+    def merely_grew(self) -> bool:
+        """The same operation on larger arrays, with nothing more to say of it."""
+        return self.turn is Turn.LARGER and not self.detail
 
 
 @dataclass(slots=True)
@@ -75,15 +79,11 @@ def became(line: BatchedLine, equations: Mapping[int, str]) -> tuple[Became, ...
 
     `equations` are the primitives by equation id.
     """
-    special: dict[tuple[str, Over, Turn, str], int] = {}
-    larger: dict[Over, int] = {}
+    found: dict[tuple[str, Over, Turn, str], int] = {}
     for each in (*line.batched, *line.partly):
         name = each.cause or equations[each.equation]
-        if each.turn is Turn.LARGER and not each.detail:
-            larger[each.over] = larger.get(each.over, 0) + 1
-        elif each.turn is not None and (each.turn is not Turn.LOOP or each.detail):
+        if each.turn is not None and (each.turn is not Turn.LOOP or each.detail):
             key = (name, each.over, each.turn, each.detail)
-            special[key] = special.get(key, 0) + 1
-    rows = [Became(name, over, turn, text, n) for (name, over, turn, text), n in special.items()]
-    rows += [Became("", over, Turn.LARGER, "", n) for over, n in larger.items()]
-    return tuple(rows)
+            found[key] = found.get(key, 0) + 1
+    rows = [Became(name, over, turn, text, n) for (name, over, turn, text), n in found.items()]
+    return tuple(sorted(rows, key=Became.merely_grew))

@@ -112,13 +112,19 @@ def _axes(record: Record, batching: Batching) -> Table:
             (
                 _label(batching, index),
                 units.UNKNOWN if axis.size is None else about + str(axis.size),
-                _place(place, record) if place else "the whole program",
+                _called_at(place, record),
                 about + str(len(over)),
                 about + str(len(under) - len(over)),
             )
         )
     heads = ("axis", "examples", "called at", "equations along it", "shared along it")
     return Table(heads, tuple(rows), right=(1, 3, 4))
+
+
+def _called_at(place: Place | None, record: Record) -> str:
+    if place is None:
+        return "the whole program"
+    return f"line {place[1]}" if place[0] == 0 else _place(place, record)
 
 
 def _label(batching: Batching, index: int) -> str:
@@ -163,14 +169,30 @@ def _lines(
 
 
 def _words(line: BatchedLine, batching: Batching, primitives: dict[int, str]) -> str:
-    said = [_became(row, batching) for row in became(line, primitives)]
+    rows = became(line, primitives)
+    said = [_became(row, batching) for row in rows if not row.merely_grew()]
+    larger: dict[tuple[int, ...], Counter[str]] = {}
+    for row in rows:
+        if row.merely_grew():
+            larger.setdefault(row.over, Counter())[row.name] += row.number
+    for over, counted in larger.items():
+        said.append(f"on larger arrays: {_names(counted)}{_along(over, batching)}")
     if line.shared:
         counted = Counter(primitives[each.equation] for each in line.shared)
-        names = [name if n == 1 else f"{name} × {n}" for name, n in counted.items()]
-        if (more := len(names) - _NAMES) > 0:
-            names = [*names[:_NAMES], f"{more} more"]
-        said.append(f"shared: {', '.join(names)}")
+        said.append(f"shared: {_names(counted)}")
     return "; ".join(said)
+
+
+def _names(counted: Counter[str]) -> str:
+    names = [name if number == 1 else f"{name} × {number}" for name, number in counted.items()]
+    more = len(names) - _NAMES
+    return ", ".join([*names[:_NAMES], f"{more} more"] if more > 0 else names)
+
+
+def _along(over: tuple[int, ...], batching: Batching) -> str:
+    if len(batching.axes) == 1:
+        return ""
+    return f" [{', '.join(_label(batching, axis) for axis in over)}]"
 
 
 _TURNS = {
@@ -188,9 +210,7 @@ _TURNS = {
 
 def _became(row: Became, batching: Batching) -> str:
     if row.turn is Turn.LARGER:
-        what = row.detail or "on larger arrays"
-        count = units.count(row.number, "operation")
-        text = f"{row.name} {what}" if row.name else f"{count} {what}"
+        text = f"{row.name} {row.detail}"
     else:
         name = row.name
         if row.detail.startswith("from "):
@@ -200,9 +220,7 @@ def _became(row: Became, batching: Batching) -> str:
         shape = _TURNS[row.turn].format(detail=detail)
         text = f"{name} → {shape}" if shape != name else name
         text += f" ({row.number} times)" if row.number > 1 else ""
-    if len(batching.axes) > 1:
-        text += f" [{', '.join(_label(batching, axis) for axis in row.over)}]"
-    return text
+    return text + _along(row.over, batching)
 
 
 def _place(place: Place | None, record: Record) -> str:

@@ -84,7 +84,7 @@ def test_without_the_size_of_a_batch_the_loop_is_unknown_where_something_is_shar
     assert not batching.exact
 
 
-def test_what_merely_grew_is_put_together_and_what_is_special_comes_first() -> None:
+def test_what_is_special_comes_before_what_merely_grew() -> None:
     kinds = (
         (Turn.LARGER, "", ""),
         (Turn.LARGER, "", ""),
@@ -99,5 +99,6 @@ def test_what_merely_grew_is_put_together_and_what_is_special_comes_first() -> N
     assert [(row.name, row.turn, row.number) for row in became(line, names)] == [
         ("eig", Turn.LIBRARY, 1),
         ("pure_callback", Turn.LOOP, 1),
-        ("", Turn.LARGER, 2),
+        ("sin", Turn.LARGER, 1),
+        ("mul", Turn.LARGER, 1),
     ]

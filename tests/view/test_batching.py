@@ -72,7 +72,7 @@ def test_every_line_says_what_it_became(golden: m.Record) -> None:
     assert table is not None
     assert [(row[0], row[2], row[4], row[-1]) for row in table.rows] == [
         ("2", "0", "1", "shared: reduce_sum"),
-        ("3", "2", "0", "2 operations on larger arrays"),
+        ("3", "2", "0", "on larger arrays: tanh, mul"),
         ("4", "1", "0", "cond → both branches, then a select"),
     ]
 
@@ -94,10 +94,10 @@ def test_several_axes_are_told_apart(golden: m.Record) -> None:
     assert lines.table is not None
     assert [row[:4] for row in named.table.rows] == [
         ("vmap 1", "5", "the whole program", "1"),
-        ("j", "7", "3", "2"),
+        ("j", "7", "line 3", "2"),
     ]
     assert lines.table.rows[0][-1] == (
-        "1 operation on larger arrays [vmap 1, j]; 1 operation on larger arrays [j]"
+        "on larger arrays: tanh [vmap 1, j]; on larger arrays: mul [j]"
     )
 
 
