@@ -55,6 +55,15 @@ def test_the_fastest_of_many_is_named_if_it_is_another():
     assert said.endswith("; the fastest of 3 is PyTorch, 2 µs")
 
 
+def test_what_is_no_fair_ratio_is_said_in_the_same_sentence():
+    differs = record(row("numpy", 30e-6), row("jax", 10e-6, error=0.5))
+    assert answer(differs).endswith("(2.99–3×); but their results differ")
+    folded = row("jax", 10e-6, warnings=(Doubt("J102", "The program computes nothing."),))
+    assert answer(record(row("numpy", 30e-6), folded)).endswith(
+        "; but the program of JAX jit computes nothing"
+    )
+
+
 def test_results_that_differ_are_never_the_fastest():
     wrong = row("torch", 2e-6, error=0.5)
     assert "fastest" not in answer(record(row("numpy", 30e-6), row("jax", 10e-6), wrong))

@@ -1,8 +1,4 @@
-"""The figures of a comparison for plotly: over sizes, over calls, round by round, and the roofline.
-
-Backgrounds are transparent and the greys are those that read on light and dark alike, so that a
-saved notebook can be opened in either theme.
-"""
+"""The figures of a comparison for plotly: over sizes, over calls, by round, and the roofline."""
 
 from __future__ import annotations
 
@@ -16,26 +12,11 @@ from jaxscope.analysis.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.model.program import Cost
 from jaxscope.view import units
+from jaxscope.view.charts.axes import GREY, colour, faded, layout, log, mark
 from jaxscope.view.comparison import names
-from jaxscope.view.comparison.answer import answer
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-_COLOURS = (
-    "#7c78f0",
-    "#d08a2e",
-    "#1f9e91",
-    "#d9538c",
-    "#7a9f2f",
-    "#2f93cf",
-    "#a566e0",
-    "#8c857c",
-)
-"""Contrast of 3 and more with white and with #111, one for each contestant as in the pictures."""
-
-_GREY, _GRID = "#868d99", "rgba(134,141,153,.28)"
-
 
 Roof = tuple[str, float, float]
 """A device, its peak in FLOP/s and in bytes/s."""
@@ -64,16 +45,6 @@ def figure(record: ComparisonRecord, kind: str, roofs: Sequence[Roof] = ()) -> g
     return made
 
 
-def _colour(record: ComparisonRecord, row: Row) -> str:
-    one = Contender(row.label, row.device)
-    return _COLOURS[sweep.contenders(record).index(one) % len(_COLOURS)]
-
-
-def _faded(colour: str, alpha: float) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{alpha})"
-
-
 def _by_contender(record: ComparisonRecord, name: str) -> Mapping[Contender, list[Row]]:
     """The measured rows of each, in order of size."""
     found: dict[Contender, list[Row]] = {}
@@ -99,8 +70,8 @@ def _time(record: ComparisonRecord, made: Any) -> None:
             [spread.p90 for spread in spreads],
             units.seconds,
         )
-    _layout(record, made, name, "seconds a call")
-    _log(made, x=True)
+    layout(record, made, name, "seconds a call")
+    log(made, x=True)
 
 
 def _ratio(record: ComparisonRecord, made: Any) -> None:
@@ -124,26 +95,10 @@ def _ratio(record: ComparisonRecord, made: Any) -> None:
         )
         for crossing in sweep.crossovers(record, one):
             near = names.number(float(f"{crossing.at:.2g}"))
-            _mark(made, crossing.at, f"{name} ≈ {near}", _GREY)
-    _layout(record, made, name, f"time over that of {base}, below 1 is faster")
-    _log(made, x=True)
-    made.add_hline(y=1, line={"color": _GREY, "dash": "dot", "width": 1})
-
-
-def _mark(made: Any, x: float, text: str, colour: str) -> None:
-    """A line across with its text, on a logarithmic axis."""
-    made.add_vline(x=x, line={"color": colour, "dash": "dash", "width": 1})
-    # Annotations of a logarithmic axis stand at the logarithm, unlike everything else there.
-    number = len(made.layout.annotations)
-    made.add_annotation(
-        x=math.log10(x),
-        y=1 - 0.06 * number,
-        yref="paper",
-        text=text,
-        showarrow=False,
-        xanchor="left",
-        font={"color": colour},
-    )
+            mark(made, crossing.at, f"{name} ≈ {near}", GREY)
+    layout(record, made, name, f"time over that of {base}, below 1 is faster")
+    log(made, x=True)
+    made.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})
 
 
 def _band(
@@ -159,13 +114,13 @@ def _band(
     """A line with the band around it."""
     name = sweep.swept(record)
     xs = [sweep.along(row.size, name) for row in rows]
-    colour = _colour(record, rows[0])
+    drawn = colour(record, rows[0])
     label = names.contender(one, sweep.several_devices(record))
     made.add_scatter(
         x=[*xs, *reversed(xs)],
         y=[*high, *reversed(low)],
         fill="toself",
-        fillcolor=_faded(colour, 0.18),
+        fillcolor=faded(drawn, 0.18),
         line={"width": 0},
         hoverinfo="skip",
         showlegend=False,
@@ -177,7 +132,7 @@ def _band(
         name=label,
         legendgroup=label,
         mode="lines+markers",
-        line={"color": colour},
+        line={"color": drawn},
         text=[
             f"{words(m)} ({words(a)}–{words(b)})" for m, a, b in zip(middle, low, high, strict=True)
         ],
@@ -197,23 +152,23 @@ def _break_even(record: ComparisonRecord, made: Any) -> None:
             y=[sweep.total(row, count) for count in counts],
             name=label,
             mode="lines",
-            line={"color": _colour(record, row)},
+            line={"color": colour(record, row)},
             hovertemplate=f"{label}: %{{y:.3g}} s for %{{x:.0f}} calls<extra></extra>",
         )
         base = sweep.baseline_of(record, row)
         found = None if base is None else sweep.break_even(row, base)
         if found is not None and 1 < found.calls <= counts[-1]:
-            _mark(made, found.calls, f"{label}: {names.number(found.calls)} calls", _GREY)
+            mark(made, found.calls, f"{label}: {names.number(found.calls)} calls", GREY)
     size = names.size(rows[0].size)
-    _layout(record, made, f"calls{f' at {size}' if size else ''}", "seconds, compiling included")
-    _log(made, x=True)
+    layout(record, made, f"calls{f' at {size}' if size else ''}", "seconds, compiling included")
+    log(made, x=True)
 
 
 def _rounds(record: ComparisonRecord, made: Any) -> None:
     for row in _last(record):
         if not row.measured:
             continue
-        colour = _colour(record, row)
+        drawn = colour(record, row)
         label = names.contender(row, sweep.several_devices(record))
         made.add_violin(
             x=list(row.samples),
@@ -223,15 +178,15 @@ def _rounds(record: ComparisonRecord, made: Any) -> None:
             points="all",
             pointpos=-0.4,
             jitter=0.5,
-            marker={"color": colour, "size": 3, "opacity": 0.5},
-            line={"color": colour},
-            fillcolor=_faded(colour, 0.25),
+            marker={"color": drawn, "size": 3, "opacity": 0.5},
+            line={"color": drawn},
+            fillcolor=faded(drawn, 0.25),
             meanline={"visible": False},
             box={"visible": True},
             spanmode="hard",
             hovertemplate="%{x:.4g} s<extra></extra>",
         )
-    _layout(record, made, "seconds a call, one dot a round", "")
+    layout(record, made, "seconds a call, one dot a round", "")
     made.update_layout(showlegend=False)
     made.update_xaxes(type="log")
 
@@ -257,12 +212,12 @@ def _roofline(record: ComparisonRecord, made: Any) -> None:
             legendgroup=label,
             showlegend=label not in shown,
             mode="markers",
-            marker={"color": _colour(record, row), "size": 10},
+            marker={"color": colour(record, row), "size": 10},
             hovertemplate=f"{label}{at}<br>%{{y:.3s}}FLOP/s, %{{x:.3g}} FLOP/B<extra></extra>",
         )
         shown.add(label)
-    _layout(record, made, "FLOP for each byte moved", "FLOP a second")
-    _log(made, x=True)
+    layout(record, made, "FLOP for each byte moved", "FLOP a second")
+    log(made, x=True)
 
 
 def _draw_roofs(made: Any, roofs: Sequence[Roof]) -> None:
@@ -276,51 +231,13 @@ def _draw_roofs(made: Any, roofs: Sequence[Roof]) -> None:
             y=[low * bandwidth, flops, flops],
             name=f"{device}: {units.flop_rate(flops)}, {units.byte_rate(bandwidth)}",
             mode="lines",
-            line={"color": _GREY},
+            line={"color": GREY},
         )
 
 
 def _last(record: ComparisonRecord) -> tuple[Row, ...]:
     """The rows of the largest size."""
     return record.at(sweep.largest(record))
-
-
-def _layout(record: ComparisonRecord, made: Any, x: str, y: str) -> None:
-    axis = {
-        "gridcolor": _GRID,
-        "zerolinecolor": _GRID,
-        "linecolor": _GREY,
-        "tickcolor": _GREY,
-        "ticks": "outside",
-    }
-    made.update_layout(
-        title={"text": _wrapped(answer(record)), "font": {"size": 14}},
-        template="none",
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": _GREY, "family": "system-ui, sans-serif"},
-        margin={"l": 76, "r": 20, "t": 64, "b": 54},
-        height=420,
-        xaxis={**axis, "title": {"text": x}},
-        yaxis={**axis, "title": {"text": y}},
-        hoverlabel={"bgcolor": "#26282e", "font": {"color": "#f0f1f3"}},
-    )
-
-
-def _wrapped(text: str, width: int = 96) -> str:
-    """Plotly does not break a title by itself."""
-    lines = [""]
-    for word in text.split(" "):
-        if len(lines[-1]) + len(word) > width:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return "<br>".join(lines)
-
-
-def _log(made: Any, *, x: bool) -> None:
-    made.update_yaxes(type="log", exponentformat="SI")
-    if x:
-        made.update_xaxes(type="log")
 
 
 _KINDS: Mapping[str, Callable[[ComparisonRecord, Any], None]] = {

@@ -10,6 +10,9 @@ from jaxscope.model.comparison import ComparisonRecord, Ratio, Row, Verdict
 from jaxscope.view import units
 from jaxscope.view.comparison import names
 
+_FOLDED = "J102"
+"""The warning of a program that has nothing left to compute."""
+
 
 def answer(record: ComparisonRecord) -> str:
     """One sentence for the question that the benchmark asks, without a full stop at its end."""
@@ -26,6 +29,7 @@ def answer(record: ComparisonRecord) -> str:
         return _not_together(record, subject)
     last, ratio = sizes[-1]
     parts = [_pair(record, subject, last, ratio, with_device, whole=True)]
+    parts += _buts(record, subject, last)
     first, early = sizes[0]
     if first != last and early.verdict is not ratio.verdict:
         parts.append(_pair(record, subject, first, early, with_device, whole=False))
@@ -118,6 +122,23 @@ def _pair(
 def _rounded(value: float) -> float:
     """Two digits: between two sizes nobody knows more."""
     return float(f"{value:.2g}")
+
+
+def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]:
+    """What makes the ratio one of different things: that belongs into the same sentence."""
+    row = sweep.find(record, subject.label, size, subject.device)
+    base = None if row is None else sweep.baseline_of(record, row)
+    if row is None or base is None:
+        return []
+    found: list[str] = []
+    if row.agrees is False or base.agrees is False:
+        found.append("but their results differ")
+    found += [
+        f"but the program of {names.label(one.label)} computes nothing"
+        for one in (row, base)
+        if any(doubt.code == _FOLDED for doubt in one.warnings)
+    ]
+    return found
 
 
 def _winner(

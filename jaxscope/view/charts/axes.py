@@ -1,0 +1,97 @@
+"""What the figures of a comparison share: colours, axes, marks.
+
+Backgrounds are transparent and the greys are those that read on light and dark alike, so that a
+saved notebook can be opened in either theme.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jaxscope.analysis import sweep
+from jaxscope.analysis.sweep import Contender
+from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.view.comparison.answer import answer
+
+_COLOURS = (
+    "#7c78f0",
+    "#d08a2e",
+    "#1f9e91",
+    "#d9538c",
+    "#7a9f2f",
+    "#2f93cf",
+    "#a566e0",
+    "#8c857c",
+)
+"""Contrast of 3 and more with white and with #111, one for each contestant as in the pictures."""
+
+GREY, GRID = "#868d99", "rgba(134,141,153,.28)"
+
+
+def colour(record: ComparisonRecord, row: Row) -> str:
+    """The contestant's colour, the same in every figure and picture."""
+    one = Contender(row.label, row.device)
+    return _COLOURS[sweep.contenders(record).index(one) % len(_COLOURS)]
+
+
+def faded(colour: str, alpha: float) -> str:
+    """A colour as plotly takes it with its transparency."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"
+
+
+def mark(made: Any, x: float, text: str, colour: str) -> None:
+    """A line across with its text, on a logarithmic axis."""
+    made.add_vline(x=x, line={"color": colour, "dash": "dash", "width": 1})
+    # Annotations of a logarithmic axis stand at the logarithm, unlike everything else there.
+    number = len(made.layout.annotations)
+    made.add_annotation(
+        x=math.log10(x),
+        y=1 - 0.06 * number,
+        yref="paper",
+        text=text,
+        showarrow=False,
+        xanchor="left",
+        font={"color": colour},
+    )
+
+
+def layout(record: ComparisonRecord, made: Any, x: str, y: str) -> None:
+    """Title, axes and colours; the title is the comparison's answer."""
+    axis = {
+        "gridcolor": GRID,
+        "zerolinecolor": GRID,
+        "linecolor": GREY,
+        "tickcolor": GREY,
+        "ticks": "outside",
+    }
+    made.update_layout(
+        title={"text": _wrapped(answer(record)), "font": {"size": 14}},
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": GREY, "family": "system-ui, sans-serif"},
+        margin={"l": 76, "r": 20, "t": 64, "b": 54},
+        height=420,
+        xaxis={**axis, "title": {"text": x}},
+        yaxis={**axis, "title": {"text": y}},
+        hoverlabel={"bgcolor": "#26282e", "font": {"color": "#f0f1f3"}},
+    )
+
+
+def _wrapped(text: str, width: int = 96) -> str:
+    """Plotly does not break a title by itself."""
+    lines = [""]
+    for word in text.split(" "):
+        if len(lines[-1]) + len(word) > width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "<br>".join(lines)
+
+
+def log(made: Any, *, x: bool) -> None:
+    """Logarithmic axes."""
+    made.update_yaxes(type="log", exponentformat="SI")
+    if x:
+        made.update_xaxes(type="log")
