@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,10 @@ def _groups(log: CompileLog, by: str) -> Any:
 
 
 def show_figure(log: CompileLog) -> None:
-    """The plotly figure, or one line that says what is missing."""
+    """The plotly figure, or one line that says what is missing.
+
+    Where a front end has no plotly, and in a notebook on a page, the same sums stand as a table.
+    """
     from IPython.display import display as show_data
 
     try:
@@ -57,7 +61,12 @@ def show_figure(log: CompileLog) -> None:
     except ModuleNotFoundError as error:
         display.say(str(error))
         return
-    show_data(figure)
+    data = {
+        "application/vnd.plotly.v1+json": json.loads(figure.to_json()),
+        "text/html": _html(log, "function"),
+        "text/plain": _text(log, "function", 100, False),
+    }
+    show_data(data, raw=True)
 
 
 def say_footer(log: Log) -> None:

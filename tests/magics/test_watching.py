@@ -247,6 +247,19 @@ def test_the_log_before_anything_was_compiled(notebook: Notebook) -> None:
     assert notebook.must("%jaxlog").text == "Nothing was compiled."
 
 
+def test_the_figure_comes_with_its_sums_for_front_ends_without_plotly(notebook: Notebook) -> None:
+    pytest.importorskip("plotly")
+    notebook.must("step(np.ones(3))")
+    _, data = notebook.must("%jaxlog -q --figure").shown
+    assert {trace["type"] for trace in data["application/vnd.plotly.v1+json"]["data"]} == {
+        "bar",
+        "scatter",
+    }
+    assert "<script" not in data["text/html"]
+    assert "step" in data["text/html"]
+    assert "step" in data["text/plain"]
+
+
 def test_the_figure_or_why_there_is_none(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
