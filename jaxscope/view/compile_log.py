@@ -21,6 +21,8 @@ _SIGNATURE = 60
 
 _CAUSES = 4
 """Causes of one compile that are told."""
+_SLOW_S = 0.5
+"""Seconds in XLA from which the disk cache matters to a person."""
 _UNNAMED = re.compile(r"^arg\d+: ")
 """The arguments of an operation have no names."""
 
@@ -188,7 +190,12 @@ def callers(compile: Compile, log: Log) -> tuple[str, ...]:
 
 
 def why(compile: Compile) -> str:
-    """Why it compiled, in words."""
+    """Why it compiled, in words; of a slow one also why the disk cache did not have it."""
+    disk = compile.persistent_why if compile.compile_s >= _SLOW_S else ""
+    return f"{_why(compile).rstrip('.')}. {disk}" if disk else _why(compile)
+
+
+def _why(compile: Compile) -> str:
     if not compile.is_recompile:
         words = "first use" if compile.kind is CompileKind.EAGER else "first call"
         signature = ", ".join(_UNNAMED.sub("", argument) for argument in compile.signature)

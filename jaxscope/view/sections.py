@@ -80,6 +80,8 @@ def _compile(compile: Compile) -> str:
         f"<li>{prose(cause.text)}{_change(cause)} {prose(cause.fix)}</li>"
         for cause in compile.causes
     )
+    if compile.persistent_why:
+        causes += f"<li>{prose(compile.persistent_why)}</li>"
     return (
         f"<h4>{escape(compile.fun_name)}{f'({escape(signature)})' if signature else ''}</h4>"
         f"{drawings.compile_bar(compile)}{f'<ul>{causes}</ul>' if causes else ''}"

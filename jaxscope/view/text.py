@@ -196,6 +196,9 @@ def _compiles(compiles: tuple[Compile, ...], record: Record, terminal: Terminal)
         for cause in compile.causes:
             words = f"{compile.fun_name}: {cause.text} {cause.fix}".rstrip()
             yield from terminal.wrap(words, "  ", "dim")
+        if compile.persistent_why:
+            words = f"{compile.fun_name}: {compile.persistent_why}"
+            yield from terminal.wrap(words, "  ", "dim")
 
 
 def _stage(kind: StageKind, stage: Stage | None, terminal: Terminal) -> Iterator[str]:
