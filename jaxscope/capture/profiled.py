@@ -24,6 +24,7 @@ from jaxscope.analysis.profile import (
     profile,
     program_runs,
 )
+from jaxscope.analysis.profile.compiling import compile_phases
 from jaxscope.analysis.trace import TraceEvent, operations
 from jaxscope.capture import _jax, bare, describe, profiler
 from jaxscope.capture.cell import CellText
@@ -176,7 +177,9 @@ def _profiled(
         compiling,
         (span.end - span.start) * 1e-9,
     )
-    found = replace(found, doubts=_doubts(found, clock, runs, modules))
+    found = replace(
+        found, doubts=_doubts(found, clock, runs, modules), phases=compile_phases(events)
+    )
     written = _records(runs, modules, texts, programs, by_op, sources)
     return replace(
         record,

@@ -178,6 +178,17 @@ class CellLine:
 
 
 @dataclass(frozen=True, slots=True)
+class CompilePhase:
+    """One part of compiling: a stage, a phase of XLA, a pass."""
+
+    path: tuple[str, ...]
+    """From the stage (`trace`, `lower`, `XLA`) to the part itself."""
+    seconds: float
+    count: int
+    """How often it ran."""
+
+
+@dataclass(frozen=True, slots=True)
 class CellProfile:
     """Where the time of a cell went that ran once, as plain Python, with the profiler on."""
 
@@ -194,6 +205,8 @@ class CellProfile:
     eager_s: float
     """Time of the instructions of single operations."""
     doubts: tuple[str, ...] = ()
+    phases: tuple[CompilePhase, ...] = ()
+    """What compiling did while the cell ran, by path."""
 
 
 def _median(values: list[float] | tuple[float, ...]) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from jaxscope.analysis.profile.stacks import Node
 from jaxscope.model import Record
 from jaxscope.model.profile import CellLine, CellProfile
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.heat import Heat, heat
+from jaxscope.view.icicle import svg, tree
 from jaxscope.view.visible import split_lines, visible
 
 
@@ -16,7 +18,26 @@ def chapter(record: Record) -> Chapter | None:
     if found is None:
         return None
     lead = (_first(record, found), _quality(found), *found.doubts)
-    return Chapter("cell", "Time of the cell", lead, (_lines(record, found),))
+    parts = (_lines(record, found), *_compiling(found))
+    return Chapter("cell", "Time of the cell", lead, parts)
+
+
+def _compiling(found: CellProfile) -> tuple[Part, ...]:
+    """What the compiles of the cell did, stage by stage and pass by pass."""
+    if not found.phases:
+        return ()
+    root = Node("compiling")
+    nodes: dict[tuple[str, ...], Node] = {(): root}
+    for phase in found.phases:  # by path, so that what holds a part comes before it
+        label = phase.path[-1] + (f" × {phase.count}" if phase.count > 1 else "")
+        node = Node(label, phase.seconds)
+        holder = nodes.get(phase.path[:-1])
+        if holder is None:
+            continue
+        holder.children[label] = node
+        nodes[phase.path] = node
+    root.seconds = sum(child.seconds for child in root.children.values())
+    return (Part("What compiling did", None, svg(root), tree(root)),)
 
 
 def _first(record: Record, found: CellProfile) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.profile import ProgramRun, RunProgram, cell_profile, program_runs
+from jaxscope.analysis.profile.compiling import compile_phases
 from jaxscope.analysis.trace import Op, TraceEvent
 from jaxscope.model import Phase
 from jaxscope.model.profile import Place
@@ -103,3 +104,41 @@ def test_runs_that_overlap_share_each_instant() -> None:
     assert found.covered_s == pytest.approx(0.004)
     assert found.concurrent_s == pytest.approx(0.004)
     assert by_op[1]["a"] == pytest.approx(0.002)
+
+
+def test_compiling_is_told_by_stage_phase_and_pass() -> None:
+    def event(thread: str, name: str, start: float, end: float) -> TraceEvent:
+        return TraceEvent(thread, name, start * MS, end * MS)
+
+    found = compile_phases(
+        [
+            event("python", "PjitFunction(f)", 0, 100),
+            event("python", "trace_to_jaxpr_dynamic", 1, 11),
+            event("python", "PjitFunction(matmul)", 2, 5),
+            event("python", "trace_to_jaxpr_dynamic", 2, 4),
+            event("python", "lower_sharding_computation", 11, 20),
+            event("python", "backend_compile_and_load", 20, 90),
+            event("xla", "PjRtCpuClient::Compile", 22, 88),
+            event("xla", "HLO passes through layout assignment", 23, 33),
+            event("xla", "simplification", 24, 30),
+            event("xla", "simplification", 25, 29),
+            event("xla", "Codegen", 40, 80),
+            event("xla", "short", 81, 81.01),
+            event("xla", "unrelated", 95, 99),
+        ]
+    )
+    assert {phase.path: phase.seconds for phase in found} == pytest.approx(
+        {
+            ("trace",): 0.010,
+            ("lower",): 0.009,
+            ("XLA",): 0.066,
+            ("XLA", "HLO passes through layout assignment"): 0.010,
+            ("XLA", "HLO passes through layout assignment", "simplification"): 0.006,
+            ("XLA", "Codegen"): 0.040,
+        }
+    )
+
+
+def test_without_a_thread_of_its_own_xla_is_what_the_caller_waited_for() -> None:
+    (phase,) = compile_phases([TraceEvent("python", "backend_compile_and_load", 0, 70 * MS)])
+    assert (phase.path, phase.count) == (("XLA",), 1)

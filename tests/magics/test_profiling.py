@@ -79,6 +79,14 @@ def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     assert "jax.jit" in finding.fix
 
 
+def test_what_compiling_did_is_shown(shell: Any) -> None:
+    shell.run_cell(TRAINING)
+    report = jaxscope.last()
+    stages = {phase.path[0]: phase.seconds for phase in cell_profile(report).phases}
+    assert stages["XLA"] > 0
+    assert "What compiling did" in report.to_text(full=True)
+
+
 def test_a_jitted_function_of_the_cell_has_a_profile_of_its_own(shell: Any) -> None:
     shell.run_cell(TRAINING)
     (program,) = jaxscope.last().programs
