@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from jaxscope.analysis.by_line import LineFigures, all_figures, differentiates, stage_of
-from jaxscope.model import Program, Record, Stage, StageKind
+from jaxscope.analysis.by_line import (
+    LineFigures,
+    all_figures,
+    differentiates,
+    phase_of,
+    stage_of,
+)
+from jaxscope.analysis.links import line_equations
+from jaxscope.model import Phase, Program, Record, Stage, StageKind
 from jaxscope.view import units
 from jaxscope.view.highlight import python
 from jaxscope.view.lines import matches, owners, shown_lines
@@ -19,6 +26,8 @@ _OPEN_LINES = 40
 _LETTER = {StageKind.OPTIMIZED_HLO: "o", StageKind.JAXPR: "j"}
 
 
+_TURNS = {str(Phase.BACKWARD): "←", str(Phase.RECOMPUTE): "↻"}
+"""Marks of stage lines; forward ones have none."""
 _HEADS = (
     ("eqns", "equations of the jaxpr"),
     ("instr", "instructions of the optimised HLO"),
@@ -234,6 +243,7 @@ class Linked:
                 "<code>report.to_html(path)</code> all stages beside the source.</p>"
             )
         title = f"{kind.label}, {units.count(len(lines), 'line')}"
+        title += ", ← backward pass" if self._phases else ""
         # Without its style sheet (GitHub, an untrusted notebook) a long text would bury the rest of
         # the report, so it is folded there; `shown` unfolds it where styles work.
         return _folded(title, body, opened and len(lines) <= _OPEN_LINES, "shown" * opened)
@@ -260,8 +270,15 @@ class Linked:
         css += " x" if inexact else ""
         return (
             f'<span class="{css}">{marks}<a href="#{self._uid}-s{keys[0]}">{label}</a> '
-            f"{'≈' if inexact else ' '} {code}\n</span>"
+            f"{'≈' if inexact else self._turn(index, number)} {code}\n</span>"
         )
+
+    def _turn(self, index: int, number: int) -> str:
+        """A mark for a line of the backward pass, else a blank."""
+        if self._program is None or not self._phases:
+            return " "
+        anchor = line_equations(self._stages[index][0], number)
+        return _TURNS.get(phase_of(self._program, anchor), " ")
 
     def _hue(self, index: int, number: int) -> list[str]:
         """The class for the hue of a stage line: that of the first of its lines with an owner."""

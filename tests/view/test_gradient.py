@@ -183,3 +183,21 @@ def test_a_magics_jacobian_names_the_option_for_the_other_mode():
     applied = dataclasses.replace(report.programs[0], stack=(Applied("grad"),))
     assert "`--mode jacrev` runs" in gradient(report.record, applied).lead[0]
     assert "`jaxscope.compare_modes`" in chapter(report).lead[0]
+
+
+def test_stage_lines_of_the_backward_pass_are_marked(trained):
+    shown = static_html(trained.record, "u")
+    assert "optimised HLO, " in shown
+    assert "lines, ← backward pass</summary>" in shown
+    stage = trained.stage("optimized_hlo")
+    backward = {
+        anchor.line
+        for anchor in stage.anchors
+        if anchor.exact and trained.equations[anchor.equations[0]].phase == "backward"
+    }
+    for number, line in enumerate(stage.text.splitlines(), 1):
+        label = f">{number:>{len(str(len(stage.text.splitlines())))}}</a> "
+        if label in shown:
+            assert (f"{label}←" in shown) is (number in backward), line
+    plain = static_html(inspected(jax.jit(loss), PARAMS, X).record, "u")
+    assert "</a> ←" not in plain

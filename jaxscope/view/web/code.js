@@ -115,6 +115,11 @@ class Code {
     const stage = this.stage(kind);
     const anchors = this.anchorsOf(kind);
     pane.inexact = new Set([...anchors.byLine].filter(([, a]) => !a.exact).map(([line]) => line));
+    pane.turns = new Map();
+    for (const [line, anchor] of anchors.byLine) {
+      const turn = anchor.exact && TURNS[this.equations.byId.get(anchor.equations[0])?.phase];
+      if (turn) pane.turns.set(line, turn);
+    }
     this.tint(pane);
     pane.show(stage?.text ? splitLines(stage.text) : [], this.missing(stage, kind));
     this.draw();

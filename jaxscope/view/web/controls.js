@@ -8,6 +8,13 @@ function element(name, className, ...children) {
   return node;
 }
 
+/** Marks of the lines of a backward pass. */
+const TURNS = { backward: "←", recompute: "↻" };
+const PHASES = {
+  "←": "backward pass",
+  "↻": "forward work that the backward pass does again",
+};
+
 /** Equations, instructions and FLOPs of a source line; with phases, how much of it is backward. */
 function figures(row, total, phases) {
   const box = element("span", "figs");

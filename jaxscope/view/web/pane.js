@@ -173,7 +173,12 @@ class Pane {
     if (this.figures) gutter.append(this.figures(line));
     const number = element("span", "num", String(line));
     number.style.width = `${this.digits + 2.5}ch`;
-    gutter.append(number, element("span", "mark", this.flag(line)));
+    const mark = element("span", "mark", this.flag(line));
+    if (mark.textContent in PHASES) {
+      mark.classList.add("phase");
+      mark.title = PHASES[mark.textContent];
+    }
+    gutter.append(number, mark);
     row.append(gutter, element("span", "text", ...this.parts(line)));
     this.rows.set(line, row);
     this.dress(line, row);
@@ -182,7 +187,7 @@ class Pane {
 
   flag(line) {
     if (this.inexact.has(line)) return "≈";
-    return this.flags?.has(line) ? "!" : "";
+    return this.flags?.has(line) ? "!" : (this.turns?.get(line) ?? "");
   }
 
   parts(line) {
