@@ -221,6 +221,29 @@ def test_a_native_hang_is_left_behind_and_the_others_go_on():
             thread.join(60)
 
 
+def test_a_compilation_that_takes_too_long_is_left_behind():
+    # Unrolled, so that XLA has something to do for a fraction of a second.
+    def long(x):
+        for i in range(20):
+            x = jnp.sin(x) @ jnp.cos(x) + i
+        return x
+
+    limits = Limits(min_rounds=8, max_rounds=8, compile_s=0.05, seconds=1000)
+    record = measured(
+        ("long", "jax", long),
+        ("numpy", "numpy", np.sum),
+        inputs={"x": normal(3, 3)},
+        limits=limits,
+        check=False,
+    )
+    text = row(record, "long").failure
+    assert text.startswith("long: the compilation by XLA took longer than 0.05 s and goes on")
+    assert len(row(record, "numpy").samples) == 8
+    for thread in threading.enumerate():
+        if thread.name.startswith("jaxscope long"):
+            thread.join(60)
+
+
 def test_an_interrupt_keeps_what_was_measured():
     calls = []
 
