@@ -58,6 +58,9 @@ def test_the_fastest_of_many_is_named_if_it_is_another():
 def test_what_is_no_fair_ratio_is_said_in_the_same_sentence():
     differs = record(row("numpy", 30e-6), row("jax", 10e-6, error=0.5))
     assert answer(differs).endswith("(2.99–3×); but their results differ")
+    said = Doubt("J201", "The result is the complex conjugate of that of float64 JAX.")
+    turned = record(row("numpy", 30e-6), row("jax", 10e-6, error=1.7, warnings=(said,)))
+    assert answer(turned).endswith("but their results differ by complex conjugation")
     folded = row("jax", 10e-6, warnings=(Doubt("J102", "The program computes nothing."),))
     assert answer(record(row("numpy", 30e-6), folded)).endswith(
         "; but the program of JAX jit computes nothing"

@@ -132,7 +132,10 @@ def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]
         return []
     found: list[str] = []
     if row.agrees is False or base.agrees is False:
-        found.append("but their results differ")
+        conjugate = any(
+            "complex conjugate" in doubt.text for doubt in (*row.warnings, *base.warnings)
+        )
+        found.append(f"but their results differ{' by complex conjugation' if conjugate else ''}")
     found += [
         f"but the program of {names.label(one.label)} computes nothing"
         for one in (row, base)
