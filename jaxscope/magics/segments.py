@@ -128,7 +128,7 @@ def read_stack(text: str) -> tuple[list[Segment], str]:
     Raises UsageError for a transform that does not exist, and for an option that it does not have.
     """
     found: list[Segment] = []
-    rest = text.strip()
+    rest = _spaced(text).strip()
     while True:
         match = re.match(r"[A-Za-z_]\w*", rest)
         number = len(found) + 1
@@ -143,6 +143,20 @@ def read_stack(text: str) -> tuple[list[Segment], str]:
         if not rest.startswith("|"):
             return found, rest
         rest = rest[1:].strip()
+
+
+def _spaced(text: str) -> str:
+    """Blanks around each `|` that separates transforms: not in a call, a path or a string."""
+    parts = re.split(r"(\"[^\"]*\"|'[^']*'|[()\[\]{}|])", text)
+    depth = 0
+    for place, part in enumerate(parts):
+        if part in ("(", "[", "{"):
+            depth += 1
+        elif part in (")", "]", "}"):
+            depth -= 1
+        elif part == "|" and depth == 0:
+            parts[place] = " | "
+    return "".join(parts)
 
 
 class _SegmentParser(MagicArgumentParser):
