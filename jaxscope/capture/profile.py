@@ -12,7 +12,7 @@ import jax
 from jaxscope.analysis import profile as lines
 from jaxscope.analysis.hlo import HloModule, executed_times
 from jaxscope.analysis.profile import TracedCall, TracedSession
-from jaxscope.analysis.trace import Op, TraceEvent, operations
+from jaxscope.analysis.trace import Op, TraceEvent, hidden_in_graphs, operations
 from jaxscope.capture import profiler
 from jaxscope.capture.plan import Plan
 from jaxscope.capture.sampling import quiet_gc
@@ -65,7 +65,8 @@ def sessions_of(
                 with jax.profiler.TraceAnnotation(profiler.CALL, call=index):
                     jax.block_until_ready(call(*args))
         trace = recording.xspace
-        sessions.append(TracedSession(calls_of(recording.events()), untraced))
+        events = list(recording.events())
+        sessions.append(TracedSession(calls_of(events), untraced, hidden_in_graphs(events)))
     return tuple(sessions), trace
 
 
@@ -96,9 +97,10 @@ def calls_of(events: Iterable[TraceEvent]) -> tuple[TracedCall, ...]:
     """
     known = list(events)
     spans = sorted((e.start, e.end) for e in known if e.name == profiler.CALL)
-    runs: dict[tuple[int, int], list[Op]] = {}
-    for op in operations(known):
-        runs.setdefault((op.program, op.run), []).append(op)
+    runs: dict[tuple[int, int, int], list[Op]] = {}
+    for number, op in enumerate(operations(known)):
+        # A GPU's kernels do not say which call they are of: then each goes by its own time.
+        runs.setdefault((op.program, op.run, 0 if op.run else number), []).append(op)
     inside: list[list[Op]] = [[] for _ in spans]
     for ops in runs.values():
         began = min(op.start for op in ops)

@@ -20,6 +20,7 @@ CALL = "jaxscope call"
 
 _BUSY = "ALREADY_EXISTS"
 _HOST = "/host:CPU"
+_DEVICE = "/device:GPU:"
 _STOPPED = "ThreadpoolListener::StopRegion"
 
 
@@ -54,7 +55,10 @@ class Recording:
             ) from None
 
     def events(self) -> Iterator[TraceEvent]:
-        """Every event of the host's threads."""
+        """Every event of the host's threads, and of the devices that write events themselves.
+
+        A GPU's kernels are on its own streams, each with the instruction that it is for.
+        """
         if not self.xspace:
             return
         data = jax.profiler.ProfileData.from_serialized_xspace(self.xspace)
@@ -64,11 +68,14 @@ class Recording:
             for plane in data.planes:
                 if plane.name == _HOST:
                     for line in plane.lines:
-                        yield from _events(line)
+                        yield from _events(line, "")
+                elif plane.name.startswith(_DEVICE):
+                    for line in plane.lines:
+                        yield from _events(line, f"{plane.name} ")
 
 
-def _events(line: Any) -> Iterator[TraceEvent]:
-    thread = line.name
+def _events(line: Any, prefix: str) -> Iterator[TraceEvent]:
+    thread = prefix + line.name
     for event in line.events:
         name = event.name
         # The most frequent event has nothing to say but when it was.

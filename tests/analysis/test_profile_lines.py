@@ -183,6 +183,13 @@ def test_a_trace_without_instructions_gets_a_sentence() -> None:
     assert found.lines == ()
 
 
+def test_kernels_inside_cuda_graphs_are_a_doubt_with_its_cure() -> None:
+    session = TracedSession((usual(),), (9e-3,), hidden=12)
+    found = profile(MODULE, [ORIGINS], [session], "gpu:0")
+    assert found.doubts[0].startswith("12 kernels ran inside CUDA graphs")
+    assert "--xla_gpu_enable_command_buffer=" in found.doubts[0]
+
+
 def test_overlap_is_said() -> None:
     both = call(0, op("exp.1", 1, 9), op("fusion.1", 1, 9))
     found = profile(MODULE, [ORIGINS], [measured(both)], "cpu:0")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxscope.analysis.trace import Op, TraceEvent, operations, shares
+from jaxscope.analysis.trace import Op, TraceEvent, hidden_in_graphs, operations, shares
 
 
 def thunk(name: str, thread: str, start: float, end: float, number: int = -1) -> TraceEvent:
@@ -109,6 +109,21 @@ def test_a_loop_has_no_cpu_time_of_what_runs_inside_it() -> None:
         [thunk("while", "main", 0, 10_000, 1), thunk("dot", "main", 1_000, 8_000, 2)]
     )
     assert (loop.name, loop.cpu, body.cpu) == ("while", 3_000, 7_000)
+
+
+def test_a_gpus_kernels_are_operations_of_its_streams() -> None:
+    stats = {"hlo_op": "gemm.1", "hlo_module": "jit_f", "program_id": 3}
+    (found,) = operations([TraceEvent("/device:GPU:1 Stream #7(Compute)", "sgemm", 5, 9, stats)])
+    assert (found.name, found.device, found.run, found.end) == ("gemm.1", 1, 0, 9)
+
+
+def test_kernels_inside_cuda_graphs_are_counted() -> None:
+    events = [
+        TraceEvent("s", "k", 0, 1, {"cuda_graph_id": 4}),
+        TraceEvent("s", "k", 0, 1, {"cuda_graph_id": 4, "hlo_op": "a"}),
+        TraceEvent("s", "k", 0, 1),
+    ]
+    assert hidden_in_graphs(events) == 1
 
 
 def test_events_that_are_no_operations_are_left_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import jaxscope
 from jaxscope.analysis.hlo import parse_module
+from jaxscope.analysis.trace import TraceEvent
 from jaxscope.capture import profile as profiling
 from jaxscope.capture import profiler, repeat
 from jaxscope.capture.plan import Plan
@@ -233,6 +235,62 @@ def test_events_are_expected_with_loops_multiplied_out() -> None:
     long = jax.jit(looped).lower(x).compile().as_text()
     assert profiling.expected_events(parse_module(long)) > 40 * 2
     assert profiling.expected_events(parse_module(short)) < 10
+
+
+def test_kernels_without_a_run_go_by_their_own_time() -> None:
+    call = profiler.CALL
+    kernel = {"hlo_op": "gemm.1", "hlo_module": "jit_f", "program_id": 3}
+    stream = "/device:GPU:0 Stream #7(Compute)"
+    first, second = profiling.calls_of(
+        [
+            TraceEvent("python", call, 0, 100, {"call": 0}),
+            TraceEvent("python", call, 200, 300, {"call": 1}),
+            TraceEvent(stream, "sgemm", 10, 50, kernel),
+            TraceEvent(stream, "sgemm", 210, 250, kernel),
+            TraceEvent(stream, "sgemm", 150, 160, kernel),
+        ]
+    )
+    assert [len(call.ops) for call in (first, second)] == [1, 1]
+
+
+def test_two_threads_that_profile_and_run_do_not_disturb_the_results() -> None:
+    x = square(0, 200)
+    other = jax.jit(lambda x: jnp.sort(x @ x, axis=0))
+    other(x).block_until_ready()
+    stop = threading.Event()
+
+    def busy() -> None:
+        while not stop.is_set():
+            other(x).block_until_ready()
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    try:
+        report = jaxscope.profile(products, x, x)
+    finally:
+        stop.set()
+        thread.join()
+    names = {row.name for row in of(report).ops}
+    module = parse_module(report.stage("optimized_hlo").text)
+    assert all(module.instruction(name) for name in names)
+
+
+def test_many_live_programs_do_not_disturb() -> None:
+    kept = [jax.jit(lambda x, i=i: x + i).lower(jnp.ones(3)).compile() for i in range(40)]
+    report = jaxscope.profile(products, square(0, 128), square(1, 128))
+    assert of(report).ops
+    assert report.programs[0].buffers is not None
+    assert len(kept) == 40
+
+
+@pytest.mark.gpu
+def test_a_gpu_profile_has_lines_and_streams() -> None:
+    if jax.default_backend() != "gpu":
+        pytest.skip("there is no GPU here")
+    report = jaxscope.profile(products, square(0, 2000), square(1, 2000))
+    found = of(report)
+    assert found.device.startswith("gpu")
+    assert report.time_by_line() or found.distrust or "CUDA graphs" in " ".join(found.doubts)
 
 
 def test_a_program_of_many_events_is_traced_less(monkeypatch: pytest.MonkeyPatch) -> None:

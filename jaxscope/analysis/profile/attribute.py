@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.profile.calls import Divided, TracedSession, divided, middle
 from jaxscope.analysis.profile.origins import Origins
-from jaxscope.analysis.profile.trust import distrust, doubts
+from jaxscope.analysis.profile.trust import distrust, doubts, in_graphs
 from jaxscope.analysis.profile.weights import Weigher, Work
 from jaxscope.model.profile import (
     Folded,
@@ -82,11 +82,10 @@ def profile(
         unattributed,
         (MEASURED if measured else MODEL) if crossing else "",
     )
-    return _judged(result)
-
-
-def _judged(found: Profile) -> Profile:
-    return dataclasses.replace(found, distrust=distrust(found), doubts=doubts(found))
+    hidden = sum(session.hidden for session in sessions)
+    return dataclasses.replace(
+        result, distrust=distrust(result), doubts=(*in_graphs(hidden), *doubts(result))
+    )
 
 
 def _session(session: TracedSession) -> ProfileSession:

@@ -31,6 +31,8 @@ class TracedSession:
 
     calls: tuple[TracedCall, ...]
     untraced: tuple[float, ...]
+    hidden: int = 0
+    """Kernels of which no instruction is known, because a CUDA graph ran them."""
 
     @property
     def kept(self) -> tuple[TracedCall, ...]:

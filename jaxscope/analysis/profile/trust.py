@@ -44,6 +44,18 @@ def distrust(profile: Profile) -> str:
     return ""
 
 
+def in_graphs(hidden: int) -> tuple[str, ...]:
+    """What CUDA graphs take from the table, and the flag that gives it back.
+
+    Source: https://github.com/openxla/xprof/issues/3070
+    """
+    sentence = (
+        f"{hidden} kernels ran inside CUDA graphs, which do not say what instruction they are for: "
+        "start the kernel with XLA_FLAGS=--xla_gpu_enable_command_buffer= to have their lines."
+    )
+    return (sentence,) if hidden else ()
+
+
 def doubts(profile: Profile) -> tuple[str, ...]:
     """What to keep in mind while reading the table, the worst first."""
     found: list[str] = []

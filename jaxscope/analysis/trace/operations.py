@@ -66,6 +66,18 @@ def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
     return tuple(sorted(found, key=lambda op: op.start))
 
 
+def _device(thread: str) -> int:
+    """The number in `/device:GPU:1 Stream #7(Compute)`; 0 for a thread of the host."""
+    head = thread.partition(" ")[0]
+    number = head.rpartition(":")[2]
+    return int(number) if head.startswith("/device:") and number.isdigit() else 0
+
+
+def hidden_in_graphs(events: Iterable[TraceEvent]) -> int:
+    """Kernels that ran inside CUDA graphs and so do not say which instruction they are for."""
+    return sum("cuda_graph_id" in e.stats and "hlo_op" not in e.stats for e in events)
+
+
 def _producers(thread: _Thread) -> list[int]:
     # While events are read, `end` carries nothing yet, so the producer's number rides in `cpu`.
     return [int(op.cpu) for op in thread.ops]
@@ -98,7 +110,7 @@ def _read(
                     str(stats.get("hlo_module", "")),
                     int(stats.get("program_id", 0)),
                     int(stats.get("run_id", 0)),
-                    int(stats.get("device_ordinal", 0)),
+                    int(stats.get("device_ordinal", _device(event.thread))),
                     event.thread,
                     event.start,
                     event.end,
