@@ -124,11 +124,17 @@ def task_for(task: Task, inputs: Mapping[str, Any], namespace: Any) -> Task:
     places = unplaced_positions(inputs)
     names = list(inputs)
     for position in task.grad:
+        if position >= len(names):
+            raise Refusal(f"There is no input {position} to differentiate for, only {len(names)}.")
         if position not in places:
             raise Refusal(
                 f"`{names[position]}` is no array or float, so nothing can be differentiated "
                 "for it."
             )
+    if task.vmap and (len(task.vmap) != len(names) or all(axis is None for axis in task.vmap)):
+        raise Refusal(
+            "vmap needs a batch axis or None for each input, and an axis for at least one."
+        )
     function = task.function
     if not isinstance(function, str):
         function = fixed(function, inputs, namespace)
