@@ -11,10 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.arrival import on_arrival
-from jaxscope.log import CompileLog
 from jaxscope.magics.ledger import Ledger
-from jaxscope.model import Compile
-from jaxscope.model.log import CompileEvent, Log
 from jaxscope.report import Report, keep_latest
 
 if TYPE_CHECKING:
@@ -22,7 +19,9 @@ if TYPE_CHECKING:
     from jaxscope.capture.peaks import PeakCache
     from jaxscope.capture.program import Programs
     from jaxscope.capture.rawcompile import RawCompile
+    from jaxscope.log import CompileLog
     from jaxscope.model import Compile
+    from jaxscope.model.log import CompileEvent, Log
 
 REPORTS_KEPT = 8
 CELLS_KEPT = 256
@@ -99,6 +98,8 @@ class Session:
 
     def log(self, since: int = 0) -> CompileLog:
         """What was compiled after that serial, kept up to date."""
+        from jaxscope.log import CompileLog
+
         losses = self._listener.losses if since and self._listener is not None else 0
         return CompileLog(lambda: self._read_log(since, losses), self._open)
 
@@ -116,6 +117,8 @@ class Session:
         return take_back
 
     def _read_log(self, since: int, losses: int) -> Log:
+        from jaxscope.model.log import Log
+
         listener = self._listener
         if listener is None:
             return Log("", ())
