@@ -31,6 +31,7 @@ def table(log: Log) -> tuple[Columns, Rows]:
         "pattern",
         "signature",
         "persistent",
+        "persistent_why",
         "thread",
         "error",
     )
@@ -56,6 +57,7 @@ def table(log: Log) -> tuple[Columns, Rows]:
                 storms[one.serial].pattern if one.serial in storms else "",
                 ", ".join(one.signature),
                 str(one.persistent),
+                one.persistent_why,
                 one.thread,
                 one.error,
             )

@@ -62,6 +62,12 @@ class Row:
         return any(compile.is_recompile for compile in self.compiles)
 
     @property
+    def disk_cache(self) -> str:
+        """What the persistent cache did, in words; empty where it is off or did what it should."""
+        said = {_disk_cache(compile) for compile in self.compiles}
+        return said.pop() if len(said) == 1 else ""
+
+    @property
     def times(self) -> str:
         return f"× {len(self.compiles)}" if len(self.compiles) > 1 else ""
 
@@ -139,6 +145,12 @@ def _rows(log: Log) -> Iterator[Row]:
             yield _row(compile, log, why(compile), fix(compile))
     if single:
         yield _operations(single, log)
+
+
+def _disk_cache(compile: Compile) -> str:
+    if compile.persistent is Persistent.HIT:
+        return "From the disk cache."
+    return compile.persistent_why
 
 
 def _first_operation(compile: Compile) -> bool:

@@ -75,7 +75,7 @@ def _table(found: Sequence[Row], uid: str) -> str:
 
 def _row(row: Row, number: int, slowest: float, uid: str) -> str:
     place = escape(row.place)
-    if _lines_of(row):
+    if row.callers:
         place = f'<a class="place" href="#{uid}-{number}">{place}</a>'
     elif place:
         place = f'<b class="place">{place}</b>'
@@ -84,10 +84,11 @@ def _row(row: Row, number: int, slowest: float, uid: str) -> str:
     mark = ' <span class="flag">failed</span>' if row.failed else mark
     code = f'<div class="line"><code>{escape(row.text, 120)}</code></div>' if row.text else ""
     fix = f'<div class="fix">→ {prose(row.fix)}</div>' if row.fix else ""
+    cache = f'<div class="evidence">{prose(row.disk_cache)}</div>' if row.disk_cache else ""
     return (
         f"<tr><th scope=row>{place}</th><td><code>{escape(row.what)}</code>{times}{mark}</td>"
         f"<td align=right>{units.seconds(row.seconds)}</td><td>{_bar(row, slowest)}</td>"
-        f"<td>{code}{prose(row.why)}{fix}</td></tr>"
+        f"<td>{code}{prose(row.why)}{fix}{cache}</td></tr>"
     )
 
 
@@ -108,17 +109,13 @@ def _bar(row: Row, slowest: float) -> str:
     )
 
 
-def _lines_of(row: Row) -> tuple[str, ...]:
-    return row.callers
-
-
 def _callers(found: Sequence[Row], uid: str) -> str:
     """For rows whose line was called from elsewhere: from where."""
     items = "".join(
         f'<li id="{uid}-{number}"><b class="place">{escape(row.place)}</b> '
         f"called from {escape(' ← '.join(row.callers))}</li>"
         for number, row in enumerate(found)
-        if _lines_of(row)
+        if row.callers
     )
     return details("Called from", f'<ul class="callers">{items}</ul>') if items else ""
 

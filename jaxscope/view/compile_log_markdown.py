@@ -23,7 +23,8 @@ def markdown(log: Log) -> str:
         lines.append("|---|---|--:|---|---|")
     for row in found.rows:
         what = " ".join(filter(None, (f"`{visible(row.what)}`", row.times)))
-        cells = (_words(row.place), what, units.seconds(row.seconds), row.why, row.fix)
+        why = " ".join(filter(None, (row.why, row.disk_cache)))
+        cells = (_words(row.place), what, units.seconds(row.seconds), why, row.fix)
         lines.append("| " + " | ".join((*cells[:3], _words(cells[3]), _words(cells[4]))) + " |")
     if found.left_out:
         lines += ["", _words(found.left_out)]

@@ -90,3 +90,5 @@ def _row(row: Row, places: int, whats: int, terminal: Terminal) -> Iterator[str]
     yield from terminal.wrap(row.why.replace("`", ""), head, style)
     if row.fix:
         yield from terminal.wrap(row.fix.replace("`", ""), " " * columns(head) + "→ ")
+    if row.disk_cache:
+        yield from terminal.wrap(row.disk_cache.replace("`", ""), " " * columns(head), "dim")

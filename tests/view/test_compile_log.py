@@ -13,7 +13,7 @@ import pytest
 
 from jaxscope.analysis import compile_groups
 from jaxscope.analysis.compile_table import table
-from jaxscope.model import CauseKind, Compile, CompileKind, from_json, to_json
+from jaxscope.model import CauseKind, Compile, CompileKind, Persistent, from_json, to_json
 from jaxscope.model.log import CompileEvent, Log
 from jaxscope.model.schema import event_schema, log_schema
 from jaxscope.view.compile_log import MOST_ROWS, first_line, fix, footer, rows, why
@@ -227,6 +227,25 @@ def test_causes_alike_have_one_fix_and_many_are_counted(golden: Log) -> None:
     made = dataclasses.replace(recompile, causes=tuple(alike))
     assert why(made) == "`a`. `b`. `c`. `d`. And 2 more differences."
     assert fix(made) == shape.fix
+
+
+def test_what_the_disk_cache_did_stands_under_the_reason(golden: Log) -> None:
+    hit = dataclasses.replace(golden.compiles[0], persistent=Persistent.HIT)
+    quick = dataclasses.replace(
+        golden.compiles[1],
+        persistent=Persistent.NOT_WRITTEN,
+        persistent_why="It was not stored: it took less than 1 s.",
+    )
+    log = dataclasses.replace(golden, compiles=(hit, quick), storms=(), failed=())
+    assert [row.disk_cache for row in rows(log).rows] == [
+        "From the disk cache.",
+        "It was not stored: it took less than 1 s.",
+    ]
+    assert "1 from the disk cache" in first_line(log)
+    for words in (text(log, width=120), static_html(log), markdown(log)):
+        assert "From the disk cache." in words
+        assert "It was not stored: it took less than 1 s." in words
+    assert {row.disk_cache for row in rows(golden).rows} == {""}
 
 
 def test_an_event_has_all_that_a_panel_shows() -> None:
