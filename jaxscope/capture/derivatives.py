@@ -204,6 +204,13 @@ def _check_loss(loss: Any, options: GradOptions, inside: Sequence[str], line: Li
             f"`{maps[0]} … | grad …`, or take `--mode jacrev`. Nothing was written.",
             line,
         )
+    if "grad" in inside and (len(leaves) != 1 or leaves[0].shape != ()):
+        what = _kind(loss) if not hasattr(loss, "shape") else f"of shape {loss.shape}"
+        raise RefusedError(
+            f"`grad` stands outside another derivative here, whose value is {what} and no scalar. "
+            "Take `--mode jacrev` outside, or `--mode hessian` alone. Nothing was written.",
+            line,
+        )
     if not hasattr(loss, "shape"):
         raise RefusedError(
             f"the loss is {_kind(loss)}, and JAX takes gradients of one scalar. End the cell with "

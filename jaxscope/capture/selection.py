@@ -51,7 +51,7 @@ def select(level: Level, names: Sequence[str]) -> Selection:
     if not chosen:
         raise TransformError(
             f"{level.where}there is nothing to differentiate by: {level.noun} has no traced float "
-            "input. Make one a float array, or trace a number with `-t`."
+            "input. Make one a float array or a Python float."
         )
     trees = level.inputs.trees(chosen, lambda slot: slot if _is_float(level, slot) else None)
     return Selection(chosen, trees[chosen[0]] if len(chosen) == 1 else trees)

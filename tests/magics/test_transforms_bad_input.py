@@ -118,7 +118,10 @@ CASES = {
     "nothing to differentiate by": Bad(
         "%%jaxgrad\n(whole ** 2.0).sum()",
         USAGE,
-        ("Line 1: there is nothing to differentiate by", "Make one a float array"),
+        (
+            "Line 1: there is nothing to differentiate by",
+            "Make one a float array or a Python float.",
+        ),
     ),
     "order of an array": Bad(
         "%%jaxgrad -w w --order 2\n(w ** 3).sum()",
@@ -236,6 +239,11 @@ CASES = {
         "%%jaxcompose jit | grad -w w | vmap -i x=0\n(x @ w) ** 2",
         "RefusedError",
         ("Line 2: `grad` stands outside `vmap` here", "`vmap … | grad …`, or take `--mode jacrev`"),
+    ),
+    "gradient over a gradient by several": Bad(
+        "%%jaxcompose grad -w w | grad -w w,b\n(w * b).sum() ** 2",
+        "RefusedError",
+        ("Line 2: `grad` stands outside another derivative here", "`--mode jacrev` outside"),
     ),
     "pmap inside pmap": Bad(
         "%%jaxcompose pmap | pmap\nx * 2", USAGE, ("Line 1: JAX does not allow `pmap` inside",)
