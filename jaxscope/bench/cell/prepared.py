@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxscope.bench.cell import arrays
 from jaxscope.bench.cell.body import Body, body, parse
 from jaxscope.bench.cell.c_code import COptions, c_function
 from jaxscope.bench.cell.casting import Casting
 from jaxscope.bench.cell.recipe import CellPlan, Recipe
+from jaxscope.bench.cell.remarks import remarks
 from jaxscope.bench.cell.request import Request
 from jaxscope.bench.cell.sections import (
     SETUP,
@@ -39,26 +39,13 @@ class Prepared:
 
     plan: Plan
     casting: Casting
-    containers: tuple[str, ...] = ()
-    """Names that the code reads and that hold arrays inside lists or dictionaries."""
-    keys: tuple[str, ...] = ()
-    """Names of typed random keys that the code reads."""
+    remarks: tuple[str, ...] = ()
+    """Sentences on the code: what it reads that cannot go in as an input."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for the record, once it was measured."""
-        found = list(self.casting.notes)
-        found += [
-            f"`{name}` holds arrays inside a container: every contestant gets it as it is, and a "
-            "compiler takes it as a constant. Give its arrays names of their own."
-            for name in self.containers
-        ]
-        found += [
-            f"`{name}` is a typed random key, which only JAX can be given, so it is a constant to "
-            f"its compiler; `{name} = jax.random.PRNGKey(0)` is an array and goes in as an input."
-            for name in self.keys
-        ]
-        return tuple(found)
+        return (*self.casting.notes, *self.remarks)
 
 
 def cell_plan(
@@ -207,13 +194,8 @@ def _prepared(
         ),
     )
     here = around.outline(first)
-    others = [name for name in sorted(read - set(inputs)) if not name.startswith("_")]
-    return Prepared(
-        plan,
-        around.casting,
-        tuple([name for name in others if arrays.holds_arrays(here.get(name))]),
-        tuple([name for name in others if arrays.is_random_key(here.get(name))]),
-    )
+    shared = [one.reads for key, one in bodies.items() if key in _shared(timed)]
+    return Prepared(plan, around.casting, remarks(read - set(inputs), shared, here))
 
 
 def _only(namespace: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

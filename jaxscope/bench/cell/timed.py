@@ -36,7 +36,7 @@ class Timed:
         exec(self._once, self._globals)
 
 
-_USUAL = {
+USUAL = {
     "np": "numpy",
     "numpy": "numpy",
     "jnp": "jax.numpy",
@@ -49,8 +49,8 @@ def _usual(names: Iterable[str]) -> dict[str, Any]:
     """The frameworks under the names that everybody gives them, where the user gave them none."""
     found: dict[str, Any] = {}
     for name in names:
-        if name in _USUAL:
+        if name in USUAL:
             # Where it is not installed the section's own NameError says so.
             with contextlib.suppress(ImportError):
-                found[name] = importlib.import_module(_USUAL[name])
+                found[name] = importlib.import_module(USUAL[name])
     return found

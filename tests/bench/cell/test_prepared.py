@@ -115,6 +115,15 @@ def test_containers_of_arrays_are_said_to_be_constants():
     assert note.startswith("`params` holds arrays inside a container")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("np.tanh(x)", "`np`"), ("xp.tanh(x) * np.pi", ""), ("x * 2", ""), ("# numpy\nnp.sin(x)", "")],
+)
+def test_a_source_for_all_that_is_one_frameworks_is_said(text: str, said: str):
+    notes = prepared(text).notes
+    assert [said in note for note in notes] == ([True] if said else [])
+
+
 def test_a_time_limit_is_shared_by_the_sizes():
     assert limits(None).total_s is None
     found = limits(12.0, 6)
