@@ -47,6 +47,22 @@ def number(message: bytes | memoryview, wanted: int, default: int = 0) -> int:
     )
 
 
+def numbers(message: bytes | memoryview, wanted: int) -> list[int]:
+    """A repeated integer field, packed or not."""
+    found: list[int] = []
+    for key, value in fields(message):
+        if key != wanted:
+            continue
+        if isinstance(value, int):
+            found.append(value)
+            continue
+        at = 0
+        while at < len(value):
+            one, at = _varint(value, at)
+            found.append(one)
+    return found
+
+
 def text(message: bytes | memoryview, wanted: int) -> str:
     """The first string field of that number; empty if there is none."""
     return bytes(submessage(message, wanted)).decode("utf-8", "replace")

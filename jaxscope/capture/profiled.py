@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from jaxscope.analysis.clean import clean_hlo
 from jaxscope.analysis.hlo import HloModule, parse_module
+from jaxscope.analysis.live import by_line, live_buffers
 from jaxscope.analysis.profile import (
     ProgramRun,
     RunProgram,
@@ -44,8 +45,9 @@ from jaxscope.model import (
     StageKind,
     Unavailable,
 )
-from jaxscope.model.profile import CellProfile, Place
+from jaxscope.model.profile import CellProfile, LiveArrays, Place
 
+_MOST_LIVE = 20
 _FEW = 3
 """Single operations on one line below which nobody needs advice."""
 
@@ -180,6 +182,7 @@ def _profiled(
     found = replace(
         found, doubts=_doubts(found, clock, runs, modules), phases=compile_phases(events)
     )
+    found = replace(found, live=_live(sources))
     written = _records(runs, modules, texts, programs, by_op, sources)
     return replace(
         record,
@@ -288,6 +291,19 @@ def _records(
         stage = Stage(StageKind.OPTIMIZED_HLO, texts[number])
         found.append(Program(name, ("jit",), where, (), (), (), (), (stage,), profile=times))
     return tuple(found)
+
+
+def _live(sources: Sources) -> tuple[LiveArrays, ...]:
+    """Arrays alive on the devices, by the line that made them; none where JAX does not tell."""
+    try:
+        made = live_buffers(jax.profiler.device_memory_profile())
+    except Exception:
+        return ()
+    rows: list[LiveArrays] = []
+    for place, (count, size) in by_line(made, lambda f: sources.index(f) is not None).items():
+        file, line = place or ("", 0)
+        rows.append(LiveArrays(sources.index(file) if place else None, line, count, size))
+    return tuple(rows[:_MOST_LIVE])
 
 
 def _files(module: HloModule, sources: Sources) -> dict[str, int]:

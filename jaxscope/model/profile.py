@@ -168,13 +168,24 @@ class CellLine:
     host_s: float
     """Time that passed while Python was on this line, whatever it waited for."""
     device_s: float
-    """Time of the instructions that this line dispatched, evenly split where several ran at once."""
+    """Time of the instructions that it dispatched, evenly split where several ran at once."""
     runs: int
     """Programs that it started: compiled functions, and single operations outside any jit."""
     eager: int
     """How many of these were single operations."""
     compile_s: float = 0.0
     """Part of `host_s` spent tracing, lowering and compiling."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveArrays:
+    """Arrays that are alive on a device, made by one line."""
+
+    source: int | None
+    """Index in `Record.sources`; None when no line of the user's is known."""
+    line: int
+    count: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +218,8 @@ class CellProfile:
     doubts: tuple[str, ...] = ()
     phases: tuple[CompilePhase, ...] = ()
     """What compiling did while the cell ran, by path."""
+    live: tuple[LiveArrays, ...] = ()
+    """Arrays alive after the cell, of all cells, by the line that made them."""
 
 
 def _median(values: list[float] | tuple[float, ...]) -> float:

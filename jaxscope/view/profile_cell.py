@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from jaxscope.analysis.profile.stacks import Node
 from jaxscope.model import Record
-from jaxscope.model.profile import CellLine, CellProfile
+from jaxscope.model.profile import CellLine, CellProfile, LiveArrays
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.heat import Heat, heat
 from jaxscope.view.icicle import svg, tree
+from jaxscope.view.rows import Table
 from jaxscope.view.visible import split_lines, visible
 
 
@@ -18,8 +19,26 @@ def chapter(record: Record) -> Chapter | None:
     if found is None:
         return None
     lead = (_first(record, found), _quality(found), *found.doubts)
-    parts = (_lines(record, found), *_compiling(found))
+    parts = (_lines(record, found), *_live(record, found), *_compiling(found))
     return Chapter("cell", "Time of the cell", lead, parts)
+
+
+def _live(record: Record, found: CellProfile) -> tuple[Part, ...]:
+    """What is alive after the cell, whichever cell made it."""
+    if not found.live:
+        return ()
+
+    def row(live: LiveArrays) -> tuple[str, ...]:
+        size = units.size(live.bytes)
+        if live.source is None:
+            return ("no known line", str(live.count), size, "")
+        source = record.sources[live.source]
+        lines = split_lines(source.text)
+        code = visible(lines[live.line - 1].strip())[:80] if 0 < live.line <= len(lines) else ""
+        return (f"{source.name} line {live.line}", str(live.count), size, code)
+
+    table = Table(("made at", "arrays", "bytes", "code"), tuple(map(row, found.live)), (1, 2))
+    return (Part("Arrays alive after the cell, by the line that made them", table),)
 
 
 def _compiling(found: CellProfile) -> tuple[Part, ...]:

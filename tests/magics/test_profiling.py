@@ -79,6 +79,14 @@ def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     assert "jax.jit" in finding.fix
 
 
+def test_arrays_that_are_alive_have_their_lines(shell: Any) -> None:
+    shell.run_cell("%%jaxprof\nkept = [jnp.sin(x) * i for i in range(3)]\n")
+    rows = {row.line: row for row in cell_profile(jaxscope.last()).live if row.source == 0}
+    assert rows[2].count == 3
+    assert rows[2].bytes >= 3 * 300 * 300 * 4
+    assert "Arrays alive after the cell" in jaxscope.last().to_text(full=True)
+
+
 def test_what_compiling_did_is_shown(shell: Any) -> None:
     shell.run_cell(TRAINING)
     report = jaxscope.last()
