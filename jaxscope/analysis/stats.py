@@ -29,6 +29,8 @@ CORRELATED = 0.3
 """Autocorrelation above this: the rounds drift together and the interval is too narrow."""
 _CAPPING = ("J305", "J306", "J307")
 _RESAMPLES = 400
+_FEWEST = 6
+"""Rounds below which no pair of order statistics reaches 95 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ def verdict(low: float, high: float, different: float = DIFFERENT, equal: float 
 
 def decided(found: Estimate, precision: float) -> bool:
     """Whether more rounds would change little: precise, and a verdict unless it is a near thing."""
-    if found.count < 6 or found.half_width > precision:
+    if found.count < _FEWEST or found.half_width > precision:
         return False
     return verdict(found.low, found.high) is not Verdict.UNCLEAR or found.half_width < precision / 4
 
@@ -187,13 +189,15 @@ def combined(found: Sequence[Estimate], capped: str = "") -> Ratio:
     if not found:
         nothing = "There are no rounds that both were measured in."
         return Ratio(math.nan, math.nan, math.nan, Verdict.UNCLEAR, nothing)
+    # A session that the time limit cut off after a few rounds has no interval to speak of.
+    found = [e for e in found if e.count >= _FEWEST] or found
     low, high = min(e.low for e in found), max(e.high for e in found)
     count = sum(e.count for e in found)
     related = max(e.autocorrelation for e in found)
     why = capped
     if not why and related > CORRELATED:
         why = f"Each round resembles the one before (autocorrelation {related:.2f})."
-    if count < 6:
+    if count < _FEWEST:
         why = f"Only {count} round{'' if count == 1 else 's'}, too few for an interval."
         said = Verdict.UNCLEAR
     elif why:
@@ -222,7 +226,7 @@ def ratio_to_stored(row: Row, stored: Row, seed: int = 0) -> Ratio:
     more than any interval of one session shows, so a verdict needs 5 %.
     """
     now, then = row.samples, stored.samples
-    if len(now) < 6 or len(then) < 6:
+    if len(now) < _FEWEST or len(then) < _FEWEST:
         few = "There are fewer than 6 rounds on one side, too few for an interval."
         return Ratio(math.nan, math.nan, math.nan, Verdict.UNCLEAR, few, paired=False)
     draw = random.Random(seed)

@@ -153,6 +153,14 @@ def test_several_sessions_give_their_median_and_the_range_of_all():
     assert found.verdict is Verdict.SLOWER
 
 
+def test_a_session_of_a_few_rounds_does_not_count_beside_a_whole_one():
+    base = sampled("base", [1.0] * 2, [1.0] * 10)
+    found = ratio(sampled("row", [9.0] * 2, [1.2] * 10), base)
+    assert found.estimate == pytest.approx(1.2)
+    assert found.high == pytest.approx(1.2)
+    assert found.sessions == ()
+
+
 def test_sessions_that_contradict_each_other_are_unclear():
     base = sampled("base", *[[1.0] * 10] * 3)
     found = ratio(sampled("row", [0.8] * 10, [1.3] * 10, [1.2] * 10), base)
