@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxscope.analysis.by_line import BACKWARD, phase_shares
 from jaxscope.analysis.gradients import (
@@ -44,15 +44,19 @@ def gradient(record: Record, program: Program) -> Chapter | None:
     found = program.differentiation
     if found is None:
         return None
+    handed = handed_on(program) or ()
+    parts = _parts(found, handed, record, program)
     return Chapter(
         "gradient",
         "Gradient",
-        tuple(_lead(found, record, program)),
-        tuple(part for part in _parts(found, record, program) if part.table and part.table.rows),
+        tuple(_lead(found, handed, record, program)),
+        tuple(part for part in parts if part.table is not None and part.table.rows),
     )
 
 
-def _lead(found: Differentiation, record: Record, program: Program) -> Iterator[str]:
+def _lead(
+    found: Differentiation, handed: Sequence[Handed], record: Record, program: Program
+) -> Iterator[str]:
     if found.jacobian is not None:
         yield _mode(found.jacobian, program)
     if not any(equation.phase in BACKWARD for equation in program.equations):
@@ -62,7 +66,7 @@ def _lead(found: Differentiation, record: Record, program: Program) -> Iterator[
         )
         return
     if found.residuals:
-        yield _amount(found, record, program)
+        yield _amount(found, handed, record, program)
     else:
         yield "The backward pass reads nothing of the forward pass: what it computes is linear."
     if found.backward and found.forward:
@@ -106,7 +110,9 @@ def _how_to_time(jacobian: Jacobian, program: Program) -> str:
     return "`jaxscope.compare_modes` counts and times both."
 
 
-def _amount(found: Differentiation, record: Record, program: Program) -> str:
+def _amount(
+    found: Differentiation, handed: Sequence[Handed], record: Record, program: Program
+) -> str:
     new = sum(1 for residual in found.residuals if residual.kind not in THERE)
     there = found.bytes - found.new_bytes
     text = (
@@ -122,7 +128,6 @@ def _amount(found: Differentiation, record: Record, program: Program) -> str:
     once = most_at_once(found.residuals)
     if once < found.new_bytes:
         text += f". At most {units.size(once)} is there at once"
-    handed = handed_on(program)
     if handed:
         size = units.size(sum(each.bytes for each in handed))
         text += f". Compiled, {units.count(len(handed), 'array')} of {size} are handed on"
@@ -138,11 +143,15 @@ def _advice(one: Checkpoint, found: Differentiation) -> str:
     )
 
 
-def _parts(found: Differentiation, record: Record, program: Program) -> Iterator[Part]:
+def _parts(
+    found: Differentiation, handed: Sequence[Handed], record: Record, program: Program
+) -> Iterator[Part]:
     yield Part("Phases", _phases(program))
     yield Part("Kept for the backward pass, by the line that makes it", _by_line(record, program))
     yield Part("Every value that is kept, by the equations", _values(record, program))
-    yield Part("What the compiled program hands on to the backward pass", _handed(record, program))
+    yield Part(
+        "What the compiled program hands on to the backward pass", _handed(handed, record, program)
+    )
     yield Part("What a checkpoint would change, estimated", _checkpoints(found, record, program))
 
 
@@ -203,9 +212,9 @@ def _values(record: Record, program: Program) -> Table:
     )
 
 
-def _handed(record: Record, program: Program) -> Table:
+def _handed(handed: Sequence[Handed], record: Record, program: Program) -> Table:
     alike: dict[tuple[str, str, str], list[Handed]] = {}
-    for each in handed_on(program) or ():
+    for each in handed:
         equation = program.equations[each.equation]
         place = _at(frame_of(program, each.equation), record)
         shape = each.shape.partition("{")[0]
