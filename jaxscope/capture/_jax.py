@@ -209,6 +209,10 @@ _TRANSFORMS = {
 }
 
 
+_WITHIN = frozenset({"grad", "jacobian"})
+_PARTS = ("jvp", "vjp", "linearize")  # what a gradient is made of
+
+
 def _transforms() -> tuple[str, ...]:
     """Transforms on the stack, outermost first, by the functions of api.py that run them."""
     home = jax_directory()
@@ -220,6 +224,8 @@ def _transforms() -> tuple[str, ...]:
         if name is not None and code.co_filename.startswith(home) and name not in found[-1:]:
             found.append(name)
         frame = frame.f_back
+    if not _WITHIN.isdisjoint(found):
+        return tuple([name for name in found[::-1] if name not in _PARTS])
     return tuple(found[::-1])
 
 
@@ -463,7 +469,8 @@ def named_settings(context: Any) -> tuple[tuple[str, str], ...]:
             shape = getattr(value, "shape", None)
             axes = dict(shape) if shape is not None else {}
             named = ", ".join(f"{axis}={size}" for axis, size in axes.items())
-            found["mesh"] = named or found.get("mesh") or text
+            if named or shape is None:  # under a gradient the mesh is one without axes
+                found["mesh"] = named or found.get("mesh") or text
     return tuple(found.items())
 
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from jaxscope.analysis.causes import BARE, Argument, Body, Function, Leaf, Signature, Static
 from jaxscope.capture import _jax
 from jaxscope.capture.carried import carried, compares_by_identity, shortened
@@ -150,7 +152,7 @@ class Reader:
 
 def _parameter(value: Any) -> tuple[str, int]:
     try:
-        text = repr(value)
+        text = str(value) if isinstance(value, np.dtype) else repr(value)
     except Exception:  # what it holds may be the user's own
         text = f"{type(value).__name__} object"
     return shortened(_NUMPY_NUMBER.sub(r"\1", text)), hash(text)

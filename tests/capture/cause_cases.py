@@ -783,6 +783,32 @@ def vmap_after_the_plain_function():
     jax.vmap(f)(ones(3, 4))
 
 
+@case((K.SHAPE, "x"))
+def grad_of_a_jitted_function_of_another_shape():
+    f = jax.jit(lambda x: (x * x).sum())
+    jax.grad(f)(ones(3))
+    yield
+    jax.grad(f)(ones(4))
+
+
+@case((K.EAGER_SHAPE, "x"), says="was given something else: x f32[3] → f32[4].")
+def eager_operations_under_a_gradient():
+    def loss(x):
+        return jnp.sinh(x).sum()
+
+    jax.grad(loss)(ones(3))
+    yield
+    jax.grad(loss)(ones(4))
+
+
+@case((K.FIRST_CALL, ""), says="under vmap∘grad before")
+def vmap_of_a_gradient():
+    f = jax.jit(lambda x: (x * x).sum())
+    f(ones(3))
+    yield
+    jax.vmap(jax.grad(f))(ones(2, 3))
+
+
 @case()
 def vmap_of_a_jitted_function_anew():
     f = fresh()
@@ -815,6 +841,18 @@ def pmap_of_another_shape():
         f(ones(1, 3))
         yield
         f(ones(1, 4))
+
+
+@case()
+def pmap_of_one_function_anew():
+    def f(x):
+        return x + 11
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        jax.pmap(f)(ones(1, 3))
+        yield
+        jax.pmap(f)(ones(1, 3))
 
 
 @case()
