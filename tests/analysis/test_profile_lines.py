@@ -173,8 +173,15 @@ def test_a_call_too_short_to_trust_gets_a_sentence() -> None:
 
 
 def test_a_trace_that_distorts_gets_a_sentence() -> None:
+    many = call(0, *(op("exp.1", 1 + i * 0.02, 1.01 + i * 0.02) for i in range(400)))
+    found = profile(MODULE, [ORIGINS], [measured(many, untraced=1e-3)], "cpu:0")
+    assert found.distrust.startswith("Tracing made the call 10.0 times as long (400 executed")
+
+
+def test_a_busy_machine_is_not_blamed_on_the_trace() -> None:
     found = profile(MODULE, [ORIGINS], [measured(usual(), untraced=1e-3)], "cpu:0")
-    assert found.distrust.startswith("Tracing made the call 10.0 times as long")
+    assert found.distrust.startswith("The traced calls took 10.0 times as long as the others")
+    assert found.distrust.endswith("Run it again.")
 
 
 def test_a_trace_without_instructions_gets_a_sentence() -> None:

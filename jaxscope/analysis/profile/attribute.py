@@ -65,6 +65,7 @@ def profile(
             joint = _joint(whole, work)
             crossing = bool(joint)
     ops = _ops(whole, module)
+    covered = sum(op.seconds for op in ops)
     result = Profile(
         device,
         tuple(_session(session) for session in sessions),
@@ -73,8 +74,9 @@ def profile(
         tuple(sorted(lines, key=lambda line: line.place)),
         tuple(joint),
         tuple(folded),
-        sum(op.seconds for op in ops),
-        whole.concurrent,
+        covered,
+        # A median of its own, which may come out above that of the whole.
+        min(whole.concurrent, covered),
         whole.dispatch,
         whole.gaps,
         whole.returned,

@@ -12,6 +12,7 @@ SHORTEST_S = 0.5e-3
 0.7 ms on two cores."""
 DISTORTED = 1.5
 """Traced over untraced; on a busy machine the ratio of equal work already varies by a quarter."""
+_EVENT_S = 1e-6
 _OVERLAP = 0.2
 _CROSSING = 0.05
 _COVERED = 0.9
@@ -36,6 +37,12 @@ def distrust(profile: Profile) -> str:
             "a larger input, or a loop (jax.lax.scan) over many calls."
         )
     if profile.ratio > DISTORTED:
+        if profile.events * _EVENT_S < 0.1 * usual:
+            return (
+                f"The traced calls took {profile.ratio:.1f} times as long as the others, and the "
+                f"{profile.events} events in each are no reason for that: the machine was busy "
+                "with something else. Run it again."
+            )
         return (
             f"Tracing made the call {profile.ratio:.1f} times as long ({profile.events} executed "
             "instructions, about 1 µs for each), so the shares are the profiler's and not the "
