@@ -32,6 +32,10 @@ _GUIDE = {
     ("line", "jaxdevices"): "devices, their memory and measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }
+_SIMULATED = (
+    "The CPU devices are simulated: they share the cores and the memory of this machine, and the "
+    "peaks are those of all of them together."
+)
 _HEADINGS = ("device", "kind", "memory", "free", "peak FLOP/s", "peak bytes/s", "measured")
 
 
@@ -81,6 +85,8 @@ def devices(session: Session, line: str) -> None:
             )
         )
     print(_columns(rows))  # noqa: T201
+    if sum(row[1] == "cpu" for row in rows) > 1:
+        print(_SIMULATED)  # noqa: T201
 
 
 def _device_parser() -> MagicArgumentParser:

@@ -4,6 +4,7 @@ Run by test_partition.py in a process of its own, whose XLA_FLAGS ask for 8 CPU 
 number is fixed once a backend is up.
 """
 
+import itertools
 import json
 import sys
 
@@ -160,6 +161,28 @@ def two_uses(params, x):
     return {"y": x @ params["w"] + params["b"]}
 
 
+def rows_of_a_product(a, b):
+    return jax.pmap(jax.vmap(jnp.vdot, (None, 0)), in_axes=(0, None))(a, b)
+
+
+def spectral_step(layers, numbers, radii):
+    def network(layers, numbers):
+        for w, b in layers[:-1]:
+            numbers = jax.nn.relu(numbers @ w + b)
+        w, b = layers[-1]
+        return (numbers @ w + b)[:, 0]
+
+    def loss(layers):
+        return jnp.mean((network(layers, numbers) - radii) ** 2)
+
+    value, gradients = jax.lax.pmean(jax.value_and_grad(loss)(layers), "i")
+    return value, jax.tree.map(lambda w, g: w - 3e-4 * g, layers, gradients)
+
+
+SIZES = (8, 64, 64, 64, 1)
+LAYERS = [(jnp.ones((m, n)), jnp.ones(n)) for m, n in itertools.pairwise(SIZES)]
+
+
 def mean_over_devices(x, w):
     return jax.lax.pmean(x * w, "i")
 
@@ -199,6 +222,13 @@ CASES = {
         jax.pmap(mean_over_devices, axis_name="i", in_axes=(0, None)),
         jnp.ones((8, 4)),
         jnp.ones(4),
+    ),
+    "rows of a product": (rows_of_a_product, jnp.ones((8, 64)), jnp.ones((16, 64))),
+    "training": (
+        jax.pmap(spectral_step, axis_name="i", in_axes=(None, 0, 0), devices=jax.devices()[:2]),
+        LAYERS,
+        jnp.ones((2, 32, 8)),
+        jnp.ones((2, 32)),
     ),
     "groups of an axis": (partly, lay((8, 16), "i", None, mesh=ONE)),
     "one device": (product, jnp.ones((8, 8)), jnp.ones((8, 8))),

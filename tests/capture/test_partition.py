@@ -6,6 +6,7 @@ model=2, so a device holds 128 × 128 × 4 = 65 536 bytes of it.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -225,7 +226,7 @@ def test_weights_gathered_for_a_product_are_shown_and_not_blamed(records):
 QUIET = (
     "psum", "psum of both", "all_gather", "all_to_all", "ppermute", "reduce_scatter", "loop",
     "gradient of psum", "scaled", "skip alike", "mlp", "mlp gradient", "alike", "table", "tree",
-    "pmap", "backwards", "groups of an axis", "one device",
+    "pmap", "rows of a product", "training", "backwards", "groups of an axis", "one device",
 )  # fmt: skip
 
 
@@ -288,6 +289,26 @@ def test_pmap_is_cut_along_its_axis(records):
     collective, _ = only(records, "pmap")
     assert known.groups[collective.group].axes == ("i",)
     assert collective.operand_bytes == 4 * 4
+
+
+def test_a_product_spread_by_its_rows_needs_no_collective(records):
+    known = partition(records, "rows of a product")
+    assert known.collectives == ()
+    assert isinstance(known.balance, Balance)
+    assert known.balance.whole == 2 * 8 * 64 * 16
+    inputs = [known.layouts[p.layout] for p in known.placements if p.direction == "input"]
+    assert [(layout.pieces, layout.replicated) for layout in inputs] == [(8, False), (1, True)]
+
+
+def test_a_training_step_on_two_devices_exchanges_its_gradients_and_its_loss(records):
+    known = partition(records, "training")
+    assert (known.devices, known.present) == (2, 8)
+    sizes = (8, 64, 64, 64, 1)
+    numbers = sum(m * n + n for m, n in itertools.pairwise(sizes)) + 1
+    assert {c.origin for c in known.collectives} == {Origin.WRITTEN}
+    assert sum(c.operand_bytes for c in known.collectives) == numbers * 4
+    assert known.sent == 2 * 1 / 2 * numbers * 4
+    assert len(records["training"].compiles) == 1
 
 
 def test_padding_of_a_dimension_that_does_not_divide_is_told(records):

@@ -69,6 +69,7 @@ def test_loading_imports_no_jax_and_starts_no_backend() -> None:
     assert "not imported yet" in done.stdout
     assert "JAX has not started yet; %jaxdevices starts it and lists them" in done.stdout
     assert "cpu:2" in done.stdout
+    assert "simulated: they share the cores and the memory of this machine" in done.stdout
 
 
 def test_unloading_takes_everything_back() -> None:
