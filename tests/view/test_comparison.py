@@ -260,6 +260,14 @@ def test_static_html_is_well_formed_and_has_no_script(made: ComparisonRecord):
     assert len(static_html(made, as_csv(made))) < 100_000
 
 
+def test_a_large_comparison_is_shortened_and_says_so():
+    rows = [row(f"jax: {i}", (i + 1) * 1e-6, n) for n in range(1, 41) for i in range(8)]
+    html = static_html(record(*rows), "x" * 300_000)
+    assert len(html.encode()) <= 200_000
+    assert "writes every row" in html
+    assert answer(record(*rows)) in html
+
+
 def test_static_html_says_the_answer_first():
     made = sweep_of(10, 30, 1000)
     html = static_html(made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from importlib import resources
 
 from jaxscope.analysis import sweep
@@ -28,22 +29,39 @@ def static_html(
 ) -> str:
     """The comparison as one `<div>` with its style; what is large gives way beyond 200 kB."""
     text = ""
-    for copies in (csv, ""):
-        for drawn in (True, False):
-            text = _whole(record, copies, drawn, changes)
-            if len(text.encode()) <= _CAP:
-                return text
+    for content in (Content(csv), Content(), Content(tables=False), Content("", False, False)):
+        text = _whole(record, content, changes)
+        if len(text.encode()) <= _CAP:
+            return text
     return text
 
 
-def _whole(record: ComparisonRecord, csv: str, drawn: bool, changes: tuple[Regression, ...]) -> str:
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What of a comparison is drawn; the answer, the times and the doubts are always there."""
+
+    csv: str = ""
+    """To be copied; empty leaves it out."""
+    tables: bool = True
+    """Every row with every column, sorted, and as Markdown."""
+    pictures: bool = True
+
+
+def _whole(record: ComparisonRecord, content: Content, changes: tuple[Regression, ...]) -> str:
+    large = f"{_everything(record)}{_sorted(record)}{_copies(record, content.csv)}"
     return (
         f'<div class="jxs report"><style>{style()}</style>{head(record)}'
-        f"{figures(record) if drawn else ''}{since_baseline(changes)}"
+        f"{figures(record) if content.pictures else ''}{since_baseline(changes)}"
         f"{_by_size(record)}{_times(record)}{warnings(record)}"
-        f"{_everything(record)}{_sorted(record)}{_copies(record, csv)}"
+        f"{large if content.tables else _SHORTENED}"
         f"{_details('Conditions', f'<p>{escape(conditions(record))}</p>')}</div>"
     )
+
+
+_SHORTENED = (
+    '<p class="muted">Shortened to keep the notebook small; '
+    "<code>comparison.to_html(path)</code> writes every row.</p>"
+)
 
 
 @functools.cache
