@@ -12,15 +12,16 @@ from typing import Any
 from jaxscope.bench import checks, columns, registry, room, round_doubts
 from jaxscope.bench.contestant import Contestant
 from jaxscope.bench.place import host_arrays
-from jaxscope.bench.plan import Entry, Plan, PlanError, Progress, Size
+from jaxscope.bench.plan import Plan, Progress, Size, validate
 from jaxscope.bench.ready import Failed, Ready, Setting, checked, get_ready, said, unchecked
 from jaxscope.bench.reference import Reference, reference
 from jaxscope.bench.rounds import dropped, finished, run_rounds
 from jaxscope.bench.signals import Signals
+from jaxscope.bench.slots import Slot, slots
 from jaxscope.bench.watchdog import Alarm, TimedOut
 from jaxscope.capture import describe
 from jaxscope.capture.events import Listener
-from jaxscope.model.comparison import ComparisonRecord, Doubt, Row
+from jaxscope.model.comparison import ComparisonRecord, Row
 
 _SAY_EVERY_S = 0.5
 _COLUMNS_S = 1.0  # for the columns of a row, even when the time of the whole is over
@@ -31,7 +32,7 @@ def compare(plan: Plan, signals: Signals | None = None) -> ComparisonRecord:
 
     Raises PlanError when nothing can be measured by it.
     """
-    _validate(plan)
+    validate(plan)
     if plan.sessions > 1:
         from jaxscope.bench.sessions import compare_in_sessions
 
@@ -105,11 +106,11 @@ class _Run:
         def say(text: str, part: float = 0.0) -> None:
             self._say(f"{label}: {text}" if label else text, done + share * part)
 
-        slots = self._slots(size)
+        places = slots(self.plan, size, self._contestant)
         try:
             found = self._inputs(size)
             if isinstance(found, str):
-                return [replace(slot.row, failure=slot.row.failure or found) for slot in slots]
+                return [replace(slot.row, failure=slot.row.failure or found) for slot in places]
             inputs, host = found
             with contextlib.ExitStack() as stack:
                 setting = Setting(
@@ -123,15 +124,15 @@ class _Run:
                     stack,
                     self._deadline(),
                 )
-                self._fill(slots, setting, say)
+                self._fill(places, setting, say)
         except KeyboardInterrupt:
             self.stopped = self.stopped or (f"interrupted at {label}" if label else "interrupted")
-        return [slot.finished(self.stopped) for slot in slots]
+        return [slot.finished(self.stopped) for slot in places]
 
-    def _fill(self, slots: list[_Slot], setting: Setting, say: Callable[..., None]) -> None:
+    def _fill(self, places: list[Slot], setting: Setting, say: Callable[..., None]) -> None:
         plan, limits = self.plan, self.plan.limits
         too_much = room.intermediates(plan, setting.inputs, setting.host)
-        for slot in slots:
+        for slot in places:
             if slot.row.failure:
                 continue
             if too_much:
@@ -143,7 +144,7 @@ class _Run:
                 )
             except Failed as failed:
                 slot.row = failed.row
-        live = [slot for slot in slots if slot.ready is not None]
+        live = [slot for slot in places if slot.ready is not None]
         if not live:
             return
         self._check(live, setting)
@@ -200,7 +201,7 @@ class _Run:
             floor = 0.0 if ready.subject.failure or self.stopped else columns.floor_s(ready)
             ready.doubts += round_doubts.row_doubts(ready.row, floor, environment)
 
-    def _check(self, live: list[_Slot], setting: Setting) -> None:
+    def _check(self, live: list[Slot], setting: Setting) -> None:
         """Results against the reference, views against copies, one dtype against another."""
         plan = self.plan
         readies = [slot.ready for slot in live if slot.ready is not None]
@@ -270,30 +271,11 @@ class _Run:
                 failure=subject.failure,
             )
 
-    def _slots(self, size: Size) -> list[_Slot]:
-        """A row for each contestant on each of its devices, with the reason where there is none."""
-        slots: list[_Slot] = []
-        key = tuple(size.items())
-        for entry in self.plan.entries:
-            row = Row(entry.label, entry.contestant, size=key)
-            contestant = self._contestant(entry.contestant)
-            try:
-                missing = contestant.missing()
-                known = () if missing else contestant.devices()
-                here = () if missing else chosen(contestant, self.plan.devices)
-            except Exception as error:
-                missing, known, here = f"It raised {said(error)}.", (), ()
-            if missing:
-                slots.append(_Slot(entry, contestant, replace(row, failure=missing)))
-                continue
-            if not here:
-                text = f"It sees {', '.join(known)}, and not {', '.join(self.plan.devices)}."
-                slots.append(_Slot(entry, contestant, replace(row, failure=text)))
-            slots += [_Slot(entry, contestant, replace(row, device=device)) for device in here]
-        return slots
-
     def _all(self, size: Size, reason: str) -> list[Row]:
-        return [replace(slot.row, failure=slot.row.failure or reason) for slot in self._slots(size)]
+        return [
+            replace(slot.row, failure=slot.row.failure or reason)
+            for slot in slots(self.plan, size, self._contestant)
+        ]
 
     def _inputs(self, size: Size) -> tuple[Mapping[str, Any], Mapping[str, Any]] | str:
         """The inputs of a size, or why there are none."""
@@ -349,52 +331,6 @@ class _Run:
             # A progress bar that fails is no reason to lose the measurement.
             with contextlib.suppress(Exception):
                 self.plan.progress(Progress(text, min(done, 1.0)))
-
-
-@dataclass(slots=True)
-class _Slot:
-    """The place of one row, whether or not there will be rounds."""
-
-    entry: Entry
-    contestant: Contestant
-    row: Row
-    ready: Ready | None = None
-
-    def finished(self, stopped: str) -> Row:
-        """The row as it stands."""
-        if self.ready is None:
-            why = f"Not measured: {stopped or 'the run ended early'}."
-            return replace(self.row, failure=self.row.failure or why)
-        row = self.ready.row
-        failure = row.failure or ("" if row.measured else f"Not measured: {stopped}.")
-        doubts: dict[Doubt, None] = dict.fromkeys(self.ready.doubts)
-        return replace(row, failure=failure, warnings=tuple(doubts))
-
-
-def chosen(contestant: Contestant, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The devices that are wanted and that it sees: `cpu` means the first, `cuda:1` that one."""
-    if not wanted:
-        return contestant.devices()
-    names = [name.lower().replace("cuda", "gpu").replace("rocm", "gpu") for name in wanted]
-    exact = [name if ":" in name else f"{name}:0" for name in names]
-    return tuple([name for name in dict.fromkeys(exact) if contestant.sees(name)])
-
-
-def _validate(plan: Plan) -> None:
-    if not plan.entries:
-        raise PlanError("There is nothing to compare: give at least one contestant.")
-    labels = [entry.label for entry in plan.entries]
-    twice = next((label for label in labels if labels.count(label) > 1), None)
-    if twice is not None:
-        raise PlanError(f"Two contestants are called `{twice}`: give each a name of its own.")
-    if plan.baseline and plan.baseline not in labels:
-        raise PlanError(
-            f"The baseline `{plan.baseline}` is none of the contestants: {', '.join(labels)}."
-        )
-    if plan.sessions < 1:
-        raise PlanError(f"sessions is {plan.sessions}; it must be 1 or more.")
-    if plan.limits.max_rounds < 1:
-        raise PlanError(f"max_rounds is {plan.limits.max_rounds}; it must be 1 or more.")
 
 
 def _sizes(count: int) -> str:

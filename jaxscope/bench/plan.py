@@ -101,3 +101,21 @@ class Plan:
     seed: int = 0
     title: str = ""
     progress: Callable[[Progress], None] | None = None
+
+
+def validate(plan: Plan) -> None:
+    """Raises PlanError when nothing can be measured by it."""
+    if not plan.entries:
+        raise PlanError("There is nothing to compare: give at least one contestant.")
+    labels = [entry.label for entry in plan.entries]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise PlanError(f"Two contestants are called `{twice}`: give each a name of its own.")
+    if plan.baseline and plan.baseline not in labels:
+        raise PlanError(
+            f"The baseline `{plan.baseline}` is none of the contestants: {', '.join(labels)}."
+        )
+    if plan.sessions < 1:
+        raise PlanError(f"sessions is {plan.sessions}; it must be 1 or more.")
+    if plan.limits.max_rounds < 1:
+        raise PlanError(f"max_rounds is {plan.limits.max_rounds}; it must be 1 or more.")

@@ -17,8 +17,9 @@ from side_by_side import FEW, FastSignals, codes, measured, normal, plan, row
 
 from jaxscope.analysis import stats
 from jaxscope.bench import Contestant, Entry, Limits, Plan, PlanError
-from jaxscope.bench.comparison import chosen, compare
+from jaxscope.bench.comparison import compare
 from jaxscope.bench.rounds import run_rounds
+from jaxscope.bench.slots import chosen
 from jaxscope.model import Cost, Unavailable, from_json, to_json
 from jaxscope.model.comparison import ComparisonRecord, Mode, Phases
 

@@ -1,0 +1,63 @@
+"""The rows that there will be at one size: each contestant on each of its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from jaxscope.bench.contestant import Contestant
+from jaxscope.bench.plan import Entry, Plan, Size
+from jaxscope.bench.ready import Ready, said
+from jaxscope.model.comparison import Doubt, Row
+
+
+@dataclass(slots=True)
+class Slot:
+    """The place of one row, whether or not there will be rounds."""
+
+    entry: Entry
+    contestant: Contestant
+    row: Row
+    ready: Ready | None = None
+
+    def finished(self, stopped: str) -> Row:
+        """The row as it stands."""
+        if self.ready is None:
+            why = f"Not measured: {stopped or 'the run ended early'}."
+            return replace(self.row, failure=self.row.failure or why)
+        row = self.ready.row
+        failure = row.failure or ("" if row.measured else f"Not measured: {stopped}.")
+        doubts: dict[Doubt, None] = dict.fromkeys(self.ready.doubts)
+        return replace(row, failure=failure, warnings=tuple(doubts))
+
+
+def slots(plan: Plan, size: Size, find: Callable[[str], Contestant]) -> list[Slot]:
+    """A row for each contestant on each of its devices, with the reason where there is none."""
+    found: list[Slot] = []
+    key = tuple(size.items())
+    for entry in plan.entries:
+        row = Row(entry.label, entry.contestant, size=key)
+        contestant = find(entry.contestant)
+        try:
+            missing = contestant.missing()
+            known = () if missing else contestant.devices()
+            here = () if missing else chosen(contestant, plan.devices)
+        except Exception as error:
+            missing, known, here = f"It raised {said(error)}.", (), ()
+        if missing:
+            found.append(Slot(entry, contestant, replace(row, failure=missing)))
+            continue
+        if not here:
+            text = f"It sees {', '.join(known)}, and not {', '.join(plan.devices)}."
+            found.append(Slot(entry, contestant, replace(row, failure=text)))
+        found += [Slot(entry, contestant, replace(row, device=device)) for device in here]
+    return found
+
+
+def chosen(contestant: Contestant, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The devices that are wanted and that it sees: `cpu` means the first, `cuda:1` that one."""
+    if not wanted:
+        return contestant.devices()
+    names = [name.lower().replace("cuda", "gpu").replace("rocm", "gpu") for name in wanted]
+    exact = [name if ":" in name else f"{name}:0" for name in names]
+    return tuple([name for name in dict.fromkeys(exact) if contestant.sees(name)])
