@@ -21,7 +21,7 @@ from jaxscope.analysis.causes import Signature
 from jaxscope.capture import _jax, diskcache
 from jaxscope.capture.before import traces
 from jaxscope.capture.collected import Run
-from jaxscope.capture.frames import user_frames
+from jaxscope.capture.frames import RawFrame, user_frames
 from jaxscope.capture.history import History
 from jaxscope.capture.kept import KeptPrograms
 from jaxscope.capture.pending import Open, Pending, Stage, joins, plain_name
@@ -359,6 +359,9 @@ class Listener:
         raw.call = self._attempt(self._read, call)
         if raw.call is not None:
             self._attempt(self._look_back, raw, call)
+            known = raw.call.function
+            if known.origin and not raw.frames:  # a cell as one program: nobody called it
+                raw.frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
 
     def _read(self, call: _jax.JaxCall) -> Signature:
         with self._lock:

@@ -1,0 +1,77 @@
+"""Why a cell under %%jaxjit compiled again, told in terms of the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from notebook import Notebook, open_notebook
+
+from jaxscope.model import CauseKind
+
+CELL = "%%jaxjit -n 1 -o r\ny = h(x) * n\ny.sum()"
+
+
+@pytest.fixture(scope="module")
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as made:
+        made.must(
+            "import jax, jax.numpy as jnp\ndef h(v):\n    return v * 2\nx = jnp.ones(4)\nn = 3"
+        )
+        made.must(CELL)
+        yield made
+
+
+def causes(notebook: Notebook, cell: str = CELL) -> list[tuple[str, str, str]]:
+    """Kind, path and brief of the causes of the cell's compiles."""
+    notebook.must(cell)
+    compiles = notebook.names["r"].compiles
+    return [(c.kind, c.path, c.brief) for compile in compiles for c in compile.causes]
+
+
+def test_the_first_run_and_the_same_again(notebook: Notebook) -> None:
+    (first,) = notebook.names["r"].compiles
+    assert first.causes[0].kind is CauseKind.FIRST_CALL
+    assert first.site is not None
+    assert (first.site.source, first.site.span.line) == (0, 1)
+    assert causes(notebook) == []
+
+
+def test_what_changed_from_one_run_to_the_next(notebook: Notebook) -> None:
+    notebook.must("x = jnp.ones(5)")
+    assert causes(notebook) == [(CauseKind.SHAPE, "x", "x: f32[4] → f32[5]")]
+    assert "because x: f32[4] → f32[5]" in notebook.names["r"].summary()
+    notebook.must("n = 4")
+    assert causes(notebook) == [(CauseKind.STATIC_VALUE, "n", "n: 3 → 4")]
+    notebook.must("def h(v):\n    return v * 3")
+    ((kind, _, brief),) = causes(notebook)
+    assert (kind, "something that it calls or reads changed" in brief) == (
+        CauseKind.REDEFINED,
+        True,
+    )
+    # Without a front end's cell ids, the first line of the code tells cells apart.
+    edited = CELL.replace("y.sum()", "y.sum() + 1")
+    assert causes(notebook, edited) == [(CauseKind.REDEFINED, "", "the code of the cell changed")]
+    notebook.must("x = jnp.ones((2, 2))\nn = 5")
+    assert [cause[:2] for cause in causes(notebook, edited)] == [
+        (CauseKind.STATIC_VALUE, "n"),
+        (CauseKind.RANK, "x"),
+    ]
+
+
+def test_two_cells_are_not_compared_with_each_other(notebook: Notebook) -> None:
+    ((kind, *_),) = causes(notebook, "%%jaxjit -n 1 -o r\nz = x - 17\nz.sum()")
+    assert kind is CauseKind.FIRST_CALL
+
+
+def test_a_decorated_cell_that_is_run_again_defines_its_function_again(notebook: Notebook) -> None:
+    cell = "%%jaxjit -n 1 -o r\ndef g(a):\n    return a + 1\ng(x)"
+    assert causes(notebook, cell)[0][0] is CauseKind.FIRST_CALL
+    assert causes(notebook, cell)[0] == (CauseKind.REDEFINED, "g", "g was defined again")
+
+
+def test_a_call_in_one_line_is_compared_with_the_users_own_calls(notebook: Notebook) -> None:
+    notebook.must("@jax.jit\ndef f(x, k):\n    return x * k\nf(x, 1.0)")
+    assert causes(notebook, "%jaxjit -o r f(x, 2)") == [
+        (CauseKind.VALUE_KIND, "k", "k: Python float → Python int")
+    ]
