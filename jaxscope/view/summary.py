@@ -74,6 +74,8 @@ def _time(program: Program, form: Form) -> str:
         return f"{units.seconds(first.median_s)} a call (1 run)"
     if form is Form.LOG:
         return ""
+    if form is Form.DECORATOR:
+        return "run by the cell, not timed"
     return "not run (runs=0)" if form is Form.CALL else "not run (-n 0)"
 
 

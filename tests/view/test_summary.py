@@ -62,6 +62,11 @@ def test_a_script_is_told_its_own_way_of_not_running() -> None:
     assert time_of(record) == "not run (runs=0)"
 
 
+def test_a_function_that_only_the_cell_called_was_run() -> None:
+    record = dataclasses.replace(small(timings=()), form=m.Form.DECORATOR)
+    assert time_of(record) == "run by the cell, not timed"
+
+
 def compiled(*compiles: m.Compile) -> str:
     record = dataclasses.replace(small(compiles=tuple(range(len(compiles)))), compiles=compiles)
     return first_line(record).split(" · ")[3]
