@@ -15,7 +15,7 @@ from jaxscope.analysis.by_line import counted
 from jaxscope.capture import _jax
 from jaxscope.capture.leaves import aval_text, nbytes
 from jaxscope.capture.partition import partition as of_devices
-from jaxscope.capture.partition import spec_text
+from jaxscope.capture.placements import spec_text
 from jaxscope.capture.stages import Handles
 from jaxscope.model import (
     Cost,
