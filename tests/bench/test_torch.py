@@ -140,6 +140,17 @@ def test_throughput_of_calls_that_do_not_run_ahead_is_their_latency():
     assert row(record, "torch").sessions[0].inner >= 10
 
 
+def test_the_profiler_tells_the_time_on_the_device():
+    from jaxscope.bench.frameworks.torch import device_us
+
+    with torch.profiler.profile() as profile:
+        torch.ones(10).sum()
+    averages = profile.key_averages()
+    assert len(averages) > 0
+    assert {device_us(average) for average in averages} == {0.0}  # there is no GPU in it
+    assert any(hasattr(average, "self_device_time_total") for average in averages)
+
+
 @pytest.mark.timeout(280)
 def test_torch_compile_compiles_once_and_apart(monkeypatch, tmp_path):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))

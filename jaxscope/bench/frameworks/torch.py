@@ -15,6 +15,7 @@ from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task, timed
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Phases
 
+_PROFILED_CALLS = 20
 _GRADIENTS = frozenset({"backward", "grad", "requires_grad", "requires_grad_", "autograd", "func"})
 
 
@@ -70,7 +71,8 @@ class Torch(Contestant):
     def waiting(self, outputs: Any, device: str) -> Callable[[Any], Any] | None:
         torch = _torch()
         if device.startswith("gpu"):
-            return lambda _: torch.cuda.synchronize()
+            target = torch.device(_named(device))
+            return lambda _: torch.cuda.synchronize(target)
         if device.startswith("mps"):
             return lambda _: torch.mps.synchronize()
         return None
@@ -96,29 +98,27 @@ class Torch(Contestant):
         return int(_torch().get_num_threads())
 
     def kernel_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
-        """On a GPU the time between two events around a few calls; they are recorded on the stream,
-        so a call that the host keeps waiting counts the wait too."""
+        """On a GPU the kernels' own time, added up by PyTorch's profiler."""
         if not device.startswith("gpu"):
             return super().kernel_s(call, seconds, device)
-        torch = _torch()
-        events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-        taken: list[float] = []
-        for _ in range(20):
-            events[0].record()
-            call()
-            events[1].record()
-            torch.cuda.synchronize()
-            taken.append(events[0].elapsed_time(events[1]) / 1e3)
-        return sorted(taken)[len(taken) // 2]
+        profiler = _torch().profiler
+        activities = [profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.CUDA]
+        with _without_notices(), profiler.profile(activities=activities) as profile:
+            for _ in range(_PROFILED_CALLS):
+                call()
+        busy_us = sum(device_us(average) for average in profile.key_averages())
+        if not busy_us:
+            return Unavailable("PyTorch's profiler saw no kernel")
+        return busy_us / 1e6 / _PROFILED_CALLS
 
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
         torch = _torch()
         if device.startswith("gpu"):
-            torch.cuda.reset_peak_memory_stats()
-            before = torch.cuda.memory_allocated()
+            target = torch.device(_named(device))
+            torch.cuda.reset_peak_memory_stats(target)
+            before = torch.cuda.memory_allocated(target)
             call()
-            torch.cuda.synchronize()
-            return int(torch.cuda.max_memory_allocated() - before)
+            return int(torch.cuda.max_memory_allocated(target) - before)
         return _cpu_peak(call)
 
     def _function(self, task: Task) -> Callable[..., Any]:
@@ -233,6 +233,18 @@ def _speaks_of_gradients(function: Any) -> bool:
             return True
         pending += code.co_consts
     return False
+
+
+def device_us(average: Any) -> float:
+    """Microseconds on the device of one row of PyTorch's profiler, without what it calls.
+
+    `self_device_time_total` since PyTorch 2.5, `self_cuda_time_total` before.
+    """
+    for name in ("self_device_time_total", "self_cuda_time_total"):
+        found = getattr(average, name, None)
+        if found is not None:
+            return float(found)
+    return 0.0
 
 
 def _graphs() -> int:
