@@ -1042,7 +1042,7 @@ def profiler_session(options: Any) -> Any | None:
     jax 0.8.1, 0.10.2, 0.12.0.1. None when it is gone: then the public way writes a directory.
     """
     try:
-        from jax._src.lib import _profiler
+        from jax._src.lib import _profiler  # pyright: ignore[reportAttributeAccessIssue]
     except ImportError:
         return None
     make = getattr(_profiler, "ProfilerSession", None)
@@ -1186,9 +1186,8 @@ def live_modules(names: frozenset[str]) -> list[tuple[str, str]]:
     clients = {id(c): c for device in jax.local_devices() if (c := getattr(device, "client", None))}
     for client in clients.values():
         for executable in getattr(client, "live_executables", list)():
-            for module in executable.hlo_modules():
-                if module.name in names:
-                    found.append((module.name, module.to_string()))
+            mine = [m for m in executable.hlo_modules() if m.name in names]
+            found += [(module.name, module.to_string()) for module in mine]
     return found
 
 

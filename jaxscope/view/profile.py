@@ -32,7 +32,12 @@ _OFFER = (
     "`%jaxprof --line-mode` measures each line by itself, in a build that keeps lines apart: one "
     "more compile."
 )
-_DIRECTIONS = {Phase.PRIMAL: "", Phase.FORWARD: "forward", Phase.BACKWARD: "backward"}
+_DIRECTIONS = {
+    Phase.PRIMAL: "",
+    Phase.FORWARD: "forward",
+    Phase.BACKWARD: "backward",
+    Phase.RECOMPUTE: "recomputed",
+}
 
 
 def chapter(record: Record, program: Program) -> Chapter | None:

@@ -72,6 +72,8 @@ def of_frames(module: HloModule, files: Mapping[str, int], source: int) -> Origi
 
 
 def _phase(instruction: Instruction) -> Phase:
-    if "transpose(" in instruction.op_name:
-        return Phase.BACKWARD
-    return Phase.FORWARD if "jvp(" in instruction.op_name else Phase.PRIMAL
+    """By the name stack; a `transpose` around no `jvp` is no backward pass."""
+    name = instruction.op_name
+    if "transpose(jvp(" in name:
+        return Phase.RECOMPUTE if "rematted_computation" in name else Phase.BACKWARD
+    return Phase.FORWARD if "jvp(" in name else Phase.PRIMAL
