@@ -21,9 +21,8 @@ PAIR := -m "not browser and not notebook"
 
 setup: .venv/stamp
 
-# Without the extra `xprof` (100 MB): no test needs it.
 .venv/stamp: pyproject.toml tools/environment tools/pytorch
-	@tools/environment .venv "$(PYTHONS)" -e '.[widget,plots,tables,bench]' --group test --group check
+	@tools/environment .venv "$(PYTHONS)" -e '.[widget,plots,tables,bench,xprof]' --group test --group check
 	@tools/pytorch .venv
 
 .venv-oldest/stamp: pyproject.toml tools/environment
