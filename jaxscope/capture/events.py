@@ -14,21 +14,17 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any, Self, TypeVar
 
-from jaxscope.analysis.causes import Signature
 from jaxscope.capture import _jax, diskcache
-from jaxscope.capture.before import traces
+from jaxscope.capture.caller import Caller
 from jaxscope.capture.collected import Run
-from jaxscope.capture.frames import RawFrame, user_frames
+from jaxscope.capture.frames import user_frames
 from jaxscope.capture.history import History
 from jaxscope.capture.kept import KeptPrograms
 from jaxscope.capture.pending import Open, Pending, Stage, joins, plain_name
 from jaxscope.capture.places import Places
 from jaxscope.capture.rawcompile import RawCompile
-from jaxscope.capture.serials import Serials
-from jaxscope.capture.signature import Reader, parameter_names
 from jaxscope.model.compiles import CompileKind, Persistent
 
 T = TypeVar("T")
@@ -75,7 +71,7 @@ class Listener:
     def __init__(self) -> None:
         self.history = History()
         self.programs = KeptPrograms(_PROGRAMS)
-        self._reader: Reader | None = None
+        self._caller = Caller()
         self.errors = 0
         """Events that could not be read in full."""
         self.first_error = ""
@@ -315,22 +311,16 @@ class Listener:
                     # jax 0.8 traces the function with the transform's tracers first.
                     self._read_call(record.raw, call, outer)
                 if call.kind is CompileKind.AOT and stage is Stage.XLA:
-                    self._attempt(self._read_stage, record.raw, record.raw.call)
+                    self._attempt(self._caller.read_stage, record.raw, record.raw.call)
                 return record
         record = Pending(self._raw(plain), plain, stage, call.keys, described=False)
         if call.kind is CompileKind.AOT and call.args is None:
             # `.compile()` again, of a stage that was compiled before.
             same = [r.raw.call for r in siblings if r.event_name == plain and r.raw.call]
-            self._attempt(self._read_stage, record.raw, same[-1] if same else None)
+            self._attempt(self._caller.read_stage, record.raw, same[-1] if same else None)
         self._describe(record, call, outer)
         siblings.append(record)
         return record
-
-    def _read_stage(self, raw: RawCompile, known: Signature | None) -> None:
-        given = _jax.stage_options()
-        if known is not None:
-            kept = tuple([pair for pair in known.options if pair[0] != "compiler_options"])
-            raw.call = replace(known, options=(*kept, *given) if given else known.options)
 
     def _raw(self, name: str) -> RawCompile:
         thread = threading.current_thread()
@@ -354,39 +344,9 @@ class Listener:
     def _read_call(self, raw: RawCompile, call: _jax.JaxCall, outer: Open | None) -> None:
         nested = outer is not None and call.kind in (CompileKind.JIT, CompileKind.TRANSFORMED)
         raw.kind = CompileKind.NESTED if nested else call.kind
-        if call.args is None:
-            return
-        raw.call = self._attempt(self._read, call)
-        if raw.call is not None:
-            self._attempt(self._look_back, raw, call)
-            known = raw.call.function
-            if known.origin and not raw.frames:  # a cell as one program: nobody called it
-                raw.frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
-
-    def _read(self, call: _jax.JaxCall) -> Signature:
-        with self._lock:
-            if self._reader is None:
-                self._reader = Reader()
-            # What a value of the user's computes to describe itself is not theirs.
-            with own_work():
-                return self._reader.read(call)
-
-    def _look_back(self, raw: RawCompile, call: _jax.JaxCall) -> None:
-        """What only can be known now: whether an earlier function is gone, what JAX has traced."""
-        latest = self.history.latest(raw)
-        if latest is not None and latest.call is not None and self._reader is not None:
-            raw.orphaned = not self._reader.serials.alive(latest.call.function.serial)
-        fun = call.fun
-        if fun is None or raw.call is None or raw.call.eager:
-            return
-        met = self.history.met(raw, lambda: _jax.traced_before(fun))
-        if raw.traced_before and not met:
-            serials = self._reader.serials if self._reader is not None else Serials()
-            with own_work():
-                found = _jax.earlier_traces(fun)
-                places = [p for trace in found for p, _ in trace.statics if isinstance(p, int)]
-                names = parameter_names(call, max(places, default=-1) + 1)
-                raw.before = traces(raw.call, names, found, serials)
+        with own_work():
+            self._attempt(self._caller.read, raw, call)
+            self._attempt(self._caller.look_back, raw, call, self.history)
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def test_events_by_the_thousand_leave_no_more_behind(monkeypatch):
     assert listener.compile_count == 2000
     assert len(listener.records) == 500
     assert len(listener._thread.open) == 0
-    assert len(listener._reader.serials) < 10
+    assert len(listener._caller.reader.serials) < 10
     assert listener.records[-1].explained().causes[0].kind is CauseKind.SHAPE
 
 

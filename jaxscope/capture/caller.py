@@ -1,0 +1,58 @@
+"""Who asked for a compile, with what: read while JAX works, since much of it is gone after."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from jaxscope.analysis.causes import Signature
+from jaxscope.capture import _jax
+from jaxscope.capture.before import traces
+from jaxscope.capture.frames import RawFrame
+from jaxscope.capture.history import History
+from jaxscope.capture.rawcompile import RawCompile
+from jaxscope.capture.signature import Reader, parameter_names
+
+
+class Caller:
+    """Reads calls for one listener. Called inside `own_work`: what a value of the user's computes
+    to describe itself is not theirs."""
+
+    def __init__(self) -> None:
+        self.reader = Reader()
+        self._lock = threading.RLock()
+
+    def read(self, raw: RawCompile, call: _jax.JaxCall) -> None:
+        """Fills in the signature; nothing when JAX's frames do not show the arguments."""
+        if call.args is None:
+            return
+        with self._lock:
+            raw.call = self.reader.read(call)
+        known = raw.call.function
+        if known.origin and not raw.frames:  # a cell as one program: nobody called it
+            raw.frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
+
+    def read_stage(self, raw: RawCompile, known: Signature | None) -> None:
+        """The signature of a `.compile()`, whose frames show its options and no arguments."""
+        given = _jax.stage_options()
+        if known is not None:
+            kept = tuple([pair for pair in known.options if pair[0] != "compiler_options"])
+            raw.call = replace(known, options=(*kept, *given) if given else known.options)
+
+    def look_back(self, raw: RawCompile, call: _jax.JaxCall, history: History) -> None:
+        """What only can be known now: whether an earlier function is gone, what JAX has traced."""
+        if raw.call is None:
+            return
+        latest = history.latest(raw)
+        if latest is not None and latest.call is not None:
+            raw.orphaned = not self.reader.serials.alive(latest.call.function.serial)
+        fun = call.fun
+        if fun is None or raw.call.eager:
+            return
+        met = history.met(raw, lambda: _jax.traced_before(fun))
+        if raw.traced_before and not met:
+            found = _jax.earlier_traces(fun)
+            places = [p for trace in found for p, _ in trace.statics if isinstance(p, int)]
+            names = parameter_names(call, max(places, default=-1) + 1)
+            with self._lock:
+                raw.before = traces(raw.call, names, found, self.reader.serials)
