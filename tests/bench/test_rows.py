@@ -615,7 +615,7 @@ def test_inputs_lie_elsewhere_in_each_round():
 
     measured(("numpy", "numpy", noting), inputs={"x": normal(100)}, check=False)
     assert {place % 64 for place in seen} == {0}
-    assert len(set(seen[-16:])) > 3
+    assert len(set(seen)) > 3
 
 
 def test_large_inputs_stay_where_they_are():
