@@ -14,6 +14,7 @@ from jaxscope.version import __version__ as __version__
 if TYPE_CHECKING:
     from jaxscope.api import (
         compare_modes,
+        diff,
         expect_compiles,
         inspect,
         last,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     )
     from jaxscope.benchmarking import compare
     from jaxscope.comparison import Comparison
+    from jaxscope.difference import ReportDiff
     from jaxscope.expect import CompilesError
     from jaxscope.log import CompileLog
     from jaxscope.modes import ModeComparison
@@ -35,8 +37,10 @@ __all__ = [
     "CompilesError",
     "ModeComparison",
     "Report",
+    "ReportDiff",
     "compare",
     "compare_modes",
+    "diff",
     "expect_compiles",
     "inspect",
     "last",
@@ -52,6 +56,8 @@ _HOMES = {
     "CompilesError": "jaxscope.expect",
     "ModeComparison": "jaxscope.modes",
     "Report": "jaxscope.report",
+    "ReportDiff": "jaxscope.difference",
+    "diff": "jaxscope.api",
     "compare_modes": "jaxscope.api",
     "inspect": "jaxscope.api",
     "last": "jaxscope.api",

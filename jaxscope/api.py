@@ -13,6 +13,7 @@ from jaxscope.report import Report, keep_latest, latest, read
 
 if TYPE_CHECKING:
     from jaxscope.capture.settings import Settings
+    from jaxscope.difference import ReportDiff
     from jaxscope.expect import Expected
     from jaxscope.log import CompileLog
     from jaxscope.modes import ModeComparison
@@ -196,6 +197,25 @@ def compare_modes(
     settings = _settings()
     with context(settings):
         return ModeComparison(compare(f, args, kwargs, argnums, order, settings if time else None))
+
+
+def diff(before: Report, after: Report) -> ReportDiff:
+    """What is different between two reports: code, time, work, memory, findings and each stage.
+
+    Stages are compared by structure, so that renumbered names and another order are no changes, and
+    what changed is grouped by the line of Python that it belongs to. A run is faster or slower only
+    where the 95 % intervals of the two do not overlap. Texts that can no longer be had are named.
+
+    Raises TypeError for anything but reports.
+
+    Example:
+        >>> before = jaxscope.inspect(lambda x: jnp.sin(x), jnp.ones(1000))
+        >>> after = jaxscope.inspect(lambda x: jnp.sin(x) * 2, jnp.ones(1000))
+        >>> print(jaxscope.diff(before, after).summary())
+    """
+    from jaxscope.difference import compare_reports
+
+    return compare_reports(before, after)
 
 
 def last() -> Report:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from jaxscope.magics.benchmarking import Benchmarking
+from jaxscope.magics.differences import Differences
 from jaxscope.magics.family import Family
 from jaxscope.magics.profiling import Profiling
 from jaxscope.magics.scope import JaxScope
 from jaxscope.magics.transforms import Transforms
 from jaxscope.magics.watching import Watching
 
-FAMILIES: tuple[type[Family], ...] = (Transforms, Profiling, Watching, Benchmarking)
+FAMILIES: tuple[type[Family], ...] = (
+    Transforms,
+    Profiling,
+    Watching,
+    Benchmarking,
+    Differences,
+)
 """Magics by subject. A new one is a class in a file of its own, and its name here."""
 
 _ATTRIBUTE = "jaxscope_magics"

@@ -10,6 +10,7 @@ import jaxscope
 
 if TYPE_CHECKING:
     from jaxscope.comparison import Comparison
+    from jaxscope.difference import ReportDiff
     from jaxscope.report import Report
 
 
@@ -51,6 +52,24 @@ def show_comparison(comparison: Comparison, shell: Any, view: str, quiet: bool) 
         data = {"text/plain": comparison.to_text(color=color)}
     else:
         display(comparison)
+        return
+    display(data, raw=True)
+
+
+def show_difference(found: ReportDiff, shell: Any, view: str, quiet: bool) -> None:
+    """Display what `%jaxdiff` found: one line, text, HTML, or what the front end takes."""
+    from IPython.display import display
+
+    in_terminal = getattr(shell, "kernel", None) is None
+    if quiet:
+        data = {"text/plain": found.summary()}
+    elif view == "html":
+        data = {"text/plain": found.summary(), "text/html": found.static_html()}
+    elif view == "text" or in_terminal:
+        color = in_terminal and sys.stdout.isatty()
+        data = {"text/plain": found.to_text(color=color)}
+    else:
+        display(found)
         return
     display(data, raw=True)
 

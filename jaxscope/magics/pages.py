@@ -29,6 +29,7 @@ _GUIDE = {
     ("line", "jaxlog"): "everything that was compiled: --by function, --since N, --slowest N",
     ("cell", "jaxbench"): "NumPy, PyTorch, JAX and others side by side, over sizes and devices",
     ("line", "jaxbench"): "the same for expressions: %jaxbench f(x) vs g(x)",
+    ("line", "jaxdiff"): "what is different between a cell's last two runs, or two reports",
     ("line", "jaxdevices"): "devices, their memory and measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }

@@ -113,7 +113,8 @@ class Profiling(Family):
             else self._cell(f"%%jaxprof {line}".rstrip(), cell)
         )
         report = Report(ran.record, ran.texts)
-        self.scope.session.add(report)
+        session = self.scope.session
+        session.add(report, f"line:{rest}" if cell is None else session.cell_key(cell))
         if given.report is not None:
             self._shell.user_ns[given.report] = report
         if ran.failure:

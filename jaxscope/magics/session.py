@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from jaxscope.model import Compile
     from jaxscope.model.log import CompileEvent, Log
 
-REPORTS_KEPT = 8
+REPORTS_KEPT = 16
+"""So that after all cells of a usual notebook ran again, each can be compared with its last run."""
 CELLS_KEPT = 256
 """Cells whose compiled programs are kept: notebooks have fewer."""
 
@@ -44,6 +45,7 @@ class Session:
         self._peaks: PeakCache | None = None
         self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
         self.reports: collections.deque[Report] = collections.deque(maxlen=REPORTS_KEPT)
+        self._keys: collections.deque[str] = collections.deque(maxlen=REPORTS_KEPT)
 
     def close(self) -> None:
         """Take everything back that was installed."""
@@ -52,6 +54,7 @@ class Session:
         self.listening_since = None
         self._programs.clear()
         self.reports.clear()
+        self._keys.clear()
 
     def listen_if_jax_is_there(self, *_: object) -> None:
         """Start listening once the user has imported jax, which this never does; and once more
@@ -156,10 +159,16 @@ class Session:
             self._peaks = PeakCache()
         return self._peaks
 
-    def add(self, report: Report) -> None:
-        """Keep a report: with it live the texts of its programs."""
+    def add(self, report: Report, key: str) -> None:
+        """Keep a report of a cell: with it live the texts of its programs."""
         self.reports.append(report)
+        self._keys.append(key)
         keep_latest(report)
+
+    def last_runs(self) -> tuple[Report, ...]:
+        """The last two reports of the cell that ran last, the earlier first; one if it ran once."""
+        runs = [r for key, r in zip(self._keys, self.reports, strict=True) if key == self._keys[-1]]
+        return tuple(runs[-2:])
 
     def programs(self, key: str) -> Programs:
         """The compiled programs of a cell."""

@@ -100,7 +100,8 @@ class Transforms(Family):
         else:
             ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given, stack)
         report = Report(ran.record, ran.texts)
-        self.scope.session.add(report)
+        session = self.scope.session
+        session.add(report, f"line:{rest}" if cell is None else session.cell_key(cell))
         if given.report is not None:
             self._shell.user_ns[given.report] = report
         if ran.failure:

@@ -35,7 +35,7 @@ def _parts(record: Record) -> Iterator[str]:
         yield f"- **{words(rows.place(finding, record))}**: {words(finding.message)}"
         yield from (f"  {words(text)}" for text in (finding.fix, finding.evidence) if text)
     for chapter in of_record(record):
-        yield from _chapter(chapter)
+        yield from as_markdown(chapter)
     program = record.programs[0] if record.programs else None
     for index, source in enumerate(record.sources):
         found = figures(program, index) if program is not None else {}
@@ -45,7 +45,7 @@ def _parts(record: Record) -> Iterator[str]:
             yield from _source(split_lines(source.text), found, phases)
     for each in record.programs:
         for chapter in chapters(record, each):
-            yield from _chapter(chapter)
+            yield from as_markdown(chapter)
         yield from _program(each, several=len(record.programs) > 1)
     yield from _section("Compiles", rows.compiles(record.compiles, record))
     yield from _section("Environment", rows.environment(record))
@@ -53,7 +53,8 @@ def _parts(record: Record) -> Iterator[str]:
         yield from _stage(stage_of(program, StageKind.OPTIMIZED_HLO))
 
 
-def _chapter(chapter: Chapter) -> Iterator[str]:
+def as_markdown(chapter: Chapter) -> Iterator[str]:
+    """The chapter under a heading, its drawings as blocks of text."""
     yield f"\n### {words(chapter.title)}\n"
     yield from map(words, chapter.lead)
     for part in chapter.parts:

@@ -115,10 +115,9 @@ def test_the_overview(notebook: Notebook) -> None:
     text = notebook.must("%jaxscope").printed
     assert "devices       cpu:0 (cpu)" in text
     assert "listening     for compiles, since " in text
-    assert "reports kept  1 of at most 8" in text
-    for magic in ("%%jaxjit", "%jaxjit", "%jaxdevices", "%jaxscope"):
+    assert "reports kept  1 of at most 16" in text
+    for magic in ("%%jaxjit", "%jaxjit", "%jaxdiff", "%jaxdevices", "%jaxscope"):
         assert f"\n{magic} " in text
-    assert "jaxdiff" not in text  # planned
 
 
 def test_the_devices(notebook: Notebook, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

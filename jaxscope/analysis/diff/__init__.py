@@ -1,0 +1,5 @@
+"""Two reports side by side: what is different in more than names, and what that changed."""
+
+from jaxscope.analysis.diff.record import compare
+
+__all__ = ["compare"]

@@ -1,0 +1,79 @@
+"""The Python of two reports: which source and which line of it stands for which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxscope.analysis.diff.align import align
+from jaxscope.model import Source
+from jaxscope.model.diff import Change, LineChange, SourceDiff
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sources of both reports, paired."""
+
+    before: tuple[Source, ...]
+    after: tuple[Source, ...]
+    partner: dict[int, int]
+    """Index of a source in the later report by its index in the earlier one."""
+    lines: dict[int, dict[int, int]]
+    """By index in the earlier report: the later number of each line that is still there, or that
+    another took the place of."""
+    same: dict[int, dict[int, int]]
+    """The same for lines that say the same."""
+    diffs: tuple[SourceDiff, ...]
+
+    def later(self, source: int, line: int) -> tuple[int, int] | None:
+        """Source and line of the later report that a line of the earlier one became."""
+        found = self.lines.get(source, {}).get(line)
+        return None if found is None else (self.partner[source], found)
+
+    def code(self, source: int, line: int, *, earlier: bool = False) -> str:
+        """The text of a line; empty where it is not kept."""
+        sources = self.before if earlier else self.after
+        lines = sources[source].text.splitlines() if source < len(sources) else []
+        return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+def pair_sources(before: tuple[Source, ...], after: tuple[Source, ...]) -> Sources:
+    """The cells stand for each other, other sources where their file or name is the same."""
+    partner: dict[int, int] = {0: 0} if before and after else {}
+    for i, source in enumerate(before[1:], 1):
+        for j, other in enumerate(after[1:], 1):
+            known = source.file == other.file or (source.name, source.kind) == (
+                other.name,
+                other.kind,
+            )
+            if known and j not in partner.values():
+                partner[i] = j
+                break
+    lines: dict[int, dict[int, int]] = {}
+    same: dict[int, dict[int, int]] = {}
+    diffs: list[SourceDiff] = []
+    for i, j in partner.items():
+        same[i], replaced, changes = _lines(before[i].text, after[j].text)
+        lines[i] = same[i] | replaced
+        if changes:
+            diffs.append(SourceDiff(after[j].name, tuple(changes)))
+    return Sources(before, after, partner, lines, same, tuple(diffs))
+
+
+def _lines(before: str, after: str) -> tuple[dict[int, int], dict[int, int], list[LineChange]]:
+    old = [line.rstrip() for line in before.splitlines()]
+    new = [line.rstrip() for line in after.splitlines()]
+    pairs, _ = align(old, new)
+    replaced: dict[int, int] = {}
+    changes: list[LineChange] = []
+    last_old = last_new = 0
+    for i, j in [*pairs, (len(old), len(new))]:
+        gap_old, gap_new = range(last_old, i), range(last_new, j)
+        for k, m in zip(gap_old, gap_new, strict=False):
+            replaced[k + 1] = m + 1
+            changes.append(LineChange(Change.CHANGED, k + 1, m + 1, old[k], new[m]))
+        shared = min(len(gap_old), len(gap_new))
+        changes += [LineChange(Change.REMOVED, k + 1, None, old[k]) for k in gap_old[shared:]]
+        changes += [LineChange(Change.ADDED, None, m + 1, new=new[m]) for m in gap_new[shared:]]
+        last_old, last_new = i + 1, j + 1
+    blank = [c for c in changes if c.old.strip() or c.new.strip()]
+    return {i + 1: j + 1 for i, j in pairs}, replaced, blank

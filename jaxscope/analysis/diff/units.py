@@ -1,0 +1,206 @@
+"""A stage's text as computations of lines in which names are replaced by what they refer to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxscope.analysis.hlo import HloTextError, parse_module
+from jaxscope.analysis.hlo.module import Instruction
+from jaxscope.model import StageKind
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: what it says apart from names, and the names that it binds and uses."""
+
+    number: int
+    text: str
+    key: str
+    """The line with every name taken out."""
+    operation: str
+    """Its opcode or primitive; lines of the same one are likely to stand for each other."""
+    defines: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    """Names of the units that it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A computation, a function, or the heading of a module."""
+
+    name: str
+    lines: tuple[Line, ...]
+    entry: bool = False
+    """Where the program begins."""
+
+
+def units(kind: StageKind, text: str) -> tuple[Unit, ...]:
+    """The text in its units. A text that cannot be read is one unit of plain lines."""
+    if kind is StageKind.JAXPR:
+        return (Unit("", tuple(_jaxpr(text)), entry=True),)
+    if kind is StageKind.STABLEHLO:
+        return tuple(_functions(text))
+    try:
+        return tuple(_computations(text))
+    except HloTextError:
+        return (Unit("", tuple(_plain(text)), entry=True),)
+
+
+def _plain(text: str) -> Iterator[Line]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield Line(number, line, line.strip(), "")
+
+
+# Addresses of Python objects in parameters: another one in every process.
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+# jaxpr: `c:f32[4] = add a b`. A name before a type binds; a bare word that was bound is used.
+_BINDER = re.compile(r"(?<![\w.])([a-z]+|_):(?=[A-Za-z]\w*[\[<{(])")
+_WORD = re.compile(r"= (\w+)|(?<![\w.=:@<'\"])([a-z]+)(?![\w=:\[.(<'\"])")
+
+
+def _jaxpr(text: str) -> Iterator[Line]:
+    known: set[str] = set()
+    for number, raw in enumerate(text.split("\n"), 1):
+        if not raw.strip():
+            continue
+        defines = tuple(_BINDER.findall(raw))
+        known.update(defines)
+        uses: list[str] = []
+        key = _take_words(_BINDER.sub("·:", raw), known, uses)
+        operation = re.search(r"= (\w+)", raw)
+        yield Line(
+            number,
+            raw,
+            _ADDRESS.sub("0x·", key.strip()),
+            operation[1] if operation else "",
+            defines,
+            tuple(uses),
+        )
+
+
+def _take_words(text: str, known: set[str], uses: list[str]) -> str:
+    def taken(match: re.Match[str]) -> str:
+        word = match[2]
+        if word is None or word not in known:
+            return match[0]
+        uses.append(word)
+        return "·"
+
+    return _WORD.sub(taken, text)
+
+
+# StableHLO: `%3:4 = stablehlo.while(%iterArg = %1, …)`, `func.func private @f(%arg0: …)`.
+_FUNCTION = re.compile(r'\s*func\.func (?:\w+ )?@("[^"]*"|[\w$.\-]+)\(')
+_VALUE = re.compile(r"%([\w$.\-]+)(:\d+(?= = ))?(#\d+)?( = |: )?")
+_SYMBOL = re.compile(r'@("[^"]*"|[\w$.\-]+)')
+_OPERATION = re.compile(r"(?:= )?\"?([a-z_]\w*\.[\w.]+|return|call)\b")
+
+
+def _functions(text: str) -> Iterator[Unit]:
+    lines = text.split("\n")
+    starts = [index for index, line in enumerate(lines) if _FUNCTION.match(line)]
+    names = {_FUNCTION.match(lines[index])[1] for index in starts}  # type: ignore[index]
+    ends = [*starts[1:], len(lines)]
+    heading = lines[: starts[0]] if starts else lines
+    if heading:
+        yield Unit("module", tuple(_stable(heading, 0, names)), entry=not starts)
+    for start, end in zip(starts, ends, strict=True):
+        match = _FUNCTION.match(lines[start])
+        name = match[1] if match else ""
+        yield Unit(name, tuple(_stable(lines[start:end], start, names)), entry=name == "main")
+
+
+def _stable(lines: list[str], offset: int, functions: set[str]) -> Iterator[Line]:
+    for number, raw in enumerate(lines, offset + 1):
+        if not raw.strip(" })>"):
+            continue
+        head = raw.lstrip().startswith(("func.func", "module"))
+        calls: list[str] = []
+        defines: list[str] = []
+        uses: list[str] = []
+        key = _take_symbols(raw, functions, head, calls)
+        key = _take_values(key, defines, uses)
+        operation = _OPERATION.search(raw)
+        yield Line(
+            number,
+            raw,
+            key.strip(),
+            operation[1] if operation else "",
+            tuple(defines),
+            tuple(uses),
+            tuple(calls),
+        )
+
+
+def _take_symbols(text: str, functions: set[str], head: bool, calls: list[str]) -> str:
+    def taken(match: re.Match[str]) -> str:
+        if head:
+            return "@·"
+        if match[1] not in functions:
+            return match[0]
+        calls.append(match[1])
+        return "@·"
+
+    return _SYMBOL.sub(taken, text) if "@" in text else text
+
+
+def _take_values(text: str, defines: list[str], uses: list[str]) -> str:
+    def taken(match: re.Match[str]) -> str:
+        name, several, part, binds = match.groups()
+        (defines if binds else uses).append(name)
+        return f"·{several or ''}{part or ''}{binds or ''}"
+
+    return _VALUE.sub(taken, text)
+
+
+# HLO: `%add.1 = f32[4]{0} add(%x, %y), calls=%fused, metadata={…}`.
+_METADATA = re.compile(r',? ?metadata=\{((?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+)\}')
+_NAME = re.compile(r"%[\w.\-]+")
+# Numbers that tell collectives apart, not what they do.
+_NUMBERED = re.compile(r", channel_id=\d+")
+_MODULE_NAME = re.compile(r"^HloModule [^\s,]+")
+
+
+def _computations(text: str) -> Iterator[Unit]:
+    module = parse_module(text)
+    lines = text.split("\n")
+    heading = [
+        Line(number, line, _MODULE_NAME.sub("HloModule ·", line), "HloModule")
+        for number, line in enumerate(lines[:1], 1)
+        if line.startswith("HloModule")
+    ]
+    if heading:
+        yield Unit("HloModule", tuple(heading))
+    for computation in module.computations:
+        # The heading of a computation repeats what its parameters say.
+        read = [_instruction(i, lines[i.line - 1]) for i in computation.instructions]
+        unread = [
+            Line(number, lines[number - 1], lines[number - 1].strip(), "")
+            for number in module.unread
+            if computation.line < number < computation.end_line
+        ]
+        body = sorted([*read, *unread], key=lambda line: line.number)
+        yield Unit(computation.name, tuple(body), entry=computation.name == module.entry)
+
+
+def _instruction(instruction: Instruction, text: str) -> Line:
+    attributes = _METADATA.sub("", instruction.attributes_text)
+    for name in sorted(instruction.called, key=len, reverse=True):
+        attributes = re.sub(rf"%?(?<![\w.\-]){re.escape(name)}(?![\w.\-])", "@", attributes)
+    attributes = _NUMBERED.sub("", _NAME.sub("·", attributes))
+    arguments = f"{len(instruction.operands)}" if instruction.operands else instruction.arguments
+    root = "ROOT " if instruction.is_root else ""
+    return Line(
+        instruction.line,
+        text,
+        f"{root}{instruction.shape.text} {instruction.opcode}({arguments}){attributes}",
+        instruction.opcode,
+        (instruction.name,),
+        instruction.operands,
+        instruction.called,
+    )

@@ -1,0 +1,128 @@
+"""`%jaxdiff`: what is different between two runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import line_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import MagicArgumentParser
+
+from jaxscope.magics import display, options
+from jaxscope.magics.completion import completer
+from jaxscope.magics.documented import documented
+from jaxscope.magics.family import Completer, Family
+from jaxscope.report import Report
+
+if TYPE_CHECKING:
+    from jaxscope.difference import ReportDiff
+
+_PARSER = MagicArgumentParser(
+    prog="jaxdiff [BEFORE] [AFTER]",
+    description="Show what is different between two runs: time, work, memory, findings, code and "
+    "each stage by structure, so that renumbered names are no changes.",
+    add_help=False,
+)
+_PARSER.add_argument("-o", "--report", default=None, metavar="NAME", help="Bind the ReportDiff.")
+_PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line only.")
+_PARSER.add_argument(
+    "--view", choices=("auto", "widget", "html", "text"), default=None, help="How to show it."
+)
+_EXAMPLES = """
+    %jaxdiff                  the last two runs of the cell that ran last
+    %jaxdiff before           a report that `-o before` kept, against the last report
+    %jaxdiff before after     two reports
+    %jaxdiff -o d before      keeps it: d.stage("optimized_hlo").groups, d.quantities
+"""
+_NAME_THEM = (
+    "Keep reports with `-o` (`%%jaxjit -o before`), and name two of them: %jaxdiff before after."
+)
+
+
+@magics_class
+class Differences(Family):
+    """Comparisons of reports."""
+
+    def completers(self) -> dict[str, Completer]:
+        flags = completer(_PARSER, dict[str, Any])
+
+        def complete(shell: Any, event: Any) -> list[str]:
+            words = event.line[: len(event.line) - len(event.symbol)].split()
+            if words and words[-1] in ("--view", "-o", "--report"):
+                return flags(shell, event)
+            names = self._shell.user_ns.items()
+            held = [name for name, value in names if isinstance(value, Report)]
+            return [*[name for name in held if not name.startswith("_")], *flags(shell, event)]
+
+        return {"%jaxdiff": complete}
+
+    @no_var_expand
+    @line_magic
+    @documented(_PARSER, _EXAMPLES)
+    def jaxdiff(self, line: str) -> None:
+        __tracebackhide__ = True
+        tokens, rest = options.split(line, _PARSER)
+        given = _PARSER.parse_args(tokens)
+        if given.report is not None and not options.is_name(given.report):
+            raise UsageError(f"-o needs a name to bind the diff to, and got {given.report!r}.")
+        before, after = self._reports(rest.replace(",", " ").split())
+        from jaxscope.difference import compare_reports
+
+        try:
+            found = compare_reports(before, after)
+        except Exception as error:  # reports of a broken or foreign file: say it in one line
+            display.say(
+                f"jaxscope could not compare the reports ({type(error).__name__}: {error})."
+            )
+            return
+        if given.report is not None:
+            self._shell.user_ns[given.report] = found
+        self._show(found, given.view or self.scope.view, given.quiet or self.scope.quiet)
+
+    def _show(self, found: ReportDiff, view: str, quiet: bool) -> None:
+        try:
+            display.show_difference(found, self._shell, view, quiet)
+        except Exception as error:
+            display.say(f"jaxscope could not show the diff ({type(error).__name__}: {error}).")
+
+    def _reports(self, names: list[str]) -> tuple[Report, Report]:
+        """The two that were named, or what stands for those that were not."""
+        if len(names) > 2:
+            raise UsageError(
+                f"%jaxdiff compares two reports, and got {len(names)} names: {' '.join(names)}."
+            )
+        named = [self._named(name) for name in names]
+        if len(named) == 2:
+            return named[0], named[1]
+        session = self.scope.session
+        if not session.reports:
+            raise UsageError(
+                "There is no report yet: run a %%jaxjit cell twice, with a change in between, "
+                "then %jaxdiff."
+            )
+        last = session.reports[-1]
+        if named:
+            if named[0] is last:
+                raise UsageError(
+                    f"`{names[0]}` is the last report itself, so there is nothing to compare it "
+                    "with. Run the cell again, or name two reports: %jaxdiff before after."
+                )
+            return named[0], last
+        runs = session.last_runs()
+        if len(runs) < 2:
+            raise UsageError(
+                f"Only one report of the cell that ran last ({last.record.title}) is kept, and "
+                f"it takes two to compare: run the cell again. {_NAME_THEM}"
+            )
+        return runs[0], runs[1]
+
+    def _named(self, name: str) -> Report:
+        space = self._shell.user_ns
+        if not options.is_name(name):
+            raise UsageError(f"%jaxdiff takes names of variables, and {name!r} is none.")
+        if name not in space:
+            raise UsageError(f"There is no variable {name!r}. {_NAME_THEM}")
+        value = space[name]
+        if not isinstance(value, Report):
+            raise UsageError(f"`{name}` is no report but a {type(value).__name__}. {_NAME_THEM}")
+        return value

@@ -1,0 +1,181 @@
+"""A comparison as chapters: figures, sources, findings, values, and the stages line by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from jaxscope.model import Finding
+from jaxscope.model.diff import (
+    Change,
+    DiffRecord,
+    LineChange,
+    LineGroup,
+    ProgramDiff,
+    StageDiff,
+)
+from jaxscope.view import units
+from jaxscope.view.chapter import Chapter, Part
+from jaxscope.view.diff import words
+from jaxscope.view.diff.summary import shown_stage
+from jaxscope.view.markup import escape
+from jaxscope.view.rows import Table
+from jaxscope.view.visible import visible
+
+_METADATA = re.compile(r',? ?metadata=\{(?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+\}')
+_LONGEST = 1000
+"""Characters of a line that are shown."""
+_BRIEF = 24
+"""Changed lines of a stage in a short view."""
+NO_LINE = "no line of the code is known for these"
+
+
+def chapters(record: DiffRecord, most: int = 400) -> Iterator[Chapter]:
+    """Everything that differs, at most so many changed lines of each stage."""
+    for number, program in enumerate(record.programs):
+        suffix = f" of {program.after}" if number else ""
+        yield from _program(program, suffix, most, number == 0, record)
+    if not record.programs:
+        yield from _common(record, most)
+
+
+def _program(
+    program: ProgramDiff, suffix: str, most: int, first: bool, record: DiffRecord
+) -> Iterator[Chapter]:
+    yield Chapter("figures", f"Figures{suffix}", program.notes, (_figures(program),))
+    if first:
+        yield from _common(record, most)
+    if program.values:
+        yield Chapter("values", f"Inputs and outputs{suffix}", (), (_values(program),))
+    if program.line_times:
+        yield Chapter("lines", f"Time by line{suffix}", (), (_line_times(program),))
+    shown = shown_stage(program) if first else None
+    for stage in program.stages:
+        yield _stage(stage, suffix, most, stage.kind is shown)
+
+
+def _figures(program: ProgramDiff) -> Part:
+    rows = tuple(
+        (
+            q.name,
+            words.figure(q, q.before),
+            words.figure(q, q.after),
+            words.change(q),
+            words.verdict(q) or q.note,
+        )
+        for q in program.quantities
+    )
+    return Part("", Table(("", "before", "after", "change", ""), rows, (1, 2, 3)), brief=True)
+
+
+def _common(record: DiffRecord, most: int) -> Iterator[Chapter]:
+    for diff in record.sources:
+        drawing, picture = _drawn(diff.changes[:most], numbers=True)
+        lead = _left_out(len(diff.changes) - most)
+        part = Part("", picture=picture, drawing=drawing, brief=True)
+        yield Chapter("source", f"Source: {diff.name}", lead, (part,))
+    if record.findings_gone or record.findings_new:
+        rows = tuple(
+            (word, _place(f), f.message, f.fix if word == "new" else "")
+            for word, found in (("gone", record.findings_gone), ("new", record.findings_new))
+            for f in found
+        )
+        table = Table(("", "line", "finding", "what to change"), rows)
+        yield Chapter("findings", "Findings", (), (Part("", table, brief=True),))
+    if record.surroundings:
+        table = Table(("", "before", "after"), record.surroundings)
+        lead = ("The two runs had different surroundings, which figures and texts depend on.",)
+        yield Chapter("surroundings", "Surroundings", lead, (Part("", table, brief=True),))
+
+
+def _place(finding: Finding) -> str:
+    return "" if finding.line is None else str(finding.line)
+
+
+def _values(program: ProgramDiff) -> Part:
+    rows = tuple((v.role, v.name, str(v.kind), v.old, v.new) for v in program.values)
+    return Part("", Table(("", "name", "", "before", "after"), rows), brief=True)
+
+
+def _line_times(program: ProgramDiff) -> Part:
+    rows = tuple(
+        (
+            str(c.after_line or f"was {c.before_line}"),
+            c.phase,
+            words.figure(c.seconds, c.seconds.before),
+            words.figure(c.seconds, c.seconds.after),
+            words.change(c.seconds),
+            words.verdict(c.seconds),
+            c.code,
+        )
+        for c in program.line_times
+    )
+    heads = ("line", "phase", "before", "after", "change", "", "code")
+    return Part("", Table(heads, rows, (0, 2, 3, 4)), brief=True)
+
+
+def _stage(stage: StageDiff, suffix: str, most: int, brief: bool) -> Chapter:
+    title = f"{stage.kind.label}{suffix}: {words.counts(stage)}"
+    if stage.unavailable:
+        return Chapter("stage", title, (stage.unavailable,))
+    lead: list[str] = []
+    if stage.groups:
+        lines = f"{units.count(stage.before_lines, 'line')} before, {stage.after_lines} after"
+        lead.append(f"{lines}; renumbered names are no changes.")
+    if stage.moved:
+        lead.append(f"{units.count(stage.moved, 'line')} moved and said the same: no change.")
+    lead += stage.doubts
+    parts: list[Part] = []
+    shown = 0
+    for group in stage.groups:
+        if shown >= most:
+            break
+        changes = group.changes[: most - shown]
+        drawing, picture = _drawn(changes)
+        short = brief and (shown + len(changes) <= _BRIEF or not parts)
+        parts.append(Part(_caption(group), picture=picture, drawing=drawing, brief=short))
+        shown += len(changes)
+    lead += _left_out(sum(len(group.changes) for group in stage.groups) - shown)
+    if not brief and stage.groups:
+        return Chapter("stage", title, tuple(lead), tuple(parts))
+    hidden = len([part for part in parts if not part.brief])
+    if hidden and brief:
+        lead.append(
+            f"Of {units.count(len(parts), 'line')} of code, {hidden} only in the full view."
+        )
+    return Chapter("stage", title, tuple(lead), tuple(parts))
+
+
+def _left_out(number: int) -> tuple[str, ...]:
+    if number <= 0:
+        return ()
+    return (f"{units.count(number, 'more change')} left out here; `record` has them all.",)
+
+
+def _caption(group: LineGroup) -> str:
+    if not group.source:
+        return NO_LINE
+    mark = "" if group.exact else "≈ "
+    if group.after is None:
+        return f"{mark}{group.source}:{group.before}, gone: {group.code}"
+    was = f" (was {group.before})" if group.before not in (None, group.after) else ""
+    return f"{mark}{group.source}:{group.after}{was}  {group.code}"
+
+
+def _drawn(changes: Sequence[LineChange], numbers: bool = False) -> tuple[tuple[str, ...], str]:
+    """The changes as lines of text, and the same as HTML; a sign says what colour says."""
+    text: list[str] = []
+    html: list[str] = []
+    for c in changes:
+        sides = []
+        if c.kind is not Change.ADDED:
+            sides.append(("−", "old", c.before, c.old))
+        if c.kind is not Change.REMOVED:
+            sides.append(("+", "new", c.after, c.new))
+        for sign, css, number, raw in sides:
+            line = _METADATA.sub("", raw.rstrip() if numbers else raw.strip())[:_LONGEST]
+            at = f"{number:>4}  " if numbers else ""
+            text.append(f"{sign} {at}{visible(line)}")
+            html.append(f'<span class="{css}">{sign} {at}{escape(line)}</span>')
+    picture = f'<div class="wide"><pre class="diff">{"".join(html)}</pre></div>'
+    return tuple(text), picture
