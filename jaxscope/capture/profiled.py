@@ -236,7 +236,7 @@ def _program(
     namespace: MutableMapping[str, Any],
 ) -> RunProgram:
     name = next(run.module for run in runs if run.program == number)
-    eager = _is_eager(name, namespace)
+    eager = _is_eager(name, module, namespace)
     inside: dict[str, Place] = {}
     if module is not None and not eager:
         inside = {
@@ -247,16 +247,30 @@ def _program(
     return RunProgram(module, eager, inside)
 
 
-def _is_eager(module: str, namespace: Mapping[str, Any]) -> bool:
+def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any]) -> bool:
     """A program of JAX's own for one operation, and not a function that the user jitted.
 
-    JAX names it after the operation: `jit_sin`, `jit__where`, `jit_dynamic_slice`.
+    JAX names it after the operation: `jit_sin`, `jit__where`, `jit_dynamic_slice`. A function of
+    the user's may be called so too (`_step`, `norm`): then instructions come from inside a function
+    of that name which is none of JAX's. A jitted lambda is `jit__lambda`.
     """
-    name = module.removeprefix("jit_")
+    name = name.removeprefix("jit_")
+    if name.strip("_") == "lambda":
+        return False
     if name in namespace and hasattr(namespace[name], "lower"):
+        return False
+    if module is not None and name in _users_functions(module):
         return False
     homes = (jnp, jax.lax, jax.random, jax.nn, jnp.linalg, jnp.fft)
     return name.startswith("_") or any(hasattr(home, name) for home in homes)
+
+
+def _users_functions(module: HloModule) -> frozenset[str]:
+    home = _jax.jax_directory()
+    frames = {frame for i in module.instructions() for frame in module.frames(i)}
+    return frozenset(
+        frame.function.rpartition(".")[2] for frame in frames if not frame.file.startswith(home)
+    )
 
 
 def _records(
@@ -344,8 +358,8 @@ def _findings(found: CellProfile) -> tuple[Finding, ...]:
         Finding(
             FindingKind.EAGER,
             row.line,
-            f"this line ran {row.eager} operations one by one: {row.host_s * 1e3:.3g} ms passed, "
-            f"and {row.device_s * 1e3:.3g} ms of it inside instructions",
+            f"this line ran {row.eager} operations one by one: {row.host_s * 1e3:.3g} ms passed on "
+            f"it, and the work that it started took {row.device_s * 1e3:.3g} ms",
             "put it into a function under `jax.jit`, so that one program does them all",
             f"counted in the trace; the whole cell took {found.wall_s * 1e3:.3g} ms",
             0,

@@ -8,7 +8,7 @@ from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.markup import escape
 from jaxscope.view.rows import Table
-from jaxscope.view.visible import split_lines, visible
+from jaxscope.view.visible import excerpt, split_lines
 
 _WIDTH, _HEIGHT = 640, 90
 _COLUMNS, _ROWS = 64, 6
@@ -71,7 +71,7 @@ def _code(record: Record, key: _Key) -> str:
     if key is None:
         return ""
     lines = split_lines(record.sources[key[0]].text)
-    return visible(lines[key[1] - 1].strip())[:80] if 0 < key[1] <= len(lines) else ""
+    return excerpt(lines[key[1] - 1]) if 0 < key[1] <= len(lines) else ""
 
 
 def _by_line(record: Record, found: BufferTimeline) -> Table:

@@ -17,7 +17,7 @@ from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.heat import Heat, heat
 from jaxscope.view.icicle import svg, tree
 from jaxscope.view.rows import Table
-from jaxscope.view.visible import split_lines, visible
+from jaxscope.view.visible import excerpt, split_lines
 
 _KEY, _TITLE = "lines", "Time by line"
 _MOST_OPS = 40
@@ -197,7 +197,7 @@ def _lines_of(places: Sequence[Place]) -> str:
 
 def _code(record: Record, source: int, line: int) -> str:
     lines = split_lines(record.sources[source].text)
-    return visible(lines[line - 1].strip())[:80] if 0 < line <= len(lines) else ""
+    return excerpt(lines[line - 1]) if 0 < line <= len(lines) else ""
 
 
 def _source(record: Record, profile: Profile, source: int) -> Part:

@@ -10,7 +10,7 @@ from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.heat import Heat, heat
 from jaxscope.view.icicle import svg, tree
 from jaxscope.view.rows import Table
-from jaxscope.view.visible import split_lines, visible
+from jaxscope.view.visible import excerpt, split_lines
 
 
 def chapter(record: Record) -> Chapter | None:
@@ -34,7 +34,7 @@ def _live(record: Record, found: CellProfile) -> tuple[Part, ...]:
             return ("no known line", str(live.count), size, "")
         source = record.sources[live.source]
         lines = split_lines(source.text)
-        code = visible(lines[live.line - 1].strip())[:80] if 0 < live.line <= len(lines) else ""
+        code = excerpt(lines[live.line - 1]) if 0 < live.line <= len(lines) else ""
         return (f"{source.name} line {live.line}", str(live.count), size, code)
 
     table = Table(("made at", "arrays", "bytes", "code"), tuple(map(row, found.live)), (1, 2))
@@ -67,7 +67,7 @@ def _first(record: Record, found: CellProfile) -> str:
         return "No line of the cell took time."
     row = max(rows, key=lambda row: row.host_s)
     lines = split_lines(record.sources[0].text)
-    code = visible(lines[row.line - 1].strip())[:80] if row.line <= len(lines) else ""
+    code = excerpt(lines[row.line - 1]) if row.line <= len(lines) else ""
     share = units.percent(row.host_s / found.wall_s)
     did = _did(row)
     return (

@@ -182,6 +182,8 @@ def no_program(record: Record) -> str:
     """Why there is nothing to show, in words; empty when there is a program."""
     if record.programs:
         return ""
+    if record.profile is not None:
+        return "No jitted function of yours ran here, or none is left: there are no stages to show."
     if record.form is Form.PLAIN:
         return "jaxscope could not look into this cell, so it ran as plain Python."
     return "Nothing was compiled in this run, so there are no stages, costs or timings."

@@ -23,6 +23,12 @@ def visible(line: str) -> str:
     return _HIDDEN.sub(_escape, line.replace("\t", "    "))
 
 
+def excerpt(line: str, most: int = 80) -> str:
+    """A line of code for a sentence or a table; one that was cut ends in `…`."""
+    text = visible(line.strip())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code <= 0xFF:

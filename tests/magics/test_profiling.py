@@ -79,6 +79,40 @@ def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     assert "jax.jit" in finding.fix
 
 
+NAMED_LIKE_OPERATIONS = """%%jaxprof
+double = jax.jit(lambda v: jnp.sin(v) * 2)
+@jax.jit
+def _step(v):
+    return jnp.cos(v) * 2
+@jax.jit
+def norm(v):
+    return (v * v).sum()
+length = norm
+del norm
+for _ in range(3): a = double(x)
+for _ in range(3): b = _step(x)
+for _ in range(3): c = length(x)
+for _ in range(3): d = jnp.where(x > 0, x, 0.0)
+"""
+
+
+def test_jitted_functions_are_no_single_operations_whatever_their_name(shell: Any) -> None:
+    assert shell.run_cell(NAMED_LIKE_OPERATIONS).success
+    report = jaxscope.last()
+    found = {row.line: (row.runs, row.eager) for row in cell_profile(report).lines if row.runs}
+    assert found == {11: (3, 0), 12: (3, 0), 13: (3, 0), 14: (6, 6)}
+    assert [finding.line for finding in report.findings] == [14]
+
+
+def test_a_cell_of_single_operations_does_not_say_that_nothing_was_compiled(
+    shell: Any, capsys: Any
+) -> None:
+    assert shell.run_cell("%%jaxprof\ny = jnp.sinc(x[0])\n").success
+    shown = capsys.readouterr().out
+    assert "Nothing was compiled" not in shown
+    assert "No jitted function of yours ran here" in " ".join(shown.split())
+
+
 def test_arrays_that_are_alive_have_their_lines(shell: Any) -> None:
     shell.run_cell("%%jaxprof\nkept = [jnp.sin(x) * i for i in range(3)]\n")
     rows = {row.line: row for row in cell_profile(jaxscope.last()).live if row.source == 0}

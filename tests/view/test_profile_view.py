@@ -24,6 +24,7 @@ from jaxscope.view import heat, memory, profile, profile_cell
 from jaxscope.view.chapters import as_html
 from jaxscope.view.page import page
 from jaxscope.view.text import text
+from jaxscope.view.visible import excerpt
 from tests.view.conftest import with_program
 
 FOUR = Place(0, 4, Phase.FORWARD)
@@ -121,6 +122,12 @@ def test_the_code_is_data_in_the_page(golden: Record) -> None:
     body = written.partition("<main>")[2].partition("</main>")[0]
     assert "<script>" not in body
     assert "style=" not in body
+
+
+def test_code_that_is_cut_says_so() -> None:
+    assert excerpt("    y = 1 ") == "y = 1"
+    assert excerpt("x" * 81) == "x" * 79 + "…"
+    assert excerpt("x" * 80) == "x" * 80
 
 
 def test_a_bar_is_as_long_as_its_share() -> None:
