@@ -122,10 +122,19 @@ def _pmap_below(options: PmapOptions, level: Level) -> Level:
     if size > here:
         raise TransformError(
             f"{level.where}the mapped axis has length {size}, and there {_are(here)}: each device "
-            f"takes one slice. Reshape the inputs to ({here}, {size} // {here}, …) and put `vmap` "
-            f"inside. {_simulate(size)}"
+            f"takes one slice. {_fewer(here)} {_simulate(size)}"
         )
     return level.mapped(axes)
+
+
+def _fewer(devices: int) -> str:
+    """What to do with the examples that have no device."""
+    if devices == 1:
+        return "Take `vmap` for several examples on one device."
+    return (
+        f"Reshape the inputs to ({devices}, …), the examples of each device along the next axis, "
+        "and put `vmap` inside."
+    )
 
 
 def _are(number: int) -> str:

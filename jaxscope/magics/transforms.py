@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
+from jaxscope.analysis.outline import is_silenced
 from jaxscope.capture.stack import Stack, compiled, is_plain, written
 from jaxscope.magics import display, options, plain, segments
 from jaxscope.magics.cells import read_cell
@@ -82,6 +83,9 @@ class Transforms(Family):
             found, rest = segments.read_stack(given.rest)
         else:
             found, rest = [segments.segment(name, given.found)], given.rest
+        silent = cell is None and is_silenced(rest)
+        if silent:
+            rest = rest.rstrip("; ")
         if cell is not None and rest:
             raise UsageError(
                 f"%%{magic} takes options only, and {rest!r} is none. "
@@ -106,12 +110,12 @@ class Transforms(Family):
             self._shell.user_ns[given.report] = report
         if ran.failure:
             display.say(ran.failure)
-            return ran.value
+            return None if silent else ran.value
         try:
             display.show(report, self._shell, given.view, given.quiet or self.scope.quiet)
         except Exception as error:  # the run is over: nothing may take its value back
             display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
-        return ran.value
+        return None if silent else ran.value
 
     def _cell(self, head: str, body: str, given: options.Options, stack: Stack) -> Ran:
         __tracebackhide__ = True

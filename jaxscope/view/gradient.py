@@ -130,7 +130,8 @@ def _amount(
         text += f". At most {units.size(once)} is there at once"
     if handed:
         size = units.size(sum(each.bytes for each in handed))
-        text += f". Compiled, {units.count(len(handed), 'array')} of {size} are handed on"
+        are = "is" if len(handed) == 1 else "are"
+        text += f". Compiled, {units.count(len(handed), 'array')} of {size} {are} handed on"
     return text + "."
 
 

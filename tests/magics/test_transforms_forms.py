@@ -137,6 +137,15 @@ def test_static_arguments_in_functions_and_calls(
     same(notebook.must(cell).value, notebook.names["x"] * expected)
 
 
+@pytest.mark.parametrize("magic", ["%jaxgrad", "%jaxjit", "%jaxcompose jit | grad"])
+def test_a_semicolon_keeps_the_value_of_a_call_from_being_shown(
+    notebook: Notebook, magic: str
+) -> None:
+    notebook.must("v = jnp.ones(3)")
+    assert notebook.run(f"{magic} (lambda u: jnp.sum(u * u))(v)").value is not None
+    assert notebook.run(f"{magic} (lambda u: jnp.sum(u * u))(v);").value is None
+
+
 def test_a_call_again_compiles_nothing(notebook: Notebook) -> None:
     seen: list[str] = []
 

@@ -110,6 +110,12 @@ def test_what_the_compiled_program_hands_on_is_listed_apart(trained):
     assert {row[4] for row in table} & {f"line {tanh}"}
 
 
+def test_one_array_is_handed_on_and_not_are():
+    report = inspected(jax.grad(lambda w: jnp.sum(jnp.sin(jnp.tanh(X @ w)) ** 2)), jnp.ones((8, 3)))
+    assert len(report.handed_on()) == 1
+    assert "Compiled, 1 array of 48 B is handed on." in chapter(report).lead[0]
+
+
 @pytest.mark.parametrize(
     ("function", "sentence"),
     [
