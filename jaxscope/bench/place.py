@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,6 +135,7 @@ def task_for(task: Task, inputs: Mapping[str, Any], namespace: Any) -> Task:
         raise Refusal(
             "vmap needs a batch axis or None for each input, and an axis for at least one."
         )
+    _check_axes(task.vmap, inputs)
     function = task.function
     if not isinstance(function, str):
         function = fixed(function, inputs, namespace)
@@ -145,6 +146,24 @@ def task_for(task: Task, inputs: Mapping[str, Any], namespace: Any) -> Task:
         grad=tuple([places[i] for i in task.grad]),
         vmap=tuple([axis for i, axis in enumerate(task.vmap) if i in places]),
     )
+
+
+def _check_axes(axes: Sequence[int | None], inputs: Mapping[str, Any]) -> None:
+    """Raises Refusal for an axis that is not there, and for batches of different lengths."""
+    from jaxscope.bench.contestant import Refusal
+
+    batches: dict[str, int] = {}
+    for (name, value), axis in zip(inputs.items(), axes, strict=False):
+        shape = getattr(value, "shape", None)
+        if axis is None or shape is None:
+            continue
+        if not -len(shape) <= axis < len(shape):
+            dimensions = "1 dimension" if len(shape) == 1 else f"{len(shape)} dimensions"
+            raise Refusal(f"`{name}` has {dimensions}, so there is no axis {axis} to batch over.")
+        batches[name] = int(shape[axis])
+    if len(set(batches.values())) > 1:
+        said = ", ".join(f"{length} of `{name}`" for name, length in batches.items())
+        raise Refusal(f"vmap needs batches of one length, and there are {said}.")
 
 
 def writable(array: Any) -> Any:

@@ -117,14 +117,17 @@ def _noisy(samples: Sequence[float]) -> Doubt | None:
     found = stats.spread(samples)
     if not found.median or found.mad <= NOISY * found.median:
         return None
-    return Doubt("J301", f"Noisy: the spread is {found.mad / found.median:.0%} of the median.")
+    percent = 100 * found.mad / found.median
+    return Doubt("J301", f"Noisy: the spread is {percent:.0f} % of the median.")
 
 
 def _drifting(samples: Sequence[float]) -> Doubt | None:
     moved = stats.drift(samples)
     if moved is None or abs(moved) <= DRIFTING:
         return None
-    return Doubt("J302", f"Drift: the second half took {moved:+.0%} against the first.")
+    way = "more" if moved > 0 else "less"
+    text = f"Drift: the second half took {100 * abs(moved):.0f} % {way} time than the first."
+    return Doubt("J302", text)
 
 
 def _near_the_floor(samples: Sequence[float], floor_s: float) -> Doubt | None:

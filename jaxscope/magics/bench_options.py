@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
-from jaxscope.bench.cell import CellError, Request
-from jaxscope.bench.cell.casting import DTYPES
-from jaxscope.bench.cell.inputs import spec
-from jaxscope.bench.cell.line import split_input, tokens
-from jaxscope.bench.cell.sizes import sizes
 from jaxscope.magics.options import is_name
-from jaxscope.model.comparison import Mode
 
+if TYPE_CHECKING:
+    from jaxscope.bench.cell import Request
+
+# What `bench` has is imported where a line is read: loading the extension stays quick.
+DTYPES = ("float16", "bfloat16", "float32", "float64", "keep")
 PLOTS = ("time", "ratio", "break_even", "rounds", "roofline")
 _OPTIONAL_VALUE = ("--grad", "--vmap")
+_UNKNOWN = re.compile(r"--[A-Za-z][\w-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,11 @@ def parse(
     In a cell, inputs such as `x=normal(n,n)` may stand anywhere on the line; in the line form the
     expressions begin at the first thing that is neither an option nor an input.
     """
+    from jaxscope.bench.cell import CellError, Request
+    from jaxscope.bench.cell.inputs import spec
+    from jaxscope.bench.cell.sizes import sizes
+    from jaxscope.model.comparison import Mode
+
     try:
         flags, inputs, rest = _split(line, using, is_cell)
         found = using.parse_args(flags)
@@ -97,6 +105,8 @@ def _split(
     line: str, using: argparse.ArgumentParser, is_cell: bool
 ) -> tuple[list[str], list[tuple[str, str]], str]:
     """Options, inputs, and the rest of a line magic."""
+    from jaxscope.bench.cell.line import split_input, tokens
+
     takes_value = {
         name: action.nargs != 0
         for action in using._actions  # pyright: ignore[reportPrivateUsage]
@@ -113,6 +123,8 @@ def _split(
         if piece == "--":
             at += 1
             break
+        if _UNKNOWN.fullmatch(name) and name not in takes_value:
+            raise UsageError(_unknown(name, takes_value, is_cell))
         if piece.startswith("-") and (name in takes_value or is_cell):
             flags.append(_unquoted(piece))
             if takes_value.get(name) and not equals and following:
@@ -131,6 +143,17 @@ def _split(
             break
         at += 1
     return flags, inputs, " ".join(pieces[at:])
+
+
+def _unknown(name: str, known: Iterable[str], is_cell: bool) -> str:
+    near = difflib.get_close_matches(name, list(known), 1)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    if is_cell:
+        return f"%%jaxbench has no option {name}.{meant} `%%jaxbench?` lists the options."
+    return (
+        f"%jaxbench has no option {name}.{meant} `%jaxbench?` lists the options; write `--` before "
+        "an expression that begins with two minus signs."
+    )
 
 
 def _names_inputs(option: str, text: str) -> bool:

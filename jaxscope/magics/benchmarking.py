@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
-from jaxscope.bench.cell import CellError
-from jaxscope.bench.cell.line import split_versus
 from jaxscope.magics import bench_options, display
 from jaxscope.magics.bench_options import BenchOptions
 from jaxscope.magics.cells import prompt
@@ -43,6 +41,18 @@ _EXAMPLES = """
     %jaxbench np.sort(x) vs jnp.sort(x)    expressions, as they are written
     %jaxbench -o c jax: f(x) vs jax: g(x)  both compiled; the comparison bound to a name
 
+    %%jaxbench --sizes n=1000 x=normal(n)
+    # numpy
+    x.sum()
+    # c
+    float total(const float *x, long n) {
+        float sum = 0;
+        for (long i = 0; i < n; i++) sum += x[i];
+        return sum;
+    }
+
+contestants: numpy, torch, jax and jax-eager; on request torch-compile, torchscript, torch-func, c,
+and those of plug-ins.
 inputs of a line: x=normal(n,n), uniform, complex_normal, integers(low,high,n), ones, zeros, arange,
 linspace, eye, or any expression of your names. Arrays of your namespace are inputs too.
 """
@@ -63,6 +73,14 @@ def _values(option: str) -> list[str]:
         if option in action.option_strings and action.choices is not None:
             return [str(choice) for choice in action.choices]
     return []
+
+
+def _parsed(text: str) -> ast.Expression:
+    try:
+        return ast.parse(text.strip(), filename="<jaxbench>", mode="eval")
+    except (SyntaxError, ValueError) as error:
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise UsageError(f"%jaxbench cannot read `{text}` as an expression: {said}.") from None
 
 
 @magics_class
@@ -109,6 +127,7 @@ class Benchmarking(Family):
     def _cell(self, head: str, text: str, given: BenchOptions, bar: ProgressBar) -> Prepared:
         __tracebackhide__ = True
         from jaxscope.bench import registry
+        from jaxscope.bench.cell import CellError
         from jaxscope.bench.cell.prepared import cell_plan
 
         # Tracebacks and the front end find the lines of the cell under this name.
@@ -136,6 +155,8 @@ class Benchmarking(Family):
 
     def _expressions(self, given: BenchOptions, bar: ProgressBar) -> Prepared:
         __tracebackhide__ = True
+        from jaxscope.bench.cell import CellError
+        from jaxscope.bench.cell.line import split_versus
         from jaxscope.bench.cell.prepared import expression_plan
 
         try:
@@ -149,8 +170,6 @@ class Benchmarking(Family):
             )
         except CellError as error:
             raise UsageError(str(error)) from None
-        except SyntaxError as error:
-            raise error.with_traceback(None)  # noqa: B904
 
     def _told(self, texts: Sequence[str], given: BenchOptions) -> list[tuple[str, str, str]]:
         """(contestant, label, expression) of each; labels are made different from each other."""
@@ -166,9 +185,10 @@ class Benchmarking(Family):
             match = _PREFIX.fullmatch(text)
             if match is not None:
                 contestant, text = resolve(match[1], known), match[2]
+                _parsed(text)
                 label = f"{contestant}: {text}"
             else:
-                tree = ast.parse(text, filename="<jaxbench>", mode="eval")
+                tree = _parsed(text)
                 contestant = named_framework(tree.body, self._shell.user_ns) or "numpy"
                 label = text
             seen = [one for one in made if one[1] == label or one[1].startswith(f"{label} (")]

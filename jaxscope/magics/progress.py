@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import sys
 import time
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from jaxscope.bench.plan import Progress
+if TYPE_CHECKING:
+    from jaxscope.bench.plan import Progress
 
 _WIDTH = 24
 _WAIT_S = 0.4

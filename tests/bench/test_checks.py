@@ -103,11 +103,23 @@ def test_sixteen_bits_are_held_against_their_own_precision():
         ({"grad": (3,)}, "There is no input 3 to differentiate for, only 1."),
         ({"vmap": (None,)}, "vmap needs a batch axis or None for each input"),
         ({"vmap": (0, 0)}, "vmap needs a batch axis or None for each input"),
+        ({"vmap": (3,)}, "`x` has 1 dimension, so there is no axis 3 to batch over."),
     ],
 )
 def test_transforms_that_fit_no_input_are_a_reason(settings, reason):
     record = measured(("jax", "jax", lambda x: x.sum()), check=False, **settings)
     assert row(record, "jax").failure.startswith(reason)
+
+
+def test_batches_of_different_lengths_are_a_reason():
+    record = measured(
+        ("jax", "jax", lambda x, y: x.sum() + y.sum()),
+        inputs={"x": normal(2, 3), "y": normal(3, 2)},
+        vmap=(0, 0),
+        check=False,
+    )
+    said = "vmap needs batches of one length, and there are 2 of `x`, 3 of `y`."
+    assert row(record, "jax").failure.startswith(said)
 
 
 def test_a_gradient_for_what_is_no_array_is_refused():

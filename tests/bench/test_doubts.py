@@ -254,13 +254,13 @@ def test_steady_rounds_give_no_doubt():
 def test_j301_noisy_rounds():
     noisy = [1e-3 * (1 + 0.5 * (i % 2)) for i in range(60)]
     (doubt,) = round_doubts.row_doubts(sampled(noisy), 0.0, {})
-    assert doubt == Doubt("J301", "Noisy: the spread is 30% of the median.")
+    assert doubt == Doubt("J301", "Noisy: the spread is 30 % of the median.")
 
 
 def test_j302_drift():
     falling = sampled([1.0] * 40 + [0.87] * 40)
     found = [d for d in round_doubts.row_doubts(falling, 0.0, {}) if d.code == "J302"]
-    assert found == [Doubt("J302", "Drift: the second half took -13% against the first.")]
+    assert found == [Doubt("J302", "Drift: the second half took 13 % less time than the first.")]
     assert "J302" not in judged(sampled([1.0] * 30 + [0.96] * 30))
 
 

@@ -16,7 +16,7 @@ import pytest
 from side_by_side import FEW, FastSignals, codes, measured, normal, plan, row
 
 from jaxscope.analysis import stats
-from jaxscope.bench import Contestant, Entry, Limits, Plan, PlanError
+from jaxscope.bench import Contestant, Entry, Limits, Plan, PlanError, registry
 from jaxscope.bench.comparison import compare
 from jaxscope.bench.rounds import run_rounds
 from jaxscope.bench.slots import chosen
@@ -32,6 +32,27 @@ def total(x):
 
 def shared(xp, x):
     return xp.sum(xp.tanh(x) * x)
+
+
+def test_importing_a_framework_does_not_count_against_the_time_limit(monkeypatch):
+    waits = [0.3]
+
+    class Slow(Contestant):
+        name = "slow"
+
+        def missing(self):
+            time.sleep(waits.pop() if waits else 0)
+            return "It is not installed."
+
+    monkeypatch.setattr(registry, "find", lambda name: Slow())
+    slow = Plan(
+        (Entry("slow", "slow", total),), lambda size: {"x": normal(3)}, limits=Limits(total_s=0.2)
+    )
+    record = compare(slow, FastSignals())
+    assert waits == []
+    assert not record.stopped
+    assert record.wall_s is not None
+    assert record.wall_s < 0.3
 
 
 def test_three_contestants_of_one_source_are_measured_on_the_same_rounds():

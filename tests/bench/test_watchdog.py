@@ -26,6 +26,25 @@ def test_a_block_that_takes_too_long_is_cut_off_where_it_stands():
     assert reached == ["asleep"]
 
 
+def test_an_alarm_inside_a_finalizer_rings_after_it_where_it_is_not_lost():
+    reached = []
+
+    class Slow:
+        def __del__(self):
+            time.sleep(0.1)
+            reached.append("finalized")
+
+    def work(alarm):
+        with alarm.within(0.05, "the work"):
+            del slow[0]
+            time.sleep(30)
+
+    slow = [Slow()]
+    with Alarm() as alarm, pytest.raises(TimedOut, match=r"^the work took longer"):
+        work(alarm)
+    assert reached == ["finalized"]
+
+
 def test_a_block_in_time_is_left_alone():
     with Alarm() as alarm:
         with alarm.within(0.05, "quick"):

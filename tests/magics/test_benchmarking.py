@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +17,8 @@ import numpy as np
 import pytest
 from notebook import Notebook, Ran, open_notebook
 
+from jaxscope.bench.cell.casting import DTYPES
+from jaxscope.magics import bench_options
 from tests.comparisons import few_rounds
 
 SETUP = """
@@ -68,6 +73,17 @@ def bench(notebook: Notebook, cell: str) -> Ran:
 
 def row(notebook: Notebook, label: str, **size: int) -> Any:
     return notebook.names["c"].row(label, **size)
+
+
+def test_loading_the_extension_leaves_the_benchmark_for_later() -> None:
+    code = "import sys, jaxscope.magics; print([n for n in sys.modules if 'bench' in n])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ours = [name for name in ast.literal_eval(ran.stdout) if name.startswith("jaxscope.")]
+    assert ours == ["jaxscope.magics.bench_options", "jaxscope.magics.benchmarking"]
+
+
+def test_the_dtypes_that_are_offered_are_those_that_are_taken() -> None:
+    assert bench_options.DTYPES == DTYPES
 
 
 # What it does.
@@ -285,7 +301,17 @@ BAD = {
     "one expression": Bad(
         "%jaxbench f(x)", "%jaxbench compares expressions: write `%jaxbench f(x) vs"
     ),
-    "unknown option": Bad("%%jaxbench --size n=4\nxp.sin(x)", "unrecognized arguments: --size"),
+    "unknown option": Bad(
+        "%%jaxbench --size n=4\nxp.sin(x)",
+        "%%jaxbench has no option --size. Did you mean --sizes? `%%jaxbench?` lists the options.",
+    ),
+    "unknown option before expressions": Bad(
+        "%jaxbench --bogus 3 f(x) vs f(x)",
+        "%jaxbench has no option --bogus. `%jaxbench?` lists the options; write `--` before an",
+    ),
+    "no expression": Bad(
+        "%jaxbench f(x) vs for x", "%jaxbench cannot read `for x` as an expression: invalid syntax"
+    ),
     "mode": Bad("%%jaxbench --mode fast\nxp.sin(x)", "invalid choice: 'fast'"),
     "name": Bad("%jaxbench -o 1c f(x) vs f(x)", "-o needs a name to bind the comparison to"),
     "time limit": Bad("%jaxbench --time-limit 0 f(x) vs f(x)", "'0' is not a number above 0"),

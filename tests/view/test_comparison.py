@@ -74,7 +74,9 @@ def test_results_that_differ_are_never_the_fastest():
 
 def test_without_anything_to_compare_the_answer_says_why():
     absent = dataclasses.replace(pair().rows[2], label="numpy", failure="It hung.")
-    assert answer(record(absent)) == "Nothing was measured. It hung"
+    assert answer(record(absent)) == "Nothing was measured. NumPy: It hung"
+    named = dataclasses.replace(absent, failure="numpy: the first call took too long.")
+    assert answer(record(named)) == "Nothing was measured. NumPy: The first call took too long"
     assert answer(record(row("numpy", 3e-6))) == "NumPy takes 3 µs"
     assert answer(record()) == "Nothing was measured"
     alone = record(row("jax", 3e-6), pair().rows[2])

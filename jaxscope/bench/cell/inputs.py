@@ -96,11 +96,14 @@ def check(given: Spec, names: Iterable[str]) -> None:
     known = set(names)
     missing = [name for name in given.reads if name not in known and not _is_builtin(name)]
     if missing:
-        near = difflib.get_close_matches(missing[0], [*MAKERS, *known], n=1)
+        # One letter is like any other: what is missing then is a size.
+        short = len(missing[0]) == 1
+        near = () if short else difflib.get_close_matches(missing[0], [*MAKERS, *known], n=1)
         raise CellError(
             f"The input `{given.name}={given.text}` needs `{missing[0]}`, which is neither a size, "
             f"nor a name of yours, nor one of {', '.join(MAKERS)}."
             + (f" Did you mean `{near[0]}`?" if near else "")
+            + (f" As a size, give it by --sizes {missing[0]}=100." if short else "")
         )
 
 

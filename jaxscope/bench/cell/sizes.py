@@ -131,7 +131,10 @@ def _value(node: ast.expr, names: Mapping[str, int]) -> Any:
         case ast.Name(id=name):
             if name in names:
                 return names[name]
-            raise CellError(f"--sizes does not know `{name}`; it follows a name that stands there.")
+            raise CellError(
+                f"--sizes does not know `{name}`: a size is a number, or is computed from sizes "
+                "that stand before it, as in `n=64,128 m=n//2`."
+            )
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             a, b = _value(left, names), _value(right, names)
             if isinstance(op, ast.Pow | ast.BitXor) and abs(b) > 64:

@@ -18,8 +18,9 @@ def answer(record: ComparisonRecord) -> str:
     """One sentence for the question that the benchmark asks, without a full stop at its end."""
     measured = [row for row in record.rows if row.measured]
     if not measured:
-        reason = next((row.failure for row in record.rows if row.failure), "")
-        return f"Nothing was measured. {reason or record.stopped}".rstrip(" .")
+        failed = next((row for row in record.rows if row.failure), None)
+        reason = record.stopped if failed is None else _reason(failed)
+        return f"Nothing was measured. {reason}".rstrip(" .")
     subject = _subject(record)
     if subject is None:
         return _alone(record, measured)
@@ -162,14 +163,18 @@ def _alone(record: ComparisonRecord, measured: list[Row]) -> str:
     row = measured[-1]
     at = f" at {names.size(row.size)}" if row.size else ""
     failed = [one for one in record.rows if one.failure and one.label != row.label]
-    because = f"; {names.label(failed[0].label)}: {failed[0].failure}" if failed else ""
+    because = f"; {_reason(failed[0])}" if failed else ""
     time = units.seconds(statistics.median(row.samples))
     return f"{names.label(row.label)} takes {time}{at}{because}".rstrip(".")
 
 
+def _reason(row: Row) -> str:
+    return f"{names.label(row.label)}: {names.failure(row)}"
+
+
 def _not_together(record: ComparisonRecord, subject: Contender) -> str:
     base = next((row for row in record.rows if row.label == record.baseline), None)
-    why = base.failure if base is not None and base.failure else "They share no rounds."
+    why = names.failure(base) if base is not None and base.failure else "They share no rounds."
     return (
         f"{names.label(subject.label)} cannot be compared with {names.label(record.baseline)}: "
         f"{why}"

@@ -47,7 +47,7 @@ def _all(record: ComparisonRecord) -> Iterator[tuple[str, str, Row | None]]:
 def _failures(record: ComparisonRecord) -> Iterator[tuple[str, str, Row | None]]:
     for row in record.rows:
         if row.failure:
-            yield "stopped" if row.measured else "not run", row.failure, row
+            yield "stopped" if row.measured else "not run", names.failure(row), row
 
 
 def _merged(

@@ -26,6 +26,12 @@ def label(text: str) -> str:
     return f"{_NAMES[name]}{colon}{rest}" if name in _NAMES else text
 
 
+def failure(row: Row) -> str:
+    """Why it was not measured, to stand beside its name, which the reason need not begin with."""
+    text = row.failure.removeprefix(f"{row.label}: ")
+    return text[:1].upper() + text[1:]
+
+
 def contender(one: Contender | Row, with_device: bool) -> str:
     """With its device where several are compared."""
     return f"{label(one.label)} on {one.device}" if with_device and one.device else label(one.label)

@@ -196,7 +196,7 @@ def _rounds(row: Row) -> str:
 
 def _codes(row: Row) -> str:
     if not row.measured:
-        return row.failure
+        return names.failure(row)
     return " ".join(dict.fromkeys([doubt.code for doubt in row.warnings]))
 
 

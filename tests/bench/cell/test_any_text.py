@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from IPython.core.error import UsageError
 
+from jaxscope.bench.cell import line
 from jaxscope.bench.cell.body import body
 from jaxscope.bench.cell.c_code import c_function
 from jaxscope.bench.cell.line import split_versus, tokens
@@ -89,6 +90,6 @@ def test_a_reader_that_fails_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None
     def broken(*given: object) -> Section:
         raise KeyError("no")
 
-    monkeypatch.setattr(bench_options, "tokens", broken)
+    monkeypatch.setattr(line, "tokens", broken)
     with pytest.raises(KeyError):
         bench_options.parse("x", argparse.ArgumentParser(), True, "auto")

@@ -60,6 +60,7 @@ def test_what_an_input_will_take_is_known_before_it_is_made(text: str, expected:
     ("text", "says"),
     [
         ("nrmal(n)", "needs `nrmal`.* Did you mean `normal`?"),
+        ("normal(k)", "needs `k`.* As a size, give it by --sizes k=100."),
         ("normal(-1)", "could not be made: ValueError"),
         ("normal(n", "is no Python expression"),
     ],
