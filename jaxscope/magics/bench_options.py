@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic_arguments import MagicArgumentParser
 
 from jaxscope.magics.options import is_name
+from jaxscope.magics.parser import Parser
 
 if TYPE_CHECKING:
     from jaxscope.bench.cell import Request
@@ -39,9 +39,9 @@ class BenchOptions:
     """For the line magic: the expressions, as they were typed."""
 
 
-def parser() -> MagicArgumentParser:
+def parser() -> Parser:
     """The parser of both forms."""
-    made = MagicArgumentParser(
+    made = Parser(
         prog="jaxbench",
         description="Compare NumPy, PyTorch and JAX side by side.",
         add_help=False,
@@ -146,7 +146,7 @@ def _split(
 
 
 def _unknown(name: str, known: Iterable[str], is_cell: bool) -> str:
-    near = difflib.get_close_matches(name, list(known), 1)
+    near = difflib.get_close_matches(name, list(known), 1, 0.7)
     meant = f" Did you mean {near[0]}?" if near else ""
     if is_cell:
         return f"%%jaxbench has no option {name}.{meant} `%%jaxbench?` lists the options."

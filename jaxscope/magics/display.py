@@ -44,7 +44,11 @@ def show_comparison(comparison: Comparison, shell: Any, view: str, quiet: bool) 
 
     in_terminal = getattr(shell, "kernel", None) is None
     if quiet:
-        data = {"text/plain": comparison.summary()}
+        from jaxscope.view.comparison.answer import not_run
+
+        missing = not_run(comparison.record)
+        line = f"{comparison.summary().rstrip('.')}. {missing}." if missing else ""
+        data = {"text/plain": line or comparison.summary()}
     elif view == "html":
         data = {"text/plain": comparison.summary(), "text/html": comparison.static_html()}
     elif view == "text" or in_terminal:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic_arguments import MagicArgumentParser
+
+from jaxscope.magics.parser import Parser
 
 _TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
 
@@ -65,9 +66,9 @@ def split(line: str, parser: argparse.ArgumentParser) -> tuple[list[str], str]:
     return tokens, line[at:].strip()
 
 
-def parser(name: str, description: str) -> MagicArgumentParser:
+def parser(name: str, description: str) -> Parser:
     """The parser of one transform's magic, with the options that all transforms share."""
-    made = MagicArgumentParser(prog=name, description=description, add_help=False)
+    made = Parser(prog=name, description=description, add_help=False)
     for flags, keywords in _SHARED:
         made.add_argument(*flags, **keywords)
     return made

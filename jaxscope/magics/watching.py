@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, line_magic, magics_class, no_var_expand
-from IPython.core.magic_arguments import MagicArgumentParser
 
 from jaxscope.magics import display, logpage, options
 from jaxscope.magics.completion import completer
 from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.parser import Parser
 from jaxscope.magics.transforms import documented
 from jaxscope.magics.usual import run_as_usual
 
@@ -45,10 +45,8 @@ _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 )
 
 
-def _parser(
-    name: str, about: str, *own: tuple[tuple[str, ...], dict[str, Any]]
-) -> MagicArgumentParser:
-    made = MagicArgumentParser(prog=name, description=about, add_help=False)
+def _parser(name: str, about: str, *own: tuple[tuple[str, ...], dict[str, Any]]) -> Parser:
+    made = Parser(prog=name, description=about, add_help=False)
     for flags, keywords in (*own, *_SHARED):
         made.add_argument(*flags, **keywords)
     return made

@@ -116,6 +116,12 @@ def test_numpy_and_jax_arrays_are_the_same_to_jax():
             "was a jax.Array and is now a Python float",
         ),
         (
+            Leaf((), "f32", 4, holder=Holder.NUMPY, type="np.ndarray"),
+            Leaf((), "f32", 4, True, Holder.PYTHON, "float"),
+            K.WEAK_TYPE,
+            "was an np.ndarray and is now a Python float",
+        ),
+        (
             array(weak=True),
             array(),
             K.WEAK_TYPE,

@@ -176,13 +176,13 @@ CASES = {
         jit("y = x", "{w} $x"), USAGE, ("%%jaxjit takes options only, and '{w} $x' is none.",)
     ),
     "dollar": Bad(jit("y = x", "-s $w"), USAGE, ("'$w' is not a name; give names separated",)),
-    "wrong option": Bad(jit("y = x", "--fast"), USAGE, ("unrecognized arguments: --fast",)),
+    "wrong option": Bad(jit("y = x", "--fast"), USAGE, ("There is no option --fast. ",)),
     "negative runs": Bad(
         jit("y = x", "-n -1"),
         USAGE,
         ("'-1' is not a number of runs; give 0 (compile only), 1 (run once) or more",),
     ),
-    "runs without number": Bad(jit("y = x", "-n"), USAGE, ("-n/--runs: expected one argument",)),
+    "runs without number": Bad(jit("y = x", "-n"), USAGE, ("--runs needs a value.",)),
     "report name": Bad(
         jit("y = x", "-o 1a"), USAGE, ("-o needs a name to bind the report to, and got '1a'.",)
     ),
@@ -218,7 +218,11 @@ CASES = {
             "For one call, write %jaxjit user(x)",
         ),
     ),
-    "unknown view": Bad(jit("y = x", "--view film"), USAGE, ("invalid choice: 'film'",)),
+    "unknown view": Bad(
+        jit("y = x", "--view film"),
+        USAGE,
+        ("--view takes auto, widget, html or text, and got 'film'.",),
+    ),
     "line without call": Bad(
         "%jaxjit", USAGE, ("%jaxjit needs a call: %jaxjit f(x, y). For a cell, write %%jaxjit.",)
     ),

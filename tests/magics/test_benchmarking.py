@@ -150,6 +150,8 @@ def test_quiet_is_one_line_and_html_is_html(notebook: Notebook) -> None:
     ran = bench(notebook, "%jaxbench -q np.sin(x) vs np.cos(x)")
     assert len(ran.shown) == 1
     assert ran.text.count("\n") == 0
+    ran = bench(notebook, "%jaxbench -q np.sin(x) vs np.cos(x) vs nowhere(x)")
+    assert ran.text.endswith("nowhere(x) was not run.")
     ran = bench(notebook, "%jaxbench --view html np.sin(x) vs np.cos(x)")
     assert ran.shown[0]["text/html"].startswith('<div class="jxs report">')
 
@@ -312,7 +314,9 @@ BAD = {
     "no expression": Bad(
         "%jaxbench f(x) vs for x", "%jaxbench cannot read `for x` as an expression: invalid syntax"
     ),
-    "mode": Bad("%%jaxbench --mode fast\nxp.sin(x)", "invalid choice: 'fast'"),
+    "mode": Bad(
+        "%%jaxbench --mode fast\nxp.sin(x)", "--mode takes latency or throughput, and got 'fast'."
+    ),
     "name": Bad("%jaxbench -o 1c f(x) vs f(x)", "-o needs a name to bind the comparison to"),
     "time limit": Bad("%jaxbench --time-limit 0 f(x) vs f(x)", "'0' is not a number above 0"),
     "bracket": Bad("%%jaxbench y=ones((3\nxp.sin(x)", "a bracket is not closed"),

@@ -89,9 +89,9 @@ def test_what_is_no_name_is_said(bad: str) -> None:
     [
         ("--block --decorate", "exclude each other"),
         ("-n x", "'x' is not a number of runs"),
-        ("--nothing", "unrecognized arguments: --nothing"),
-        ("--view film", "invalid choice"),
-        ("-s", "expected one argument"),
+        ("--nothing", "There is no option --nothing"),
+        ("--view film", "--view takes auto, widget, html or text, and got 'film'"),
+        ("-s", "--static needs a value"),
     ],
 )
 def test_wrong_options(line: str, says: str) -> None:

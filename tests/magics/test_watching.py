@@ -273,14 +273,14 @@ def test_the_figure_or_why_there_is_none(
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("%jaxlog --by module", "invalid choice: 'module'"),
+        ("%jaxlog --by module", "--by takes line, function or cell, and got 'module'."),
         ("%jaxlog --since now", "'now' is not a number; give 1 or more"),
         ("%jaxlog --since 0", "'0' is not a number; give 1 or more"),
         ("%jaxlog --since 999", "There is no cell In [999] yet; this is In [4]."),
         ("%jaxlog --slowest -1", "'-1' is not a number; give 1 or more"),
         ("%jaxlog step", "%jaxlog takes options only, and 'step' is none."),
         ("%jaxlog -o 3x", "-o needs a name to bind the log to, and got '3x'."),
-        ("%jaxlog --unknown", "unrecognized arguments: --unknown"),
+        ("%jaxlog --unknown", "There is no option --unknown. `%jaxlog?` lists the options."),
         ("%jaxwatch maybe", "%jaxwatch takes on or off, and got 'maybe'."),
         ("%jaxwatch on now", "%jaxwatch on takes --over SECONDS, and got 'now'."),
         ("%jaxwatch on --over soon", "'soon' is not a number of seconds, such as 0.5"),

@@ -15,7 +15,7 @@ from jaxscope.analysis.regression import regressions
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import ComparisonRecord, Doubt, Mode, Verdict
 from jaxscope.view.comparison import names, pictures, tables
-from jaxscope.view.comparison.answer import answer
+from jaxscope.view.comparison.answer import answer, not_run
 from jaxscope.view.comparison.csv import csv as as_csv
 from jaxscope.view.comparison.curves import Curve, curves, ticks
 from jaxscope.view.comparison.doubts import sentences
@@ -70,6 +70,15 @@ def test_what_is_no_fair_ratio_is_said_in_the_same_sentence():
 def test_results_that_differ_are_never_the_fastest():
     wrong = row("torch", 2e-6, error=0.5)
     assert "fastest" not in answer(record(row("numpy", 30e-6), row("jax", 10e-6), wrong))
+
+
+def test_who_is_missing_beside_others_can_be_said():
+    quick, slow = row("numpy", 30e-6), row("jax", 10e-6)
+    gone = [dataclasses.replace(pair().rows[2], label=label, failure="No.") for label in "cd"]
+    assert not_run(record(quick, slow)) == ""
+    assert not_run(record(quick, gone[0])) == ""  # the answer itself says so
+    assert not_run(record(quick, slow, gone[0])) == "C was not run"
+    assert not_run(record(quick, slow, *gone)) == "C and d were not run"
 
 
 def test_without_anything_to_compare_the_answer_says_why():

@@ -49,10 +49,15 @@ _NUMPY = {
 } | {"bf16": "bfloat16", "bool": "bool_"}
 
 
+def a(kind: str) -> str:
+    """`a Python float`, `an np.ndarray`."""
+    return f"an {kind}" if kind.startswith(("np.", "a", "e", "i", "o")) else f"a {kind}"
+
+
 def _weak(found: Difference, signature: Signature, nearest: int) -> Words:
     return (
         (
-            f"`{found.path}` was a {found.before} and is now a {found.after}{others(found)}: a "
+            f"`{found.path}` was {a(found.before)} and is now {a(found.after)}{others(found)}: a "
             f"Python scalar is weakly typed, and to JAX that is another type than {found.detail}."
         ),
         f"Pass the same kind each time: {_cast(found.detail)} always, or a Python scalar always.",
@@ -63,7 +68,7 @@ def _value_kind(found: Difference, signature: Signature, nearest: int) -> Words:
     before, _, after = found.detail.partition(" ")
     return (
         (
-            f"`{found.path}` was a {found.before} and is now a {found.after} ({before} → "
+            f"`{found.path}` was {a(found.before)} and is now {a(found.after)} ({before} → "
             f"{after}){others(found)}."
         ),
         (f"Pass one kind of number, `float({found.path})` where it is called, or {_cast(before)}."),

@@ -46,6 +46,18 @@ def answer(record: ComparisonRecord) -> str:
     return f"{text[0].upper()}{text[1:]}" if text.startswith("whether") else text
 
 
+def not_run(record: ComparisonRecord) -> str:
+    """`C was not run`: who is missing beside two or more that were measured; empty if nobody is."""
+    measured = {row.label for row in record.rows if row.measured}
+    missing = dict.fromkeys([row.label for row in record.rows if row.label not in measured])
+    if len(measured) < 2 or not missing:
+        return ""
+    said = [names.label(label) for label in missing]
+    if len(said) == 1:
+        return f"{said[0]} was not run"
+    return f"{', '.join(said[:-1])} and {said[-1]} were not run"
+
+
 def _subject(record: ComparisonRecord) -> Contender | None:
     """Whom the sentence is about: compiled JAX, else the fastest one, but never the baseline."""
     measured = {(row.label, row.device) for row in record.rows if row.measured}
