@@ -273,7 +273,10 @@ def _call(
     stack: Stack,
 ) -> Ran:
     began = time.perf_counter()
-    sources = Sources(modules.source_of(function, around.cell_name), around.cell_name)
+    source = modules.source_of(function, around.cell_name)
+    if source is None and form is Form.LINE and _defines(title):
+        source = Source("the call", "<jaxjit>", SourceKind.CELL, title.strip())
+    sources = Sources(source, around.cell_name)
     with context(settings) as device, collecting(around.listener) as compiles:
         one = OneCall(function, args, kwargs, settings, around, sources, device)
         value, part, notes = one.run(stack)
@@ -281,6 +284,13 @@ def _call(
         return _finish(
             title, form, value, lambda: [part()], compiles, sources, around, began, notes, known
         )
+
+
+def _defines(call: str) -> bool:
+    """Whether a call expression has code of its own that is traced."""
+    return any(
+        isinstance(node, ast.Lambda) for node in ast.walk(ast.parse(call.strip(), mode="eval"))
+    )
 
 
 def _finish(

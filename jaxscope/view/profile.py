@@ -90,7 +90,15 @@ def _first(record: Record, profile: Profile) -> str:
     totals = _totals(profile, source)
     call = f"of a call of {units.seconds(profile.call_s)}"
     if not totals:
-        return f"No line of {record.sources[source].name} took time {call}."
+        whose = "no line of yours" if not record.sources else f"no line of {record.sources[0].name}"
+        if not profile.ops:
+            return f"{whose.capitalize()} took time {call}."
+        longest = profile.ops[0]
+        share = units.percent(longest.seconds / profile.call_s)
+        return (
+            f"Instruction {longest.name} takes {units.seconds(longest.seconds)} ({share}) {call}; "
+            f"it comes from {whose}."
+        )
     if profile.joint and profile.joint[0].seconds > 0.5 * profile.covered_s:
         joint = profile.joint[0]
         lines = _lines_of(joint.places)
@@ -157,11 +165,15 @@ def _apart(program: Program, profile: Profile) -> tuple[str, ...]:
         return (f"Line mode: {apart.distrust}",)
     times = apart.untraced_s / profile.untraced_s
     saved = apart.untraced_s - profile.untraced_s
-    what = (
-        f"fusion across lines saves {units.seconds(saved)}"
-        if saved > 0
-        else "fusion across lines saves nothing"
-    )
+    if saved <= 0:
+        apart_s = units.seconds(apart.untraced_s)
+        return (
+            (
+                f"With its lines kept apart the program takes no longer, {apart_s}: fusion across "
+                "lines saves nothing."
+            ),
+        )
+    what = f"fusion across lines saves {units.seconds(saved)}"
     return (
         (
             f"With its lines kept apart the program takes {times:.2f} times as long, "
@@ -172,7 +184,7 @@ def _apart(program: Program, profile: Profile) -> tuple[str, ...]:
 
 def _lines_apart(record: Record, program: Program) -> tuple[Part, ...]:
     apart = program.line_mode
-    if not isinstance(apart, Profile) or apart.distrust:
+    if not isinstance(apart, Profile) or apart.distrust or not record.sources:
         return ()
     part = _source(record, apart, 0)
     caption = f"{record.sources[0].name}: cost of each line if lines were not fused"

@@ -217,6 +217,12 @@ def test_a_program_without_work_gets_a_sentence() -> None:
     assert of(report).distrust
 
 
+def test_the_time_of_a_library_function_belongs_to_no_line_of_the_users() -> None:
+    found = of(jaxscope.profile(jnp.linalg.inv, square(0, 300)))
+    assert found.lines == ()
+    assert found.unattributed_s == pytest.approx(found.covered_s)
+
+
 def test_a_loop_counts_its_executions() -> None:
     def looped(x):
         return jax.lax.fori_loop(0, 7, lambda i, c: jnp.tanh(c @ x), x)

@@ -156,6 +156,15 @@ def test_every_transform_takes_the_option(shell: Any) -> None:
     assert {row.place.line for row in found.lines} == {2}
 
 
+def test_a_lambda_of_the_call_is_its_source(shell: Any, capsys: Any) -> None:
+    result = shell.run_cell("%jaxprof (lambda a: jnp.tanh(a @ w) @ w)(x)")
+    assert result.success
+    assert "could not" not in capsys.readouterr().out
+    (source,) = jaxscope.last().record.sources
+    assert source.text == "(lambda a: jnp.tanh(a @ w) @ w)(x)"
+    assert "Source: the call" in jaxscope.last().to_text()
+
+
 def test_the_value_of_the_cell_is_its_out(shell: Any) -> None:
     assert shell.run_cell("%%jaxprof\n40 + 2\n").result == 42
     assert shell.run_cell("%%jaxprof\n40 + 2;\n").result is None

@@ -95,6 +95,16 @@ def test_what_cannot_be_trusted_has_a_sentence_and_no_lines(golden: Record) -> N
     assert "Instructions, the longest first" in words
 
 
+def test_without_a_line_the_first_sentence_names_the_instruction(golden: Record) -> None:
+    found = dataclasses.replace(PROFILE, lines=(), joint=(), folded=(), unattributed_s=9e-3)
+    record = dataclasses.replace(with_profile(golden, found), sources=())
+    chapter = profile.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[0] == (
+        "Instruction dot.1 takes 6 ms (60 %) of a call of 10 ms; it comes from no line of yours."
+    )
+
+
 def test_what_could_not_be_had_is_said(golden: Record) -> None:
     record = with_profile(golden, Unavailable("another profiler session is open"))
     assert "There is no profile: another profiler session is open." in text(record, 120)
@@ -110,6 +120,9 @@ def test_line_mode_says_what_fusion_saves(golden: Record) -> None:
     ) in words
     assert "cost of each line if lines were not fused" in words
     assert "%jaxprof --line-mode" not in words
+    faster = dataclasses.replace(apart, sessions=(ProfileSession((9e-3,), (8e-3,)),))
+    words = text(with_profile(golden, PROFILE, line_mode=faster), 200)
+    assert "takes no longer, 8 ms: fusion across lines saves nothing." in words
     refused = with_profile(golden, PROFILE, line_mode=Unavailable("XLA says no"))
     assert "There is no line mode: XLA says no." in text(refused, 200)
 

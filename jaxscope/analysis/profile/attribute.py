@@ -54,7 +54,8 @@ def profile(
     joint: list[JointTime] = []
     unattributed = 0.0
     crossing = False
-    for index, origin in enumerate(origins):
+    # A function of a library alone has no source: then all time belongs to no known line.
+    for index, origin in enumerate(origins or ({},)):
         weigher = Weigher(module, origin, seen, measured[index] if index < len(measured) else None)
         work = functools.cache(weigher.work)
         found, lost = _lines(whole, work, parts)
