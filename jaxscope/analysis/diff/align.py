@@ -10,6 +10,9 @@ from collections.abc import Hashable, Sequence
 _WORK = 400_000
 """Pairs of equal items that difflib may look at: some 0.1 s, for it looks at them repeatedly."""
 _LENGTH = 4000
+_RUNS = (1, 6, 24)
+"""Lengths of runs that are looked for: lines that repeat are often unique with those below."""
+_WINDOW = 200
 
 Pairs = list[tuple[int, int]]
 
@@ -18,8 +21,8 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[Pairs, bool]:
     """Pairs of indices of equal items, ascending in both, and whether they are the best there are.
 
     difflib is quadratic, so common ends are cut off first, and a long rest is cut where an item
-    is unique in both. A long rest without such items is paired in one sweep, which finds a common
-    sequence though perhaps not the longest: then the second result is False.
+    or a run of items is unique in both. A long rest without any is paired window by window, which
+    finds a common sequence though perhaps not the longest: then the second result is False.
     """
     found: Pairs = []
     waiting = [(0, len(a), 0, len(b))]
@@ -35,15 +38,17 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[Pairs, bool]:
         if low_a == high_a or low_b == high_b:
             continue
         part_a, part_b = a[low_a:high_a], b[low_b:high_b]
-        if _small(part_a, part_b):
-            matcher = difflib.SequenceMatcher(None, part_a, part_b, autojunk=False)
-            for start_a, start_b, size in matcher.get_matching_blocks():
-                found += [(low_a + start_a + k, low_b + start_b + k) for k in range(size)]
+        work = _work(part_a, part_b)
+        if not work:
             continue
-        anchors = _unique(part_a, part_b)
+        if work <= _WORK and max(len(part_a), len(part_b)) <= _LENGTH:
+            found += [(low_a + i, low_b + j) for i, j in _closely(part_a, part_b)]
+            continue
+        runs = (_unique(part_a, part_b, size) for size in _RUNS)
+        anchors = next((run for run in runs if run), [])
         if not anchors:
             best = False
-            found += [(low_a + i, low_b + j) for i, j in _sweep(part_a, part_b)]
+            found += [(low_a + i, low_b + j) for i, j in _windows(part_a, part_b)]
             continue
         previous = (low_a, low_b)
         for i, j in anchors:
@@ -54,15 +59,22 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[Pairs, bool]:
     return sorted(found), best
 
 
-def _small(a: Sequence[Hashable], b: Sequence[Hashable]) -> bool:
-    if len(a) > _LENGTH or len(b) > _LENGTH:
-        return False
+def _work(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+    """Pairs of equal items."""
     of_a, of_b = collections.Counter(a), collections.Counter(b)
-    return sum(count * of_b[item] for item, count in of_a.items()) <= _WORK
+    return sum(count * of_b[item] for item, count in of_a.items())
 
 
-def _unique(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
-    """Items that stand once in each, the longest run of them that ascends in both."""
+def _closely(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
+    blocks = difflib.SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
+    return [(i + k, j + k) for i, j, size in blocks for k in range(size)]
+
+
+def _unique(a: Sequence[Hashable], b: Sequence[Hashable], size: int) -> Pairs:
+    """Where runs of so many items begin that stand once in each, ascending in both."""
+    if size > 1:
+        a = [tuple(a[i : i + size]) for i in range(len(a) - size + 1)]
+        b = [tuple(b[j : j + size]) for j in range(len(b) - size + 1)]
     of_a, of_b = collections.Counter(a), collections.Counter(b)
     place = {item: j for j, item in enumerate(b) if of_b[item] == 1}
     pairs = [(i, place[item]) for i, item in enumerate(a) if of_a[item] == 1 and item in place]
@@ -87,14 +99,17 @@ def _ascending(pairs: Pairs) -> Pairs:
     return chain[::-1]
 
 
-def _sweep(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
-    """Occurrences of an item paired in order, then the longest ascending run of those pairs."""
-    places: dict[Hashable, collections.deque[int]] = {}
-    for j, item in enumerate(b):
-        places.setdefault(item, collections.deque()).append(j)
+def _windows(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
+    """Closely in a window that goes along both, of whose pairs the first half is kept."""
     pairs: Pairs = []
-    for i, item in enumerate(a):
-        waiting = places.get(item)
-        if waiting:
-            pairs.append((i, waiting.popleft()))
-    return _ascending(pairs)
+    i = j = 0
+    while i < len(a) and j < len(b):
+        found = _closely(a[i : i + _WINDOW], b[j : j + _WINDOW])
+        last = i + _WINDOW >= len(a) or j + _WINDOW >= len(b)
+        kept = found if last else [pair for pair in found if pair[0] < _WINDOW // 2]
+        pairs += [(i + x, j + y) for x, y in kept]
+        if last:
+            break
+        step = (kept[-1][0] + 1, kept[-1][1] + 1) if kept else (_WINDOW // 2, _WINDOW // 2)
+        i, j = i + step[0], j + step[1]
+    return pairs

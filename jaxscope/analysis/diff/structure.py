@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.diff.align import align
@@ -22,8 +22,8 @@ _DEEPEST = 200
 """Units inside units up to which contents are compared; deeper ones are compared by themselves."""
 _SUFFIX = re.compile(r"(?:[._]?\d+|\.clone|\.remat)+$")
 LONG = (
-    "One part of this text is so long and repeats itself so much that its lines were paired in "
-    "one sweep: every difference is there, and some lines may be shown as changed that only moved."
+    "One part of this text is so long and repeats itself so much that its lines were paired window "
+    "by window: every difference is there, and lines may be shown as changed that only moved."
 )
 
 
@@ -193,18 +193,25 @@ def _pair_lines(a: _Text, b: _Text, i: int, j: int) -> _Pairing:
         forward.update({gap_a[k]: gap_b[m] for k, m in found})
     taken = set(forward.values())
     moved = 0
-    for by_a, by_b in ((deep_a, deep_b), ([x.key for x in lines_a], [x.key for x in lines_b])):
-        free: dict[object, collections.deque[int]] = {}
-        for m in range(len(lines_b)):
-            if m not in taken:
-                free.setdefault(by_b[m], collections.deque()).append(m)
-        for k in range(len(lines_a)):
-            others = free.get(by_a[k])
-            if k in forward or not others:
-                continue
-            forward[k] = others.popleft()
-            taken.add(forward[k])
-            moved += 1
+    # Elsewhere: the same from the parameters on, or the same of operands that are paired already.
+    by_content: dict[int, collections.deque[int]] = {}
+    by_operands: dict[Hashable, collections.deque[int]] = {}
+    for m, line in enumerate(lines_b):
+        if m not in taken:
+            by_content.setdefault(deep_b[m], collections.deque()).append(m)
+            by_operands.setdefault((line.key, b.origins[j][m]), collections.deque()).append(m)
+    for k, line in enumerate(lines_a):
+        if k in forward:
+            continue
+        operands = tuple([o and (forward.get(o[0], -1), o[1]) for o in a.origins[i][k]])
+        for others in (by_content.get(deep_a[k]), by_operands.get((line.key, operands))):
+            while others and others[0] in taken:
+                others.popleft()
+            if others:
+                forward[k] = others.popleft()
+                taken.add(forward[k])
+                moved += 1
+                break
     changed: set[int] = set()
     for k, m in _likely(lines_a, lines_b, forward, taken):
         forward[k] = m
