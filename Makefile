@@ -13,9 +13,9 @@ PYTHONS := 3.11 3.12 3.13
 OLDEST_JAX := 0.8.1
 WORKERS ?= 2
 PYTEST := -q -ra -n $(WORKERS) --dist worksteal
-# What the other pairs leave out: a browser shows the same page whatever JAX wrote it, and `make
-# demo` runs the notebook.
-PAIR := -m "not browser and not notebook"
+# What the other pairs leave out: a browser shows the same page whatever JAX wrote it, and what the
+# notebooks and pages show has tests of its own.
+PAIR := -m "not browser and not notebook and not page"
 
 .PHONY: setup demo test check test-main test-oldest test-newest gpu bench lab clean
 

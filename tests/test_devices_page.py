@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/devices.md"
 BLOCK = re.compile(r"^```(\w+)( notest)?\n(.*?)^```$", re.M | re.S)
@@ -17,6 +19,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return [(kind, text) for kind, skipped, text in BLOCK.findall(page) if not skipped]
 
 
+@pytest.mark.page
 def test_the_examples_print_what_the_page_says() -> None:
     found = blocks(PAGE.read_text(encoding="utf-8"))
     code = "\n".join(text for kind, text in found if kind == "python")

@@ -58,6 +58,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interacti
         InteractiveShell.clear_instance()
 
 
+@pytest.mark.page
 @pytest.mark.parametrize("document", PAGES)
 def test_every_block_of_code_runs(
     document: str, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
