@@ -86,6 +86,16 @@ class Transforms(Family):
         silent = cell is None and is_silenced(rest)
         if silent:
             rest = rest.rstrip("; ")
+        if (
+            cell is not None
+            and name == "compose"
+            and rest.split()[:1]
+            and rest.split()[0] in PARSERS
+        ):
+            raise UsageError(
+                f"Transforms are written with `|` between them: %%{magic} jit | grad -w w. "
+                f"There is none before {rest!r}."
+            )
         if cell is not None and rest:
             raise UsageError(
                 f"%%{magic} takes options only, and {rest!r} is none. "
@@ -155,8 +165,9 @@ class Transforms(Family):
             around = self._around(f"line:{written(stack)} {call}", status)
             try:
                 return run.expression(call, settings, around, stack, magic)
-            except SettingsError as error:
-                raise UsageError(str(error)) from None
+            except SettingsError as error:  # in a cell it begins with the line
+                words = str(error)
+                raise UsageError(words[:1].upper() + words[1:]) from None
             except BaseException as error:
                 raise display.without_our_frames(error, _LINE)  # noqa: B904
 

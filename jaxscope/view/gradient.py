@@ -75,9 +75,14 @@ def _lead(
             if found.recompute
             else ""
         )
+        times = units.significant(found.backward / found.forward, 2)
+        work = (
+            "about as many operations as the forward pass"
+            if times == "1"
+            else f"{times} times the operations of the forward pass"
+        )
         yield (
-            f"The backward pass does {units.significant(found.backward / found.forward, 2)} times "
-            f"the operations of the forward pass: {units.short(found.backward)} to "
+            f"The backward pass does {work}: {units.short(found.backward)} to "
             f"{units.short(found.forward)}{again}."
         )
     if found.checkpoints and found.checkpoints[0].saved >= _WORTH:
@@ -118,13 +123,15 @@ def _amount(
     text = (
         f"For the backward pass {units.count(new, 'value')} of the forward pass "
         f"{'is' if new == 1 else 'are'} kept, {units.size(found.new_bytes)}"
+        if new
+        else "For the backward pass nothing of the forward pass is kept"
     )
     rows = kept_by_line(program)
     if len(rows) > 1:
         share = rows[0].bytes / found.new_bytes
         text += f", {units.percent(share)} of it from {_line(rows[0].source, rows[0].line, record)}"
     if there:
-        text += f"; it also reads {units.size(there)} of arguments and constants"
+        text += f"; it {'also ' if new else ''}reads {units.size(there)} of arguments and constants"
     once = most_at_once(found.residuals)
     if once < found.new_bytes:
         text += f". At most {units.size(once)} is there at once"

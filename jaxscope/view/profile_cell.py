@@ -68,10 +68,10 @@ def _first(record: Record, found: CellProfile) -> str:
     row = max(rows, key=lambda row: row.host_s)
     lines = split_lines(record.sources[0].text)
     code = excerpt(lines[row.line - 1]) if row.line <= len(lines) else ""
-    share = units.percent(row.host_s / found.wall_s)
+    share = units.percent(min(row.host_s / found.wall_s, 1.0))
     did = _did(row)
     return (
-        f"Python was on line {row.line} for {units.seconds(row.host_s)} of "
+        f"Python was on line {row.line} for {units.seconds(min(row.host_s, found.wall_s))} of "
         f"{units.seconds(found.wall_s)} ({share}): `{code}`{did}"
     )
 

@@ -146,6 +146,21 @@ def test_a_semicolon_keeps_the_value_of_a_call_from_being_shown(
     assert notebook.run(f"{magic} (lambda u: jnp.sum(u * u))(v);").value is None
 
 
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("%%jaxcompose jit grad\nv.sum()\n", "Transforms are written with `|` between them"),
+        ("%jaxpmap -i u=0 (lambda u: u)(jnp.ones(640))", "The mapped axis has length 640"),
+    ],
+)
+def test_what_a_stack_cannot_take_is_a_sentence(
+    notebook: Notebook, capsys: pytest.CaptureFixture[str], cell: str, words: str
+) -> None:
+    notebook.must("v = jnp.ones(3)")
+    ran = notebook.run(cell)
+    assert words in ran.printed + ran.message + "".join(capsys.readouterr())
+
+
 def test_a_call_again_compiles_nothing(notebook: Notebook) -> None:
     seen: list[str] = []
 

@@ -110,6 +110,21 @@ def test_what_the_compiled_program_hands_on_is_listed_apart(trained):
     assert {row[4] for row in table} & {f"line {tanh}"}
 
 
+def test_a_square_keeps_nothing_and_its_backward_pass_is_half_again_the_work():
+    lead = chapter(inspected(jax.grad(lambda x: jnp.sum(x * x)), X)).lead
+    assert lead[0].startswith(
+        "For the backward pass nothing of the forward pass is kept; it reads 128 B of arguments"
+    )
+
+
+def test_as_much_work_backward_as_forward_is_said_in_words():
+    x, w = jnp.ones((32, 512)), jnp.ones((512, 64))
+    lead = chapter(inspected(jax.grad(lambda w: jnp.sum((x @ w) * 2.0)), w)).lead
+    words = " ".join(lead)
+    assert "does 1 times" not in words
+    assert "The backward pass does about as many operations as the forward pass: " in words
+
+
 def test_one_array_is_handed_on_and_not_are():
     report = inspected(jax.grad(lambda w: jnp.sum(jnp.sin(jnp.tanh(X @ w)) ** 2)), jnp.ones((8, 3)))
     assert len(report.handed_on()) == 1
