@@ -121,7 +121,8 @@ class CompileLog:
         """The slowest `number` compiles, the slowest first."""
         log = self.log
         ranked = sorted(log.compiles, key=lambda compile: -compile.total_s)[:number]
-        note = f"These are the {len(ranked)} slowest of {len(log.compiles)} compiles."
+        which = "This is the" if len(ranked) == 1 else f"These are the {len(ranked)}"
+        note = f"{which} slowest of {len(log.compiles)} compiles."
         notes = (*log.notes, note) if len(ranked) < len(log.compiles) else log.notes
         part = dataclasses.replace(
             log, compiles=tuple(ranked), storms=(), failed=(), passes=(), notes=notes

@@ -302,6 +302,7 @@ def test_the_slowest_and_the_rest() -> None:
     part = log.slowest(2)
     assert [c.total_s for c in part] == sorted((c.total_s for c in log), reverse=True)[:2]
     assert part.notes == ("These are the 2 slowest of 3 compiles.",)
+    assert log.slowest(1).notes == ("This is the slowest of 3 compiles.",)
     assert log.slowest(9).notes == ()
 
 

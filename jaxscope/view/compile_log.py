@@ -85,6 +85,8 @@ def first_line(log: Log) -> str:
     number, total = len(log.compiles), log.total_s
     if not number and not log.failed and not log.passes:
         return "Nothing was compiled."
+    if log.failed and not number and not log.passes:
+        return f"{units.count(len(log.failed), 'compile')} failed after {units.seconds(total)}"
     stages = [
         sum(getattr(c, name) for c in (*log.compiles, *log.failed, *log.passes))
         for name in ("trace_s", "lower_s", "compile_s")

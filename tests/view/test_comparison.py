@@ -13,7 +13,7 @@ import pytest
 
 from jaxscope.analysis.regression import regressions
 from jaxscope.model import Unavailable
-from jaxscope.model.comparison import ComparisonRecord, Doubt, Mode, Verdict
+from jaxscope.model.comparison import ComparisonRecord, Doubt, Mode, Ratio, Verdict
 from jaxscope.view.comparison import names, pictures, tables
 from jaxscope.view.comparison.answer import answer, not_run
 from jaxscope.view.comparison.csv import csv as as_csv
@@ -48,6 +48,12 @@ def test_the_same_time_and_an_unclear_one_are_said_so():
     busy = Doubt("J306", "The machine was busy.")
     unclear = record(row("numpy", 10e-6), row("jax", 12e-6), warnings=(busy,))
     assert answer(unclear).startswith("Whether JAX jit or NumPy is faster is unclear (ratio 1.2 (")
+
+
+def test_a_single_round_has_no_interval():
+    once = Ratio(26.2, 26.2, 26.2, Verdict.UNCLEAR)
+    assert names.bare(once) == "26.2"
+    assert names.bare(dataclasses.replace(once, high=27.0)) == "26.2 (26.2–27)"
 
 
 def test_the_fastest_of_many_is_named_if_it_is_another():

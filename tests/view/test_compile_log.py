@@ -16,6 +16,7 @@ from jaxscope.analysis.compile_table import table
 from jaxscope.model import CauseKind, Compile, CompileKind, Persistent, from_json, to_json
 from jaxscope.model.log import CompileEvent, Log
 from jaxscope.model.schema import event_schema, log_schema
+from jaxscope.view import units
 from jaxscope.view.compile_log import MOST_ROWS, first_line, fix, footer, rows, why
 from jaxscope.view.compile_log_html import static_html
 from jaxscope.view.compile_log_markdown import markdown
@@ -55,6 +56,11 @@ def test_the_first_line_says_how_many_how_long_and_which(golden: Log) -> None:
         "26 compiles in 4.21 s (trace 0.47, lower 0.33, XLA 3.42) · 20 recompiles · 1 failed · "
         "slowest: step at In [3]:4, 1.8 s"
     )
+
+
+def test_the_first_line_of_a_log_in_which_all_failed_says_just_that(golden: Log) -> None:
+    failed = dataclasses.replace(golden, compiles=(), storms=())
+    assert first_line(failed) == f"1 compile failed after {units.seconds(failed.total_s)}"
 
 
 def test_a_storm_is_one_row_and_a_recompile_its_own(golden: Log) -> None:

@@ -28,7 +28,10 @@ def label(text: str) -> str:
 
 def failure(row: Row) -> str:
     """Why it was not measured, to stand beside its name, which the reason need not begin with."""
-    text = row.failure.removeprefix(f"{row.label}: ")
+    start = f"{row.label}: "
+    if not row.failure.startswith(start):
+        return row.failure
+    text = row.failure.removeprefix(start)
     return text[:1].upper() + text[1:]
 
 
@@ -94,6 +97,8 @@ def bare(ratio: Ratio) -> str:
     if not math.isfinite(ratio.estimate):
         return units.UNKNOWN
     low, middle, high = (_plain(value) for value in (ratio.low, ratio.estimate, ratio.high))
+    if ratio.low == ratio.high:  # one round alone: nobody knows how far off it is
+        return middle
     return f"{middle} ({low}–{high})"
 
 
