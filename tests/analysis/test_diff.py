@@ -273,6 +273,21 @@ def test_inputs_and_surroundings_that_differ_are_named() -> None:
     assert found.surroundings == (("jax", "2", "3"), ("XLA_FLAGS", "not set", "a"))
 
 
+def test_an_edited_line_is_found_behind_an_inserted_one() -> None:
+    new = record("%%jaxjit\n# why it is so\ny = cos(x)\n", JAXPR.replace("sin a", "cos a", 1))
+    new = dataclasses.replace(new, programs=OLD.programs)
+    (source,) = compare(OLD, new).sources
+    assert [(c.kind, c.before, c.after) for c in source.changes] == [
+        (Change.ADDED, None, 2),
+        (Change.CHANGED, 2, 3),
+    ]
+    rewritten = dataclasses.replace(
+        OLD, sources=(dataclasses.replace(OLD.sources[0], text="%%jaxjit\nz @ other[4]\n"),)
+    )
+    (source,) = compare(OLD, rewritten).sources
+    assert [c.kind for c in source.changes] == [Change.REMOVED, Change.ADDED]
+
+
 def test_a_report_without_program_still_compares_its_source() -> None:
     empty = dataclasses.replace(record("a\n", ""), programs=())
     found = compare(OLD, empty)

@@ -96,7 +96,7 @@ def _compiles(before: Record, old: Program, after: Record, new: Program) -> Iter
             Unit.SECONDS,
             sum(compile.total_s for compile in first),
             sum(compile.total_s for compile in second),
-            note="compiled once, so there is no interval",
+            note="measured once, so there is no interval",
         )
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 
 from jaxscope.analysis.diff.align import align
 from jaxscope.model import Source
 from jaxscope.model.diff import Change, LineChange, SourceDiff
+
+_COMPARISONS = 400
+"""Pairs of lines that are compared letter by letter, some 50 µs each."""
+_ALIKE = 0.55
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,27 @@ def pair_sources(before: tuple[Source, ...], after: tuple[Source, ...]) -> Sourc
     return Sources(before, after, partner, lines, same, tuple(diffs))
 
 
+def _alike(old: list[str], gap_old: range, new: list[str], gap_new: range) -> dict[int, int]:
+    """Lines of a gap that were edited into one another, in order: most of their text is the same.
+
+    In a gap that was rewritten at length, lines stand for each other by their order alone.
+    """
+    if len(gap_old) * len(gap_new) > _COMPARISONS:
+        return dict(zip(gap_old, gap_new, strict=False))
+    found: dict[int, int] = {}
+    first = gap_new.start
+    for k in gap_old:
+        rated = [
+            (difflib.SequenceMatcher(None, old[k].strip(), new[m].strip()).ratio(), -m)
+            for m in range(first, gap_new.stop)
+        ]
+        ratio, place = max(rated, default=(0.0, 0))
+        if ratio >= _ALIKE and old[k].strip():
+            found[k] = -place
+            first = -place + 1
+    return found
+
+
 def _lines(before: str, after: str) -> tuple[dict[int, int], dict[int, int], list[LineChange]]:
     old = [line.rstrip() for line in before.splitlines()]
     new = [line.rstrip() for line in after.splitlines()]
@@ -68,12 +94,18 @@ def _lines(before: str, after: str) -> tuple[dict[int, int], dict[int, int], lis
     last_old = last_new = 0
     for i, j in [*pairs, (len(old), len(new))]:
         gap_old, gap_new = range(last_old, i), range(last_new, j)
-        for k, m in zip(gap_old, gap_new, strict=False):
-            replaced[k + 1] = m + 1
-            changes.append(LineChange(Change.CHANGED, k + 1, m + 1, old[k], new[m]))
-        shared = min(len(gap_old), len(gap_new))
-        changes += [LineChange(Change.REMOVED, k + 1, None, old[k]) for k in gap_old[shared:]]
-        changes += [LineChange(Change.ADDED, None, m + 1, new=new[m]) for m in gap_new[shared:]]
+        alike = _alike(old, gap_old, new, gap_new)
+        replaced.update({k + 1: m + 1 for k, m in alike.items()})
+        changes += [
+            LineChange(Change.REMOVED, k + 1, None, old[k]) for k in gap_old if k not in alike
+        ]
+        edited = {m: k for k, m in alike.items()}
+        for m in gap_new:
+            if m in edited:
+                number, text = edited[m] + 1, old[edited[m]]
+                changes.append(LineChange(Change.CHANGED, number, m + 1, text, new[m]))
+            else:
+                changes.append(LineChange(Change.ADDED, None, m + 1, new=new[m]))
         last_old, last_new = i + 1, j + 1
     blank = [c for c in changes if c.old.strip() or c.new.strip()]
     return {i + 1: j + 1 for i, j in pairs}, replaced, blank
