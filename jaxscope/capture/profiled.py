@@ -48,6 +48,7 @@ from jaxscope.model import (
 from jaxscope.model.profile import CellProfile, LiveArrays, Place
 
 _MOST_LIVE = 20
+_LAMBDA = "<lambda>"
 _FEW = 3
 """Single operations on one line below which nobody needs advice."""
 
@@ -254,8 +255,8 @@ def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any])
     the user's may be called so too (`_step`, `norm`): then instructions come from inside a function
     of that name which is none of JAX's. A jitted lambda is `jit__lambda`.
     """
-    name = name.removeprefix("jit_")
-    if name.strip("_") == "lambda":
+    name = _title(name)
+    if name == _LAMBDA:
         return False
     if name in namespace and hasattr(namespace[name], "lower"):
         return False
@@ -263,6 +264,12 @@ def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any])
         return False
     homes = (jnp, jax.lax, jax.random, jax.nn, jnp.linalg, jnp.fft)
     return name.startswith("_") or any(hasattr(home, name) for home in homes)
+
+
+def _title(module: str) -> str:
+    """The function's name: XLA's names of modules have no angle brackets."""
+    name = module.removeprefix("jit_")
+    return _LAMBDA if name.strip("_") == "lambda" else name
 
 
 def _users_functions(module: HloModule) -> frozenset[str]:
@@ -301,7 +308,7 @@ def _records(
             [TracedSession(calls, ())],
             ", ".join(where),
         )
-        name = module.name.removeprefix("jit_")
+        name = _title(module.name)
         stage = Stage(StageKind.OPTIMIZED_HLO, texts[number])
         found.append(Program(name, ("jit",), where, (), (), (), (), (stage,), profile=times))
     return tuple(found)

@@ -79,7 +79,8 @@ def _first(record: Record, found: CellProfile) -> str:
 def _did(row: CellLine) -> str:
     if not row.runs:
         return ""
-    return f" ({units.count(row.runs, 'program')} started, {units.seconds(row.device_s)} of work)"
+    work = f", {units.seconds(row.device_s)} of work" if row.device_s else ""  # else: a def has it
+    return f" ({units.count(row.runs, 'program')} started{work})"
 
 
 def _quality(found: CellProfile) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import shutil
 from collections.abc import Iterator
@@ -60,11 +61,15 @@ def _report(record: Record, terminal: Terminal, full: bool) -> Iterator[str]:
             yield from _source(source, index, record, terminal, full)
     if program is not None:
         yield from _program(program, record, terminal, full)
-    for other in record.programs[1:]:
-        yield from terminal.heading(f"Also compiled: {other.title}")
-        if full:
-            yield from _program(other, record, terminal, full)
+    if not full and len(record.programs) > 1:
+        number = collections.Counter(other.title for other in record.programs[1:])
+        names = ", ".join(f"{t} × {n}" if n > 1 else t for t, n in number.items())
+        yield ""
+        yield from terminal.wrap(visible(f"Also compiled: {names}"), "", "cyan")
     if full:
+        for other in record.programs[1:]:
+            yield from terminal.heading(f"Also compiled: {other.title}")
+            yield from _program(other, record, terminal, full)
         yield from _compiles(record.compiles, record, terminal)
         yield from terminal.heading("Environment")
         yield from terminal.table(rows.environment(record))

@@ -104,6 +104,14 @@ def test_jitted_functions_are_no_single_operations_whatever_their_name(shell: An
     assert [finding.line for finding in report.findings] == [14]
 
 
+def test_functions_of_one_name_are_one_line(shell: Any, capsys: Any) -> None:
+    cell = "%%jaxprof\nfs = [jax.jit(lambda v, i=i: jnp.sin(v) * i) for i in range(4)]\n"
+    assert shell.run_cell(cell + "o = [f(x) for f in fs]\n").success
+    shown = capsys.readouterr().out
+    assert "Also compiled: jit(<lambda>) × 3" in shown
+    assert shown.count("Also compiled") == 1
+
+
 def test_a_cell_of_single_operations_does_not_say_that_nothing_was_compiled(
     shell: Any, capsys: Any
 ) -> None:
