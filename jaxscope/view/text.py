@@ -65,7 +65,7 @@ def _report(record: Record, terminal: Terminal, full: bool) -> Iterator[str]:
         number = collections.Counter(other.title for other in record.programs[1:])
         names = ", ".join(f"{t} × {n}" if n > 1 else t for t, n in number.items())
         yield ""
-        yield from terminal.wrap(visible(f"Also compiled: {names}"), "", "cyan")
+        yield from terminal.wrap(f"Also compiled: {names}", "", "cyan")
     if full:
         for other in record.programs[1:]:
             yield from terminal.heading(f"Also compiled: {other.title}")
