@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import line_magic, magics_class, no_var_expand
-from IPython.core.magic_arguments import MagicArgumentParser
 
 from jaxscope.magics import display, options
 from jaxscope.magics.completion import completer
 from jaxscope.magics.documented import documented
 from jaxscope.magics.family import Completer, Family
-from jaxscope.report import Report
+from jaxscope.magics.parser import Parser
 
 if TYPE_CHECKING:
     from jaxscope.difference import ReportDiff
+    from jaxscope.report import Report
 
-_PARSER = MagicArgumentParser(
+_PARSER = Parser(
     prog="jaxdiff [BEFORE] [AFTER]",
     description="Show what is different between two runs: time, work, memory, findings, code and "
     "each stage by structure, so that renumbered names are no changes.",
@@ -47,6 +47,8 @@ class Differences(Family):
         flags = completer(_PARSER, dict[str, Any])
 
         def complete(shell: Any, event: Any) -> list[str]:
+            from jaxscope.report import Report
+
             words = event.line[: len(event.line) - len(event.symbol)].split()
             if words and words[-1] in ("--view", "-o", "--report"):
                 return flags(shell, event)
@@ -117,6 +119,8 @@ class Differences(Family):
         return runs[0], runs[1]
 
     def _named(self, name: str) -> Report:
+        from jaxscope.report import Report
+
         space = self._shell.user_ns
         if not options.is_name(name):
             raise UsageError(f"%jaxdiff takes names of variables, and {name!r} is none.")

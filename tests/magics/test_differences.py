@@ -73,7 +73,7 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(shell: Any, capsys: Any) 
     assert "and 'a.b' is none" in refused(shell, "%jaxdiff a.b", capsys)
     assert "got 3 names: a a a" in refused(shell, "%jaxdiff a a a", capsys)
     assert "-o needs a name" in refused(shell, "%jaxdiff -o 1 a", capsys)
-    assert "unrecognized" in refused(shell, "%jaxdiff --wrong", capsys)
+    assert "There is no option --wrong" in refused(shell, "%jaxdiff --wrong", capsys)
 
 
 def test_the_same_report_twice_is_the_same_program(shell: Any, capsys: Any) -> None:
