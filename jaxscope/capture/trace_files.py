@@ -23,6 +23,7 @@ def save(xspace: bytes, path: str | Path) -> Path:
     """
     path = Path(path)
     if path.name.endswith((".json", ".json.gz")):
+        path.parent.mkdir(parents=True, exist_ok=True)
         data = json.dumps({"traceEvents": chrome_events(xspace)}).encode()
         path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
         return path

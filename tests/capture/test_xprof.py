@@ -39,7 +39,7 @@ def test_a_trace_for_perfetto_has_threads_and_instructions(
     assert all(e["ph"] == "X" and e["dur"] >= 0 for e in ops)
     named = {e["tid"] for e in events if e["name"] == "thread_name"}
     assert {e["tid"] for e in ops} <= named
-    plain = report.save_trace(tmp_path / "t.json")
+    plain = report.save_trace(tmp_path / "a new folder" / "t.json")
     assert len(json.loads(plain.read_text())["traceEvents"]) == len(events)
 
 
