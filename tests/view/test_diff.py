@@ -42,6 +42,9 @@ def test_text_html_and_markdown_say_the_same(
     for form in (text, html, marked):
         assert "stablehlo.exponential" in form
         assert "optimised HLO: " in form
+    hidden = "to_text(full=True) shows every stage line by line."
+    assert hidden in found.to_text()
+    assert not any(hidden in form for form in (text, html, marked))
     assert "<script" not in html
     assert all(len(line) <= 60 for line in found.to_text(width=60).splitlines())
 

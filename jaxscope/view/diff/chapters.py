@@ -132,17 +132,10 @@ def _stage(stage: StageDiff, suffix: str, most: int, brief: bool) -> Chapter:
             break
         changes = group.changes[: most - shown]
         drawing, picture = _drawn(changes)
-        short = brief and (shown + len(changes) <= _BRIEF or not parts)
-        parts.append(Part(_caption(group), picture=picture, drawing=drawing, brief=short))
+        fits = brief and (shown + len(changes) <= _BRIEF or not parts)
+        parts.append(Part(_caption(group), picture=picture, drawing=drawing, brief=fits))
         shown += len(changes)
     lead += _left_out(sum(len(group.changes) for group in stage.groups) - shown)
-    if not brief and stage.groups:
-        return Chapter("stage", title, tuple(lead), tuple(parts))
-    hidden = len([part for part in parts if not part.brief])
-    if hidden and brief:
-        lead.append(
-            f"Of {units.count(len(parts), 'line')} of code, {hidden} only in the full view."
-        )
     return Chapter("stage", title, tuple(lead), tuple(parts))
 
 

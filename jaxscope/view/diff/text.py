@@ -32,6 +32,9 @@ def _parts(record: DiffRecord, terminal: Terminal, full: bool) -> Iterator[str]:
         yield from terminal.wrap(note.replace("`", ""), "  ", "dim")
     for chapter in chapters(record, 100_000 if full else 400):
         yield from as_text(chapter, terminal, full)
+    if not full and any(stage.groups for program in record.programs for stage in program.stages):
+        yield ""
+        yield from terminal.wrap("to_text(full=True) shows every stage line by line.", "", "dim")
 
 
 def markdown(record: DiffRecord) -> str:
