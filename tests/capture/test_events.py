@@ -249,7 +249,7 @@ def test_statics_and_settings_from_before_listening_are_known(call, kind, path):
     f(X, 2)
     with Listener() as listener, collecting(listener) as run:
         call(f)
-    assert [(c.kind, c.path) for c in run.compiles()[0].causes][0] == (kind, path)
+    assert next((c.kind, c.path) for c in run.compiles()[0].causes) == (kind, path)
     assert listener.notes == ()
 
 
