@@ -16,6 +16,8 @@ PYTEST := -q -ra -n $(WORKERS) --dist worksteal
 # What the other pairs leave out: a browser shows the same page whatever JAX wrote it, and what the
 # notebooks and pages show has tests of its own.
 PAIR := -m "not browser and not notebook and not page"
+# On the same Python as the main pair: what has no JAX in it gives the same there.
+PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/analysis/test_stats.py
 
 .PHONY: setup demo test check test-main test-oldest test-newest gpu bench lab clean
 
@@ -57,7 +59,7 @@ test-main: .venv/stamp
 test-oldest:
 	@if tools/find_python 3.11 >/dev/null || .venv-oldest/bin/python -V >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory .venv-oldest/stamp; \
-	    tools/pair .venv-oldest $(PYTEST) $(PAIR); \
+	    tools/pair .venv-oldest $(PYTEST) $(PAIR) $(PURE); \
 	else \
 	    echo "== Python 3.11 with jax $(OLDEST_JAX), the oldest declared pair, was NOT run: there is no Python 3.11 here."; \
 	fi
