@@ -6,7 +6,7 @@ from jaxscope.analysis.buffers import module_messages, timeline
 from jaxscope.analysis.profile import of_equations
 from jaxscope.capture import profiler
 from jaxscope.capture.stages import Handles
-from jaxscope.model import Program, StageKind, Unavailable
+from jaxscope.model import Memory, Program, StageKind, Unavailable
 from jaxscope.model.buffers import BufferTimeline
 
 
@@ -30,9 +30,18 @@ def buffers_of(program: Program, handles: Handles) -> BufferTimeline | Unavailab
             found = timeline(message, places)
             if found is None:
                 return Unavailable("this XLA does not write down when buffers are freed")
-            # Several programs may share a name.
-            if all(step.instruction in known for step in found.steps):
+            # Several programs may share a name, also one function at two shapes.
+            if all(step.instruction in known for step in found.steps) and _fits(found, program):
                 return found
     except Exception as error:
         return Unavailable(str(error) or type(error).__name__)
     return Unavailable("XLA no longer has the plan of this program")
+
+
+def _fits(found: BufferTimeline, program: Program) -> bool:
+    """Whether the plan is of this size; constants are in the plan and in no other figure."""
+    memory = program.memory
+    if not isinstance(memory, Memory):
+        return True
+    least = memory.argument + memory.output - memory.alias
+    return found.temp == memory.temp and least <= found.static

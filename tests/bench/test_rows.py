@@ -272,7 +272,9 @@ def test_an_interrupt_keeps_what_was_measured():
     def interrupting(x):
         calls.append(1)
         time.sleep(0.002)
-        if len(calls) == 80:
+        # Again and again, as somebody at a keyboard would: Python drops an interrupt that arrives
+        # while it collects garbage.
+        if len(calls) >= 80:
             _thread.interrupt_main()
         return x.sum()
 

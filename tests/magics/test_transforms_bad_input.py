@@ -302,7 +302,7 @@ CASES = {
         "%jaxgrad -w q f(x, w)", USAGE, ("-w names `q`, which is no input of this call.", "`v`")
     ),
     "line of a map that does not fit": Bad(
-        "%jaxvmap -i v=0,u=0 f(x, w)", USAGE, ("the batch sizes disagree: `v` has 4",)
+        "%jaxvmap -i v=0,u=0 f(x, w)", USAGE, ("The batch sizes disagree: `v` has 4",)
     ),
     "parameter that is decorated": Bad(
         "%%jaxgrad -w q\ndef g(v):\n    return v.sum()\ng(w)",
