@@ -258,12 +258,23 @@ def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any])
     name = _title(name)
     if name == _LAMBDA:
         return False
-    if name in namespace and hasattr(namespace[name], "lower"):
+    # Under whatever name; JAX before 0.9 writes no functions into its frames.
+    if any(_is_jitted(value, name) for value in list(namespace.values())):
         return False
     if module is not None and name in _users_functions(module):
         return False
     homes = (jnp, jax.lax, jax.random, jax.nn, jnp.linalg, jnp.fft)
     return name.startswith("_") or any(hasattr(home, name) for home in homes)
+
+
+def _is_jitted(value: Any, name: str) -> bool:
+    """Whether it is a jitted function of that name; modules answer to any name that they hold."""
+    if type(value).__name__ == "module":
+        return False
+    try:
+        return getattr(value, "__name__", None) == name and hasattr(value, "lower")
+    except Exception:  # what objects of users do when they are asked is their own affair
+        return False
 
 
 def _title(module: str) -> str:
