@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -266,6 +268,15 @@ def test_a_compilation_that_takes_too_long_is_left_behind():
             thread.join(60)
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Also where the tests run in the background, which a shell starts with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_an_interrupt_keeps_what_was_measured():
     calls = []
 
