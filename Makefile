@@ -16,8 +16,9 @@ PYTEST := -q -ra -n $(WORKERS) --dist worksteal
 # What the other pairs leave out: a browser shows the same page whatever JAX wrote it, and what the
 # notebooks and pages show has tests of its own.
 PAIR := -m "not browser and not notebook and not page"
-# On the same Python as the main pair: what has no JAX in it gives the same there.
-PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/analysis/test_stats.py
+# On the same Python as the main pair: what asks little of JAX gives the same there.
+PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/bench \
+    --ignore=tests/analysis/test_stats.py
 
 .PHONY: setup demo test check test-main test-oldest test-newest gpu bench lab clean
 
