@@ -219,16 +219,9 @@ class Comparison:
         printer.text(self.to_text())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        bundle: dict[str, str] = {}
-        for kind, make in (("text/plain", self._plain), ("text/html", self.static_html)):
-            try:
-                bundle[kind] = make()
-            except Exception as error:  # a display that fails must not spoil the user's cell
-                reason = f"{type(error).__name__}: {error}"
-                bundle.setdefault(
-                    "text/plain", f"jaxscope could not draw the comparison ({reason})."
-                )
-        return bundle
+        from jaxscope.view.bundle import bundle
+
+        return bundle("comparison", self._plain, self.static_html)
 
     def _plain(self) -> str:
         return self.to_text(width=100)
