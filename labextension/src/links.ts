@@ -1,0 +1,141 @@
+/** Which equations stand behind a line, and which lines behind an equation: the rule of `jaxscope.analysis.links`. */
+
+import type { AnchorJson, EquationJson, FrameJson, ProgramJson, StageJson } from "./report";
+
+/** Lines of a text as Python and XLA count them. */
+export function splitLines(text: string): string[] {
+  const lines = text.split(/\r\n|\r|\n/);
+  if (lines[lines.length - 1] === "") lines.pop();
+  return lines;
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+
+/** The equations of a program, found by id and by source line. */
+export class Equations {
+  readonly byId: ReadonlyMap<number, EquationJson>;
+  private readonly lineCache = new Map<number, Map<number, number[]>>();
+  private readonly homeCache = new Map<number, Map<number, number>>();
+
+  constructor(program: ProgramJson) {
+    this.byId = new Map(program.equations.map((equation) => [equation.id, equation]));
+  }
+
+  /** Frames in one source, innermost first. */
+  places(id: number, source: number): FrameJson[] {
+    return this.byId.get(id)?.frames.filter((frame) => frame.source === source) ?? [];
+  }
+
+  /** equation → the innermost of its lines in a source. */
+  homes(source: number): ReadonlyMap<number, number> {
+    let map = this.homeCache.get(source);
+    if (!map) {
+      map = new Map();
+      for (const id of this.byId.keys()) {
+        const [place] = this.places(id, source);
+        if (place) map.set(id, place.span[0]);
+      }
+      this.homeCache.set(source, map);
+    }
+    return map;
+  }
+
+  /** line → the line whose work it is part of: itself, or the first line of its expression. */
+  owners(source: number): Map<number, number> {
+    const map = new Map<number, number>();
+    for (const line of this.homes(source).values()) map.set(line, line);
+    for (const id of this.byId.keys()) {
+      const [place] = this.places(id, source);
+      if (!place) continue;
+      for (let line = place.span[0]; line <= place.span[2]; line++) {
+        if (!map.has(line)) map.set(line, place.span[0]);
+      }
+    }
+    return map;
+  }
+
+  /** Lines of the innermost frame of an equation in a source. */
+  own(id: number, source: number): number[] {
+    const [place] = this.places(id, source);
+    if (!place) return [];
+    const [first, , last] = place.span;
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  }
+
+  /** All lines that the frames of an equation reach over. */
+  lines(id: number, source: number): Set<number> {
+    const lines = new Set<number>();
+    for (const { span } of this.places(id, source)) {
+      for (let line = span[0]; line <= span[2]; line++) lines.add(line);
+    }
+    return lines;
+  }
+
+  /** source line → equations. */
+  byLine(source: number): ReadonlyMap<number, number[]> {
+    let map = this.lineCache.get(source);
+    if (!map) {
+      map = new Map();
+      for (const id of this.byId.keys()) {
+        for (const line of this.lines(id, source)) push(map, line, id);
+      }
+      this.lineCache.set(source, map);
+    }
+    return map;
+  }
+
+  /** Of the equations of a line, those of the smallest expression around a column. */
+  at(source: number, line: number, column: number): Set<number> {
+    let best: number[] = [];
+    let size = Number.POSITIVE_INFINITY;
+    for (const id of this.byLine(source).get(line) ?? []) {
+      for (const { span } of this.places(id, source)) {
+        const [first, start, last, end] = span;
+        if (line < first || (line === first && column < start)) continue;
+        if (line > last || (line === last && column >= end)) continue;
+        const length = 1e6 * (last - first) + end - start;
+        if (length < size) {
+          size = length;
+          best = [];
+        }
+        if (length === size) best.push(id);
+      }
+    }
+    return new Set(best);
+  }
+}
+
+export interface LineOrigin {
+  equations: readonly number[];
+  exact: boolean;
+  why: string;
+}
+
+/** The anchors of a stage, readable from both sides. */
+export class Anchors {
+  readonly byLine = new Map<number, LineOrigin>();
+  private readonly byEquation = new Map<number, number[]>();
+
+  constructor(stage: StageJson | undefined, program: ProgramJson) {
+    const anchors: AnchorJson[] = stage?.anchors ?? [];
+    for (const anchor of anchors) {
+      const exact = anchor.exact !== false;
+      const why = anchor.why || (exact ? "" : (program.inexact_why ?? ""));
+      this.byLine.set(anchor.line, { equations: anchor.equations, exact, why });
+      for (const id of anchor.equations) push(this.byEquation, id, anchor.line);
+    }
+  }
+
+  /** Lines that come from any of these equations, ascending. */
+  lines(equations: Iterable<number>): number[] {
+    const found = new Set<number>();
+    for (const id of equations) for (const line of this.byEquation.get(id) ?? []) found.add(line);
+    // As in Python: lines that only may have come from them stand in where no line surely did.
+    const sure = [...found].filter((line) => this.byLine.get(line)?.exact);
+    return (sure.length ? sure : [...found]).sort((a, b) => a - b);
+  }
+}

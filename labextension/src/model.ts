@@ -1,0 +1,220 @@
+/** What is shown now: the report, the chosen program and source, the texts at hand, and one selection for all views. */
+
+import { type Absence, type Host, TextAbsent } from "./host";
+import { Anchors, Equations } from "./links";
+import type {
+  Data,
+  InstructionFigures,
+  Payload,
+  ProgramFigures,
+  ProgramJson,
+  StageJson,
+  StageKind,
+} from "./report";
+
+/** Where a selection began. */
+export type Origin = "source" | StageKind | "graph" | "tab";
+
+export interface Selection {
+  origin: Origin;
+  line: number;
+  /** The equations of the whole line. */
+  soft: ReadonlySet<number>;
+  /** Those of the very spot; the same where no smaller spot is known. */
+  hot: ReadonlySet<number>;
+  exact: boolean;
+  why: string;
+}
+
+/** A stage's text: here, on its way, or absent with the reason. */
+export type TextState =
+  | { state: "saved" | "live"; stage: StageJson }
+  | { state: "asking" }
+  | { state: "unavailable"; reason: string }
+  | { state: "absent"; absence: Absence; message: string };
+
+export type Change = "program" | "source" | "selection" | "texts";
+
+export class ReportModel {
+  program = 0;
+  source = 0;
+  hovered: Selection | null = null;
+  pinned: Selection | null = null;
+  private readonly listeners = new Map<Change, Set<() => void>>();
+  private readonly texts = new Map<string, TextState>();
+  private readonly anchorCache = new Map<string, Anchors>();
+  private readonly instructionCache = new Map<number, Record<string, InstructionFigures>>();
+  private readonly equationCache = new Map<number, Equations>();
+  private readonly ends: (() => void)[] = [];
+
+  constructor(
+    readonly payload: Payload,
+    readonly data: Data,
+    readonly host: Host,
+  ) {
+    const stop = host.onReturn?.(() => this.tryAgain());
+    if (stop) this.ends.push(stop);
+  }
+
+  /** Calls back after a change; returns what stops it. */
+  on(change: Change, callback: () => void): () => void {
+    const known = this.listeners.get(change) ?? new Set();
+    this.listeners.set(change, known);
+    known.add(callback);
+    return () => known.delete(callback);
+  }
+
+  dispose(): void {
+    for (const end of this.ends) end();
+    this.listeners.clear();
+  }
+
+  private tell(change: Change): void {
+    for (const callback of [...(this.listeners.get(change) ?? [])]) callback();
+  }
+
+  get programJson(): ProgramJson | undefined {
+    return this.data.record.programs[this.program];
+  }
+
+  get figures(): ProgramFigures | undefined {
+    return this.data.programs[this.program];
+  }
+
+  get equations(): Equations {
+    let found = this.equationCache.get(this.program);
+    if (!found) {
+      found = new Equations(this.programJson ?? { name: "", transforms: [], equations: [] });
+      this.equationCache.set(this.program, found);
+    }
+    return found;
+  }
+
+  /** By line of the optimised HLO. */
+  get instructions(): Record<string, InstructionFigures> {
+    return this.instructionCache.get(this.program) ?? this.figures?.instructions ?? {};
+  }
+
+  chooseProgram(index: number): void {
+    this.program = index;
+    this.hovered = this.pinned = null;
+    this.tell("program");
+    this.tell("selection");
+  }
+
+  chooseSource(index: number): void {
+    this.source = index;
+    this.tell("source");
+    this.tell("selection");
+  }
+
+  /** The selection that is shown: what is pointed at, else what is pinned. */
+  get selection(): Selection | null {
+    return this.hovered ?? this.pinned;
+  }
+
+  hover(selection: Selection | null): void {
+    if (same(selection, this.hovered)) return;
+    this.hovered = selection;
+    this.tell("selection");
+  }
+
+  /** Pins, or lets go when the same is pinned already. */
+  pin(selection: Selection | null): void {
+    this.pinned = same(selection, this.pinned) ? null : selection;
+    this.hovered = null;
+    this.tell("selection");
+  }
+
+  /** The selection of a source line, or of the expression at a column of it (-1: the line). */
+  ofSource(line: number, column = -1, origin: Origin = "source"): Selection {
+    const soft = new Set(this.equations.byLine(this.source).get(line) ?? []);
+    const spot = column < 0 ? soft : this.equations.at(this.source, line, column);
+    return { origin, line, soft, hot: spot.size ? spot : soft, exact: true, why: "" };
+  }
+
+  /** The selection of a line of a stage. */
+  ofStage(kind: StageKind, line: number, origin: Origin = kind): Selection {
+    const found = this.anchors(kind).byLine.get(line);
+    const soft = new Set(found?.equations ?? []);
+    return { origin, line, soft, hot: soft, exact: found?.exact ?? true, why: found?.why ?? "" };
+  }
+
+  /** Leads to a line of a source from anywhere: chooses the source and pins the line. */
+  goTo(source: number, line: number): void {
+    if (source !== this.source) this.chooseSource(source);
+    this.pinned = null;
+    this.pin(this.ofSource(line, -1, "tab"));
+  }
+
+  // Texts.
+
+  text(kind: StageKind): TextState {
+    const key = `${this.program}/${kind}`;
+    const known = this.texts.get(key);
+    if (known) return known;
+    const stage = this.programJson?.stages?.find((each) => each.kind === kind);
+    if (stage?.text) return this.keep(key, { state: "saved", stage });
+    if (stage?.unavailable)
+      return this.keep(key, { state: "unavailable", reason: stage.unavailable.reason });
+    if (!this.host.fetchStage || !this.payload.id)
+      return this.keep(key, { state: "absent", absence: "no-kernel", message: "" });
+    return { state: "asking" };
+  }
+
+  /** Asks for a text that is not here. `texts` changes are told as the answer comes. */
+  async request(kind: StageKind): Promise<void> {
+    const program = this.program;
+    const key = `${program}/${kind}`;
+    if (this.texts.has(key) || this.text(kind).state !== "asking" || !this.host.fetchStage) return;
+    this.keep(key, { state: "asking" });
+    this.tell("texts");
+    try {
+      const { stage, instructions } = await this.host.fetchStage(this.payload.id, program, kind);
+      if (instructions) this.instructionCache.set(program, instructions);
+      this.keep(
+        key,
+        stage.unavailable
+          ? { state: "unavailable", reason: stage.unavailable.reason }
+          : { state: "live", stage },
+      );
+    } catch (error) {
+      const absence = error instanceof TextAbsent ? error.absence : "error";
+      const message = error instanceof Error ? error.message : String(error);
+      this.keep(key, { state: "absent", absence, message });
+    }
+    this.tell("texts");
+  }
+
+  /** Forgets the texts that were absent, so that they are asked for again. */
+  tryAgain(): void {
+    for (const [key, text] of this.texts) {
+      if (text.state === "absent") this.texts.delete(key);
+    }
+    this.tell("texts");
+  }
+
+  anchors(kind: StageKind): Anchors {
+    const text = this.text(kind);
+    const stage = "stage" in text ? text.stage : undefined;
+    const key = `${this.program}/${kind}/${text.state}`;
+    let found = this.anchorCache.get(key);
+    if (!found) {
+      const nothing = { name: "", transforms: [], equations: [] };
+      found = new Anchors(stage, this.programJson ?? nothing);
+      this.anchorCache.set(key, found);
+    }
+    return found;
+  }
+
+  private keep(key: string, state: TextState): TextState {
+    this.texts.set(key, state);
+    return state;
+  }
+}
+
+function same(a: Selection | null, b: Selection | null): boolean {
+  if (a === b) return true;
+  if (!a || !b || a.origin !== b.origin || a.line !== b.line) return false;
+  return a.hot.size === b.hot.size && [...a.hot].every((id) => b.hot.has(id));
+}
