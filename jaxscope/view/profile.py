@@ -9,6 +9,7 @@ from dataclasses import replace
 from jaxscope.analysis.by_line import counted, stage_of
 from jaxscope.analysis.cost import InstructionCost
 from jaxscope.analysis.profile.bounds import Bound, bound
+from jaxscope.analysis.profile.shares import WIDE, of_lines
 from jaxscope.analysis.profile.stacks import by_equation, by_instruction_and_equation, stack
 from jaxscope.model import Phase, Program, Record, Roofline, StageKind, Unavailable
 from jaxscope.model.profile import LineTime, Place, Profile
@@ -25,8 +26,6 @@ _MOST_EQUATIONS = 20
 _SMALL = 0.03
 """Share below which a line is small, and not ranked."""
 _CROSSING = 0.05
-_WIDE = 0.1
-"""Width of a bracket, over the estimate, from which the estimate is marked as one."""
 
 _OFFER = (
     "`%jaxprof --line-mode` measures each line by itself, in a build that keeps lines apart: one "
@@ -73,21 +72,10 @@ def _of(profile: Profile, source: int) -> Iterable[LineTime]:
     return (line for line in profile.lines if line.place.source == source)
 
 
-def _totals(profile: Profile, source: int) -> dict[int, tuple[float, float, float]]:
-    """Line → estimate, low, high of all its directions."""
-    totals: dict[int, tuple[float, float, float]] = {}
-    for row in _of(profile, source):
-        a, b, c = totals.get(row.place.line, (0.0, 0.0, 0.0))
-        totals[row.place.line] = (a + row.seconds, b + row.low_s, c + row.high_s)
-    # Both directions of a line in one instruction make its high end count twice.
-    whole = profile.covered_s
-    return {line: (a, b, min(c, whole)) for line, (a, b, c) in totals.items()}
-
-
 def _first(record: Record, profile: Profile) -> str:
     """The line that matters most, in words."""
     source = next((i for i in range(len(record.sources)) if any(_of(profile, i))), 0)
-    totals = _totals(profile, source)
+    totals = of_lines(profile, source)
     call = f"of a call of {units.seconds(profile.call_s)}"
     if not totals:
         whose = "no line of yours" if not record.sources else f"no line of {record.sources[0].name}"
@@ -107,7 +95,7 @@ def _first(record: Record, profile: Profile) -> str:
                 f"Lines {lines} are fused together: {units.seconds(joint.seconds)} "
                 f"({units.percent(joint.seconds / profile.call_s)}) {call}."
             )
-    line, (seconds, *_) = max(totals.items(), key=lambda item: item[1][0])
+    line, (_, seconds, *_) = max(totals.items(), key=lambda item: item[1].seconds)
     text = _code(record, source, line)
     share = units.percent(seconds / profile.call_s)
     where = f"of {record.sources[source].name} " if source else ""
@@ -214,16 +202,15 @@ def _code(record: Record, source: int, line: int) -> str:
 
 def _source(record: Record, profile: Profile, source: int) -> Part:
     """The code with its heat."""
-    totals = _totals(profile, source)
     rows: dict[int, Heat] = {}
-    for line, (seconds, low, high) in totals.items():
-        share = seconds / profile.call_s if profile.call_s else 0.0
-        mark = "≈" if high - low > _WIDE * seconds else ""
-        rows[line] = Heat((f"{mark}{units.seconds(seconds)}", units.percent(share)), share)
-    for row in profile.folded:
-        if row.place.source == source and row.place.line not in rows:
-            into = ", ".join(map(str, row.into)) or "others"
-            rows[row.place.line] = Heat((f"in {into}", ""), 0.0)
+    for line, row in of_lines(profile, source).items():
+        mark = "≈" if row.is_estimate else ""
+        words = (f"{mark}{units.seconds(row.seconds)}", units.percent(row.share))
+        rows[line] = Heat(words, row.share)
+    for lost in profile.folded:
+        if lost.place.source == source and lost.place.line not in rows:
+            into = ", ".join(map(str, lost.into)) or "others"
+            rows[lost.place.line] = Heat((f"in {into}", ""), 0.0)
     html, drawing = heat(record.sources[source].text, rows, ("", ""))
     name = record.sources[source].name
     first = next((i for i in range(len(record.sources)) if any(_of(profile, i))), 0)
@@ -245,7 +232,7 @@ def _by_line(record: Record, program: Program, profile: Profile) -> Part:
             (
                 f"{name} {row.place.line}" if several else str(row.place.line),
                 _DIRECTIONS.get(row.place.phase, ""),
-                ("≈ " if row.high_s - row.low_s > _WIDE * row.seconds else "")
+                ("≈ " if row.high_s - row.low_s > WIDE * row.seconds else "")
                 + units.seconds(row.seconds),
                 "small" if share < _SMALL else units.percent(share),
                 bracket,

@@ -8,8 +8,11 @@ from jaxscope.analysis.profile.calls import TracedCall, TracedSession
 from jaxscope.analysis.profile.folded import folded
 from jaxscope.analysis.profile.origins import Origin, Origins, of_equations, of_frames
 from jaxscope.analysis.profile.runs import ProgramRun, RunProgram, cell_profile, program_runs
+from jaxscope.analysis.profile.shares import LineShare, OpShare, cell_shares, line_shares, op_shares
 
 __all__ = [
+    "LineShare",
+    "OpShare",
     "Origin",
     "Origins",
     "ProgramRun",
@@ -17,9 +20,12 @@ __all__ = [
     "TracedCall",
     "TracedSession",
     "cell_profile",
+    "cell_shares",
     "folded",
+    "line_shares",
     "of_equations",
     "of_frames",
+    "op_shares",
     "profile",
     "program_runs",
 ]

@@ -1,0 +1,88 @@
+"""What each line and each instruction has of a call: the heat beside the code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from jaxscope.model import Program
+from jaxscope.model.profile import CellProfile, LineTime, Profile
+
+WIDE = 0.1
+"""Width of a bracket, over the estimate, from which the estimate is marked as one."""
+
+
+class LineShare(NamedTuple):
+    """What one line takes of a call, all its directions together."""
+
+    share: float
+    """Of the call, 0 to 1."""
+    seconds: float
+    low: float
+    """Seconds of the instructions that belong to this line alone."""
+    high: float
+    """That, and all the time of the instructions that it shares with other lines."""
+    is_estimate: bool
+    """The bracket is so wide that `seconds` is a model inside it; say `≈`."""
+
+
+class OpShare(NamedTuple):
+    """What one instruction takes of a call."""
+
+    seconds: float
+    share: float
+    """Of the call, 0 to 1."""
+
+
+def line_shares(program: Program, source: int = 0) -> dict[int, LineShare]:
+    """The lines of one source, by number; empty without a profile whose lines may be believed."""
+    found = program.profile
+    if not isinstance(found, Profile) or found.distrust:
+        return {}
+    return of_lines(found, source)
+
+
+def of_lines(profile: Profile, source: int) -> dict[int, LineShare]:
+    """The same of a profile that is at hand."""
+    totals: dict[int, tuple[float, float, float]] = {}
+    for row in _of(profile, source):
+        a, b, c = totals.get(row.place.line, (0.0, 0.0, 0.0))
+        totals[row.place.line] = (a + row.seconds, b + row.low_s, c + row.high_s)
+    call = profile.call_s
+    found: dict[int, LineShare] = {}
+    for line, (seconds, low, high) in totals.items():
+        # Both directions of a line in one instruction make its high end count twice.
+        high = min(high, profile.covered_s)
+        share = seconds / call if call > 0 else 0.0
+        found[line] = LineShare(share, seconds, low, high, high - low > WIDE * seconds)
+    return found
+
+
+def op_shares(program: Program) -> dict[str, OpShare]:
+    """The instructions by name, a loop with its own overhead; empty without a profile.
+
+    These are measured also where the lines may not be believed; ask `Profile.distrust` first.
+    """
+    found = program.profile
+    if not isinstance(found, Profile):
+        return {}
+    call = found.call_s
+    seconds: dict[str, float] = {}
+    for op in found.ops:
+        seconds[op.name] = seconds.get(op.name, 0.0) + op.seconds
+    return {name: OpShare(s, s / call if call > 0 else 0.0) for name, s in seconds.items()}
+
+
+def cell_shares(profile: CellProfile) -> dict[int, LineShare]:
+    """The lines of a cell that ran as plain Python: time that passed on them, or work they did."""
+    found: dict[int, LineShare] = {}
+    for row in profile.lines:
+        if row.source == 0:
+            seconds = max(row.host_s, row.device_s)
+            share = min(seconds / profile.wall_s, 1.0) if profile.wall_s > 0 else 0.0
+            found[row.line] = LineShare(share, seconds, seconds, seconds, False)
+    return found
+
+
+def _of(profile: Profile, source: int) -> Iterable[LineTime]:
+    return (line for line in profile.lines if line.place.source == source)
