@@ -179,7 +179,8 @@ def test_seconds_inside_are_counted_with_what_happened_there():
     whole = next(c for c in compiles if c.fun_name == "outer")
     parts = [c for c in compiles if c.parent == whole.serial]
     assert "<lambda>" in [c.fun_name for c in parts]
-    assert whole.inside_s == pytest.approx(sum(c.total_s for c in parts), rel=0.5)
+    # A busy machine may lengthen the whole between its parts, never shorten it.
+    assert whole.inside_s > 0.5 * sum(c.total_s for c in parts)
     assert whole.inclusive_s == whole.total_s + whole.inside_s
     assert listener.notes == ()
 

@@ -42,11 +42,10 @@ def test_the_longest_line_is_found() -> None:
 
 
 def test_after_a_call_time_is_the_callers_again() -> None:
-    text = "def f():\n    return 1\n\nx = [f(), wait(0.02)]\n"
+    text = "def f():\n    return 1\n\nx = [f(), wait(0.05)]\n"
     clock, _ = run(text, wait=time.sleep)
     seconds = clock.seconds(time.perf_counter_ns())
-    assert seconds[4] > 0.015
-    assert seconds[2] < 0.01
+    assert seconds[4] > seconds[2]
 
 
 def test_a_time_leads_to_its_line() -> None:
