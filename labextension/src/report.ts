@@ -13,8 +13,10 @@ export interface Payload {
   id: string;
   /** The first line, shown before anything is unpacked. */
   summary: string;
-  /** JSON of `Data`, gzipped, base64. */
+  /** JSON of `Data`, or of `DiffData` where the kind is `diff`, gzipped, base64. */
   data: string;
+  /** Left out for a report. */
+  kind?: "diff";
 }
 
 export interface Data {
@@ -43,6 +45,36 @@ export interface TabSection {
   heading: string;
   /** Static HTML and SVG without script; set through `markup.ts`, which copies an allow-list. */
   markup: string;
+}
+
+/** Two reports side by side (`jaxscope/view/diff/payload.py`). */
+export interface DiffData {
+  /** The facts of the first line: title first. */
+  first: string[];
+  notes: string[];
+  /** Figures, sources, findings, values: everything but the stages, whose program is null. */
+  tabs: Tab[];
+  /** Of the costliest pair of programs first. */
+  stages: StageDiffJson[];
+}
+
+export interface StageDiffJson {
+  kind: StageKind;
+  /** `optimised HLO: 3 changed, 1 added`. */
+  title: string;
+  /** Sentences: how much moved, what is doubtful, why it could not be compared. */
+  lead: string[];
+  /** Null where the text was left out to keep the notebook small, or is not to be had. */
+  before: string | null;
+  after: string | null;
+  groups: DiffGroupJson[];
+}
+
+/** Changes that belong to one line of the code; structural ones, so renumbered names are none. */
+export interface DiffGroupJson {
+  caption: string;
+  /** Line of the earlier and of the later text; null on the side that does not have it. */
+  changes: (readonly [before: number | null, after: number | null])[];
 }
 
 export interface ProgramFigures {
