@@ -1,5 +1,5 @@
-"""Writes report.json, the golden report, and docs/report.schema.json, what it must be like:
-`python tests/data/report/build.py`.
+"""Writes report.json, the golden report, docs/report.schema.json, what it must be like, and
+payload.json, the report as the viewer reads it: `python tests/data/report/build.py`.
 
 The texts beside this file are the stages of a small training step as JAX 0.10.2 made them on a
 CPU. A line of a stage ends with `⟸ 3 7` where it came from equations 3 and 7, and with `⟸? 3 7`
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from jaxscope import model as m
 from jaxscope.model.schema import json_schema
+from jaxscope.view.payload import payload
 
 HERE = Path(__file__).parent
 
@@ -270,6 +271,14 @@ def written() -> str:
     return json.dumps(m.to_json(RECORD), indent=1, ensure_ascii=False) + "\n"
 
 
+REPORT_ID = "0f6c2d0e-5a51-4b3f-9a57-3c3f6f5f2b11"
+
+
+def packed() -> str:
+    """The text of payload.json."""
+    return json.dumps(payload(RECORD, REPORT_ID), indent=1, ensure_ascii=False) + "\n"
+
+
 def schema() -> str:
     """The text of docs/report.schema.json."""
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
@@ -277,4 +286,5 @@ def schema() -> str:
 
 if __name__ == "__main__":
     (HERE / "report.json").write_text(written(), "utf-8")
+    (HERE / "payload.json").write_text(packed(), "utf-8")
     (HERE.parents[2] / "docs" / "report.schema.json").write_text(schema(), "utf-8")

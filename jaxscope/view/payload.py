@@ -1,0 +1,288 @@
+"""What the viewer is given: a report as JSON that a notebook can carry, packed and bounded.
+
+`labextension/src/report.ts` has its types. The packed part is the record with everything that
+Python makes of it: figures by line and by instruction, what vanished, tables and pictures.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import functools
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from jaxscope.analysis.vanished import reasons
+from jaxscope.model import Program, Record, Source, Stage, StageKind, to_json
+from jaxscope.version import __version__
+from jaxscope.view import figures
+from jaxscope.view.summary import first_line, first_parts
+from jaxscope.view.tabs import Room, Tab, findings, tabs
+
+PAYLOAD_SCHEMA = 1
+"""The version of the payload's form. What each version changed:
+
+1: the first.
+"""
+MIME = "application/vnd.jaxscope.report+json"
+CAP = 150_000
+"""Bytes of a report in a saved notebook: with its HTML beside it, a small cell's stay under 300 kB
+and fifty cells under 15 MB."""
+
+Json = dict[str, Any]
+Key = tuple[int, StageKind]
+"""A stage of a program."""
+
+_QUICK = 2_000_000
+"""Characters of texts up to which everything is packed to see whether it fits."""
+_SHORTENED = (
+    "Shortened to keep the notebook small: long tables end early, and what the viewer does not "
+    "need is left out. `report.to_html(path)` and `report.save(path)` write everything."
+)
+_LONGEST = 2000
+"""Characters of one line."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Bounds:
+    """How much of each thing is carried."""
+
+    room: Room = dataclasses.field(default_factory=Room)
+    whole: bool = False
+    """The whole record; else what the viewer reads."""
+    detail: bool = True
+    """Scopes and shapes of the equations."""
+    equations: int = 1_000_000
+    """Of all programs."""
+    programs: int = 1000
+    sources: int = 100_000_000
+    """Characters of all sources."""
+
+
+_BOUNDS = (
+    _Bounds(whole=True),
+    _Bounds(Room(200), programs=200, sources=400_000),
+    _Bounds(Room(60, pictures=False), False, False, 20_000, 40, 100_000),
+    _Bounds(Room(15, pictures=False), False, False, 0, 5, 20_000),
+    _Bounds(Room(0, pictures=False), False, False, 0, 0, 2000),
+)
+"""From the most to the least; the first that fits, apart from the texts, is taken."""
+
+
+def payload(
+    record: Record,
+    report_id: str = "",
+    *,
+    cap: int | None = CAP,
+    figure_kinds: Mapping[str, tuple[str, ...]] | None = None,
+) -> Json:
+    """The report as the viewer reads it, at most `cap` bytes; None leaves nothing out.
+
+    Where it does not fit, the longest texts are left out first, and `omitted` says how long they
+    were. Where it still does not fit, tables and lists get shorter, and a note says so. `report_id`
+    names the report to the kernel. `figure_kinds` has, by the key of a tab, the plotly figures that
+    the kernel can be asked for.
+    """
+    pack = functools.partial(_packed, record, report_id, figure_kinds or {})
+    texts = _texts(record)
+    if cap is None or sum(len(stage.text) for _, stage in texts) <= _QUICK:
+        found = pack(_BOUNDS[0], frozenset())
+        if cap is None or size(found) <= cap:
+            return found
+    every = frozenset(key for key, _ in texts)
+    found: Json = {}
+    for bounds in _BOUNDS:
+        found = pack(bounds, every)
+        if (rest := size(found)) <= cap:
+            kept = _fitting(record, texts, cap - rest)
+            # Packed together they need less than one by one; should they not, all are left out.
+            more = pack(bounds, every - kept) if kept else found
+            return more if size(more) <= cap else found
+    return found
+
+
+def size(found: Json) -> int:
+    """Bytes of the payload as JSON."""
+    return len(json.dumps(found))
+
+
+def _texts(record: Record) -> list[tuple[Key, Stage]]:
+    """The stages that have a text, the shortest first."""
+    found = [
+        ((number, stage.kind), stage)
+        for number, program in enumerate(record.programs)
+        for stage in program.stages
+        if stage.text
+    ]
+    return sorted(found, key=lambda one: len(one[1].text))
+
+
+def _fitting(record: Record, texts: list[tuple[Key, Stage]], space: int) -> frozenset[Key]:
+    """The texts that fit, the shortest first; measured as they are packed."""
+    kept: set[Key] = set()
+    for key, stage in texts:
+        if len(stage.text) > _QUICK:
+            break
+        with_text: Json = {"stage": to_json(stage)}
+        if stage.kind is StageKind.OPTIMIZED_HLO:
+            with_text["instructions"] = figures.by_instruction(record.programs[key[0]])
+        space -= len(_pack(with_text))
+        if space < 0:
+            break
+        kept.add(key)
+    return frozenset(kept)
+
+
+def _packed(
+    record: Record,
+    report_id: str,
+    figure_kinds: Mapping[str, tuple[str, ...]],
+    bounds: _Bounds,
+    dropped: frozenset[Key],
+) -> Json:
+    return _wrapped(record, report_id, _pack(_data(record, figure_kinds, bounds, dropped)))
+
+
+def _wrapped(record: Record, report_id: str, data: str) -> Json:
+    return {
+        "schema": PAYLOAD_SCHEMA,
+        "version": __version__,
+        "id": report_id,
+        "summary": _cut(first_line(record)),
+        "data": data,
+    }
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _pack(data: Json) -> str:
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    # No time stamp: equal reports give equal bytes.
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+
+
+def _data(
+    record: Record,
+    figure_kinds: Mapping[str, tuple[str, ...]],
+    bounds: _Bounds,
+    dropped: frozenset[Key],
+) -> Json:
+    carried = _carried(record, bounds)
+    rows = bounds.room.rows
+    return {
+        "record": to_json(_without(carried, dropped)),
+        "programs": [
+            _figures(program, number, carried, dropped)
+            for number, program in enumerate(carried.programs)
+        ],
+        "tabs": [_tab(tab, figure_kinds) for tab in tabs(record, bounds.room)] if rows else [],
+        "findings": findings(record, rows) if rows else "",
+        "first": [_cut(part) for part in first_parts(record)],
+    }
+
+
+def _tab(tab: Tab, figure_kinds: Mapping[str, tuple[str, ...]]) -> Json:
+    found: Json = {
+        "key": tab.key,
+        "title": tab.title,
+        "sections": [
+            {"program": section.program, "heading": section.heading, "markup": section.markup}
+            for section in tab.sections
+        ],
+    }
+    if kinds := figure_kinds.get(tab.key):
+        found["figures"] = list(kinds)
+    return found
+
+
+def _carried(record: Record, bounds: _Bounds) -> Record:
+    """The record, or the part of it that the viewer reads."""
+    if bounds.whole:
+        return record
+    programs: list[Program] = []
+    left = bounds.equations
+    for program in record.programs[: bounds.programs]:
+        # Half the equations of a program would have half the links, and look whole.
+        equations = program.equations if len(program.equations) <= left else ()
+        left -= len(equations)
+        if not bounds.detail:
+            equations = tuple(
+                dataclasses.replace(e, scope="", inputs=(), outputs=()) for e in equations
+            )
+        programs.append(
+            Program(
+                _cut(program.name),
+                program.transforms,
+                program.devices,
+                (),
+                (),
+                (),
+                equations,
+                program.stages,
+                exact=program.exact,
+                inexact_why=program.inexact_why,
+            )
+        )
+    return Record(
+        _cut(record.title),
+        record.form,
+        record.created,
+        dataclasses.replace(record.environment, flags=()),
+        tuple(_shortened(record.sources, bounds.sources)),
+        tuple(programs),
+        (),
+        tuple(record.findings[: bounds.room.rows]),
+        (*(_cut(note) for note in record.notes[: bounds.room.rows]), _SHORTENED),
+        record.wall_s,
+    )
+
+
+def _shortened(sources: Iterable[Source], left: int) -> Iterator[Source]:
+    """Whole lines of each source, as long as there is room; the first comes first."""
+    for source in sources:
+        if len(source.text) > left:
+            text = source.text[:left].rpartition("\n")[0]
+            source = dataclasses.replace(source, text=text)
+        left -= len(source.text)
+        yield source
+
+
+def _figures(program: Program, number: int, record: Record, dropped: frozenset[Key]) -> Json:
+    found: Json = {
+        "lines": figures.by_line(program, len(record.sources)),
+        "vanished": [{"equation": v.equation, "reason": v.reason} for v in reasons(program)],
+        "omitted": _omitted(program, number, dropped),
+    }
+    if (number, StageKind.OPTIMIZED_HLO) not in dropped:
+        found["instructions"] = figures.by_instruction(program)
+    return found
+
+
+def _omitted(program: Program, number: int, dropped: frozenset[Key]) -> Json:
+    """Texts that are not in the payload, and how long they are where they were fetched."""
+    here = {stage.kind: stage for stage in program.stages}
+    found: Json = {}
+    for kind in StageKind:
+        stage = here.get(kind)
+        if stage is None:
+            found[kind] = {"lines": None, "bytes": None}
+        elif (number, kind) in dropped:
+            lines = figures.lines_of(stage.text)
+            found[kind] = {"lines": lines, "bytes": len(stage.text.encode("utf-8", "replace"))}
+    return found
+
+
+def _without(record: Record, dropped: frozenset[Key]) -> Record:
+    if not dropped:
+        return record
+    programs = tuple(
+        dataclasses.replace(
+            program, stages=tuple(s for s in program.stages if (number, s.kind) not in dropped)
+        )
+        for number, program in enumerate(record.programs)
+    )
+    return dataclasses.replace(record, programs=programs)
