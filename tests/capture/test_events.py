@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax._src import monitoring
+from private_names import break_private
 
 from jaxscope.capture import _jax
 from jaxscope.capture.events import Listener, collecting, own_work
@@ -308,7 +309,7 @@ def test_a_private_name_that_fails_loses_detail_and_no_count(listener, monkeypat
     def broken(*_):
         raise AttributeError(f"no {name} any more")
 
-    monkeypatch.setattr(_jax, name, broken)
+    break_private(monkeypatch, name, broken)
     f = jax.jit(fresh())
     with collecting(listener) as run:
         f(X)

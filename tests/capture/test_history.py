@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from private_names import break_private
 
 from jaxscope.analysis.causes import BARE, Argument, Function, Leaf, Signature
 from jaxscope.capture import _jax
@@ -92,7 +93,7 @@ def test_events_by_the_thousand_leave_no_more_behind(monkeypatch):
     def kept(x):
         return x
 
-    monkeypatch.setattr(_jax, "jax_call", call)
+    break_private(monkeypatch, "jax_call", call)
     listener = Listener()
     listener.history = History(kept=500)
     stages = (
@@ -255,7 +256,7 @@ def test_a_private_name_of_jax_that_is_gone_loses_detail_only(name, monkeypatch)
     def broken(*_, **__):
         raise AttributeError(f"no {name} any more")
 
-    monkeypatch.setattr(_jax, name, broken)
+    break_private(monkeypatch, name, broken)
     with Listener() as listener, collecting(listener) as run:
         found = work()
     for value, wanted in zip(found, expected, strict=True):

@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from private_names import break_private
 
 import jaxscope
-from jaxscope.capture import _jax, slowpath
+from jaxscope.capture import slowpath
 from jaxscope.model import SlowCall, from_json, to_json
 from jaxscope.model.log import Log
 
@@ -126,7 +127,7 @@ def test_a_private_name_that_is_gone_loses_only_the_slow_calls(name, monkeypatch
     def broken(*_):
         raise AttributeError("gone")
 
-    monkeypatch.setattr(_jax, name, broken)
+    break_private(monkeypatch, name, broken)
     f, x = with_callback(), jnp.ones(3)
     with jaxscope.watch(slow_path=True) as log:
         for _ in range(3):

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from private_names import break_private
 from programs import PROGRAMS, attention, conv_batchnorm, fft_linalg
 
 from jaxscope.analysis.clean import TAG, clean_hlo, tags_of, without_tags
@@ -194,7 +195,7 @@ def test_a_program_that_cannot_be_tagged_is_left_untagged_with_the_reason(monkey
     def refuse(equation, name):
         raise AttributeError("no source_info")
 
-    monkeypatch.setattr(_jax, "push_scope", refuse)
+    break_private(monkeypatch, "push_scope", refuse)
     traced = jax.jit(lambda x: jnp.sin(x) + 1).trace(jnp.ones(3))
     tagged = tag(traced, Sources())
     assert tagged.hash == ""
@@ -348,7 +349,7 @@ def test_whatever_private_name_is_gone_the_program_compiles_and_texts_come(name,
     def gone(*_, **__):
         raise AttributeError(f"{name} is gone")
 
-    monkeypatch.setattr(_jax, name, gone)
+    break_private(monkeypatch, name, gone)
     f = jax.jit(lambda x: jnp.sin(x) + 1)
     traced = f.trace(jnp.ones(3))
     tagged = tag(traced, Sources())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import re
 import types
 from collections.abc import Iterator
@@ -12,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from notebook import Notebook, Ran, open_notebook
+from private_names import break_private, private_functions
 
 import jaxscope
-from jaxscope.capture import _jax
 
 SETUP = """
 import jax, functools
@@ -108,13 +107,7 @@ def fault(*args: Any, **kwargs: Any) -> Any:
 fault.__code__ = fault.__code__.replace(co_filename=str(jaxscope.__file__))
 
 
-PRIVATE = sorted(
-    name
-    for name, value in vars(_jax).items()
-    if inspect.isfunction(inspect.unwrap(value))
-    and inspect.unwrap(value).__module__ == _jax.__name__
-    and not name.startswith("_")
-)
+PRIVATE = private_functions()
 
 
 def test_without_faults_the_cells_give_what_plain_python_gives(
@@ -132,7 +125,7 @@ def test_no_private_name_of_jax_is_needed_for_a_cell(
     plain: dict[str, tuple[Ran, dict[str, Any]]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_jax, broken, fault)
+    break_private(monkeypatch, broken, fault)
     for name, cell in CELLS.items():
         check(name, plain[name], play(notebook, cell, "%%jaxjit -q -n 1"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from notebook import Notebook, open_notebook
-
-from jaxscope.capture import _jax
+from private_names import break_private, private_functions
 
 SETUP = """
 import jax
@@ -238,23 +236,13 @@ def test_a_fault_of_ours_leaves_the_value_of_a_call(
     assert "jaxscope could not" in ran.text
 
 
-def functions_of_jax() -> list[str]:
-    return [
-        name
-        for name, value in vars(_jax).items()
-        if inspect.isfunction(inspect.unwrap(value))
-        and not name.startswith("_")
-        and inspect.unwrap(value).__module__ == _jax.__name__
-    ]
-
-
 def test_no_private_name_of_jax_is_needed_for_a_transformed_cell(notebook: Notebook) -> None:
     cell = "%%jaxcompose -q -n 1 vmap -i x=0,y=0 | grad -w w\nerror = x @ w - y\nerror ** 2"
     plain = notebook.must(cell).value
-    assert len(functions_of_jax()) > 20
-    for name in functions_of_jax():
+    assert len(private_functions()) > 20
+    for name in private_functions():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_jax, name, broken)
+            break_private(patch, name, broken)
             ran = notebook.run(cell)
         assert ran.error is None, name
         same(ran.value, plain)

@@ -1,0 +1,145 @@
+"""The only room of jaxscope that touches JAX's private names.
+
+Each function says on which versions it was seen and what happens when the name is gone: less
+detail, never an exception that a user would see.
+"""
+
+from jaxscope.capture._jax.cache import (
+    CacheRequest,
+    cache_request,
+)
+from jaxscope.capture._jax.call import (
+    JaxCall,
+    PmappedCall,
+    calling_jit,
+    calling_pmap,
+    jax_call,
+    pmapped_call,
+)
+from jaxscope.capture._jax.context import (
+    named_settings,
+    trace_context,
+)
+from jaxscope.capture._jax.equations import (
+    Mark,
+    given_name,
+    name_scopes,
+    print_jaxpr,
+    push_scope,
+    replay,
+    scan_constants,
+    short_aval,
+    with_mark,
+)
+from jaxscope.capture._jax.frames import (
+    Site,
+    begins_trace,
+    code_positions,
+    event_error,
+    jax_calls,
+    jax_directory,
+    traceback_of,
+)
+from jaxscope.capture._jax.options import (
+    bodies,
+    jit_options,
+    stage_options,
+    transform_of,
+)
+from jaxscope.capture._jax.programs import (
+    CompiledProgram,
+    argument_names,
+    compiled_executable,
+    compiled_program,
+    constant_arguments,
+    constant_bytes,
+    donates,
+    held_program,
+    kept_arguments,
+    live_modules,
+    lowering_jaxpr,
+    module_text,
+)
+from jaxscope.capture._jax.runtime import (
+    backends_started,
+    monitored_by,
+    monitors,
+    profiler_session,
+)
+from jaxscope.capture._jax.slow import (
+    SlowReason,
+    slow_call,
+    slow_codes,
+)
+from jaxscope.capture._jax.traces import (
+    EarlierTrace,
+    earlier_traces,
+    trace_misses,
+    traced_before,
+)
+from jaxscope.capture._jax.vmaps import (
+    VmapEntry,
+    leading_vmaps,
+    vmap_sites,
+    watching_vmaps,
+)
+
+__all__ = [
+    "CacheRequest",
+    "CompiledProgram",
+    "EarlierTrace",
+    "JaxCall",
+    "Mark",
+    "PmappedCall",
+    "Site",
+    "SlowReason",
+    "VmapEntry",
+    "argument_names",
+    "backends_started",
+    "begins_trace",
+    "bodies",
+    "cache_request",
+    "calling_jit",
+    "calling_pmap",
+    "code_positions",
+    "compiled_executable",
+    "compiled_program",
+    "constant_arguments",
+    "constant_bytes",
+    "donates",
+    "earlier_traces",
+    "event_error",
+    "given_name",
+    "held_program",
+    "jax_call",
+    "jax_calls",
+    "jax_directory",
+    "jit_options",
+    "kept_arguments",
+    "leading_vmaps",
+    "live_modules",
+    "lowering_jaxpr",
+    "module_text",
+    "monitored_by",
+    "monitors",
+    "name_scopes",
+    "named_settings",
+    "pmapped_call",
+    "print_jaxpr",
+    "profiler_session",
+    "push_scope",
+    "replay",
+    "scan_constants",
+    "short_aval",
+    "slow_call",
+    "slow_codes",
+    "stage_options",
+    "trace_context",
+    "trace_misses",
+    "traceback_of",
+    "traced_before",
+    "transform_of",
+    "vmap_sites",
+    "watching_vmaps",
+    "with_mark",
+]

@@ -1,0 +1,73 @@
+"""The key of the persistent compilation cache."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jaxscope.capture._jax.frames import jax_frames
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRequest:
+    """What the persistent cache is asked for."""
+
+    module: str
+    key: str
+    components: tuple[tuple[str, str], ...]
+    """Parts of the key besides the program itself, by name, short: texts or hashes."""
+
+
+def cache_request() -> CacheRequest | None:
+    """What the persistent cache is being asked for on this thread; None when it cannot be read.
+
+    Locals of `compile_or_get_cached` (compiler.py), seen on jax 0.8.1, 0.10.2 and 0.12.0.1. The
+    parts are those that JAX's cache_key.py hashes; the program is what is left when no other part
+    differs, so it is not hashed a second time here.
+    """
+    for frame, file in jax_frames():
+        if frame.f_code.co_name == "compile_or_get_cached" and file.endswith("/compiler.py"):
+            values = frame.f_locals
+            break
+    else:
+        return None
+    key, module = values.get("cache_key"), values.get("module_name")
+    if not key or not module:
+        return None
+    parts: dict[str, Callable[[], str]] = {
+        "jaxlib version": _jaxlib_version,
+        "backend version": lambda: str(values["backend"].platform_version),
+        "XLA flags": _xla_flags,
+        "compile options": lambda: _digest(values["compile_options"].SerializeAsString()),
+        "devices": lambda: ", ".join(str(d.device_kind) for d in values["devices"].flatten()),
+    }
+    found: list[tuple[str, str]] = []
+    for name, read in parts.items():
+        try:
+            found.append((name, read()))
+        except Exception:  # a part that this JAX names in another way is left out
+            continue
+    return CacheRequest(str(module), str(key), tuple(found))
+
+
+def _jaxlib_version() -> str:
+    import jaxlib.version
+
+    return str(jaxlib.version.__version__)
+
+
+def _xla_flags() -> str:
+    """Flags that belong to the key; those that only dump are left out, as JAX does."""
+    flags = os.environ.get("XLA_FLAGS", "").split()
+    flags += os.environ.get("LIBTPU_INIT_ARGS", "").split()
+    flags += [word for word in sys.argv if word.startswith("--xla")]
+    return " ".join(sorted(flag for flag in flags if "dump" not in flag))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

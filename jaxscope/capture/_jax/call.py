@@ -1,0 +1,277 @@
+"""The call that is being traced, lowered or compiled, as the frames of JAX show it.
+
+A monitoring event carries a name and a duration only. The rest is read, never written, from the
+frames of JAX that are on the stack when the event arrives. Frame and local names were seen on
+jax 0.8.1, 0.10.2 and 0.12.0.1.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jaxscope.capture._jax.frames import jax_directory, jax_frames
+from jaxscope.model.compiles import CompileKind
+
+
+@dataclass(frozen=True, slots=True)
+class JaxCall:
+    """What the frames of JAX say about the call that is being traced, lowered or compiled."""
+
+    kind: CompileKind
+    fun: Any = None
+    """The Python function under the jit, or None when no frame holds it."""
+    name: str = ""
+    """A better name than the event's, where JAX wraps the user's function; else empty."""
+    args: tuple[Any, ...] | None = None
+    kwargs: dict[str, Any] | None = None
+    named: bool = True
+    """The arguments are those that the function declares."""
+    static_argnums: tuple[int, ...] = ()
+    static_argnames: tuple[str, ...] = ()
+    keys: tuple[tuple[int, int], ...] = ()
+    """Identities of the calls on the stack, innermost first: stages of one call share one."""
+    info: Any = None
+    """JAX's own record of the jit's options."""
+    primitive: Any = None
+    """The operation that runs outside any jit, with its parameters."""
+    params: dict[str, Any] | None = None
+    transforms: tuple[str, ...] = ()
+    """What a jitted function was called under, outermost first: `vmap`, `grad`."""
+    given: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    """Arguments as the user passed them, where `args` are the flat ones that XLA gets."""
+
+    @property
+    def is_eager(self) -> bool:
+        return self.kind is CompileKind.EAGER
+
+    @property
+    def signature(self) -> inspect.Signature | None:
+        """The parameters that the function declares, where JAX has looked them up."""
+        return getattr(self.info, "fun_signature", None)
+
+
+def jax_call() -> JaxCall:
+    """The call behind the event that is being reported on this thread.
+
+    Reads `cache_miss`, `_pjit_call_impl`, `jit_trace`, `jit_lower` (pjit.py), `apply_primitive`
+    (dispatch.py), `lower`, `compile` (stages.py) and `wrapped` (pmap.py). Without them: a call of
+    kind `jit` that knows neither function nor arguments.
+    """
+    calls: list[tuple[str, types.FrameType]] = []
+    for frame, file in jax_frames():
+        role = _ROLES.get((file, frame.f_code.co_name))
+        if role is not None:
+            calls.append((role, frame))
+    if not calls:
+        return JaxCall(CompileKind.JIT)
+    keys = tuple([(id(f), id(f.f_locals.get("args"))) for _, f in calls])
+    role, frame = calls[0]
+    outer = calls[1][0] if len(calls) > 1 else ""
+    if role == "cache_miss":
+        call = _jitted(frame)
+        if outer == "apply_primitive":
+            return _primitive(calls[1][1], keys)
+        if outer == "pmap":
+            return _pmapped(calls[1][1], keys)
+        return replace(call, keys=keys)
+    if role == "call_impl":
+        miss = next((f for r, f in calls if r == "cache_miss"), None)
+        known = _jitted(miss) if miss is not None else JaxCall(CompileKind.TRANSFORMED)
+        # The arguments as XLA gets them: those of the call itself are tracers of the transform.
+        args = tuple(frame.f_locals.get("args", ()))
+        eager = known.kind is CompileKind.EAGER
+        kind = CompileKind.EAGER if eager else CompileKind.TRANSFORMED
+        named = known.args is not None and len(known.args) == len(args)
+        given = None if known.args is None else (tuple(known.args), dict(known.kwargs or {}))
+        name = known.name or (str(frame.f_locals.get("name", "")) if known.fun is None else "")
+        return replace(
+            known,
+            kind=kind,
+            name=name,
+            args=args,
+            kwargs={},
+            named=named,
+            keys=keys,
+            transforms=_transforms(),
+            given=given,
+        )
+    if role == "jit_trace":
+        values = frame.f_locals
+        jitted = values.get("jit_func")
+        info = getattr(jitted, "_jit_info", None)
+        return JaxCall(
+            CompileKind.AOT,
+            getattr(jitted, "_fun", None),
+            args=values.get("args"),
+            kwargs=values.get("kwargs"),
+            static_argnums=tuple(getattr(info, "static_argnums", ()) or ()),
+            static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
+            keys=keys,
+            info=info,
+        )
+    if role == "apply_primitive":
+        return _primitive(frame, keys)
+    return JaxCall(CompileKind.AOT, keys=keys)
+
+
+_ROLES = {
+    ("_src/pjit.py", "cache_miss"): "cache_miss",
+    ("_src/pjit.py", "_pjit_call_impl"): "call_impl",
+    ("_src/pjit.py", "jit_trace"): "jit_trace",
+    ("_src/pjit.py", "jit_lower"): "stages",
+    ("_src/stages.py", "lower"): "stages",
+    ("_src/stages.py", "compile"): "stages",
+    ("_src/dispatch.py", "apply_primitive"): "apply_primitive",
+    ("_src/pmap.py", "wrapped"): "pmap",
+}
+
+
+def _jitted(frame: types.FrameType) -> JaxCall:
+    values = frame.f_locals
+    fun, info = values.get("fun"), values.get("jit_info")
+    # A plain function of JAX itself under a jit is a jnp function called outside any jit. What the
+    # user jitted, `jax.jit(jnp.sin)`, is a jitted object, not a plain function.
+    code = getattr(fun, "__code__", None) if isinstance(fun, types.FunctionType) else None
+    file = code.co_filename if code is not None else ""
+    internal = file.startswith(jax_directory()) and not file.endswith("traceback_util.py")
+    return JaxCall(
+        CompileKind.EAGER if internal else CompileKind.JIT,
+        fun,
+        args=values.get("args"),
+        kwargs=values.get("kwargs"),
+        static_argnums=tuple(getattr(info, "static_argnums", ()) or ()),
+        static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
+        info=info,
+    )
+
+
+def _primitive(frame: types.FrameType, keys: tuple[tuple[int, int], ...]) -> JaxCall:
+    values = frame.f_locals
+    primitive = values.get("prim")
+    return JaxCall(
+        CompileKind.EAGER,
+        name=str(getattr(primitive, "name", "")),
+        args=values.get("args"),
+        kwargs={},
+        keys=keys,
+        primitive=primitive,
+        params=values.get("params"),
+    )
+
+
+_TRANSFORMS = {
+    "vmap_f": "vmap",
+    "grad_f": "grad",
+    "value_and_grad_f": "grad",
+    "jacfun": "jacobian",
+    "jvp": "jvp",
+    "vjp": "vjp",
+    "linearize": "linearize",
+}
+
+
+_WITHIN = frozenset({"grad", "jacobian"})
+
+
+_PARTS = ("jvp", "vjp", "linearize")  # what a gradient is made of
+
+
+def _transforms() -> tuple[str, ...]:
+    """Transforms on the stack, outermost first, by the functions of api.py that run them."""
+    home = jax_directory()
+    found: list[str] = []
+    frame = inspect.currentframe()
+    while frame is not None:
+        code = frame.f_code
+        name = _TRANSFORMS.get(code.co_name)
+        if name is not None and code.co_filename.startswith(home) and name not in found[-1:]:
+            found.append(name)
+        frame = frame.f_back
+    if not _WITHIN.isdisjoint(found):
+        return tuple([name for name in found[::-1] if name not in _PARTS])
+    return tuple(found[::-1])
+
+
+def _pmapped(frame: types.FrameType, keys: tuple[tuple[int, int], ...]) -> JaxCall:
+    """The function under a pmap is a free variable of `infer_params`, which `wrapped` closes over:
+    `f` or `fun`, since jax 0.9 only as `wrapped_fun.f`."""
+    values = frame.f_locals
+    infer = values.get("infer_params")
+    held: dict[str, Any] = {}
+    if isinstance(infer, types.FunctionType):
+        cells = zip(infer.__code__.co_freevars, infer.__closure__ or (), strict=True)
+        held = {name: cell.cell_contents for name, cell in cells}
+    wrapped = getattr(held.get("wrapped_fun"), "f", None)
+    fun = held.get("fun") or held.get("f") or wrapped
+    name = getattr(fun, "__name__", "")
+    args, kwargs = values.get("args"), values.get("kwargs")
+    return JaxCall(CompileKind.PMAP, fun, name=name, args=args, kwargs=kwargs, keys=keys)
+
+
+@dataclass(frozen=True, slots=True)
+class PmappedCall:
+    """A call of a pmapped function, as the jitted function that JAX makes of it."""
+
+    jitted: Any
+    args: tuple[Any, ...]
+    """The flat arguments."""
+    restore: Callable[[Any], Any]
+    """The value of the call, from what the jitted function returns."""
+
+
+def pmapped_call(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> PmappedCall | None:
+    """The jitted function behind a `jax.pmap`, for these arguments; None for anything else.
+
+    `infer_params`, which the pmapped function closes over: it gives the jit of a `shard_map`, so
+    that JAX's own caches answer. Seen on jax 0.8.1 (jitted, arguments, parameters …) and on 0.10.2
+    and 0.12.0.1 (cached, jitted, arguments …). Without it: None, and the call is captured whole.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None or not code.co_filename.startswith(jax_directory()):
+        return None
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
+    infer = getattr(cells.get("infer_params"), "cell_contents", None)
+    if infer is None or not code.co_filename.endswith("pmap.py"):
+        return None
+    import jax
+
+    found = infer(*args, **kwargs)
+    if hasattr(found[0], "trace"):
+        out_tree = found[2].out_tree
+        return PmappedCall(
+            found[0],
+            tuple(found[1]),
+            lambda results: jax.tree_util.tree_unflatten(out_tree(), results),
+        )
+    return PmappedCall(found[1], tuple(found[2]), lambda results: results)
+
+
+def calling_pmap() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """`(fun, args, kwargs)` of the pmapped call that is being traced, lowered or compiled.
+
+    For hooks of `capture.events`, as `calling_jit`.
+    """
+    call = jax_call()
+    if call.kind is not CompileKind.PMAP or call.fun is None or call.args is None:
+        return None
+    return call.fun, tuple(call.args), dict(call.kwargs or {})
+
+
+def calling_jit() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """`(fun, args, kwargs)` of the jitted call being traced, lowered or compiled on this thread.
+
+    For hooks of `capture.events`. None outside such a call, in an eager operation, and on a JAX
+    whose frames have other names.
+    """
+    call = jax_call()
+    if call.fun is None or call.args is None or call.kind is CompileKind.PMAP:
+        return None
+    return call.fun, tuple(call.args), dict(call.kwargs or {})

@@ -1,0 +1,92 @@
+"""JAX's own stack frames and tracebacks, read and never written."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import types
+from collections.abc import Iterator
+from typing import Any
+
+
+@functools.cache
+def jax_directory() -> str:
+    """The directory of the jax package with a separator at its end. Public names only."""
+    import jax
+
+    return os.path.dirname(os.path.abspath(str(jax.__file__))) + os.sep
+
+
+def jax_frames() -> Iterator[tuple[types.FrameType, str]]:
+    """The innermost run of JAX frames of this stack, innermost first, with their file names."""
+    home = jax_directory()
+    frame = inspect.currentframe()
+    while frame is not None and not frame.f_code.co_filename.startswith(home):
+        frame = frame.f_back
+    while frame is not None and (file := frame.f_code.co_filename).startswith(home):
+        yield frame, file[len(home) :].replace(os.sep, "/")
+        frame = frame.f_back
+
+
+def event_error() -> str:
+    """The exception type that ended the stage whose end is being reported, or an empty text.
+
+    Local `exc_type` of `LogElapsedTimeContextManager.__exit__` (dispatch.py). Empty when the frame
+    is not there, so that a failed stage then looks like a finished one.
+    """
+    for frame, file in jax_frames():
+        if frame.f_code.co_name == "__exit__" and file.endswith("/dispatch.py"):
+            kind = frame.f_locals.get("exc_type")
+            return "" if kind is None else str(kind.__name__)
+    return ""
+
+
+def traceback_of(equation: Any) -> Any:
+    """The traceback of an equation, hashable; None when there is none.
+
+    `source_info.traceback`, a jaxlib `Traceback` that compares by its frames.
+    """
+    return getattr(getattr(equation, "source_info", None), "traceback", None)
+
+
+def code_positions(traceback: Any) -> tuple[list[types.CodeType], list[int]]:
+    """The Python stack of a traceback, innermost first: code objects and their `f_lasti`.
+
+    `raw_frames()`. JAX 0.9 and newer end it where the tracing of the jaxpr began; older ones go on
+    to the outermost call. Empty when there is no traceback.
+    """
+    raw = getattr(traceback, "raw_frames", None)
+    return ([], []) if raw is None else raw()
+
+
+def begins_trace(code: types.CodeType) -> bool:
+    """Whether the frames outside this one belong to the caller of a trace, not to the jaxpr.
+
+    `trace_to_jaxpr*` of interpreters/partial_eval.py. Without it, frames of the first caller of a
+    shared jaxpr would be taken for everybody's.
+    """
+    return code.co_name.startswith("trace_to_jaxpr") and code.co_filename.endswith(
+        "partial_eval.py"
+    )
+
+
+Site = tuple[tuple[types.CodeType, int], ...]
+"""The Python stack around a call of a vmapped function, from its caller outwards, as far as the
+trace goes: code objects and their `f_lasti`."""
+
+
+def jax_calls(traceback: Any) -> tuple[tuple[str, str], ...]:
+    """JAX's own calls that made an equation, innermost first: file and function.
+
+    They end at the first frame that is not JAX's, and where the trace began. Empty without frames.
+    """
+    home = jax_directory()
+    calls: list[tuple[str, str]] = []
+    for code in code_positions(traceback)[0]:
+        if begins_trace(code) or not code.co_filename.startswith(home):
+            break
+        calls.append((os.path.basename(code.co_filename), code.co_name))
+    return tuple(calls)

@@ -1,0 +1,107 @@
+"""The options of a jitted function, and what it holds."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxscope.capture._jax.frames import jax_frames
+
+
+def transform_of(fun: Any) -> tuple[str, Any] | None:
+    """`("jax.grad", f)` for what `jax.grad(f)` returned; None for a function of the user's.
+
+    JAX wraps its transforms in `reraise_with_filtered_traceback`, whose free variable `fun` is the
+    transform's own function, `grad.<locals>.grad_f`. Where these names are gone, None.
+    """
+    code = getattr(fun, "__code__", None)
+    if code is None or code.co_name != "reraise_with_filtered_traceback":
+        return None
+    inner = getattr(fun, "__wrapped__", None)
+    if inner is None:
+        return None
+    names = code.co_freevars
+    cells = getattr(fun, "__closure__", None) or ()
+    held = dict(zip(names, cells, strict=False)).get("fun")
+    own = getattr(getattr(held, "cell_contents", None), "__code__", None)
+    name = str(getattr(own, "co_qualname", "")).split(".", maxsplit=1)[0]
+    # The transform's function wraps the user's.
+    while getattr(inner, "__code__", None) is own and hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    return f"jax.{name or 'transform'}", inner
+
+
+_OPTIONS = (
+    ("static_argnums", "static_argnums"),
+    ("static_argnames", "static_argnames"),
+    ("donate_argnums", "donate_argnums"),
+    ("donate_argnames", "donate_argnames"),
+    ("in_shardings", "in_shardings_leaves"),
+    ("out_shardings", "out_shardings_leaves"),
+    ("in_layouts", "in_layouts_leaves"),
+    ("out_layouts", "out_layouts_leaves"),
+    ("device", "device"),
+    ("backend", "backend"),
+    ("keep_unused", "keep_unused"),
+    ("inline", "inline"),
+    ("compiler_options", "compiler_options_kvs"),
+)
+
+
+_UNSET = ("None", "()", "False", "UnspecifiedValue", "Inline.AUTO", "AUTO", "<Inline.AUTO: 'auto'>")
+
+
+def jit_options(info: Any) -> tuple[tuple[str, str], ...]:
+    """The options of a jit by the names that users give them, those left at JAX's default out.
+
+    Fields of `PjitInfo`; a field that is gone is an option that nobody sees change.
+    """
+    found: list[tuple[str, str]] = []
+    for name, field in _OPTIONS:
+        value = getattr(info, field, None)
+        if value is None or value is False or value == ():
+            continue
+        if isinstance(value, tuple) and name != "compiler_options":
+            texts = [str(item) for item in value]
+            if all(text in _UNSET for text in texts):
+                continue
+            text = texts[0] if len(texts) == 1 and "shard" in name else f"({', '.join(texts)})"
+        elif name == "compiler_options":
+            text = ", ".join(f"{key}={setting}" for key, setting in value)
+        else:
+            text = str(value)
+        if text not in _UNSET:
+            found.append((name, text[:120]))
+    # JAX works the names out from the positions, and the other way round.
+    by_position = {name.removesuffix("nums") for name, _ in found if name.endswith("argnums")}
+    return tuple([(n, t) for n, t in found if n.removesuffix("names") not in by_position])
+
+
+def stage_options() -> tuple[tuple[str, str], ...]:
+    """What `lowered.compile(compiler_options=...)` was given; empty outside of it.
+
+    Local `compiler_options` of `compile` in stages.py.
+    """
+    for frame, file in jax_frames():
+        if frame.f_code.co_name == "compile" and file == "_src/stages.py":
+            given = frame.f_locals.get("compiler_options")
+            if not given:
+                return ()
+            text = ", ".join(f"{key}={given[key]}" for key in sorted(given))
+            return (("compiler_options", text[:120]),)
+    return ()
+
+
+def bodies(value: Any) -> list[tuple[Any, str]]:
+    """The jaxprs in a parameter of an operation, each with the function it was traced from.
+
+    `jaxpr.debug_info.func_src_info`; without it the text is "a function".
+    """
+    found: list[tuple[Any, str]] = []
+    for item in value if isinstance(value, (tuple, list)) else (value,):
+        if hasattr(item, "eqns") or hasattr(getattr(item, "jaxpr", None), "eqns"):
+            information = getattr(getattr(item, "jaxpr", item), "debug_info", None)
+            text = getattr(information, "func_src_info", None)
+            found.append((item, str(text) if text else "a function"))
+    return found

@@ -1,0 +1,180 @@
+"""Programs that are being lowered or have been compiled, and what decides whether one may be used
+again."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from jaxscope.capture._jax.frames import jax_frames
+
+
+def lowering_jaxpr() -> Any | None:
+    """The closed jaxpr that is about to be lowered, at the start of a lowering.
+
+    Local `closed_jaxpr` of `_cached_lowering_to_hlo` (interpreters/pxla.py); on 0.12 its type is
+    `Jaxpr`. None when the frame is not there.
+    """
+    for frame, file in jax_frames():
+        if frame.f_code.co_name == "_cached_lowering_to_hlo" and file.endswith("/pxla.py"):
+            return frame.f_locals.get("closed_jaxpr")
+    return None
+
+
+def compiled_executable() -> tuple[Any, Any] | None:
+    """`(StableHLO module, loaded executable)` at the end of an XLA compilation.
+
+    Locals of `_cached_compilation` (interpreters/pxla.py), so it works for every compilation of
+    the process. None when the frame is not there or the compilation failed.
+    """
+    for frame, file in jax_frames():
+        if frame.f_code.co_name == "_cached_compilation" and file.endswith("/pxla.py"):
+            values = frame.f_locals
+            executable = values.get("xla_executable")
+            return None if executable is None else (values.get("computation"), executable)
+    return None
+
+
+def constant_bytes(jaxpr: Any) -> int:
+    """Bytes of the arrays that the outermost level of a jaxpr holds.
+
+    `consts` of a closed jaxpr, and `val` of the literals among an equation's inputs.
+    """
+    held = list(getattr(jaxpr, "consts", ()) or ())
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    for equation in getattr(inner, "eqns", ()):
+        held += [v.val for v in equation.invars if hasattr(v, "val")]
+    return sum(
+        math.prod(value.shape) * int(getattr(value.dtype, "itemsize", 0) or 0)
+        for value in held
+        if hasattr(value, "shape") and hasattr(value, "dtype")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProgram:
+    """What XLA has made, with what it was made from."""
+
+    module: Any
+    executable: Any
+    computation: Any = None
+    """JAX's own holder of both, which lives as long as the program can be called."""
+    inputs: tuple[Any, ...] = ()
+    outputs: tuple[Any, ...] = ()
+    """Abstract values, flat; `inputs` are those that the program really takes."""
+    callbacks: bool = False
+    """The executable holds functions of the user's."""
+
+
+def compiled_program() -> CompiledProgram | None:
+    """The program at the end of an XLA compilation; None when it failed or the frame is gone.
+
+    As `compiled_executable`, and locals of `from_hlo` and `compile` of pxla.py around it.
+    """
+    found = compiled_executable()
+    if found is None:
+        return None
+    known: dict[str, Any] = {}
+    for frame, file in jax_frames():
+        if not file.endswith("/pxla.py"):
+            continue
+        values = frame.f_locals
+        if frame.f_code.co_name == "from_hlo":
+            known["inputs"] = tuple(values.get("global_in_avals") or ())
+            known["outputs"] = tuple(values.get("global_out_avals") or ())
+            known["callbacks"] = bool(values.get("host_callbacks") or values.get("keepalive"))
+        elif frame.f_code.co_name == "compile":
+            known["computation"] = values.get("self")
+            break
+    return CompiledProgram(*found, **known)
+
+
+def held_program(computation: Any) -> tuple[Any, Any] | None:
+    """Module and executable of a `CompiledProgram.computation` that is still alive.
+
+    `MeshComputation._hlo` and `._executable.xla_executable`, seen on jax 0.8.1, 0.10.2 and
+    0.12.0.1. None without these names.
+    """
+    module = getattr(computation, "_hlo", None)
+    executable = getattr(getattr(computation, "_executable", None), "xla_executable", None)
+    return None if module is None or executable is None else (module, executable)
+
+
+def module_text(module: Any, dialect: str) -> str:
+    """A StableHLO module as text with locations, or as HLO before any pass.
+
+    `operation.get_asm` is MLIR's own; for HLO `mlir_module_to_xla_computation` of jaxlib. Raises
+    when they are gone.
+    """
+    if dialect == "stablehlo":
+        return str(module.operation.get_asm(enable_debug_info=True))
+    from jax._src import lib
+    from jax._src.interpreters import mlir
+
+    library: Any = lib
+    # jax 0.8 has its print options in another place.
+    home = getattr(library, "hlo", None) or library.xla_client._xla
+    made = library._jax.mlir.mlir_module_to_xla_computation(mlir.module_to_bytecode(module))
+    options = home.HloPrintOptions.short_parsable()
+    options.print_metadata = True
+    return str(made.as_hlo_module().to_string(options))
+
+
+def kept_arguments(lowered: Any) -> frozenset[int] | None:
+    """The flat arguments that the program really takes; JAX drops those no result depends on.
+
+    `_lowering.compile_args["kept_var_idx"]`. None when it is gone: then all count as kept.
+    """
+    arguments = getattr(getattr(lowered, "_lowering", None), "compile_args", None)
+    kept = arguments.get("kept_var_idx") if isinstance(arguments, dict) else None
+    return None if kept is None else frozenset(int(index) for index in kept)
+
+
+def constant_arguments(lowered: Any) -> tuple[Any, ...]:
+    """Arrays that the program takes as hidden arguments instead of holding them as constants.
+
+    `Lowered._lowering.const_args`, seen on jax 0.8.1 to 0.12.0 (empty unless the user turns
+    simplified jaxpr constants on). Without the name: no such arrays.
+    """
+    return tuple(getattr(getattr(lowered, "_lowering", None), "const_args", ()) or ())
+
+
+def donates(jitted: Any) -> bool | None:
+    """Whether a jitted function donates any argument; None when it cannot be told.
+
+    `_jit_info.donate_argnums` and `donate_argnames`, seen on jax 0.8.1 to 0.12.0.
+    """
+    info = getattr(jitted, "_jit_info", None)
+    if info is None or not hasattr(info, "donate_argnums"):
+        return None
+    return bool(info.donate_argnums or info.donate_argnames)
+
+
+def argument_names(traced: Any) -> tuple[str, ...]:
+    """The flat arguments as the user writes them: `x`, `params['w']`.
+
+    `jaxpr.debug_info.arg_names`, seen on jax 0.8.1 to 0.12.0. Without it: no names.
+    """
+    jaxpr = getattr(traced, "jaxpr", None)
+    information = getattr(getattr(jaxpr, "jaxpr", jaxpr), "debug_info", None)
+    names = getattr(information, "arg_names", None)
+    return tuple([str(name) for name in names]) if names else ()
+
+
+def live_modules(names: frozenset[str]) -> list[tuple[str, str]]:
+    """Name and optimised HLO of the process's live programs of these module names.
+
+    `Client.live_executables`, seen on jax 0.8.1, 0.10.2, 0.12.0.1. Without it: none.
+    """
+    import jax
+
+    found: list[tuple[str, str]] = []
+    clients = {id(c): c for device in jax.local_devices() if (c := getattr(device, "client", None))}
+    for client in clients.values():
+        for executable in getattr(client, "live_executables", list)():
+            mine = [m for m in executable.hlo_modules() if m.name in names]
+            found += [(module.name, module.to_string()) for module in mine]
+    return found

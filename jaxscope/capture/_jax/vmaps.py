@@ -1,0 +1,202 @@
+"""`vmap`: which values entered it, and where its equations come from.
+
+A jaxpr does not say which of its values are batches. The names below were seen on jax 0.8.1, 0.10.2
+and 0.12.0.1.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import types
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from jaxscope.capture._jax.frames import Site, begins_trace, code_positions, jax_directory
+
+
+@dataclass(frozen=True, slots=True)
+class VmapEntry:
+    """One call of a vmapped function while JAX traced it."""
+
+    site: Site
+    name: str
+    """`axis_name`; empty when it has none."""
+    size: int
+    axes: tuple[int | None, ...]
+    """By flat argument."""
+    values: tuple[Any, ...]
+    """By flat argument: the jaxpr's variable behind it, or a constant array."""
+
+
+@contextmanager
+def watching_vmaps(seen: list[VmapEntry]) -> Generator[None]:
+    """Notes every call of a vmapped function that this thread traces inside the block.
+
+    `interpreters.batching.batch` is the one function that `vmap_f` (api.py) asks for a batched
+    function, once a call; for the time of the block it notes its arguments before it answers as
+    ever. It is off the stack again before any user code runs. Without these names: notes nothing.
+    """
+    try:
+        from jax._src.interpreters import batching
+
+        original = batching.batch
+    except (ImportError, AttributeError):
+        yield
+        return
+    thread = threading.get_ident()
+
+    @functools.wraps(original)
+    def batch(fun: Any, axis_data: Any, in_dims: Any, *args: Any, **kwargs: Any) -> Any:
+        if threading.get_ident() == thread:
+            with suppress(Exception):  # then its equations are matched by their shapes
+                caller = sys._getframe(1)
+                if caller.f_code.co_name == "vmap_f":
+                    seen.extend(_vmap_entry(axis_data, in_dims, caller))
+        return original(fun, axis_data, in_dims, *args, **kwargs)
+
+    batching.batch = batch
+    try:
+        yield
+    finally:
+        if batching.batch is batch:
+            batching.batch = original
+
+
+def _vmap_entry(axis_data: Any, in_dims: Any, frame: types.FrameType) -> list[VmapEntry]:
+    """Nothing outside of any trace: such a call is part of no program, and its arrays are to be let
+    go of."""
+    stack: list[tuple[types.CodeType, int]] = []
+    outer = frame.f_back
+    while outer is not None and not begins_trace(outer.f_code):
+        stack.append((outer.f_code, outer.f_lasti))
+        outer = outer.f_back
+    if outer is None:
+        return []
+    name = axis_data.name
+    entry = VmapEntry(
+        tuple(stack),
+        name if isinstance(name, str) else "",
+        int(axis_data.size),
+        tuple([axis if isinstance(axis, int) else None for axis in in_dims]),
+        tuple([_behind(value) for value in frame.f_locals["args_flat"]]),
+    )
+    return [entry]
+
+
+def _behind(value: Any) -> Any:
+    """The jaxpr's variable behind a tracer, through the tracers of other transforms."""
+    while not isinstance(value, (int, float, complex)):
+        if hasattr(value, "batch_dim"):
+            value = value.val
+        elif hasattr(value, "primal"):
+            value = value.primal
+        else:
+            break
+    return getattr(value, "val", value)
+
+
+def vmap_sites(traceback: Any) -> tuple[Site, ...]:
+    """The calls of vmapped functions around an equation, outermost first.
+
+    Frames of `vmap_f` in api.py.
+    """
+    codes, offsets = code_positions(traceback)
+    stack: list[tuple[types.CodeType, int]] = []
+    for code, offset in zip(codes, offsets, strict=True):
+        if begins_trace(code):
+            break
+        stack.append((code, offset))
+    return tuple(
+        [
+            tuple(stack[index + 1 :])
+            for index in range(len(stack) - 1, -1, -1)
+            if stack[index][0].co_name == "vmap_f"
+            and stack[index][0].co_filename.startswith(jax_directory())
+        ]
+    )
+
+
+def leading_vmaps(
+    function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> list[tuple[str, int, tuple[int | None, ...]]]:
+    """The vmaps that a jitted function begins with, outermost first: name, size, flat axes.
+
+    What `jax.vmap` closes over in `vmap_f`: `fun`, `in_axes`, `axis_name`. Empty when there is
+    none, and when the names are gone.
+    """
+    import jax
+
+    leaves = jax.tree_util.tree_leaves((args, kwargs))
+    shapes: list[tuple[int, ...]] = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
+    found: list[tuple[str, int, tuple[int | None, ...]]] = []
+    function = _inside_boundary(getattr(function, "__wrapped__", None))
+    while isinstance(function, types.FunctionType) and function.__code__.co_name == "vmap_f":
+        held = _closed_over(function)
+        if not {"fun", "in_axes", "axis_name"} <= held.keys():
+            break
+        taken = _flat_axes(held["in_axes"], args, kwargs)
+        pairs = list(zip(shapes, taken, strict=True))
+        sizes = {shape[axis] for shape, axis in pairs if axis is not None}
+        if len(sizes) != 1:
+            break
+        name = held["axis_name"]
+        found.append((name if isinstance(name, str) else "", sizes.pop(), taken))
+        shapes = [
+            shape if axis is None else shape[:axis] + shape[axis % len(shape) + 1 :]
+            for shape, axis in pairs
+        ]
+        function = _inside_boundary(held["fun"])
+    return found
+
+
+def _inside_boundary(function: Any) -> Any:
+    """The function inside the wrapper that keeps JAX's frames out of tracebacks."""
+    while getattr(getattr(function, "__code__", None), "co_name", "") == _BOUNDARY:
+        inner = _closed_over(function).get("fun")
+        if inner is None:
+            break
+        function = inner
+    return function
+
+
+_BOUNDARY = "reraise_with_filtered_traceback"
+
+
+def _closed_over(function: types.FunctionType) -> dict[str, Any]:
+    names = function.__code__.co_freevars
+    cells = zip(names, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+
+
+def _is_filled(cell: types.CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+def _flat_axes(
+    in_axes: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[int | None, ...]:
+    """`in_axes`, a prefix of the arguments' tree, for every leaf; keywords are mapped along 0."""
+    import jax
+
+    def is_axis(value: Any) -> bool:
+        return value is None
+
+    axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    flat: list[int | None] = []
+    jax.tree_util.tree_map(
+        lambda axis, part: flat.extend([axis] * len(jax.tree_util.tree_leaves(part))),
+        axes,
+        args,
+        is_leaf=is_axis,
+    )
+    return (*flat, *[0 for _ in jax.tree_util.tree_leaves(kwargs)])
