@@ -87,13 +87,19 @@ def options(
     traced: tuple[str, ...] = (),
     donate: tuple[str, ...] = (),
     line_mode: bool | None = None,
+    all_events: bool | None = None,
+    wait: float | None = None,
 ) -> Generator[None]:
     """Settings for the calls of `inspect` inside the block; blocks nest, the inner one wins.
 
     runs: None repeats for at most half a second, 0 compiles only, N runs exactly N times.
-    device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters. line_mode: `profile`
-    also measures the program with a barrier between its lines, at the price of one more compile.
-    Raises ValueError for a negative number of runs.
+    device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters.
+
+    For `profile`: line_mode also measures the program with a barrier between its lines, at the
+    price of one more compile; all_events traces also what executes so many instructions that it
+    takes long; wait gives another profiler session so many seconds to end.
+
+    Raises ValueError for a negative number of runs or of seconds.
     """
     from jaxscope.capture.plan import Plan
     from jaxscope.capture.settings import Settings
@@ -105,9 +111,14 @@ def options(
         "static": static,
         "traced": traced,
         "donate": donate,
-        "profile": Plan(line_mode=True) if line_mode else None,
     }
     chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v is not None and v != ()}}
+    asked = {"line_mode": line_mode, "all_events": all_events, "wait_s": wait}
+    asked = {k: v for k, v in asked.items() if v is not None}
+    if asked:
+        if not asked.get("wait_s", 0.0) >= 0:
+            raise ValueError(f"wait is {wait}; it must be 0 seconds or more.")
+        chosen["profile"] = dataclasses.replace(chosen.get("profile") or Plan(), **asked)
     Settings(**chosen)
     token = _OPTIONS.set(chosen)
     try:

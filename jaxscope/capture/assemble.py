@@ -181,6 +181,8 @@ def _profiled(program: Program, part: Part, sources: Sources) -> Program:
         found = profile_of(program, handles, sessions, number, split)
     except Exception as error:
         found = Unavailable(f"the trace could not be read ({type(error).__name__}: {error})")
+    if isinstance(found, Profile):
+        found = replace(found, guard=part.measured.guard)
     buffers = buffers_of(program, handles)
     return replace(program, profile=found, line_mode=apart, buffers=buffers)
 

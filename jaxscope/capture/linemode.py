@@ -17,6 +17,7 @@ import jax
 from jaxscope.analysis.clean import TAG
 from jaxscope.capture import _jax, profile
 from jaxscope.capture.plan import Plan
+from jaxscope.capture.settings import SettingsError
 from jaxscope.capture.sources import Sources
 from jaxscope.capture.stages import Handles
 from jaxscope.capture.tags import tag
@@ -67,8 +68,11 @@ def line_mode(
             return Unavailable("this XLA takes the barriers between lines out again")
         built = replace(program, equations=tagged.equations)
         arguments = (tuple(leaves),)
-        sessions, _ = profile.sessions_of(compiled, lambda count: arguments * count, plan, mine)
-        return profile.profile_of(built, mine, sessions, len(sources.all()))
+        found = profile.sessions_of(compiled, lambda count: arguments * count, plan, mine)
+        made = profile.profile_of(built, mine, found.sessions, len(sources.all()))
+        return made if isinstance(made, Unavailable) else replace(made, guard=found.guard)
+    except SettingsError as error:
+        return Unavailable(str(error))
     except Exception as error:
         text = str(error).partition("\n")[0]
         return Unavailable(f"barriers could not be put in ({type(error).__name__}: {text})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -16,15 +16,10 @@ from jaxscope.analysis.trace import Op, TraceEvent, hidden_in_graphs, operations
 from jaxscope.capture import profiler
 from jaxscope.capture.plan import Plan
 from jaxscope.capture.sampling import quiet_gc
+from jaxscope.capture.settings import SettingsError
 from jaxscope.capture.stages import Handles
 from jaxscope.model import Program, StageKind, Unavailable
 from jaxscope.model.profile import Place, Profile
-
-_EVENT_S = 6e-6
-"""To record an event, to close its session and to read it."""
-
-_FEWEST = 3
-"""Calls in a session before another session says more."""
 
 _NOT_EVENTS = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 
@@ -41,23 +36,39 @@ def expected_events(module: HloModule) -> float:
     )
 
 
+class TooManyEventsError(SettingsError):
+    """One call would leave more events than are traced unasked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """What traced calls of a program gave."""
+
+    sessions: tuple[TracedSession, ...]
+    xspace: bytes
+    """The last trace."""
+    guard: str = ""
+    """Why fewer calls were traced than usual."""
+
+
 def sessions_of(
     call: Callable[..., Any],
     batch: Callable[[int], Iterable[tuple[Any, ...]]],
     plan: Plan,
     handles: Handles,
-) -> tuple[tuple[TracedSession, ...], bytes]:
+) -> Traced:
     """Call the program untraced and traced in turn, as often as the plan and its cost allow.
 
-    Also gives the last trace, as XSpace.
+    Raises TooManyEventsError where one call is more than may be traced unasked.
     """
-    module = handles.module()
-    events = 1.0 if isinstance(module, Unavailable) else expected_events(module)
-    first_s = min(_timed(call, args) for args in batch(2))
-    number, calls = _within(plan, first_s, events)
+    events = events_of(handles)
+    if refused := plan.too_many(events):
+        raise TooManyEventsError(refused)
+    planned = plan.within(min(_timed(call, args) for args in batch(2)), events)
+    calls = planned.calls
     sessions: list[TracedSession] = []
     trace = b""
-    for _ in range(number):
+    for _ in range(planned.sessions):
         untraced = tuple([_timed(call, args) for args in batch(calls)])
         arguments = list(batch(calls + 1 if calls > 1 else 1))
         with quiet_gc(), profiler.recording() as recording:
@@ -65,23 +76,15 @@ def sessions_of(
                 with jax.profiler.TraceAnnotation(profiler.CALL, call=index):
                     jax.block_until_ready(call(*args))
         trace = recording.xspace
-        events = list(recording.events())
-        sessions.append(TracedSession(calls_of(events), untraced, hidden_in_graphs(events)))
-    return tuple(sessions), trace
+        found = list(recording.events())
+        sessions.append(TracedSession(calls_of(found), untraced, hidden_in_graphs(found)))
+    return Traced(tuple(sessions), trace, planned.guard)
 
 
-def _within(plan: Plan, first_s: float, events: float) -> tuple[int, int]:
-    """Sessions and calls that fit the budget; each call is made once with the profiler off.
-
-    A program whose one call leaves more events than a session may have is traced once all the same:
-    that is what was asked for, and its distortion is measured and said.
-    """
-    calls = max(1, min(plan.calls, int(plan.most_events // max(events, 1.0))))
-    # What tracing adds, so that ten million events are not recorded five times.
-    traced_s = first_s + events * _EVENT_S
-    affordable = int(plan.budget_s / (first_s + traced_s))
-    sessions = max(1, min(plan.sessions, affordable // min(calls, _FEWEST)))
-    return sessions, max(1, min(calls, affordable // sessions))
+def events_of(handles: Handles) -> float:
+    """Events that one call is expected to leave; 1 where the program cannot be read."""
+    module = handles.module()
+    return 1.0 if isinstance(module, Unavailable) else expected_events(module)
 
 
 def _timed(call: Callable[..., Any], args: tuple[Any, ...]) -> float:

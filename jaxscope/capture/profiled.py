@@ -31,6 +31,7 @@ from jaxscope.capture import _jax, bare, describe, profiler
 from jaxscope.capture.cell import CellText
 from jaxscope.capture.events import collecting
 from jaxscope.capture.lineclock import LineClock
+from jaxscope.capture.plan import Plan
 from jaxscope.capture.run import Ran, Surroundings
 from jaxscope.capture.sources import Sources
 from jaxscope.model import (
@@ -53,7 +54,7 @@ _FEW = 3
 """Single operations on one line below which nobody needs advice."""
 
 
-def cell(text: CellText, around: Surroundings) -> Ran:
+def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     """Run a cell as plain Python under the profiler, and say where its time went.
 
     Nothing is repeated: the cell runs exactly once, whatever it does. Raises what the cell raises;
@@ -61,6 +62,8 @@ def cell(text: CellText, around: Surroundings) -> Ran:
     without it, and the record says so.
     """
     __tracebackhide__ = True
+    plan = plan or Plan()
+    profiler.wait_until_free(plan.wait_s, around.say)
     began = time.perf_counter()
     sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
     statements, expression = text.code()

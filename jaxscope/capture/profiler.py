@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +19,10 @@ from jaxscope.capture.settings import SettingsError
 CALL = "jaxscope call"
 """Name of the event that spans one traced call, with its number."""
 
-_BUSY = "ALREADY_EXISTS"
+_BUSY = ("ALREADY_EXISTS", "Only one profile may be run at a time")
+"""XLA's words, and those of `jax.profiler.start_trace`."""
+_ASK_S = 0.1
+"""Between two looks at whether another session has ended."""
 _HOST = "/host:CPU"
 _DEVICE = "/device:GPU:"
 _STOPPED = "ThreadpoolListener::StopRegion"
@@ -47,12 +51,9 @@ class Recording:
         try:
             self.xspace = stop()
         except Exception as error:
-            if _BUSY not in str(error):
+            if not _is_busy(error):
                 raise
-            raise ProfilerBusyError(
-                "another profiler session is open in this process, and JAX allows one at a time: "
-                "end it (jax.profiler.stop_trace()), then profile again"
-            ) from None
+            raise ProfilerBusyError(_WORDS) from None
 
     def events(self) -> Iterator[TraceEvent]:
         """Every event of the host's threads, and of the devices that write events themselves.
@@ -74,6 +75,36 @@ class Recording:
                         yield from _events(line, f"{plane.name} ")
 
 
+_WORDS = (
+    "another profiler session is open in this process, and JAX allows one at a time: end it "
+    "(jax.profiler.stop_trace()), or let `--wait 30` wait up to 30 s for its end, and profile again"
+)
+
+
+def _is_busy(error: Exception) -> bool:
+    return any(words in str(error) for words in _BUSY)
+
+
+def wait_until_free(seconds: float, say: Callable[[str], None]) -> None:
+    """Return when no other session is open, or so many seconds have passed.
+
+    A session that another thread or a remote capture opened ends by itself; one that the caller's
+    own thread opened does not, and then opening ours says so.
+    """
+    until = time.monotonic() + seconds
+    if seconds > 0:
+        say("waiting for another profiler session to end")
+    while time.monotonic() < until:
+        try:
+            opened().close()
+        except ProfilerBusyError:
+            time.sleep(min(_ASK_S, max(until - time.monotonic(), 0.0)))
+        except Exception:  # whatever it is, the session that counts will say it
+            return
+        else:
+            return
+
+
 def _events(line: Any, prefix: str) -> Iterator[TraceEvent]:
     thread = prefix + line.name
     for event in line.events:
@@ -84,15 +115,23 @@ def _events(line: Any, prefix: str) -> Iterator[TraceEvent]:
 
 
 def opened(*, hlo_protos: bool = False) -> Recording:
-    """Start a session. `hlo_protos` adds every live module of the process, 2 to 30 ms in all."""
+    """Start a session. `hlo_protos` adds every live module of the process, 2 to 30 ms in all.
+
+    Raises ProfilerBusyError where JAX says already here that another one is open.
+    """
     # Without Python's own calls, which would slow the host down several times.
     options = jax.profiler.ProfileOptions()
     options.host_tracer_level = 2
     options.python_tracer_level = 0
     options.enable_hlo_proto = hlo_protos
     jax.devices()  # the backends must exist, or their events are missing
-    session = _jax.profiler_session(options)
-    return Recording(_written(options) if session is None else session.stop)
+    try:
+        session = _jax.profiler_session(options)
+        return Recording(_written(options) if session is None else session.stop)
+    except Exception as error:
+        if not _is_busy(error):
+            raise
+        raise ProfilerBusyError(_WORDS) from None
 
 
 @contextmanager

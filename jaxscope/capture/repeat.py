@@ -31,6 +31,8 @@ class Measured:
     """The last session as XSpace."""
     plan: Plan | None = None
     """What the profile was asked to be."""
+    guard: str = ""
+    """Why fewer calls were traced than usual."""
 
     def with_transfer(self, transfer: Timing | None) -> Measured:
         """With the row for moving NumPy inputs to the device."""
@@ -79,21 +81,26 @@ def measure(
     if settings.profile is None:
         results, timings = run()
         return Measured(results, timings)
+    plan = settings.profile
     if once:
-        return replace(_traced_once(run), plan=settings.profile)
+        return replace(_traced_once(run, plan, captured), plan=plan)
     # What donates its arguments is profiled first, on copies: the run that is kept comes last.
     if copier is None:
         results, timings = run()
-        sessions, trace = _sessions(captured, call, packed, None, settings.profile)
+        sessions, trace, guard = _sessions(captured, call, packed, None, plan)
     else:
-        sessions, trace = _sessions(captured, call, packed, copier, settings.profile)
+        sessions, trace, guard = _sessions(captured, call, packed, copier, plan)
         results, timings = run()
-    return Measured(results, timings, sessions, trace, settings.profile)
+    return Measured(results, timings, sessions, trace, plan, guard)
 
 
-def _traced_once(run: Callable[[], tuple[Any, tuple[Timing, ...]]]) -> Measured:
+def _traced_once(
+    run: Callable[[], tuple[Any, tuple[Timing, ...]]], plan: Plan, captured: Captured
+) -> Measured:
     """The only run that is allowed, under the profiler; without it where that is not to be had."""
     try:
+        if refused := plan.too_many(profile.events_of(captured.handles)):
+            raise profile.TooManyEventsError(refused)
         session = profiler.opened()
     except Exception as error:
         results, timings = run()
@@ -108,13 +115,14 @@ def _sessions(
     args: tuple[Any, ...],
     copier: Callable[[], tuple[Any, ...]] | None,
     plan: Plan,
-) -> tuple[tuple[TracedSession, ...] | Unavailable, bytes]:
+) -> tuple[tuple[TracedSession, ...] | Unavailable, bytes, str]:
     """Traced calls of a program that may be repeated; its results are not needed."""
     try:
         batch = sampling.copied_arguments(copier) if copier else sampling.same_arguments(args)
-        return profile.sessions_of(call, batch, plan, captured.handles)
+        found = profile.sessions_of(call, batch, plan, captured.handles)
     except (Exception, KeyboardInterrupt) as error:
-        return Unavailable(_why(error)), b""
+        return Unavailable(_why(error)), b"", ""
+    return found.sessions, found.xspace, found.guard
 
 
 def _why(error: BaseException) -> str:

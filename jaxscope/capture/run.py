@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from jaxscope.analysis.names import top_level_definitions
-from jaxscope.capture import _jax, advice, assemble, bare, blame, facts, modules
+from jaxscope.capture import _jax, advice, assemble, bare, blame, facts, modules, profiler
 from jaxscope.capture.arguments import paths_of
 from jaxscope.capture.cell import Block, CellText
 from jaxscope.capture.decorated import Call, Decorated, Execution
@@ -43,6 +43,7 @@ def cell(
     keep, and ValueError for settings that name what is not there. The namespace is then as before
     (block form), or as Python left it (decorator form).
     """
+    _wait(settings, around)
     sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
     if _form(text, settings, form) is Form.DECORATOR:
         return _decorated(text, settings, around, sources, stack)
@@ -73,6 +74,7 @@ def expression(
         raise SettingsError(f"`{text}` is no Python expression: {error.msg}.") from None
     if not isinstance(tree.body, ast.Call):
         raise SettingsError(f"%{magic} needs a call such as f(x, y), and `{text}` is none.")
+    _wait(settings, around)
     function, args, kwargs = _evaluate(tree.body, around.namespace)
     began = time.perf_counter()
     try:
@@ -97,8 +99,15 @@ def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings
     """Capture one call for `jaxscope.inspect`, with a listener of its own."""
     with Listener() as listener:
         around = Surroundings({}, listener, PeakCache())
+        _wait(settings, around)
         name = getattr(function, "__name__", type(function).__name__)
         return _call(function, args, kwargs, settings, around, Form.CALL, name, JIT)
+
+
+def _wait(settings: Settings, around: Surroundings) -> None:
+    """Let another profiler session end first, where that was asked for."""
+    if settings.profile is not None:
+        profiler.wait_until_free(settings.profile.wait_s, around.say)
 
 
 # Block form.

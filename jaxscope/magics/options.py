@@ -7,11 +7,14 @@ import keyword
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
 from jaxscope.magics.parser import Parser
+
+if TYPE_CHECKING:
+    from jaxscope.capture.plan import Plan
 
 _TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
 
@@ -98,6 +101,16 @@ def parse(line: str, using: argparse.ArgumentParser, default_view: str = "auto")
     )
 
 
+def plan(found: argparse.Namespace, *, always: bool = False) -> Plan | None:
+    """What the profile is to be; None where nothing asks for one."""
+    from jaxscope.capture.plan import Plan
+
+    asked = (found.line_mode, found.all_events, found.wait is not None)
+    if not (always or any(asked) or found.profile):
+        return None
+    return Plan(line_mode=found.line_mode, all_events=found.all_events, wait_s=found.wait or 0.0)
+
+
 def is_name(text: str) -> bool:
     """Whether a variable can be called so."""
     return text.isidentifier() and not keyword.iskeyword(text)
@@ -129,6 +142,45 @@ def _is_python(token: str) -> bool:
     return not re.fullmatch(r"--?[A-Za-z][\w-]*(=.*)?", token)
 
 
+def _wait(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of seconds; give how long to wait, such as 30"
+        )
+    return seconds
+
+
+PROFILE: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (
+        ("--line-mode",),
+        {
+            "action": "store_true",
+            "help": "Profile also with the lines kept apart, which costs one more compile.",
+        },
+    ),
+    (
+        ("--all-events",),
+        {
+            "action": "store_true",
+            "help": "Profile also what executes so many instructions that tracing takes long.",
+        },
+    ),
+    (
+        ("--wait",),
+        {
+            "type": _wait,
+            "default": None,
+            "metavar": "SECONDS",
+            "help": "Profile after another profiler session has ended, waiting no longer.",
+        },
+    ),
+)
+"""How a profile is made; each of them asks for one."""
+
 _MANY: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
 _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("-s", "--static"), {**_MANY, "help": "Static by value, whatever their type."}),
@@ -149,6 +201,7 @@ _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         ("--profile",),
         {"action": "store_true", "help": "Measure the time inside the program, line by line."},
     ),
+    *PROFILE,
     (("--x64",), {"action": "store_true", "help": "With 64-bit types enabled."}),
     (("-o", "--report"), {"default": None, "metavar": "NAME", "help": "Bind the Report to NAME."}),
     (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
-from IPython.core.magic_arguments import MagicArgumentParser
 
+from jaxscope.capture.plan import Plan
 from jaxscope.magics import display, options
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.completion import completer
 from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.parser import Parser
 from jaxscope.magics.status import Status
 from jaxscope.report import Report
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from jaxscope.capture.xprof import Server
     from jaxscope.magics.scope import JaxScope
 
-_PARSER = MagicArgumentParser(
+_PARSER = Parser(
     prog="jaxprof",
     description="Measure where the time goes, by line of Python, inside compiled functions too.",
     add_help=False,
@@ -32,11 +33,8 @@ _PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line o
 _PARSER.add_argument(
     "--view", choices=("auto", "widget", "html", "text"), default=None, help="How to show it."
 )
-_PARSER.add_argument(
-    "--line-mode",
-    action="store_true",
-    help="One call: measure it also with its lines kept apart, which costs one more compile.",
-)
+for _flags, _keywords in options.PROFILE:
+    _PARSER.add_argument(*_flags, **_keywords)
 _PARSER.add_argument(
     "--xprof",
     action="store_true",
@@ -91,11 +89,6 @@ class Profiling(Family):
                 f"%%jaxprof takes options only, and {rest!r} is none. For one call, write "
                 f"%jaxprof {rest}"
             )
-        if cell is not None and given.line_mode:
-            raise UsageError(
-                "--line-mode is for one call: %jaxprof --line-mode f(x, y). A cell as it stands "
-                "runs once."
-            )
         if cell is None and not rest:
             raise UsageError(
                 "%jaxprof needs a call: %jaxprof f(x, y). For a cell, write %%jaxprof."
@@ -107,10 +100,11 @@ class Profiling(Family):
                 "%jaxprof needs JAX, and this Python has none: run `%pip install jax` and restart "
                 "the kernel."
             )
+        plan = options.plan(given, always=True) or Plan()
         ran = (
-            self._call(rest, given.line_mode)
+            self._call(rest, plan)
             if cell is None
-            else self._cell(f"%%jaxprof {line}".rstrip(), cell)
+            else self._cell(f"%%jaxprof {line}".rstrip(), cell, plan)
         )
         report = Report(ran.record, ran.texts)
         session = self.scope.session
@@ -155,14 +149,13 @@ class Profiling(Family):
             server.stop()
         self._servers.clear()
 
-    def _call(self, call: str, line_mode: bool) -> Ran:
+    def _call(self, call: str, plan: Plan) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture import run
-        from jaxscope.capture.plan import Plan
         from jaxscope.capture.settings import Settings, SettingsError
         from jaxscope.capture.stack import JIT
 
-        settings = Settings(device=self.scope.device or None, profile=Plan(line_mode=line_mode))
+        settings = Settings(device=self.scope.device or None, profile=plan)
         with Status(self._shell) as status:
             try:
                 around = self._around(f"line:{call}", status)
@@ -172,7 +165,7 @@ class Profiling(Family):
             except BaseException as error:
                 raise display.without_our_frames(error, _LINE)  # noqa: B904
 
-    def _cell(self, head: str, body: str) -> Ran:
+    def _cell(self, head: str, body: str, plan: Plan) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture import profiled
 
@@ -183,7 +176,7 @@ class Profiling(Family):
         with Status(self._shell) as status:
             try:
                 around = self._around(self.scope.session.cell_key(body), status)
-                return profiled.cell(text, around)
+                return profiled.cell(text, around, plan)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
 

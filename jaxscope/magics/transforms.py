@@ -185,7 +185,6 @@ class Transforms(Family):
         )
 
     def _settings(self, given: options.Options) -> Settings:
-        from jaxscope.capture.plan import Plan
         from jaxscope.capture.settings import Settings
 
         try:
@@ -197,7 +196,7 @@ class Transforms(Family):
                 self.scope.runs if given.runs is None else given.runs,
                 given.x64,
                 given.only,
-                Plan() if given.found.profile else None,
+                options.plan(given.found),
             )
         except ValueError as error:
             raise UsageError(str(error)) from None

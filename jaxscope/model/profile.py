@@ -121,6 +121,8 @@ class Profile:
     distrust: str = ""
     """Why the table of lines must not be trusted; then views show this sentence in its place."""
     doubts: tuple[str, ...] = ()
+    guard: str = ""
+    """Why fewer calls were traced than usual, and what lifts that."""
 
     @property
     def call_s(self) -> float:

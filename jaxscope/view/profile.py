@@ -48,12 +48,13 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         return Chapter(_KEY, _TITLE, (f"There is no profile: {found.reason}.",))
     if found.distrust:
         parts = (_by_op(program, found),) if found.ops else ()
-        return Chapter(_KEY, _TITLE, (found.distrust,), parts)
+        return Chapter(_KEY, _TITLE, (found.distrust, *_guard(found)), parts)
     lead = (
         _first(record, found),
         _quality(found),
         *_joint(record, found),
         *_apart(program, found),
+        *_guard(found),
         *found.doubts,
     )
     sources = [i for i in range(len(record.sources)) if any(_of(found, i))]
@@ -66,6 +67,10 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         _rest(found),
     )
     return Chapter(_KEY, _TITLE, lead, parts)
+
+
+def _guard(profile: Profile) -> tuple[str, ...]:
+    return (profile.guard,) if profile.guard else ()
 
 
 def _of(profile: Profile, source: int) -> Iterable[LineTime]:

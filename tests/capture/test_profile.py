@@ -16,7 +16,7 @@ from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.trace import TraceEvent
 from jaxscope.capture import profile as profiling
 from jaxscope.capture import profiler, repeat
-from jaxscope.capture.plan import Plan
+from jaxscope.capture.plan import Calls, Plan
 from jaxscope.model import Phase, Unavailable
 from jaxscope.model.profile import Profile
 
@@ -299,13 +299,106 @@ def test_a_gpu_profile_has_lines_and_streams() -> None:
     assert report.time_by_line() or found.distrust or "CUDA graphs" in " ".join(found.doubts)
 
 
-def test_a_program_of_many_events_is_traced_less(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_of_many_events_is_traced_less_and_says_so() -> None:
     plan = Plan(sessions=5, calls=10)
-    assert profiling._within(plan, 1e-3, 10) == (5, 10)
-    assert profiling._within(plan, 1e-3, 15_000) == (5, 1)
-    sessions, calls = profiling._within(plan, 1e-3, 10_000_000)
-    assert (sessions, calls) == (1, 1)
-    assert profiling._within(plan, 10.0, 10) == (1, 1)
+    assert plan.within(1e-3, 10) == Calls(5, 10)
+    assert plan.within(10.0, 10) == Calls(1, 1)
+    fewer = plan.within(1e-3, 4_000)
+    assert (fewer.sessions, fewer.calls) == (5, 5)
+    assert "5 of the usual 10 calls a session were traced" in fewer.guard
+    once = plan.within(1e-3, 41_000)
+    assert (once.sessions, once.calls) == (1, 1)
+    assert "about 41 000 instructions" in once.guard
+    assert "one call was traced" in once.guard
+    assert "`--all-events`" in once.guard
+
+
+def test_what_takes_minutes_to_trace_is_asked_for_first() -> None:
+    plan = Plan()
+    refused = plan.within(1e-3, 10_000_000)
+    assert (refused.sessions, refused.calls) == (0, 0)
+    assert "about 10 000 000 instructions" in refused.guard
+    assert "8 minutes and 600 MB" in refused.guard
+    asked = Plan(all_events=True)
+    assert asked.within(1e-3, 10_000_000) == Calls(1, 1)
+    assert asked.within(1e-3, 4_000).guard == ""
+
+
+def long_loop(x):
+    def step(c, _):
+        return jnp.sort(jnp.sin(c @ x)), None
+
+    return jax.lax.scan(step, x, None, length=50)[0]
+
+
+@pytest.fixture
+def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than twenty executed instructions count as too many."""
+    usual = Plan.__init__
+
+    def made(self: Plan, **given: Any) -> None:
+        usual(self, **{"most_in_a_call": 20, **given})
+
+    monkeypatch.setattr("jaxscope.capture.plan.Plan.__init__", made)
+
+
+@pytest.mark.usefixtures("few_events")
+def test_a_loop_of_too_many_events_runs_and_is_not_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[bool] = []
+    monkeypatch.setattr(profiling.profiler, "recording", lambda: opened.append(True))
+    report = jaxscope.profile(long_loop, square(0, 64))
+    found = report.profile
+    assert isinstance(found, Unavailable)
+    assert "`--all-events`" in found.reason
+    assert not opened
+    assert report.timings
+
+
+@pytest.mark.usefixtures("few_events")
+def test_asked_for_all_events_it_is_traced() -> None:
+    with jaxscope.options(all_events=True):
+        report = jaxscope.profile(long_loop, square(0, 64))
+    assert of(report).events > 50
+
+
+@pytest.mark.usefixtures("few_events")
+def test_the_only_run_of_a_program_is_not_traced_where_that_takes_minutes() -> None:
+    ran: list[int] = []
+
+    def counted(x):
+        jax.debug.callback(lambda: ran.append(1))
+        return long_loop(x)
+
+    report = jaxscope.profile(counted, square(0, 64))
+    jax.effects_barrier()
+    assert ran == [1]
+    assert isinstance(report.profile, Unavailable)
+    assert "`--all-events`" in report.profile.reason
+
+
+def test_waiting_ends_when_the_other_session_does(tmp_path: Any) -> None:
+    said: list[str] = []
+    jax.profiler.start_trace(tmp_path)
+    other = threading.Timer(0.3, jax.profiler.stop_trace)
+    other.start()
+    try:
+        profiler.wait_until_free(60, said.append)
+        with profiler.recording() as recording:
+            pass
+    finally:
+        other.join()
+    assert recording.xspace
+    assert said == ["waiting for another profiler session to end"]
+
+
+def test_waiting_ends_also_when_the_other_session_stays_open(tmp_path: Any) -> None:
+    jax.profiler.start_trace(tmp_path)
+    try:
+        profiler.wait_until_free(0.2, lambda phase: None)
+        with pytest.raises(profiler.ProfilerBusyError, match="--wait 30"), profiler.recording():
+            pass
+    finally:
+        jax.profiler.stop_trace()
 
 
 def test_the_public_way_works_where_the_private_one_is_gone(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import jax
@@ -164,6 +165,25 @@ def test_every_transform_takes_the_option(shell: Any) -> None:
     assert {row.place.line for row in found.lines} == {2}
 
 
+def test_line_mode_is_asked_of_a_transform_too(shell: Any, capsys: Any) -> None:
+    cell = "%%jaxjit --line-mode -o report\na = jnp.sin(x) * 2\nb = jnp.exp(a) + a\n"
+    assert shell.run_cell(cell).success
+    report = shell.user_ns["report"]
+    assert isinstance(report.profile, Profile)
+    assert report.programs[0].line_mode is not None
+
+
+def test_waiting_for_another_session_lets_the_profile_be_made(shell: Any, tmp_path: Any) -> None:
+    jax.profiler.start_trace(tmp_path)
+    other = threading.Timer(0.3, jax.profiler.stop_trace)
+    other.start()
+    try:
+        assert shell.run_cell("%%jaxprof --wait 60\ny = jnp.sin(x)\n").success
+    finally:
+        other.join()
+    assert cell_profile(jaxscope.last()).wall_s > 0
+
+
 def test_a_lambda_of_the_call_is_its_source(shell: Any, capsys: Any) -> None:
     result = shell.run_cell("%jaxprof (lambda a: jnp.tanh(a @ w) @ w)(x)")
     assert result.success
@@ -213,7 +233,14 @@ def test_another_profiler_session_is_said_and_the_cell_runs(
         ("%jaxprof 3", "%jaxprof needs a call such as f(x, y), and `3` is none."),
         ("%%jaxprof f(x)\ny = 1\n", "%%jaxprof takes options only, and 'f(x)' is none."),
         ("%jaxprof -o 3 f(x)", "-o needs a name to bind the report to, and got '3'."),
-        ("%jaxprof --no-such f(x)", "--no-such"),
+        ("%jaxprof --no-such f(x)", "There is no option --no-such."),
+        ("%jaxprof --linemode f(x)", "Did you mean --line-mode?"),
+        ("%jaxprof --view big f(x)", "--view takes auto, widget, html or text, and got 'big'."),
+        ("%jaxprof -o", "--report needs a value."),
+        ("%jaxprof --wait long f(x)", "--wait: 'long' is no number of seconds;"),
+        ("%%jaxprof --wait -1\ny = 1\n", "--wait: '-1' is no number of seconds;"),
+        ("%jaxprof f(", "`f(` is no Python expression"),
+        ("%jaxprof nowhere(x)", "name 'nowhere' is not defined"),
     ],
 )
 def test_what_cannot_be_taken_is_a_sentence(shell: Any, capsys: Any, cell: str, words: str) -> None:
