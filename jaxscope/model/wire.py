@@ -7,6 +7,7 @@ import functools
 import math
 import types
 import typing
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -23,21 +24,38 @@ def to_json(value: Any) -> Any:
     A field that equals its default is not written, which keeps saved notebooks small. `schema` is
     always written. A float that is not finite becomes null, since JSON has no word for it.
     """
+    kind: type[Any] = type(value)
+    if kind is str or kind is int or value is None or kind is bool:
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else None
+    if kind is tuple or kind is list:
+        return [to_json(item) for item in value]
+    if (fields := _written(kind)) is not None:
+        out: dict[str, Any] = {}
+        for name, default in fields:
+            item = getattr(value, name)
+            if item != default:
+                out[name] = to_json(item)
+        return out
     if isinstance(value, StrEnum):
         return str(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        out: dict[str, Any] = {}
-        for field in dataclasses.fields(value):
-            item = getattr(value, field.name)
-            if field.name != "schema" and item == field.default:
-                continue
-            out[field.name] = to_json(item)
-        return out
-    if isinstance(value, (tuple, list)):
-        return [to_json(item) for item in value]
+    if isinstance(value, (tuple, list)):  # a named tuple, such as Span
+        return [to_json(item) for item in typing.cast("Iterable[Any]", value)]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+@functools.cache
+def _written(kind: type[Any]) -> tuple[tuple[str, Any], ...] | None:
+    """Names and defaults of the fields; None for what is no dataclass."""
+    if not dataclasses.is_dataclass(kind):
+        return None
+    return tuple(
+        (field.name, dataclasses.MISSING if field.name == "schema" else field.default)
+        for field in dataclasses.fields(kind)
+    )
 
 
 def from_json(cls: type[T], data: Any) -> T:
