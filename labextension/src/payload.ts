@@ -114,7 +114,10 @@ function wrapped(json: Json): Read {
     programs: record.programs.map(() => ({ lines: record.sources.map(() => ({})), omitted: {} })),
     tabs: [],
     findings: found.length ? `<ol class="findings">${found.join("")}</ol>` : "",
-    first: [record.title, ...record.programs.slice(0, 1).map(() => `jax ${record.environment.jax}`)],
+    first: [
+      record.title,
+      ...record.programs.slice(0, 1).map(() => `jax ${record.environment.jax}`),
+    ],
   };
   const notes = [
     "This file holds the record alone: its tables and figures come from Python, " +
@@ -201,7 +204,11 @@ function checkedRecord(json: Json): RecordJson {
     title: text(json.title),
     form: text(json.form),
     created: text(json.created),
-    environment: { ...environment, jaxscope: text(environment.jaxscope), jax: text(environment.jax) },
+    environment: {
+      ...environment,
+      jaxscope: text(environment.jaxscope),
+      jax: text(environment.jax),
+    },
     sources: objects(json.sources).map((source) => ({
       ...source,
       name: text(source.name),
