@@ -5,9 +5,11 @@ from __future__ import annotations
 import collections
 import dataclasses
 import gzip
+import importlib.util
 import itertools
 import json
 import math
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,13 +39,14 @@ from jaxscope.model import (
     from_json,
     to_json,
 )
+from jaxscope.model.buffers import BufferTimeline
+from jaxscope.model.profile import Profile
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from jaxscope.analysis.handed_on import Handed
     from jaxscope.capture.xprof import Server
-    from jaxscope.model.profile import Profile
 
 Table = Literal["lines", "ops", "compiles", "timings", "values", "residuals", "collectives"]
 _DISPLAYS = itertools.count()
@@ -66,8 +69,19 @@ class Report:
     def __init__(self, record: Record, texts: Sequence[TextSource | None] = ()) -> None:
         self._record = record
         self._texts = (*texts, *(None for _ in record.programs[len(texts) :]))
+        self._lock = threading.RLock()
+        self._id = ""
 
     # What is known.
+
+    @property
+    def id(self) -> str:
+        """Names this report to the kernel's answers: a uuid4, so that no other kernel's fits."""
+        import uuid
+
+        with self._lock:
+            self._id = self._id or str(uuid.uuid4())
+            return self._id
 
     @property
     def record(self) -> Record:
@@ -340,11 +354,15 @@ class Report:
         return self
 
     def _keep(self, program: int, stage: Stage) -> None:
-        programs = list(self._record.programs)
-        old = programs[program]
-        stages = tuple(sorted((*old.stages, stage), key=lambda s: list(StageKind).index(s.kind)))
-        programs[program] = dataclasses.replace(old, stages=stages)
-        self._record = dataclasses.replace(self._record, programs=tuple(programs))
+        # A viewer may ask from another thread.
+        with self._lock:
+            programs = list(self._record.programs)
+            old = programs[program]
+            others = (s for s in old.stages if s.kind != stage.kind)
+            order = list(StageKind)
+            stages = tuple(sorted((*others, stage), key=lambda s: order.index(s.kind)))
+            programs[program] = dataclasses.replace(old, stages=stages)
+            self._record = dataclasses.replace(self._record, programs=tuple(programs))
 
     # Exports.
 
@@ -426,10 +444,55 @@ class Report:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(self.to_text())
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from jaxscope.view.bundle import bundle
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        # With the extension loaded, its kernel link makes the bundle, and gives the id.
+        return self.bundle()
 
-        return bundle("report", self._plain, self.static_html)
+    def bundle(self, report_id: str = "") -> dict[str, Any]:
+        """The displays by MIME type; under `report_id` the kernel answers for this report."""
+        from jaxscope.front_end import FrontEnd, front_end
+        from jaxscope.view.bundle import bundle
+        from jaxscope.view.payload import MIME
+
+        own = (MIME, lambda: self.payload(report_id)) if front_end() is FrontEnd.JUPYTER else None
+        return bundle("report", self._plain, self.static_html, own)
+
+    def payload(self, report_id: str = "", *, whole: bool = False) -> dict[str, Any]:
+        """The report as the viewer reads it, at most 150 kB of JSON unless it is to be whole.
+
+        Small programs carry their four texts, others the one that the display needed; further
+        texts are asked for as they are looked at.
+        """
+        from jaxscope.view.payload import CAP, payload
+
+        cap = None if whole else CAP
+        kinds = self._figure_kinds() if report_id else {}
+        return payload(self._with_texts(whole), report_id, cap=cap, figure_kinds=kinds)
+
+    def _with_texts(self, whole: bool) -> Record:
+        """The record with the texts that cost little, or all; with the reason where one is not to
+        be had."""
+        programs: list[Program] = []
+        for number, program in enumerate(self.programs):
+            here = {stage.kind for stage in program.stages}
+            gone = self._texts[number] is None
+            small = len(program.equations) <= SMALL_PROGRAM
+            wanted = [kind for kind in StageKind if whole or gone or small or kind in here]
+            stages = tuple(self.stage(kind, number) for kind in wanted)
+            programs.append(dataclasses.replace(program, stages=stages))
+        return dataclasses.replace(self._record, programs=tuple(programs))
+
+    def _figure_kinds(self) -> dict[str, tuple[str, ...]]:
+        """What `figure` can draw, by the chapter that it belongs to; empty without plotly."""
+        found = self.programs[0].profile if self.programs else None
+        if not isinstance(found, Profile) or importlib.util.find_spec("plotly") is None:
+            return {}
+        kinds: dict[str, tuple[str, ...]] = {"lines": ("stack", "roofline")}
+        if any(getattr(text, "trace", b"") for text in self._texts):
+            kinds["lines"] += ("timeline",)
+        if isinstance(self.programs[0].buffers, BufferTimeline):
+            kinds["buffers"] = ("memory",)
+        return kinds
 
     def _plain(self) -> str:
         return self.to_text(width=100)

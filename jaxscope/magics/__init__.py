@@ -9,6 +9,7 @@ from jaxscope.magics.differences import Differences
 from jaxscope.magics.family import Family
 from jaxscope.magics.profiling import Profiling
 from jaxscope.magics.scope import JaxScope
+from jaxscope.magics.serving import Serving
 from jaxscope.magics.transforms import Transforms
 from jaxscope.magics.watching import Watching
 
@@ -18,6 +19,7 @@ FAMILIES: tuple[type[Family], ...] = (
     Watching,
     Benchmarking,
     Differences,
+    Serving,
 )
 """Magics by subject. A new one is a class in a file of its own, and its name here."""
 

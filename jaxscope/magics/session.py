@@ -40,6 +40,7 @@ class Session:
         self._began = time.time()
         self.ledger = Ledger(shell)
         self._hooks: tuple[Callable[[CompileEvent], None], ...] = ()
+        self._raw_hooks: tuple[Callable[[RawCompile], None], ...] = ()
         # A cell that imports jax and compiles at once is heard from its first compile on.
         self._stack.enter_context(on_arrival(self.listen_if_jax_is_there))
         self._peaks: PeakCache | None = None
@@ -119,6 +120,26 @@ class Session:
 
         return take_back
 
+    def on_finish(self, hook: Callable[[RawCompile], None]) -> Callable[[], None]:
+        """The same for a hook that has `told` make the event later, on another thread."""
+        self._raw_hooks = (*self._raw_hooks, hook)
+
+        def take_back() -> None:
+            self._raw_hooks = tuple([one for one in self._raw_hooks if one is not hook])
+
+        return take_back
+
+    def finished(self) -> tuple[RawCompile, ...]:
+        """The compiles that have ended, as far as they are still kept, in the order they began."""
+        found = self._listener.since(0) if self._listener is not None else ()
+        return tuple([raw for raw in found if raw.compiled])
+
+    def told(self, raw: RawCompile) -> CompileEvent:
+        """What a front end is told of a compile."""
+        from jaxscope.capture.gathered import event
+
+        return event(raw, self.ledger)
+
     def _read_log(self, since: int, losses: int) -> Log:
         from jaxscope.model.log import Log
 
@@ -140,11 +161,12 @@ class Session:
         return Report(*program_of(self._listener, compile.serial, self.cell_name))
 
     def _tell(self, raw: RawCompile) -> None:
+        for take in self._raw_hooks:
+            with contextlib.suppress(Exception):
+                take(raw)
         if not self._hooks:
             return
-        from jaxscope.capture.gathered import event
-
-        told = event(raw, self.ledger)
+        told = self.told(raw)
         for hook in self._hooks:
             # One front end that fails must not silence the others.
             with contextlib.suppress(Exception):
