@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -211,7 +212,9 @@ class Watching(Family):
             # The cell is over: nothing may take its value or its error back.
             try:
                 log.freeze()
-                self._show(log, given)
+                # A cell that is no Python has not run.
+                if not isinstance(sys.exc_info()[1], SyntaxError):
+                    self._show(log, given)
             except Exception as error:
                 display.say(f"jaxscope could not show the log ({type(error).__name__}: {error}).")
 

@@ -411,14 +411,14 @@ def cell_run_again():
     defined(text, "<ipython-input-4-again>")(ones(3))
 
 
-@case((K.REDEFINED, "f"), says="The code of `f` changed")
+@case((K.REDEFINED, "f"), says="The code of `f` has changed")
 def cell_edited():
     defined("@jax.jit\ndef f(x):\n    return x - 1\n", "<ipython-input-3-edit>")(ones(3))
     yield
     defined("@jax.jit\ndef f(x):\n    return x - 2\n", "<ipython-input-4-edit>")(ones(3))
 
 
-@case((K.REDEFINED, "f"), says="The code of `f` changed")
+@case((K.REDEFINED, "f"), says="The code of `f` has changed")
 def only_a_name_in_the_code_changed():
     text = "import jax.numpy as jnp\n@jax.jit\ndef f(x):\n    return jnp.{}(x)\n"
     defined(text.format("sin"), "<ipython-input-3-name>")(ones(3))
@@ -667,7 +667,7 @@ def setting_log_compiles():
         f(ones(3))
 
 
-@case((K.CACHE_CLEARED, "f"), says="JAX had dropped the program from its caches")
+@case((K.CACHE_CLEARED, "f"), says="JAX had dropped the program")
 def caches_cleared():
     f = fresh()
     f(ones(3))

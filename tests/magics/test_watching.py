@@ -96,6 +96,7 @@ def test_a_syntax_error_stands_at_its_line(notebook: Notebook) -> None:
     assert isinstance(ran.error, SyntaxError)
     assert ran.error.lineno == 3
     assert "x" not in notebook.names
+    assert "Nothing was compiled" not in ran.text
 
 
 def test_await_is_refused_with_the_way_round_it(notebook: Notebook) -> None:

@@ -83,10 +83,7 @@ def _redefined(found: Difference, signature: Signature, nearest: int) -> Words:
         text = "The cell and its inputs are as before, so something that it calls or reads changed."
         return text, ""
     if found.detail == "edited":
-        return (
-            f"The code of `{found.path}` changed since compile {nearest}.",
-            "",
-        )
+        return f"The code of `{found.path}` has changed since it was compiled before.", ""
     return (
         (
             f"`{found.path}` was defined again with the same code{_place(found)}: running a `def` "

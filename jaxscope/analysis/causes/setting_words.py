@@ -47,7 +47,7 @@ def _context(found: Difference, signature: Signature, nearest: int) -> Words:
 
 def _cleared(found: Difference, signature: Signature, nearest: int) -> Words:
     return (
-        f"Nothing changed since compile {nearest}: JAX had dropped the program from its caches.",
+        "Nothing changed since it was compiled before: JAX had dropped the program.",
         (
             "Look for `jax.clear_caches()` and `.clear_cache()`; JAX also drops what has not "
             "been used for thousands of other programs."
