@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from jaxscope.analysis import stats
 from jaxscope.bench.blame import place
 from jaxscope.bench.plan import Limits
-from jaxscope.bench.subject import Subject
+from jaxscope.bench.subject import Subject, align
 from jaxscope.bench.watchdog import Alarm, TimedOut
 from jaxscope.capture.sampling import quiet_gc
 
@@ -43,6 +43,7 @@ def run_rounds(
     now = subjects[0].signals.now
     try:
         with _undisturbed() as collect:
+            align(live)
             end = min(now() + limits.seconds, deadline)
             while live and count < limits.max_rounds:
                 rng.shuffle(live)
@@ -55,6 +56,7 @@ def run_rounds(
                     if wrong:
                         for subject in live:
                             subject.begin_again(subject in wrong)
+                        align(live)
                         restarts, count = restarts + 1, 0
                         continue
                 if count % _COLLECT_EVERY == 0:
