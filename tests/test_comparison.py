@@ -213,7 +213,7 @@ def test_compare_measures_and_answers(store: Path):
     assert [one.label for one in again.regressions] == ["numpy", "jax"]
     assert all(one.ratio is not None and not one.ratio.paired for one in again.regressions)
     assert "Since the baseline" in again.to_text(width=100)
-    assert "baseline" in again.summary()
+    assert "baseline" in again.summary(), "whatever became of the times"
 
 
 def test_the_roofline_has_the_peaks_of_this_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -22,6 +22,7 @@ from jaxscope.view.comparison.doubts import sentences
 from jaxscope.view.comparison.html import static_html
 from jaxscope.view.comparison.markdown import markdown
 from jaxscope.view.comparison.page import page
+from jaxscope.view.comparison.since import headline
 from jaxscope.view.comparison.text import text
 from tests.comparisons import pair, record, row, sweep_of
 
@@ -241,7 +242,26 @@ def test_a_regression_stands_in_every_view():
         static_html(now, "", changes),
     ):
         assert "REGRESSION: 1.2× slower" in said
-        assert "1 of 1 rows became slower than the baseline" in said
+        assert "The only row became slower than the baseline." in said
+
+
+@pytest.mark.parametrize(
+    ("now", "says"),
+    [
+        ((10, 10, 10), "None of 3 rows is known to differ from the baseline by more than 5 %."),
+        ((5, 10, 10), "1 of 3 rows became faster than the baseline."),
+        ((20, 10, 10), "1 of 3 rows became slower than the baseline."),
+        ((20, 5, 30), "2 of 3 rows became slower than the baseline, 1 became faster."),
+        ((10,), "The only row is not known to differ from the baseline by more than 5 %."),
+        ((5,), "The only row became faster than the baseline."),
+        ((), "Nothing could be compared with the baseline."),
+    ],
+)
+def test_the_sentence_on_a_baseline_names_it_in_both_directions(now: tuple[int, ...], says: str):
+    labels = ("numpy", "jax", "torch")
+    then = record(*[row(label, 10e-6) for label in labels])
+    later = record(*[row(label, t * 1e-6) for label, t in zip(labels, now, strict=False)])
+    assert headline(regressions(later, then)) == says
 
 
 class Tags(HTMLParser):

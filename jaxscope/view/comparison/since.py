@@ -16,21 +16,21 @@ _WORDS = {
 
 
 def headline(found: tuple[Regression, ...]) -> str:
-    """`2 of 8 rows are slower than the baseline`."""
+    """`2 of 8 rows became slower than the baseline, 1 became faster.`"""
     slower = [one for one in found if one.is_regression]
     faster = [one for one in found if one.ratio is not None and one.ratio.verdict is Verdict.FASTER]
     compared = [one for one in found if one.ratio is not None]
     if not compared:
         return "Nothing could be compared with the baseline."
-    parts: list[str] = []
-    if slower:
-        parts.append(f"{len(slower)} of {len(compared)} rows became slower than the baseline")
-    if faster:
-        parts.append(f"{len(faster)} became faster")
-    if not parts:
-        parts.append(f"no row of {len(compared)} differs from the baseline by more than 5 %")
-    text = ", ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
+    count = len(compared)
+    if not slower and not faster:
+        those = "The only row" if count == 1 else f"None of {count} rows"
+        verb = "is not" if count == 1 else "is"
+        return f"{those} {verb} known to differ from the baseline by more than 5 %."
+    how, first = ("slower", slower) if slower else ("faster", faster)
+    those = "The only row" if count == 1 else f"{len(first)} of {count} rows"
+    text = f"{those} became {how} than the baseline"
+    return f"{text}, {len(faster)} became faster." if slower and faster else f"{text}."
 
 
 def table(found: tuple[Regression, ...]) -> Table:
