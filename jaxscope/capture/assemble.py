@@ -173,7 +173,8 @@ def _profiled(program: Program, part: Part, sources: Sources) -> Program:
     handles.trace = part.measured.trace
     apart = None
     if part.measured.plan is not None and part.measured.plan.line_mode:
-        apart = line_mode(program, handles, part.captured.leaves(), sources, part.measured.plan)
+        leaves = part.captured.traced_leaves()
+        apart = line_mode(program, handles, leaves, sources, part.measured.plan)
     split: list[dict[Place, float]] = []
     if isinstance(apart, Profile) and not apart.distrust:
         split = [seconds_by_line(apart, source) for source in range(number)]

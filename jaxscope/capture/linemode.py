@@ -8,14 +8,16 @@ what fusion saves, and is labelled so everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import jax
 
 from jaxscope.analysis.clean import TAG
-from jaxscope.capture import _jax, profile
+from jaxscope.capture import _jax, describe, profile
+from jaxscope.capture.bodies import is_opaque, jaxprs_in, open_jaxpr
+from jaxscope.capture.events import own_work
 from jaxscope.capture.plan import Plan
 from jaxscope.capture.settings import SettingsError
 from jaxscope.capture.sources import Sources
@@ -30,6 +32,15 @@ OPTIONS: dict[str, str | bool] = {"xla_disable_hlo_passes": "cse_barrier_expande
 _CALLS = frozenset({"jit", "pjit", "closed_call", "core_call"})
 """These only hold other equations: barriers go between those."""
 
+_BODIES: Mapping[str, tuple[str, ...]] = {
+    "scan": ("jaxpr",),
+    "while": ("body_jaxpr",),
+    "cond": ("branches",),
+    "checkpoint": ("jaxpr",),
+    "remat2": ("jaxpr",),
+}
+"""Loops and branches, and which of their parameters are worked on, line by line."""
+
 Key = tuple[int, int, str] | None
 
 
@@ -38,8 +49,8 @@ def line_mode(
 ) -> Profile | Unavailable:
     """The profile of the program with a barrier between its lines.
 
-    `leaves` are the program's flat inputs. Compiles once more, and runs the program some 100 times
-    more. Not for programs with effects, which would happen again.
+    `leaves` are the program's flat inputs, static ones left out. Compiles once more, and runs the
+    program some 100 times more. Not for programs with effects, which would happen again.
     """
     if program.effects:
         return Unavailable("a program with effects is not run again")
@@ -48,34 +59,55 @@ def line_mode(
     if handles.traced is None:
         return Unavailable("the program was given compiled, so barriers cannot be put into it")
     try:
-        barriers = _Barriers(program.equations)
-        closed = handles.traced.jaxpr
-
-        def lines(*inputs: Any) -> list[Any]:
-            return barriers.run(closed, inputs, None)
-
-        traced = jax.jit(lines).trace(*leaves)
-        tagged = tag(traced, sources)
-        lowered = traced.lower()
-        compiled = lowered.compile(compiler_options=OPTIONS)
-        mine = Handles(traced, lowered, compiled, tagged, sources)
-        if not barriers.number:
-            return Unavailable("the program has one line only, so there is nothing to keep apart")
-        module = mine.module()
-        if isinstance(module, Unavailable):
-            return module
-        if not any(i.opcode == "opt-barrier" for i in module.instructions()):
-            return Unavailable("this XLA takes the barriers between lines out again")
-        built = replace(program, equations=tagged.equations)
-        arguments = (tuple(leaves),)
-        found = profile.sessions_of(compiled, lambda count: arguments * count, plan, mine)
-        made = profile.profile_of(built, mine, found.sessions, len(sources.all()))
-        return made if isinstance(made, Unavailable) else replace(made, guard=found.guard)
+        with own_work():
+            return _measured(program, handles, leaves, sources, plan)
     except SettingsError as error:
         return Unavailable(str(error))
+    except KeyboardInterrupt:
+        return Unavailable("it was interrupted; the rest of the report is whole")
     except Exception as error:
         text = str(error).partition("\n")[0]
         return Unavailable(f"barriers could not be put in ({type(error).__name__}: {text})")
+
+
+def _measured(
+    program: Program, handles: Handles, leaves: Sequence[Any], sources: Sources, plan: Plan
+) -> Profile | Unavailable:
+    barriers = _Barriers(program.equations)
+    closed = handles.traced.jaxpr
+
+    def lines(*inputs: Any) -> list[Any]:
+        return barriers.run(closed, inputs, None)
+
+    leaves = _placed(handles, leaves)
+    traced = jax.jit(lines).trace(*leaves)
+    tagged = tag(traced, sources)
+    lowered = traced.lower()
+    compiled = lowered.compile(compiler_options=OPTIONS)
+    mine = Handles(traced, lowered, compiled, tagged, sources)
+    if not barriers.number:
+        return Unavailable("the program has one line only, so there is nothing to keep apart")
+    module = mine.module()
+    if isinstance(module, Unavailable):
+        return module
+    if not any(i.opcode == "opt-barrier" for i in module.instructions()):
+        return Unavailable("this XLA takes the barriers between lines out again")
+    built = replace(program, equations=tagged.equations)
+    arguments = (tuple(leaves),)
+    found = profile.sessions_of(compiled, lambda count: arguments * count, plan, mine)
+    made = profile.profile_of(built, mine, found.sessions, len(sources.all()))
+    return made if isinstance(made, Unavailable) else replace(made, guard=found.guard)
+
+
+def _placed(handles: Handles, leaves: Sequence[Any]) -> list[Any]:
+    """The inputs where the usual program has them, which its own options may say."""
+    if handles.compiled is None or len(describe.device_objects(handles)) < 2:
+        return list(leaves)
+    where = describe.shardings(handles.compiled, "input_shardings", len(leaves))
+    return [
+        leaf if sharding is None else jax.device_put(leaf, sharding)
+        for leaf, sharding in zip(leaves, where, strict=True)
+    ]
 
 
 def seconds_by_line(found: Profile, source: int) -> dict[Place, float]:
@@ -95,7 +127,11 @@ class _Barriers:
 
     def run(self, jaxpr: Any, inputs: Iterable[Any], parent: int | None) -> list[Any]:
         """The outputs of a jaxpr whose equations are those inside `parent`."""
-        return _Replay(self, jaxpr, inputs, self._children.get(parent, [])).outputs()
+        return self.of(jaxpr, inputs, self._children.get(parent, []))
+
+    def of(self, jaxpr: Any, inputs: Iterable[Any], equations: list[Equation]) -> list[Any]:
+        """The outputs of a jaxpr that has these equations."""
+        return _Replay(self, jaxpr, inputs, equations).outputs()
 
     def key(self, equation: Equation) -> Key:
         """Line and direction; where no line is known, that of what holds it."""
@@ -122,7 +158,7 @@ class _Replay:
         self, barriers: _Barriers, jaxpr: Any, inputs: Iterable[Any], equations: list[Equation]
     ) -> None:
         self._barriers = barriers
-        self._jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+        self._jaxpr = open_jaxpr(jaxpr)
         self._values: dict[Any, Any] = dict(
             zip(self._jaxpr.constvars, getattr(jaxpr, "consts", ()), strict=True)
         )
@@ -166,20 +202,40 @@ class _Replay:
         several = self._barriers.several_lines(known)
         if several and known.primitive in _CALLS and "jaxpr" in params:
             return self._barriers.run(params["jaxpr"], inputs, known.id)
-        if several and known.primitive == "scan":
-            params["jaxpr"] = self._with_barriers(params["jaxpr"], known)
+        if several and known.primitive in _BODIES:
+            params |= self._bodies(params, known)
         return _jax.replay(equation, inputs, params, lambda name: bool(TAG.fullmatch(name)))
 
-    def _with_barriers(self, body: Any, known: Equation) -> Any:
-        """The body of a loop with barriers between its lines."""
-        inner = getattr(body, "jaxpr", body)
+    def _bodies(self, params: dict[str, Any], known: Equation) -> dict[str, Any]:
+        """The jaxprs of a loop or branch with barriers between their lines."""
+        # In the order in which the equations were read: by parameter, then one after another.
+        left = self._barriers.inside(known)
+        found: dict[str, Any] = {}
+        for name, value in params.items():
+            bodies = list(jaxprs_in(value))
+            if not bodies or is_opaque(known.primitive):
+                continue
+            made: list[Any] = []
+            for body in bodies:
+                number = len(open_jaxpr(body).eqns)
+                mine, left = left[:number], left[number:]
+                made.append(self._with_barriers(body, mine))
+            if name in _BODIES[known.primitive]:
+                found[name] = type(value)(made) if isinstance(value, (tuple, list)) else made[0]
+        return found
+
+    def _with_barriers(self, body: Any, equations: list[Equation]) -> Any:
+        keys = {self._barriers.key(equation) for equation in equations} - {None}
+        if len(keys) < 2:
+            return body
+        inner = open_jaxpr(body)
         shapes = [
             jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type)
             for v in inner.invars
         ]
 
         def lines(*inputs: Any) -> list[Any]:
-            return self._barriers.run(body, inputs, known.id)
+            return self._barriers.of(body, inputs, equations)
 
         made = jax.make_jaxpr(lines)(*shapes)
         return made if isinstance(body, type(made)) else made.jaxpr

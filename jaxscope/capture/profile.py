@@ -64,12 +64,12 @@ def sessions_of(
     events = events_of(handles)
     if refused := plan.too_many(events):
         raise TooManyEventsError(refused)
-    planned = plan.within(min(_timed(call, args) for args in batch(2)), events)
+    planned = plan.within(min(timed(call, args) for args in batch(2)), events)
     calls = planned.calls
     sessions: list[TracedSession] = []
     trace = b""
     for _ in range(planned.sessions):
-        untraced = tuple([_timed(call, args) for args in batch(calls)])
+        untraced = tuple([timed(call, args) for args in batch(calls)])
         arguments = list(batch(calls + 1 if calls > 1 else 1))
         with quiet_gc(), profiler.recording() as recording:
             for index, args in enumerate(arguments):
@@ -87,7 +87,8 @@ def events_of(handles: Handles) -> float:
     return 1.0 if isinstance(module, Unavailable) else expected_events(module)
 
 
-def _timed(call: Callable[..., Any], args: tuple[Any, ...]) -> float:
+def timed(call: Callable[..., Any], args: tuple[Any, ...]) -> float:
+    """Seconds until the results of one call are there."""
     start = time.perf_counter()
     jax.block_until_ready(call(*args))
     return time.perf_counter() - start

@@ -5,40 +5,34 @@ from __future__ import annotations
 import ast
 import collections
 import time
-from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
-from jaxscope.analysis.clean import clean_hlo
-from jaxscope.analysis.hlo import HloModule, parse_module
+from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.live import by_line, live_buffers
 from jaxscope.analysis.profile import (
     ProgramRun,
     RunProgram,
-    TracedCall,
-    TracedSession,
     cell_profile,
-    of_frames,
-    profile,
     program_runs,
 )
 from jaxscope.analysis.profile.compiling import compile_phases
 from jaxscope.analysis.trace import TraceEvent, operations
-from jaxscope.capture import _jax, bare, describe, profiler
+from jaxscope.capture import bare, cell_line_mode, describe, profiler, ran_programs
+from jaxscope.capture.called import Called, JittedCall
 from jaxscope.capture.cell import CellText
 from jaxscope.capture.events import collecting
 from jaxscope.capture.lineclock import LineClock
-from jaxscope.capture.plan import Plan
+from jaxscope.capture.plan import MOST_IN_A_CALL, Plan
 from jaxscope.capture.run import Ran, Surroundings
 from jaxscope.capture.sources import Sources
 from jaxscope.model import (
     Finding,
     FindingKind,
     Form,
-    Program,
     Record,
     Source,
     SourceKind,
@@ -46,10 +40,11 @@ from jaxscope.model import (
     StageKind,
     Unavailable,
 )
-from jaxscope.model.profile import CellProfile, LiveArrays, Place
+from jaxscope.model.profile import CellProfile, LiveArrays, Profile
 
+MOST_BYTES = 60 * MOST_IN_A_CALL
+"""Of a trace, above which it is not read unasked; an event takes about 60."""
 _MOST_LIVE = 20
-_LAMBDA = "<lambda>"
 _FEW = 3
 """Single operations on one line below which nobody needs advice."""
 
@@ -66,7 +61,9 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     profiler.wait_until_free(plan.wait_s, around.say)
     began = time.perf_counter()
     sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
-    statements, expression = text.code()
+    called = Called()
+    run = replace(text, tree=called.tree(text.tree)) if plan.line_mode else text
+    statements, expression = run.code()
     clock = LineClock(*(code for code in (statements, expression) if code is not None))
     try:
         session = profiler.opened()
@@ -78,6 +75,7 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     try:
         with (
             collecting(around.listener) as compiles,
+            called.listening(around.namespace),
             clock.watching(),
             _Marked() as marked,
         ):
@@ -99,9 +97,18 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     record = replace(record, compiles=made)
     if session is None:
         return Ran(shown, replace(record, notes=(f"There is no profile: {failed}.",)), ())
+    if len(session.xspace) > MOST_BYTES and not plan.all_events:
+        note = (
+            f"There is no profile: the trace has {len(session.xspace) / 1e6:.0f} MB, for millions "
+            "of executed instructions, and to read it takes minutes. Run fewer steps, or give "
+            "`--all-events`."
+        )
+        record = replace(record, notes=(note,))
+        return Ran(shown, record, (Ended((), session.xspace),))
     try:
         events = list(session.events())
-        record = _profiled(record, text, events, clock, zero, ended, around, sources)
+        watched = _Watched(text, clock, zero, ended, tuple(called.calls))
+        record = _profiled(record, watched, events, around, sources, plan)
     except Exception as error:
         note = f"The trace could not be read ({type(error).__name__}: {error}); the cell has run."
         record = replace(record, notes=(note,))
@@ -152,23 +159,36 @@ def _arrays(value: Any) -> list[Any]:
     return [leaf for leaf in leaves if isinstance(leaf, jax.Array) and not leaf.is_deleted()]
 
 
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """What was seen of the cell from outside JAX."""
+
+    text: CellText
+    clock: LineClock
+    began: int
+    """By Python's clock, when the trace's event of the cell did."""
+    ended: int
+    calls: tuple[JittedCall, ...]
+
+
 def _profiled(
     record: Record,
-    text: CellText,
+    watched: _Watched,
     events: list[TraceEvent],
-    clock: LineClock,
-    zero: int,
-    ended: int,
     around: Surroundings,
     sources: Sources,
+    plan: Plan,
 ) -> Record:
+    text, clock = watched.text, watched.clock
     span = next(event for event in events if event.name == profiler.CALL)
     ops = [op for op in operations(events) if span.start <= op.start <= span.end]
     runs = program_runs(ops, events, span.thread)
-    modules, texts = _modules(runs)
-    functions = _function_lines(text.tree)
+    modules, texts = ran_programs.modules(runs)
+    functions = ran_programs.function_lines(text.tree)
     programs = {
-        number: _program(runs, number, module, text.file, functions, around.namespace)
+        number: ran_programs.known_program(
+            runs, number, module, text.file, functions, around.namespace
+        )
         for number, module in modules.items()
     }
     compiling: dict[int, float] = collections.defaultdict(float)
@@ -178,8 +198,8 @@ def _profiled(
     found, by_op = cell_profile(
         runs,
         programs,
-        lambda time: clock.line_at(int(time - span.start) + zero),
-        clock.seconds(ended),
+        lambda time: clock.line_at(int(time - span.start) + watched.began),
+        clock.seconds(watched.ended),
         compiling,
         (span.end - span.start) * 1e-9,
     )
@@ -187,7 +207,12 @@ def _profiled(
         found, doubts=_doubts(found, clock, runs, modules), phases=compile_phases(events)
     )
     found = replace(found, live=_live(sources))
-    written = _records(runs, modules, texts, programs, by_op, sources)
+    apart: dict[str, Profile | Unavailable] = {}
+    if plan.line_mode:
+        around.say("keeping lines apart")
+        apart = cell_line_mode.of_calls(watched.calls, sources, plan)
+        found = replace(found, doubts=(*found.doubts, *_not_apart(runs, programs, apart)))
+    written = ran_programs.records(runs, modules, texts, programs, by_op, sources, apart)
     return replace(
         record,
         environment=describe.environment(),
@@ -196,136 +221,6 @@ def _profiled(
         profile=found,
         findings=_findings(found),
     )
-
-
-def _modules(
-    runs: Sequence[ProgramRun],
-) -> tuple[dict[int, HloModule | None], dict[int, str]]:
-    """The optimised HLO of each program that ran, None where it is gone; and its text to show."""
-    seen: dict[int, tuple[str, set[str]]] = {}
-    for run in runs:
-        seen.setdefault(run.program, (run.module, set()))[1].update(op.name for op in run.ops)
-    live: dict[str, list[tuple[HloModule, str]]] = {}
-    for name, raw in _jax.live_modules(frozenset(name for name, _ in seen.values())):
-        # Its frames tell the lines, and are taken out of what is shown.
-        live.setdefault(name, []).append((parse_module(raw), raw))
-    modules: dict[int, HloModule | None] = {}
-    texts: dict[int, str] = {}
-    for number, (name, names) in seen.items():
-        modules[number] = None
-        for module, raw in live.get(name, ()):
-            if all(module.instruction(op) for op in names):
-                modules[number], texts[number] = module, clean_hlo(raw)[0]
-                break
-    return modules, texts
-
-
-def _function_lines(tree: ast.Module) -> frozenset[int]:
-    """Lines of the cell inside functions: what they do may have been compiled."""
-    found: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.update(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1))
-        elif isinstance(node, ast.Lambda):
-            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return frozenset(found)
-
-
-def _program(
-    runs: Sequence[ProgramRun],
-    number: int,
-    module: HloModule | None,
-    file: str,
-    functions: frozenset[int],
-    namespace: MutableMapping[str, Any],
-) -> RunProgram:
-    name = next(run.module for run in runs if run.program == number)
-    eager = _is_eager(name, module, namespace)
-    inside: dict[str, Place] = {}
-    if module is not None and not eager:
-        inside = {
-            instruction: origin.place
-            for instruction, origin in of_frames(module, {file: 0}, 0).items()
-            if origin.place.line in functions
-        }
-    return RunProgram(module, eager, inside)
-
-
-def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any]) -> bool:
-    """A program of JAX's own for one operation, and not a function that the user jitted.
-
-    JAX names it after the operation: `jit_sin`, `jit__where`, `jit_dynamic_slice`. A function of
-    the user's may be called so too (`_step`, `norm`): then instructions come from inside a function
-    of that name which is none of JAX's. A jitted lambda is `jit__lambda`.
-    """
-    name = _title(name)
-    if name == _LAMBDA:
-        return False
-    # Under whatever name; JAX before 0.9 writes no functions into its frames.
-    if any(_is_jitted(value, name) for value in list(namespace.values())):
-        return False
-    if module is not None and name in _users_functions(module):
-        return False
-    homes = (jnp, jax.lax, jax.random, jax.nn, jnp.linalg, jnp.fft)
-    return name.startswith("_") or any(hasattr(home, name) for home in homes)
-
-
-def _is_jitted(value: Any, name: str) -> bool:
-    """Whether it is a jitted function of that name; modules answer to any name that they hold."""
-    if type(value).__name__ == "module":
-        return False
-    try:
-        return getattr(value, "__name__", None) == name and hasattr(value, "lower")
-    except Exception:  # what objects of users do when they are asked is their own affair
-        return False
-
-
-def _title(module: str) -> str:
-    """The function's name: XLA's names of modules have no angle brackets."""
-    name = module.removeprefix("jit_")
-    return _LAMBDA if name.strip("_") == "lambda" else name
-
-
-def _users_functions(module: HloModule) -> frozenset[str]:
-    home = _jax.jax_directory()
-    frames = {frame for i in module.instructions() for frame in module.frames(i)}
-    return frozenset(
-        frame.function.rpartition(".")[2] for frame in frames if not frame.file.startswith(home)
-    )
-
-
-def _records(
-    runs: Sequence[ProgramRun],
-    modules: Mapping[int, HloModule | None],
-    texts: Mapping[int, str],
-    programs: Mapping[int, RunProgram],
-    by_op: Mapping[int, Mapping[str, float]],
-    sources: Sources,
-) -> tuple[Program, ...]:
-    """The compiled functions that ran, the longest in all first, each with its own profile."""
-    found: list[Program] = []
-    order = sorted(by_op, key=lambda number: -sum(by_op[number].values()))
-    for number in order:
-        module = modules.get(number)
-        if module is None or programs[number].eager:
-            continue
-        mine = [run for run in runs if run.program == number]
-        # From its first instruction: calls that queue up would count as dispatch.
-        calls = tuple(TracedCall(run.start, run.end, run.ops) for run in mine)
-        devices = sorted({op.device for run in mine for op in run.ops})
-        kind = jax.default_backend()
-        where = tuple(f"{kind}:{device}" for device in devices)
-        files = _files(module, sources)
-        times = profile(
-            module,
-            [of_frames(module, files, i) for i in range(len(sources.all()))],
-            [TracedSession(calls, ())],
-            ", ".join(where),
-        )
-        name = _title(module.name)
-        stage = Stage(StageKind.OPTIMIZED_HLO, texts[number])
-        found.append(Program(name, ("jit",), where, (), (), (), (), (stage,), profile=times))
-    return tuple(found)
 
 
 def _live(sources: Sources) -> tuple[LiveArrays, ...]:
@@ -341,11 +236,21 @@ def _live(sources: Sources) -> tuple[LiveArrays, ...]:
     return tuple(rows[:_MOST_LIVE])
 
 
-def _files(module: HloModule, sources: Sources) -> dict[str, int]:
-    """The user's files that the module's frames name, also other cells and modules."""
-    names = {frame.file for i in module.instructions() for frame in module.frames(i)}
-    found = {name: sources.index(name) for name in sorted(names)}
-    return {name: index for name, index in found.items() if index is not None}
+def _not_apart(
+    runs: Sequence[ProgramRun], programs: Mapping[int, RunProgram], apart: Collection[str]
+) -> tuple[str, ...]:
+    """Which functions line mode did not see, as their calls are not in the cell's own lines."""
+    names = {ran_programs.title(run.module) for run in runs if not programs[run.program].eager}
+    missing = sorted(names - set(apart))
+    if not names:
+        return ("Line mode has no compiled function to measure: the cell calls none.",)
+    if not missing:
+        return ()
+    sentence = (
+        f"Line mode did not see the call of {', '.join(missing[:3])}, which is in no line of the "
+        f"cell outside functions: `%jaxprof --line-mode {missing[0]}(...)` measures it."
+    )
+    return (sentence,)
 
 
 def _doubts(

@@ -125,6 +125,11 @@ class Captured:
         """The flat arguments of this run."""
         return _leaves(self.request)
 
+    def traced_leaves(self) -> list[Any]:
+        """The same without static ones."""
+        jitted, kwargs = self.request.jitted, dict(self.request.kwargs)
+        return jax.tree_util.tree_leaves(_jax.traced_arguments(jitted, self.request.args, kwargs))
+
     def arguments(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -123,6 +123,8 @@ class Profile:
     doubts: tuple[str, ...] = ()
     guard: str = ""
     """Why fewer calls were traced than usual, and what lifts that."""
+    usual_s: float = math.nan
+    """With the lines kept apart: seconds of a call of the program as it is."""
 
     @property
     def call_s(self) -> float:

@@ -28,8 +28,8 @@ _SMALL = 0.03
 _CROSSING = 0.05
 
 _OFFER = (
-    "`%jaxprof --line-mode` measures each line by itself, in a build that keeps lines apart: one "
-    "more compile."
+    "`--line-mode` measures each line by itself, in a build that keeps lines apart: one more "
+    "compile."
 )
 _DIRECTIONS = {
     Phase.PRIMAL: "",
@@ -48,7 +48,11 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         return Chapter(_KEY, _TITLE, (f"There is no profile: {found.reason}.",))
     if found.distrust:
         parts = (_by_op(program, found),) if found.ops else ()
-        return Chapter(_KEY, _TITLE, (found.distrust, *_guard(found)), parts)
+        lead = (found.distrust, *_guard(found))
+        if program.line_mode is not None:
+            lead = (*lead, *_apart(program, found))
+            parts = (*_lines_apart(record, program, found), *parts)
+        return Chapter(_KEY, _TITLE, lead, parts)
     lead = (
         _first(record, found),
         _quality(found),
@@ -60,7 +64,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     sources = [i for i in range(len(record.sources)) if any(_of(found, i))]
     parts = (
         *(_source(record, found, i) for i in sources),
-        *_lines_apart(record, program),
+        *_lines_apart(record, program, found),
         _by_line(record, program, found),
         *_by_stack(program, found),
         _by_op(program, found),
@@ -156,8 +160,10 @@ def _apart(program: Program, profile: Profile) -> tuple[str, ...]:
         return (f"There is no line mode: {apart.reason}.",)
     if apart.distrust:
         return (f"Line mode: {apart.distrust}",)
-    times = apart.untraced_s / profile.untraced_s
-    saved = apart.untraced_s - profile.untraced_s
+    usual = _usual_s(apart, profile)
+    if math.isnan(usual):
+        return ()
+    saved = apart.untraced_s - usual
     if saved <= 0:
         apart_s = units.seconds(apart.untraced_s)
         return (
@@ -166,6 +172,7 @@ def _apart(program: Program, profile: Profile) -> tuple[str, ...]:
                 "lines saves nothing."
             ),
         )
+    times = apart.untraced_s / usual
     what = f"fusion across lines saves {units.seconds(saved)}"
     return (
         (
@@ -175,13 +182,40 @@ def _apart(program: Program, profile: Profile) -> tuple[str, ...]:
     )
 
 
-def _lines_apart(record: Record, program: Program) -> tuple[Part, ...]:
+def _usual_s(apart: Profile, profile: Profile) -> float:
+    """Seconds of a call of the program as it is, measured as those with its lines apart were."""
+    return profile.untraced_s if math.isnan(apart.usual_s) else apart.usual_s
+
+
+def _lines_apart(record: Record, program: Program, profile: Profile) -> tuple[Part, ...]:
     apart = program.line_mode
-    if not isinstance(apart, Profile) or apart.distrust or not record.sources:
+    if not isinstance(apart, Profile) or apart.distrust:
         return ()
-    part = _source(record, apart, 0)
-    caption = f"{record.sources[0].name}: cost of each line if lines were not fused"
-    return (replace(part, caption=caption),)
+    sources = [i for i in range(len(record.sources)) if any(_of(apart, i))]
+    parts = tuple(
+        replace(
+            _source(record, apart, i),
+            caption=f"{record.sources[i].name}: cost of each line if lines were not fused",
+        )
+        for i in sources
+    )
+    usual = _usual_s(apart, profile)
+    if math.isnan(usual):
+        return parts
+    saved = apart.untraced_s - usual
+    rows = (
+        ("lines kept apart", units.seconds(apart.untraced_s), "a call of that build"),
+        ("as XLA fuses them", units.seconds(usual), "a call of the program as it is"),
+        (
+            "what fusion saves",
+            units.seconds(saved) if saved > 0 else "nothing",
+            f"{units.percent(saved / apart.untraced_s)} of the build with its lines apart"
+            if saved > 0
+            else "the program as it is takes as long",
+        ),
+    )
+    table = Table(("build", "time", "meaning"), rows, right=(1,))
+    return (*parts, Part("What fusion across lines saves", table, brief=True))
 
 
 def _into(lines: Sequence[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 from pathlib import Path
@@ -474,6 +475,83 @@ def test_line_mode_reaches_into_loops() -> None:
     lines = {row.place.line for row in found.lines}
     assert {line_of(looped, offset) for offset in (2, 3, 4)} <= lines
     assert found.crossing_s < 0.01 * found.covered_s
+
+
+def while_loop(x, w):
+    def body(carry):
+        i, h = carry
+        u = jnp.tanh(h @ w)
+        k = u * 0.5 + h
+        return i + 1, k
+
+    return jax.lax.while_loop(lambda c: c[0] < 3 + (x[0, 0] > 1e9), body, (0, x))[1]
+
+
+def branches(x, w):
+    def first(x):
+        a = jnp.tanh(x @ w)
+        return a * 0.5 + x
+
+    def second(x):
+        b = jnp.sin(x @ w)
+        return b * 0.5 - x
+
+    return jax.lax.cond(x[0, 0] > 0, first, second, x)
+
+
+def recomputed(x, w):
+    @jax.checkpoint
+    def layer(x):
+        a = jnp.tanh(x @ w)
+        return jnp.sin(a) * 0.5 + x
+
+    return jax.grad(lambda x: layer(layer(x)).sum())(x)
+
+
+@pytest.mark.parametrize("function", [while_loop, branches, recomputed])
+def test_line_mode_reaches_into_bodies_and_gives_the_same(function: Any) -> None:
+    from jaxscope.capture.linemode import _Barriers
+    from jaxscope.capture.sources import Sources
+    from jaxscope.capture.tags import tag
+    from jaxscope.model import Source, SourceKind
+
+    text = Path(__file__).read_text("utf-8")
+    sources = Sources(Source("here", __file__, SourceKind.MODULE, text))
+    args = (square(0, 64), square(1, 64))
+    expected = function(*args)
+    traced = jax.jit(function).trace(*args)
+    barriers = _Barriers(tag(traced, sources).equations)
+    apart = jax.jit(lambda *a: barriers.run(traced.jaxpr, a, None))
+    assert jnp.allclose(apart(*args)[0], expected, rtol=1e-4, atol=1e-6)
+    inside = str(apart.trace(*args).jaxpr)
+    assert inside.count("optimization_barrier") > str(traced.jaxpr).count("optimization_barrier")
+    assert barriers.number >= 3
+
+
+def test_line_mode_leaves_static_arguments_out() -> None:
+    @functools.partial(jax.jit, static_argnums=1, static_argnames="kind")
+    def layers(x, n, w, kind="sin"):
+        for _ in range(n):
+            x = jnp.tanh(x @ w)
+            x = x * 0.5 + 1
+        return jnp.sin(x) if kind == "sin" else x
+
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(layers, square(0, 64), 3, square(1, 64), kind="none")
+    assert isinstance(report.programs[0].line_mode, Profile)
+
+
+def test_an_interrupt_of_line_mode_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jaxscope.capture.linemode._measured", interrupted)
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(products, square(0, 64), square(1, 64))
+    assert isinstance(report.profile, Profile)
+    found = report.programs[0].line_mode
+    assert isinstance(found, Unavailable)
+    assert "interrupted" in found.reason
 
 
 def test_line_mode_gives_the_same_results() -> None:

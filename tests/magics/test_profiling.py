@@ -10,7 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import jaxscope
-from jaxscope.model import FindingKind, Form
+from jaxscope.model import FindingKind, Form, Unavailable
 from jaxscope.model.profile import CellProfile, Profile
 
 SETUP = """
@@ -171,6 +171,81 @@ def test_line_mode_is_asked_of_a_transform_too(shell: Any, capsys: Any) -> None:
     report = shell.user_ns["report"]
     assert isinstance(report.profile, Profile)
     assert report.programs[0].line_mode is not None
+
+
+APART = """%%jaxprof --line-mode
+for _ in range(2):
+    w = layer(w, x, 2)
+done = [layer(w, x, 2) for _ in range(1)][0]
+"""
+LAYER = """
+import functools
+@functools.partial(jax.jit, donate_argnums=0, static_argnums=2)
+def layer(w, x, n):
+    h = jnp.tanh(x @ w)
+    for _ in range(n):
+        h = jnp.sin(h) * 2
+    return w - 1e-3 * (h @ w)
+"""
+
+
+def test_a_cell_has_line_mode_for_the_functions_that_it_calls(shell: Any, capsys: Any) -> None:
+    assert shell.run_cell(LAYER).success
+    assert shell.run_cell("w = layer(w, x, 2)").success
+    before = set(shell.user_ns)
+    assert shell.run_cell(APART).success
+    assert set(shell.user_ns) - before <= {"done", "_"} | {n for n in shell.user_ns if n[0] == "_"}
+    assert not [name for name in shell.user_ns if "jaxscope" in name and name[0] == "_"]
+    report = jaxscope.last()
+    (program,) = report.programs
+    found = program.line_mode
+    assert isinstance(found, Profile), found
+    assert found.usual_s > 0
+    assert cell_profile(report).eager == 0
+    assert cell_profile(report).runs == 3
+    words = capsys.readouterr().out
+    if not found.distrust:  # a fast machine makes the call too short
+        assert "if lines were not fused" in words
+        assert "what fusion saves" in words
+
+
+def test_calls_that_line_mode_cannot_see_are_named(shell: Any) -> None:
+    assert shell.run_cell(LAYER).success
+    cell = "%%jaxprof --line-mode\ndef train(w):\n    return layer(w + 0, x, 2)\nz = train(w)\n"
+    assert shell.run_cell(cell).success
+    assert "did not see the call of layer" in " ".join(cell_profile(jaxscope.last()).doubts)
+    assert shell.run_cell("train(w)").success  # the function is as it was written
+
+
+def test_a_cell_with_nothing_compiled_says_so_in_line_mode(shell: Any) -> None:
+    assert shell.run_cell("%%jaxprof --line-mode\nn = len('ab')\ny = jnp.sin(x)\n").success
+    assert "has no compiled function" in " ".join(cell_profile(jaxscope.last()).doubts)
+
+
+def test_a_program_with_effects_is_not_run_for_line_mode(shell: Any) -> None:
+    shell.run_cell("""
+ran = []
+@jax.jit
+def noisy(x):
+    jax.debug.callback(lambda: ran.append(1))
+    y = jnp.sin(x)
+    return y @ x
+""")
+    assert shell.run_cell("%%jaxprof --line-mode\ny = noisy(x)\n").success
+    assert len(shell.user_ns["ran"]) == 1
+    (program,) = jaxscope.last().programs
+    assert program.line_mode == Unavailable("a program with effects is not run again")
+
+
+def test_a_trace_of_millions_of_events_is_not_read_unasked(
+    shell: Any, capsys: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("jaxscope.capture.profiled.MOST_BYTES", 100)
+    assert shell.run_cell("%%jaxprof\ny = jnp.sin(x)\n").success
+    assert "`--all-events`" in " ".join(jaxscope.last().record.notes)
+    assert "y" in shell.user_ns
+    assert shell.run_cell("%%jaxprof --all-events\ny = jnp.sin(x)\n").success
+    assert cell_profile(jaxscope.last()).wall_s > 0
 
 
 def test_waiting_for_another_session_lets_the_profile_be_made(shell: Any, tmp_path: Any) -> None:

@@ -22,7 +22,7 @@ from jaxscope.model.profile import (
 )
 from jaxscope.view import heat, memory, profile, profile_cell
 from jaxscope.view.chapters import as_html
-from jaxscope.view.page import page
+from jaxscope.view.plain_page import page
 from jaxscope.view.text import text
 from jaxscope.view.visible import excerpt
 from tests.view.conftest import with_program
@@ -70,7 +70,7 @@ def test_what_is_measured_together_comes_before_the_estimates(golden: Record) ->
     assert "Line 8 (exp) has no instruction of its own: XLA folded it into line 9." in words
     assert "≈2 ms" in words
     assert "0 s … 3 ms" in words
-    assert "%jaxprof --line-mode" in words
+    assert "--line-mode measures each line" in words
 
 
 def test_a_line_that_is_folded_reads_as_that_and_not_as_free(golden: Record) -> None:

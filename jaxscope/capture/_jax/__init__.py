@@ -59,6 +59,7 @@ from jaxscope.capture._jax.programs import (
     live_modules,
     lowering_jaxpr,
     module_text,
+    traced_arguments,
 )
 from jaxscope.capture._jax.runtime import (
     backends_started,
@@ -137,6 +138,7 @@ __all__ = [
     "trace_context",
     "trace_misses",
     "traceback_of",
+    "traced_arguments",
     "traced_before",
     "transform_of",
     "vmap_sites",

@@ -153,6 +153,24 @@ def donates(jitted: Any) -> bool | None:
     return bool(info.donate_argnums or info.donate_argnames)
 
 
+def traced_arguments(
+    jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call without those that are static.
+
+    `_jit_info.static_argnums` and `static_argnames`, which JAX works out from each other; seen on
+    jax 0.8.1 to 0.12.0. All of them where these names are gone.
+    """
+    info = getattr(jitted, "_jit_info", None)
+    numbers = getattr(info, "static_argnums", None) or ()
+    names = getattr(info, "static_argnames", None) or ()
+    static = {number % len(args) if args else number for number in numbers}
+    return (
+        tuple([arg for number, arg in enumerate(args) if number not in static]),
+        {name: value for name, value in kwargs.items() if name not in names},
+    )
+
+
 def argument_names(traced: Any) -> tuple[str, ...]:
     """The flat arguments as the user writes them: `x`, `params['w']`.
 

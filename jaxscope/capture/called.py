@@ -1,0 +1,139 @@
+"""Jitted functions that a cell calls, each with the arguments of its first call.
+
+Line mode has to trace a function again, and JAX keeps no arguments. So each callee in the cell's
+own lines passes through a hook, which gives it back unless it is a jitted function that was not
+seen before. Bodies of functions are left as they are: they outlive the cell.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Generator, MutableMapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from jaxscope.capture import _jax
+
+_HOOK = "__jaxscope_called__"
+_MOST = 8
+"""Functions of one cell that are measured: each takes a compile and a hundred calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class JittedCall:
+    """A jitted function and what it was called with."""
+
+    name: str
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Of a call like the first one; what that one gave up is put on the device again."""
+        return jax.tree_util.tree_map(_back, (self.args, self.kwargs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """A copy, on the host, of an array that a call may donate: it is no program that runs."""
+
+    value: Any
+    sharding: Any
+
+
+def _back(leaf: Any) -> Any:
+    return jax.device_put(leaf.value, leaf.sharding) if isinstance(leaf, _Saved) else leaf
+
+
+def _saved(leaf: Any) -> Any:
+    if not isinstance(leaf, jax.Array) or jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
+        return leaf
+    return _Saved(np.array(leaf), leaf.sharding)
+
+
+class Called:
+    """Gathers the calls while the cell runs."""
+
+    def __init__(self) -> None:
+        self.calls: list[JittedCall] = []
+        self._seen: list[Any] = []
+
+    def tree(self, tree: ast.Module) -> ast.Module:
+        """The cell with a hook around each callee; lines and columns stay."""
+        return _Callees().visit(copy.deepcopy(tree))
+
+    @contextmanager
+    def listening(self, namespace: MutableMapping[str, Any]) -> Generator[None]:
+        """The hook is a name of the cell's while the block runs."""
+        namespace[_HOOK] = self._callee
+        try:
+            yield
+        finally:
+            namespace.pop(_HOOK, None)
+
+    def _callee(self, function: Any) -> Any:
+        """The function itself, but for the first call of a jitted one."""
+        if len(self.calls) >= _MOST or not _is_jitted(function):
+            return function
+        if any(function is seen for seen in self._seen):
+            return function
+        self._seen.append(function)
+
+        def first(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            with suppress(Exception):  # then this function has no line mode, and the cell runs
+                self._keep(function, args, kwargs)
+            return function(*args, **kwargs)
+
+        return first
+
+    def _keep(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        leaves = jax.tree_util.tree_leaves((args, kwargs))
+        if any(isinstance(leaf, Tracer) for leaf in leaves):
+            return
+        if _jax.donates(function) is not False:
+            args, kwargs = jax.tree_util.tree_map(_saved, (args, kwargs))
+        name = getattr(function, "__name__", "function")
+        self.calls.append(JittedCall(str(name), function, args, kwargs))
+
+
+def _is_jitted(function: Any) -> bool:
+    """A jitted function with lines of the user's: `jnp.sin` is jitted, too."""
+    try:
+        home = str(getattr(function, "__module__", ""))
+        jitted = hasattr(function, "trace") and hasattr(function, "lower")
+        return jitted and callable(function) and home.partition(".")[0] != "jax"
+    except Exception:  # what objects of users do when they are asked is their own affair
+        return False
+
+
+class _Callees(ast.NodeTransformer):
+    """`f(x)` → `hook(f)(x)`, in what runs while the cell runs."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return node
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        return node  # it may be used up after the cell
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        hook = ast.copy_location(ast.Name(_HOOK, ast.Load()), node.func)
+        node.func = ast.copy_location(ast.Call(hook, [node.func], []), node.func)
+        return node
