@@ -380,10 +380,18 @@ class Report:
 
     def to_html(self, path: str | Path) -> Path:
         """Write one offline page: source beside the stages, findings, times, costs."""
-        from jaxscope.view.page import page
+        from jaxscope.view import plain_page
+        from jaxscope.view.page import built, page
 
         target = Path(path)
-        target.write_text(page(self.complete()._record), encoding="utf-8")
+        self.complete()
+        viewer = built("page.js") is not None
+        text = (
+            page(self._record, self.payload(whole=True))
+            if viewer
+            else plain_page.page(self._record)
+        )
+        target.write_text(text, encoding="utf-8")
         return target
 
     def to_markdown(self) -> str:

@@ -13,7 +13,7 @@ from jaxscope.analysis.by_line import stage_of
 from jaxscope.view import units
 from jaxscope.view.html import static_html
 from jaxscope.view.lines import matches
-from jaxscope.view.page import page as page_of
+from jaxscope.view.plain_page import page as page_of
 from jaxscope.view.visible import split_lines, visible
 from view.conftest import load, plain, with_program
 from view.test_html import evil

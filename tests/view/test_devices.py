@@ -14,7 +14,7 @@ from jaxscope.view.chapter import Chapter
 from jaxscope.view.devices import devices
 from jaxscope.view.html import static_html
 from jaxscope.view.markdown import markdown
-from jaxscope.view.page import page
+from jaxscope.view.plain_page import page
 from jaxscope.view.text import text
 from view.conftest import load, with_program
 

@@ -11,7 +11,7 @@ from jaxscope.model import Applied, Form, Record, StageKind, from_json, to_json
 from jaxscope.view.gradient import gradient
 from jaxscope.view.html import static_html
 from jaxscope.view.markdown import markdown
-from jaxscope.view.page import page
+from jaxscope.view.plain_page import page
 from jaxscope.view.text import text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope.view.html import static_html
-from jaxscope.view.page import page
+from jaxscope.view.plain_page import page
 from view.conftest import load, plain, with_program
 
 VOID = {"meta", "br", "img", "input", "hr", "link", "circle", "rect", "line", "path"}
