@@ -1,0 +1,217 @@
+/** Which instructions are in sight: those around one, and what a reader has asked for since. */
+
+import type { Instruction, Module } from "./hlo";
+
+/** Instructions in sight at most. */
+export const MOST = 200;
+/** How many are shown around the first one. */
+const START = 16;
+/** How many a click adds at most: the rest stays behind a stub. */
+const STEP = 12;
+/** Instructions of a computation that are shown as it is opened. */
+const INSIDE = 40;
+
+/** Their computation takes the operands as its parameters and is shown in place. */
+const INLINE = new Set(["fusion", "call"]);
+
+export type Side = "above" | "below";
+
+export class Neighbourhood {
+  readonly shown = new Set<number>();
+  /** Instructions whose computation is shown in their place. */
+  readonly opened = new Set<number>();
+
+  constructor(
+    readonly module: Module,
+    centre: number,
+    private readonly most = MOST,
+  ) {
+    this.start(centre);
+  }
+
+  /** Whether an instruction's computation can be shown in its place. */
+  canOpen(index: number): boolean {
+    const instruction = this.module.instructions[index];
+    if (!instruction || !INLINE.has(instruction.opcode) || instruction.called.length !== 1)
+      return false;
+    const inner = this.module.computations[instruction.called[0] ?? -1];
+    return inner !== undefined && inner.root >= 0;
+  }
+
+  /** Computations that an instruction calls and that are no part of this graph, such as loop bodies. */
+  leadsTo(index: number): readonly number[] {
+    return this.canOpen(index) ? [] : (this.module.instructions[index]?.called ?? []);
+  }
+
+  /** The opened instruction that stands around another; -1 where there is none. */
+  parent(index: number): number {
+    const computation = this.module.instructions[index]?.computation ?? -1;
+    return this.module.callers(computation).find((caller) => this.opened.has(caller)) ?? -1;
+  }
+
+  /** What it reads, or what reads it; an opened computation stands for its instruction. */
+  next(index: number, side: Side): number[] {
+    return side === "above" ? this.sources(index) : this.readers(index);
+  }
+
+  hidden(index: number, side: Side): number[] {
+    return this.next(index, side).filter((each) => !this.shown.has(each));
+  }
+
+  get full(): boolean {
+    return this.shown.size >= this.most;
+  }
+
+  /** Starts again around an instruction. Inside a small fusion, the fusion is opened. */
+  start(centre: number): void {
+    this.shown.clear();
+    this.opened.clear();
+    const instruction = this.module.instructions[centre];
+    if (!instruction) return;
+    this.shown.add(centre);
+    const caller = this.module
+      .callers(instruction.computation)
+      .find((each) => this.canOpen(each) && this.size(each) <= INSIDE);
+    if (caller !== undefined) {
+      this.opened.add(caller);
+      this.add(this.inside(caller), INSIDE);
+    }
+    this.spread([centre], Math.max(START, this.shown.size + 4));
+  }
+
+  /** Shows what is next to an instruction; the number of neighbours that there was no room for. */
+  grow(index: number, side?: Side): number {
+    if (this.opened.has(index)) return 0;
+    const sides: Side[] = side ? [side] : ["above", "below"];
+    const wanted = sides.flatMap((each) => this.hidden(index, each));
+    this.add(wanted, STEP);
+    return this.full ? wanted.filter((each) => !this.shown.has(each)).length : 0;
+  }
+
+  /** Shows an instruction's computation in its place. */
+  open(index: number): void {
+    if (!this.canOpen(index) || this.opened.has(index)) return;
+    const around = [...this.next(index, "above"), ...this.next(index, "below")];
+    const kept = around.filter((each) => this.shown.has(each));
+    this.opened.add(index);
+    this.shown.delete(index);
+    this.add(this.inside(index), INSIDE);
+    // What was beside it and has gone from sight by a parameter in between stays in sight.
+    for (const each of kept) this.shown.add(each);
+  }
+
+  /** Shows the instruction again in place of its computation. */
+  close(index: number): void {
+    if (!this.opened.has(index)) return;
+    for (const each of [...this.shown]) {
+      if (this.isInside(each, index)) this.hide(each);
+    }
+    for (const each of [...this.opened]) {
+      if (this.isInside(each, index)) this.opened.delete(each);
+    }
+    this.opened.delete(index);
+    this.shown.add(index);
+  }
+
+  hide(index: number): void {
+    if (this.shown.size > 1) this.shown.delete(index);
+  }
+
+  private isInside(index: number, around: number): boolean {
+    for (let at = this.parent(index); at >= 0; at = this.parent(at)) {
+      if (at === around) return true;
+    }
+    return false;
+  }
+
+  private size(caller: number): number {
+    const inner = this.module.computations[this.module.instructions[caller]?.called[0] ?? -1];
+    return inner ? inner.end - inner.first : 0;
+  }
+
+  /** Instructions of its computation, from the root backwards, parameters last. */
+  private inside(index: number): number[] {
+    const inner = this.module.computations[this.module.instructions[index]?.called[0] ?? -1];
+    if (!inner) return [];
+    const found = new Set([inner.root]);
+    for (const each of found) {
+      for (const operand of this.module.instructions[each]?.operands ?? []) found.add(operand);
+    }
+    return [...found];
+  }
+
+  private add(indices: Iterable<number>, number: number): void {
+    let left = number;
+    for (const index of indices) {
+      if (left <= 0 || this.full) return;
+      if (this.shown.has(index)) continue;
+      this.shown.add(index);
+      left--;
+    }
+  }
+
+  /** Nearest first, until so many are shown. */
+  private spread(from: readonly number[], until: number): void {
+    const seen = new Set(from);
+    const queue = [...from];
+    for (const index of queue) {
+      for (const each of [...this.next(index, "above"), ...this.next(index, "below")]) {
+        if (seen.has(each)) continue;
+        if (this.shown.size >= until && !this.shown.has(each)) return;
+        seen.add(each);
+        this.shown.add(each);
+        queue.push(each);
+      }
+    }
+  }
+
+  private sources(index: number): number[] {
+    const instruction = this.module.instructions[index];
+    if (!instruction) return [];
+    const outer = instruction.parameter >= 0 ? this.parent(index) : -1;
+    const read =
+      outer < 0
+        ? instruction.operands
+        : [this.module.instructions[outer]?.operands[instruction.parameter] ?? -1];
+    return unique(read.filter((each) => each >= 0).map((each) => this.innermostRoot(each)));
+  }
+
+  private readers(index: number): number[] {
+    const instruction = this.module.instructions[index];
+    if (!instruction) return [];
+    const outer = instruction.root ? this.parent(index) : -1;
+    // The root of an opened computation is read by whatever reads its instruction.
+    const out = outer >= 0 ? this.readers(outer) : [];
+    for (const user of this.module.users(index)) {
+      if (this.opened.has(user)) out.push(...this.parametersFor(user, index));
+      else out.push(user);
+    }
+    return unique(out);
+  }
+
+  private innermostRoot(index: number): number {
+    let at = index;
+    while (this.opened.has(at)) {
+      const inner = this.module.computations[this.module.instructions[at]?.called[0] ?? -1];
+      if (!inner || inner.root < 0) return at;
+      at = inner.root;
+    }
+    return at;
+  }
+
+  /** The parameters of an opened instruction through which it reads another. */
+  private parametersFor(opened: number, operand: number): number[] {
+    const { operands, called } = this.module.instructions[opened] as Instruction;
+    const inner = this.module.computations[called[0] ?? -1];
+    const out: number[] = [];
+    for (let i = inner?.first ?? 0; i < (inner?.end ?? 0); i++) {
+      const parameter = this.module.instructions[i]?.parameter ?? -1;
+      if (parameter >= 0 && operands[parameter] === operand) out.push(i);
+    }
+    return out;
+  }
+}
+
+function unique(values: readonly number[]): number[] {
+  return [...new Set(values)];
+}

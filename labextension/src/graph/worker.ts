@@ -1,0 +1,12 @@
+/** The layout in a thread of its own. */
+
+import { layout, type Plan } from "./layout";
+
+self.onmessage = (event: MessageEvent<{ id: number; plan: Plan }>) => {
+  const { id, plan } = event.data;
+  try {
+    self.postMessage({ id, layout: layout(plan) });
+  } catch (error) {
+    self.postMessage({ id, error: String(error) });
+  }
+};
