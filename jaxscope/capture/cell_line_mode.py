@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,7 +42,7 @@ def _of_call(call: JittedCall, sources: Sources, plan: Plan) -> Profile | Unavai
             equations, effects = tagged.equations, describe.effects(handles)
             where = describe.devices(handles)
             program = Program(call.name, ("jit",), where, (), (), (), equations, effects=effects)
-            usual = math.nan if effects else _usual_s(call, plan)
+            usual = None if effects else _usual_s(call, plan)
     except KeyboardInterrupt:
         return Unavailable("it was interrupted; the rest of the report is whole")
     except Exception as error:

@@ -123,8 +123,9 @@ class Profile:
     doubts: tuple[str, ...] = ()
     guard: str = ""
     """Why fewer calls were traced than usual, and what lifts that."""
-    usual_s: float = math.nan
-    """With the lines kept apart: seconds of a call of the program as it is."""
+    usual_s: float | None = None
+    """With the lines kept apart: seconds of a call of the program as it is, where they were
+    measured beside it."""
 
     @property
     def call_s(self) -> float:

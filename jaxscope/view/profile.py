@@ -184,7 +184,7 @@ def _apart(program: Program, profile: Profile) -> tuple[str, ...]:
 
 def _usual_s(apart: Profile, profile: Profile) -> float:
     """Seconds of a call of the program as it is, measured as those with its lines apart were."""
-    return profile.untraced_s if math.isnan(apart.usual_s) else apart.usual_s
+    return profile.untraced_s if apart.usual_s is None else apart.usual_s
 
 
 def _lines_apart(record: Record, program: Program, profile: Profile) -> tuple[Part, ...]:

@@ -200,6 +200,7 @@ def test_a_cell_has_line_mode_for_the_functions_that_it_calls(shell: Any, capsys
     (program,) = report.programs
     found = program.line_mode
     assert isinstance(found, Profile), found
+    assert found.usual_s is not None
     assert found.usual_s > 0
     assert cell_profile(report).eager == 0
     assert cell_profile(report).runs == 3
