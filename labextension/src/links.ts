@@ -21,13 +21,52 @@ export class Equations {
   private readonly lineCache = new Map<number, Map<number, number[]>>();
   private readonly homeCache = new Map<number, Map<number, number>>();
 
-  constructor(program: ProgramJson) {
+  private children: Map<number, number[]> | null = null;
+
+  /** Without `callers`, an equation belongs to the innermost line of the user's alone. */
+  constructor(
+    program: ProgramJson,
+    private readonly callers = true,
+  ) {
     this.byId = new Map(program.equations.map((equation) => [equation.id, equation]));
   }
 
   /** Frames in one source, innermost first. */
   places(id: number, source: number): FrameJson[] {
-    return this.byId.get(id)?.frames.filter((frame) => frame.source === source) ?? [];
+    const frames = this.byId.get(id)?.frames ?? [];
+    if (this.callers) return frames.filter((frame) => frame.source === source);
+    const own = frames.find((frame) => frame.source !== null);
+    return own?.source === source ? [own] : [];
+  }
+
+  /** Everything inside these equations, at any depth: the body of a nested `jit` or of a loop. */
+  inside(ids: Iterable<number>): Set<number> {
+    if (!this.children) {
+      this.children = new Map();
+      for (const { id, parent } of this.byId.values()) {
+        if (parent !== null) push(this.children, parent, id);
+      }
+    }
+    const found = new Set<number>();
+    const waiting = [...ids];
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      for (const child of this.children.get(id) ?? []) {
+        if (found.has(child)) continue;
+        found.add(child);
+        waiting.push(child);
+      }
+    }
+    return found;
+  }
+
+  /** The equations that these are directly inside of. */
+  around(ids: Iterable<number>): Set<number> {
+    const found = new Set<number>();
+    for (const id of ids) {
+      const parent = this.byId.get(id)?.parent ?? null;
+      if (parent !== null) found.add(parent);
+    }
+    return found;
   }
 
   /** equation → the innermost of its lines in a source. */
@@ -138,4 +177,16 @@ export class Anchors {
     const sure = [...found].filter((line) => this.byLine.get(line)?.exact);
     return (sure.length ? sure : [...found]).sort((a, b) => a - b);
   }
+}
+
+/** The lines of another text that came from the same equations as a line of a stage.
+ *
+ * Where it has no line for them, such as for a nested `jit`, those inside stand in, then those around.
+ */
+export function between(equations: Equations, ids: Iterable<number>, there: Anchors): number[] {
+  const wanted = [...ids];
+  const found = there.lines(wanted);
+  if (found.length) return found;
+  const inside = there.lines(equations.inside(wanted));
+  return inside.length ? inside : there.lines(equations.around(wanted));
 }

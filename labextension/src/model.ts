@@ -1,7 +1,7 @@
 /** What is shown now: the report, the chosen program and source, the texts at hand, and one selection for all views. */
 
 import { type Absence, type Host, TextAbsent } from "./host";
-import { Anchors, Equations } from "./links";
+import { Anchors, between, Equations } from "./links";
 import type {
   Data,
   InstructionFigures,
@@ -44,7 +44,8 @@ export class ReportModel {
   private readonly texts = new Map<string, TextState>();
   private readonly anchorCache = new Map<string, Anchors>();
   private readonly instructionCache = new Map<number, Record<string, InstructionFigures>>();
-  private readonly equationCache = new Map<number, Equations>();
+  private readonly equationCache = new Map<string, Equations>();
+  private callers = true;
   private readonly ends: (() => void)[] = [];
 
   constructor(
@@ -82,12 +83,27 @@ export class ReportModel {
   }
 
   get equations(): Equations {
-    let found = this.equationCache.get(this.program);
+    const key = `${this.program}/${this.callers}`;
+    let found = this.equationCache.get(key);
     if (!found) {
-      found = new Equations(this.programJson ?? { name: "", transforms: [], equations: [] });
-      this.equationCache.set(this.program, found);
+      const program = this.programJson ?? { name: "", transforms: [], equations: [] };
+      found = new Equations(program, this.callers);
+      this.equationCache.set(key, found);
     }
     return found;
+  }
+
+  /** Whether a line also stands for what the functions that it calls became. */
+  get followsCallers(): boolean {
+    return this.callers;
+  }
+
+  followCallers(on: boolean): void {
+    if (on === this.callers) return;
+    this.callers = on;
+    this.hovered = this.pinned = null;
+    this.tell("source");
+    this.tell("selection");
   }
 
   /** By line of the optimised HLO. */
@@ -138,6 +154,16 @@ export class ReportModel {
     const found = this.anchors(kind).byLine.get(line);
     const soft = new Set(found?.equations ?? []);
     return { origin, line, soft, hot: soft, exact: found?.exact ?? true, why: found?.why ?? "" };
+  }
+
+  /** Lines of a stage that belong to a selection: of the whole line, and of its very spot. */
+  linesOf(kind: StageKind, selection: Selection): { soft: number[]; hot: number[] } {
+    const there = this.anchors(kind);
+    const stage = selection.origin !== "source" && selection.origin !== "tab";
+    const find = (ids: ReadonlySet<number>) =>
+      stage ? between(this.equations, ids, there) : there.lines(ids);
+    const soft = find(selection.soft);
+    return { soft, hot: selection.hot === selection.soft ? soft : find(selection.hot) };
   }
 
   /** Leads to a line of a source from anywhere: chooses the source and pins the line. */

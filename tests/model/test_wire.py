@@ -27,6 +27,11 @@ def test_the_golden_report_is_what_its_builder_writes() -> None:
     assert (FOLDER / "report.json").read_text("utf-8") == built["written"]()
 
 
+def test_the_golden_links_are_what_the_rule_gives() -> None:
+    built = runpy.run_path(str(FOLDER / "build.py"))
+    assert (FOLDER / "links.json").read_text("utf-8") == built["linked"]()
+
+
 def test_the_golden_report_survives_the_round_trip() -> None:
     data = golden()
     record = m.from_json(m.Record, data)

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from jaxscope import model as m
+from jaxscope.analysis import links
 from jaxscope.model.schema import json_schema
 from jaxscope.view.payload import payload
 
@@ -279,6 +280,31 @@ def packed() -> str:
     return json.dumps(payload(RECORD, REPORT_ID), indent=1, ensure_ascii=False) + "\n"
 
 
+def linked() -> str:
+    """The text of links.json: what `analysis.links` says of every line, for the viewer to agree."""
+    found = {
+        "from_source": {
+            f"{stage.kind} {source}": {
+                line: [list(link.lines), link.exact]
+                for line in range(1, len(SOURCES[source].text.splitlines()) + 1)
+                if (link := links.stage_lines(PROGRAM, stage, line, source)).lines
+            }
+            for stage in PROGRAM.stages
+            for source in range(len(SOURCES))
+        },
+        "between": {
+            f"{start.kind} {end.kind}": {
+                anchor.line: list(links.between(PROGRAM, start, anchor.line, end).lines)
+                for anchor in start.anchors
+            }
+            for start in PROGRAM.stages
+            for end in PROGRAM.stages
+            if start is not end
+        },
+    }
+    return json.dumps(found, separators=(",", ":")) + "\n"
+
+
 def schema() -> str:
     """The text of docs/report.schema.json."""
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
@@ -286,5 +312,6 @@ def schema() -> str:
 
 if __name__ == "__main__":
     (HERE / "report.json").write_text(written(), "utf-8")
+    (HERE / "links.json").write_text(linked(), "utf-8")
     (HERE / "payload.json").write_text(packed(), "utf-8")
     (HERE.parents[2] / "docs" / "report.schema.json").write_text(schema(), "utf-8")

@@ -1,0 +1,40 @@
+/** Which stages are shown side by side: values only, so that the rules can be tested by themselves. */
+
+import { STAGES, type StageKind } from "../report";
+
+export const MOST = 4;
+
+export const TITLES: Readonly<Record<StageKind, string>> = {
+  jaxpr: "jaxpr",
+  stablehlo: "StableHLO",
+  hlo: "HLO before optimisation",
+  optimized_hlo: "optimised HLO",
+};
+
+/** Width of a viewer, in pixels, from which source and stages stand side by side. */
+export const SIDE_BY_SIDE = 760;
+/** … and from which there is room for two stages. */
+export const TWO_STAGES = 1180;
+
+/** What is open at first in this much room: what runs on the device, and what was traced. */
+export function firstKinds(width: number): StageKind[] {
+  return width >= TWO_STAGES ? ["jaxpr", "optimized_hlo"] : ["optimized_hlo"];
+}
+
+/** One more pane, of the first kind that is not open; unchanged where there is no room. */
+export function added(open: readonly StageKind[]): StageKind[] {
+  if (open.length >= MOST) return [...open];
+  return [...open, STAGES.find((kind) => !open.includes(kind)) ?? "jaxpr"];
+}
+
+/** The last pane stays. */
+export function closed(open: readonly StageKind[], index: number): StageKind[] {
+  return open.length > 1 ? open.filter((_, i) => i !== index) : [...open];
+}
+
+/** Another kind in one pane. A kind that is open elsewhere changes places with it. */
+export function chosen(open: readonly StageKind[], index: number, kind: StageKind): StageKind[] {
+  const before = open[index];
+  if (before === undefined) return [...open];
+  return open.map((each, i) => (i === index ? kind : each === kind ? before : each));
+}

@@ -1,0 +1,92 @@
+/** Numbers as people read them: the rule of `jaxscope.view.units`, in 3 significant digits. */
+
+export const UNKNOWN = "—";
+
+const PREFIXES = ["", "k", "M", "G", "T", "P", "E"];
+const TIMES: readonly (readonly [string, number])[] = [
+  ["s", 1],
+  ["ms", 1e-3],
+  ["µs", 1e-6],
+  ["ns", 1e-9],
+];
+
+/** All of the integer part, else 3 digits, no trailing zeros: `12.3`, `1240`, `2`. */
+export function significant(value: number): string {
+  if (!Number.isFinite(value)) return UNKNOWN;
+  if (value === 0) return "0";
+  const decimals = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  const text = value.toFixed(Math.min(decimals, 12));
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+function si(value: number | null | undefined, unit: string): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return UNKNOWN;
+  let scaled = value;
+  let index = 0;
+  // 999.6 becomes 1 k, not 1000.
+  while (index < PREFIXES.length - 1 && Math.abs(Number(scaled.toPrecision(3))) >= 1000) {
+    scaled /= 1000;
+    index++;
+  }
+  return `${significant(scaled)} ${PREFIXES[index]}${unit}`;
+}
+
+/** A bare figure for a narrow column: `1.05 M`. */
+export function short(value: number | null | undefined): string {
+  return si(value, "").trimEnd();
+}
+
+/** `1.2 MFLOP`. */
+export function flops(value: number | null | undefined): string {
+  return si(value, "FLOP");
+}
+
+/** `64 kB`. */
+export function bytes(value: number | null | undefined): string {
+  return si(value, "B");
+}
+
+/** `12.3 µs`, `42 ms`, `12.4 min`. */
+export function seconds(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return UNKNOWN;
+  if (value === 0) return "0 s";
+  const size = Math.abs(value);
+  if (size >= 7200) return `${significant(value / 3600)} h`;
+  if (size >= 600) return `${significant(value / 60)} min`;
+  const [unit, length] =
+    TIMES.find(([, length]) => Number((size / length).toPrecision(3)) >= 1) ??
+    (["ns", 1e-9] as const);
+  return `${significant(value / length)} ${unit}`;
+}
+
+/** `12 %`, below 10 % with one decimal where it tells: `2.4 %`, `< 0.1 %`. */
+export function percent(share: number | null | undefined): string {
+  if (share === null || share === undefined || !Number.isFinite(share)) return UNKNOWN;
+  const value = share * 100;
+  if (value !== 0 && Math.abs(value) < 0.1) return "< 0.1 %";
+  return `${Math.abs(value) < 9.95 ? significant(Math.round(value * 10) / 10) : value.toFixed(0)} %`;
+}
+
+/** `1 line`, `3 lines`, `12 000 lines`. */
+export function count(number: number, noun: string, plural = `${noun}s`): string {
+  const text = Math.abs(number) >= 10_000 ? grouped(number) : String(number);
+  return `${text} ${number === 1 ? noun : plural}`;
+}
+
+function grouped(number: number): string {
+  return String(number).replace(/\B(?=(\d{3})+$)/g, " ");
+}
+
+/** `4`, `4 and 5`, `4, 5, 6 and 9 more`. */
+export function listed(items: readonly (string | number)[], most = 4): string {
+  const shown = items.slice(0, most).map(String);
+  const rest = items.length - shown.length;
+  if (rest > 0) return `${shown.join(", ")} and ${rest} more`;
+  const last = shown.pop();
+  return shown.length ? `${shown.join(", ")} and ${last}` : (last ?? "");
+}
+
+/** `line 4`, `lines 4 and 5`. */
+export function lineNames(lines: readonly number[], most = 4): string {
+  return `line${lines.length === 1 ? "" : "s"} ${listed(lines, most)}`;
+}
