@@ -6,6 +6,7 @@ import ast
 import collections
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,6 +66,9 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     run = replace(text, tree=called.tree(text.tree)) if plan.line_mode else text
     statements, expression = run.code()
     clock = LineClock(*(code for code in (statements, expression) if code is not None))
+    with suppress(Exception):  # what failed there is the cell's to meet
+        # Work that earlier cells left running would end inside the trace and count as this cell's.
+        _settle(text.tree, None, around.namespace)
     try:
         session = profiler.opened()
         failed = ""
