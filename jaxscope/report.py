@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from jaxscope.analysis.handed_on import Handed
     from jaxscope.capture.xprof import Server
+    from jaxscope.widget import ReportWidget
 
 Table = Literal["lines", "ops", "compiles", "timings", "values", "residuals", "collectives"]
 _DISPLAYS = itertools.count()
@@ -456,14 +457,35 @@ class Report:
         # With the extension loaded, its kernel link makes the bundle, and gives the id.
         return self.bundle()
 
-    def bundle(self, report_id: str = "") -> dict[str, Any]:
-        """The displays by MIME type; under `report_id` the kernel answers for this report."""
+    def bundle(self, report_id: str = "", *, viewer: bool = True) -> dict[str, Any]:
+        """The displays by MIME type, with the viewer's own where a front end may have it; under
+        `report_id` the kernel answers for this report."""
         from jaxscope.front_end import FrontEnd, front_end
         from jaxscope.view.bundle import bundle
         from jaxscope.view.payload import MIME
 
-        own = (MIME, lambda: self.payload(report_id)) if front_end() is FrontEnd.JUPYTER else None
+        viewer = viewer and front_end() is FrontEnd.JUPYTER
+        own = (MIME, lambda: self.payload(report_id)) if viewer else None
         return bundle("report", self._plain, self.static_html, own)
+
+    def widget(self) -> ReportWidget:
+        """The viewer as a widget, for VS Code, Colab and layouts of ipywidgets; its trait
+        `selected_line` is the line that is pinned. Needs anywidget.
+
+        Raises ModuleNotFoundError without anywidget, and FileNotFoundError in a checkout in which
+        the viewer is not built.
+        """
+        try:
+            from jaxscope.widget import ReportWidget
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] == "jaxscope":
+                raise
+            raise ModuleNotFoundError(
+                f"The widget needs {error.name}, which is not installed: `pip install "
+                "jaxscope[widget]`. Without it the report is shown by `display(report)`.",
+                name=error.name,
+            ) from None
+        return ReportWidget(self)
 
     def payload(self, report_id: str = "", *, whole: bool = False) -> dict[str, Any]:
         """The report as the viewer reads it, at most 150 kB of JSON unless it is to be whole.

@@ -22,8 +22,8 @@ def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
     from IPython.display import display
 
     in_terminal = getattr(shell, "kernel", None) is None
-    if view == "widget" and not quiet:
-        say("This version has no widget view; this is what `auto` shows.")
+    if view == "widget" and not quiet and _show_widget(report, shell):
+        return
     if quiet:
         data = {"text/plain": report.summary()}
     elif view == "html":
@@ -36,6 +36,22 @@ def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
         return
     # As data and not printed: the cell's own output stays the cell's own.
     display(data, raw=True)
+
+
+def _show_widget(report: Report, shell: Any) -> bool:
+    """Whether it could be shown; if not, a line has said why."""
+    from IPython.display import display
+
+    if getattr(shell, "kernel", None) is None:
+        say("A terminal shows no widgets; this is what `auto` shows.")
+        return False
+    try:
+        widget = report.widget()
+    except Exception as error:
+        say(f"{error} This is what `auto` shows.")
+        return False
+    display(widget)
+    return True
 
 
 def show_comparison(comparison: Comparison, shell: Any, view: str, quiet: bool) -> None:

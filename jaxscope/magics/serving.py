@@ -13,6 +13,7 @@ of its own while a cell runs.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,11 @@ class Serving(Family):
     def _bundle(self, report: Report) -> Any:
         """What a report is displayed as; it never raises."""
         place = front_end()
-        if place is FrontEnd.NONE:
+        if place in (FrontEnd.VSCODE, FrontEnd.COLAB):
+            # Our plugin cannot be there. Without anywidget the HTML is shown.
+            with contextlib.suppress(Exception):
+                return report.widget().bundle()
+        if place is not FrontEnd.JUPYTER:
             return report.bundle()
         found = report.bundle(self.store.put(report))
         self.store.shrink()
