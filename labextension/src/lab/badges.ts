@@ -1,0 +1,92 @@
+/** A line under each cell's code: how often it compiled, how often again, and how long that took. */
+
+import type { Cell } from "@jupyterlab/cells";
+import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { IDisposable } from "@lumino/disposable";
+import { byCell, type CompileEvent, count, duration, totals } from "./compiles";
+import type { Feed } from "./feed";
+
+const CLASS = "jxs-badge";
+
+/** The badges of one notebook. A cell that is moved gets a new widget: badges are found by its id. */
+export class Badges implements IDisposable {
+  isDisposed = false;
+  private due = 0;
+
+  constructor(
+    private readonly panel: NotebookPanel,
+    private readonly feed: Feed,
+    private readonly open: (cellId: string) => void,
+  ) {
+    feed.changed.connect(this.later, this);
+    panel.content.modelContentChanged.connect(this.later, this);
+    this.later();
+  }
+
+  dispose(): void {
+    if (this.isDisposed) return;
+    this.isDisposed = true;
+    cancelAnimationFrame(this.due);
+    this.feed.changed.disconnect(this.later, this);
+    this.panel.content.modelContentChanged.disconnect(this.later, this);
+    if (this.panel.isDisposed) return;
+    for (const cell of this.panel.content.widgets) badgeOf(cell)?.remove();
+  }
+
+  /** Once a frame, however many cells changed. */
+  private later(): void {
+    if (this.due) return;
+    this.due = requestAnimationFrame(() => {
+      this.due = 0;
+      if (!this.isDisposed && !this.panel.isDisposed) this.update();
+    });
+  }
+
+  private update(): void {
+    const events = byCell(this.feed.events);
+    for (const cell of this.panel.content.widgets) {
+      const own = events.get(cell.model.id);
+      if (!own) badgeOf(cell)?.remove();
+      else if (cell.isPlaceholder()) void cell.ready.then(() => this.later());
+      else this.show(cell, own);
+    }
+  }
+
+  private show(cell: Cell, events: readonly CompileEvent[]): void {
+    const badge = badgeOf(cell) ?? this.make(cell);
+    const { compiles, recompiles, seconds } = totals(events);
+    const words = `${count(compiles, "compile")} · ${duration(seconds)}`;
+    const again = recompiles ? `↻ ${count(recompiles, "recompile")}` : "";
+    if (badge.dataset.words === words + again) return;
+    badge.dataset.words = words + again;
+    badge.replaceChildren(document.createTextNode(words));
+    if (again) {
+      const mark = document.createElement("strong");
+      mark.textContent = again;
+      badge.prepend(mark, document.createTextNode(" "));
+    }
+    const latest = events[events.length - 1];
+    badge.title = [
+      "Compiled by JAX for this cell since the kernel started.",
+      latest?.cause ? `Last: ${latest.cause}` : "",
+      latest?.fix ?? "",
+    ]
+      .filter(Boolean)
+      .join("\n");
+  }
+
+  /** Between the code and its output: JupyterLab rewrites the prompt, and keeps strangers here. */
+  private make(cell: Cell): HTMLElement {
+    const badge = document.createElement("button");
+    badge.type = "button";
+    badge.className = CLASS;
+    badge.addEventListener("click", () => this.open(cell.model.id));
+    const input = cell.node.querySelector(":scope > .jp-Cell-inputWrapper");
+    cell.node.insertBefore(badge, input?.nextSibling ?? null);
+    return badge;
+  }
+}
+
+function badgeOf(cell: Cell): HTMLElement | null {
+  return cell.node.querySelector(`:scope > .${CLASS}`);
+}

@@ -1,0 +1,30 @@
+/** Cells of a notebook: found by id, shown with one of their lines. */
+
+import type { Cell } from "@jupyterlab/cells";
+import type { NotebookPanel } from "@jupyterlab/notebook";
+
+export function cellOf(panel: NotebookPanel, id: string): Cell | undefined {
+  return panel.content.widgets.find((cell) => cell.model.id === id);
+}
+
+/** Scrolls to a cell and marks a line of it, counted from 1. */
+export async function openCell(
+  panel: NotebookPanel,
+  cell: Cell,
+  line: number | null,
+): Promise<void> {
+  const notebook = panel.content;
+  notebook.deselectAll();
+  notebook.activeCellIndex = notebook.widgets.indexOf(cell);
+  if (cell.inputHidden) cell.inputHidden = false;
+  await notebook.scrollToCell(cell, "center");
+  await cell.ready;
+  const editor = cell.editor;
+  if (line === null || !editor || line > editor.lineCount) return;
+  const position = { line: line - 1, column: 0 };
+  const end = { line: line - 1, column: editor.getLine(line - 1)?.length ?? 0 };
+  notebook.mode = "edit";
+  editor.focus();
+  editor.setSelection({ start: position, end });
+  editor.revealPosition(position);
+}

@@ -1,0 +1,169 @@
+/** The list in the side panel: one entry a compile, or a storm of them with a count. */
+
+import {
+  type CompileEvent,
+  count,
+  duration,
+  event as firstOf,
+  type Group,
+  groups,
+  seconds,
+  totals,
+} from "./compiles";
+
+/** What is worth a word beside the function's name. */
+const KINDS: Record<string, string> = {
+  eager: "outside any jit",
+  nested: "inside another compile",
+  transformed: "transformed",
+  pmap: "pmap",
+};
+/** Entries that are drawn; the rest is counted in a line at the end. */
+const SHOWN = 200;
+
+export class CompileList {
+  readonly element = document.createElement("ol");
+  private readonly unfolded = new Set<string>();
+
+  constructor(private readonly open: (event: CompileEvent) => void) {
+    this.element.className = "jxs-compiles-list";
+  }
+
+  show(events: readonly CompileEvent[]): void {
+    const all = groups(events);
+    const items = all.slice(0, SHOWN).map((group) => this.item(group));
+    if (all.length > SHOWN) {
+      const rest = document.createElement("li");
+      rest.className = "jxs-compile-rest";
+      rest.textContent = `${all.length - SHOWN} older ones are not listed: %jaxlog has them all.`;
+      items.push(rest);
+    }
+    const focused = this.focused();
+    this.element.replaceChildren(...items);
+    if (focused)
+      this.element.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  /** The list is drawn anew while someone may be moving through it. */
+  private focused(): string {
+    const active = document.activeElement;
+    return active instanceof HTMLElement && this.element.contains(active)
+      ? (active.dataset.key ?? "")
+      : "";
+  }
+
+  private item(group: Group): HTMLElement {
+    const item = document.createElement("li");
+    const newest = firstOf(group.events);
+    item.className = "jxs-compile";
+    item.classList.toggle(
+      "jxs-again",
+      group.events.some((each) => each.recompile),
+    );
+    item.classList.toggle("jxs-failed", Boolean(newest.error));
+    item.append(this.entry(group));
+    if (group.events.length > 1) item.append(this.fold(group));
+    return item;
+  }
+
+  private entry(group: Group): HTMLElement {
+    const newest = firstOf(group.events);
+    const entry = document.createElement("button");
+    entry.type = "button";
+    entry.className = "jxs-compile-entry";
+    entry.dataset.key = group.key;
+    entry.addEventListener("click", () => this.open(newest));
+    entry.append(head(group));
+    if (newest.text) entry.append(code(newest));
+    if (newest.error) entry.append(words("cause", `Failed: ${newest.error}`));
+    if (newest.cause) entry.append(words(newest.recompile ? "cause" : "first", newest.cause));
+    if (newest.fix) entry.append(words("fix", `→ ${newest.fix}`));
+    if (group.events.length === 1) entry.append(span("phases", phases(newest)));
+    return entry;
+  }
+
+  private fold(group: Group): HTMLElement {
+    const details = document.createElement("details");
+    const summary = document.createElement("summary");
+    summary.textContent = `Each of the ${group.events.length}`;
+    summary.dataset.key = `${group.key}/fold`;
+    details.open = this.unfolded.has(group.key);
+    details.append(summary);
+    details.addEventListener("toggle", () => {
+      if (details.open) this.unfolded.add(group.key);
+      else this.unfolded.delete(group.key);
+      if (details.open && details.childElementCount === 1) details.append(each(group));
+    });
+    if (details.open) details.append(each(group));
+    return details;
+  }
+}
+
+function head(group: Group): HTMLElement {
+  const newest = firstOf(group.events);
+  const { recompiles, seconds } = totals(group.events);
+  const row = span("head", "");
+  const place = span("place", placeOf(newest));
+  const name = span("name", newest.fun_name);
+  row.append(place, name);
+  if (group.events.length > 1) row.append(span("storm", `× ${group.events.length}`));
+  if (recompiles) {
+    const words = group.events.length > 1 ? count(recompiles, "recompile") : "recompile";
+    row.append(span("mark", `↻ ${words}`));
+  }
+  row.append(span("seconds", duration(seconds)));
+  return row;
+}
+
+/** `In [3]`: the line stands before its text. */
+function placeOf(event: CompileEvent): string {
+  const place = event.text ? (event.place ?? "").replace(/:\d+$/, "") : (event.place ?? "");
+  return place || (event.cell ? `In [${event.cell}]` : "");
+}
+
+function code(event: CompileEvent): HTMLElement {
+  const row = document.createElement("code");
+  row.className = "jxs-compile-code";
+  row.append(span("number", String(event.line ?? "")), event.text ?? "");
+  return row;
+}
+
+function each(group: Group): HTMLElement {
+  const list = document.createElement("ul");
+  list.className = "jxs-compile-each";
+  for (const event of group.events) {
+    const item = document.createElement("li");
+    item.append(span("seconds", duration(seconds(event))), words("cause", event.cause ?? ""));
+    list.append(item);
+  }
+  return list;
+}
+
+function phases(event: CompileEvent): string {
+  const parts = [
+    ["trace", event.trace_s],
+    ["lower", event.lower_s],
+    [event.persistent === "hit" ? "from the persistent cache" : "XLA", event.compile_s],
+  ] as const;
+  const spent = parts.filter(([, s]) => s > 0).map(([name, s]) => `${name} ${duration(s)}`);
+  const kind = KINDS[event.kind];
+  return [...(kind ? [kind] : []), ...spent].join(" · ");
+}
+
+/** A sentence with names in backticks, which are set as code. */
+function words(name: string, sentence: string): HTMLElement {
+  const element = span(name, "");
+  sentence.split("`").forEach((part, i) => {
+    const code = document.createElement("code");
+    code.textContent = part;
+    element.append(i % 2 ? code : part);
+  });
+  return element;
+}
+
+function span(name: string, text: string): HTMLElement {
+  const element = document.createElement("span");
+  element.className = `jxs-compile-${name}`;
+  element.textContent = text;
+  return element;
+}

@@ -1,0 +1,149 @@
+/** The compiles of one notebook's kernel, as they happen. */
+
+import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
+import type { Kernel, KernelMessage } from "@jupyterlab/services";
+import type { IDisposable } from "@lumino/disposable";
+import { Signal } from "@lumino/signaling";
+import type { CompileEvent } from "./compiles";
+import { broken, subshell } from "./texts";
+
+export const TARGET = "jaxscope.events";
+/** The kernel keeps as many. */
+const KEPT = 10_000;
+
+/** `foreign`: not a Python kernel. */
+export type FeedState = "no-kernel" | "foreign" | "asking" | "not-loaded" | "listening";
+
+export class Feed implements IDisposable {
+  isDisposed = false;
+  state: FeedState = "no-kernel";
+  events: readonly CompileEvent[] = [];
+  /** Those since the user cleared the list. */
+  listed: readonly CompileEvent[] = [];
+  readonly changed = new Signal<this, void>(this);
+  private kernel: Kernel.IKernelConnection | null = null;
+  private comm: Kernel.IComm | null = null;
+
+  constructor(readonly panel: NotebookPanel) {
+    const { sessionContext } = panel;
+    sessionContext.kernelChanged.connect(this.begin, this);
+    sessionContext.statusChanged.connect(this.onStatus, this);
+    NotebookActions.executed.connect(this.onExecuted, this);
+    panel.disposed.connect(this.dispose, this);
+    void panel.context.ready.then(() => this.begin());
+  }
+
+  dispose(): void {
+    if (this.isDisposed) return;
+    this.isDisposed = true;
+    this.leave();
+    NotebookActions.executed.disconnect(this.onExecuted, this);
+    this.panel.disposed.disconnect(this.dispose, this);
+    if (!this.panel.isDisposed) {
+      this.panel.sessionContext.kernelChanged.disconnect(this.begin, this);
+      this.panel.sessionContext.statusChanged.disconnect(this.onStatus, this);
+    }
+    Signal.clearData(this);
+  }
+
+  clear(): void {
+    this.listed = [];
+    this.changed.emit();
+  }
+
+  /** Another kernel, or the same one anew: what it compiled before is forgotten with it. */
+  private begin(): void {
+    if (this.isDisposed) return;
+    this.leave();
+    this.events = this.listed = [];
+    this.kernel = this.panel.sessionContext.session?.kernel ?? null;
+    this.to(this.kernel ? "asking" : "no-kernel");
+    if (this.kernel && this.speaksOfJax()) void this.ask(this.kernel);
+    else if (this.kernel) this.to("not-loaded");
+  }
+
+  private onStatus(): void {
+    const { kernel } = this;
+    if (!kernel || kernel.isDisposed) {
+      if (this.panel.sessionContext.session?.kernel) this.begin();
+      else if (this.state !== "no-kernel") this.begin();
+      return;
+    }
+    if (broken(kernel) && (this.comm || this.events.length)) {
+      this.leave();
+      this.kernel = kernel;
+      this.events = this.listed = [];
+      this.to("not-loaded");
+    }
+  }
+
+  /** Asked again only after a cell that may have loaded jaxscope: a kernel that does not know the target
+   *  writes a line to its log each time. */
+  private onExecuted(_: unknown, { notebook, cell }: { notebook: unknown; cell: CellLike }): void {
+    if (notebook !== this.panel.content || this.state !== "not-loaded" || !this.kernel) return;
+    if (mentions(cell.model.sharedModel.getSource())) void this.ask(this.kernel);
+  }
+
+  private speaksOfJax(): boolean {
+    const cells = this.panel.content.model?.sharedModel.cells ?? [];
+    return cells.some((cell) => mentions(cell.getSource()));
+  }
+
+  private async ask(kernel: Kernel.IKernelConnection): Promise<void> {
+    const info = await kernel.info;
+    if (this.left(kernel) || this.comm) return;
+    if (info.language_info.name !== "python") return this.to("foreign");
+    if (!kernel.handleComms) return this.to("not-loaded");
+    const comm = kernel.createComm(TARGET);
+    this.comm = comm;
+    comm.onMsg = (message) => this.hear(message);
+    comm.onClose = () => {
+      if (this.comm !== comm) return;
+      this.comm = null;
+      this.to("not-loaded");
+    };
+    await subshell(kernel, comm);
+    if (this.left(kernel) || this.comm !== comm) return;
+    Promise.resolve(comm.open({}).done).catch(() => undefined);
+  }
+
+  private hear(message: KernelMessage.ICommMsgMsg): void {
+    const told = message.content.data as { events?: unknown };
+    const fresh = (Array.isArray(told.events) ? told.events : []).filter(isEvent);
+    this.events = [...this.events, ...fresh].slice(-KEPT);
+    this.listed = [...this.listed, ...fresh].slice(-KEPT);
+    this.to("listening");
+  }
+
+  private left(kernel: Kernel.IKernelConnection): boolean {
+    return this.isDisposed || this.kernel !== kernel || kernel.isDisposed;
+  }
+
+  private leave(): void {
+    const { comm } = this;
+    this.comm = null;
+    this.kernel = null;
+    if (comm && !comm.isDisposed) {
+      comm.onMsg = comm.onClose = () => undefined;
+      comm.close();
+    }
+  }
+
+  private to(state: FeedState): void {
+    this.state = state;
+    this.changed.emit();
+  }
+}
+
+interface CellLike {
+  model: { sharedModel: { getSource(): string } };
+}
+
+function mentions(source: string): boolean {
+  return source.includes("jax");
+}
+
+function isEvent(value: unknown): value is CompileEvent {
+  const event = value as Partial<CompileEvent> | null;
+  return typeof event?.serial === "number" && typeof event.fun_name === "string";
+}

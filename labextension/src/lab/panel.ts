@@ -1,0 +1,171 @@
+/** The side panel: what the active notebook compiles, the newest first. */
+
+import { LabIcon } from "@jupyterlab/ui-components";
+import type { Message } from "@lumino/messaging";
+import { Widget } from "@lumino/widgets";
+import { CompileList } from "./compilelist";
+import { type CompileEvent, matches, totalLine, totals } from "./compiles";
+import type { Feed } from "./feed";
+import { ICON } from "./icon";
+
+export interface PanelActions {
+  /** Shows the cell; false where it is no longer there. */
+  open(feed: Feed, event: CompileEvent): boolean;
+  load(feed: Feed): void;
+}
+
+const WORDS: Record<Exclude<Feed["state"], "listening">, string> = {
+  "no-kernel": "This notebook has no kernel. Its compiles are listed here while one runs.",
+  foreign: "This notebook's kernel does not run Python, so there is no JAX to listen to.",
+  asking: "Asking the kernel …",
+  "not-loaded": "Run %load_ext jaxscope in this notebook to see what JAX compiles, and why.",
+};
+
+export class CompilesPanel extends Widget {
+  private feed: Feed | null = null;
+  private query = "";
+  private onlyAgain = false;
+  private due = 0;
+  private readonly total = make("p", "jxs-compiles-total");
+  private readonly name = make("p", "jxs-compiles-notebook");
+  private readonly words = make("div", "jxs-compiles-words");
+  private readonly tools = make("div", "jxs-compiles-tools");
+  private readonly status = make("p", "jxs-compiles-status");
+  private readonly filter = document.createElement("input");
+  private readonly again = button("↻ Recompiles only");
+  private readonly list: CompileList;
+
+  constructor(private readonly actions: PanelActions) {
+    super();
+    this.id = "jaxscope-compiles";
+    this.title.icon = new LabIcon(ICON);
+    this.title.caption = "What JAX compiled in this notebook, and why";
+    this.addClass("jxs-compiles");
+    this.node.setAttribute("role", "region");
+    this.node.setAttribute("aria-label", "Compiles of this notebook");
+    this.list = new CompileList((event) => this.open(event));
+    this.status.setAttribute("role", "status");
+    this.makeTools();
+    const head = make("header", "jxs-compiles-head");
+    head.append(this.total, this.name, this.tools);
+    this.node.append(head, this.status, this.words, this.list.element);
+    this.update();
+  }
+
+  private makeTools(): void {
+    this.filter.type = "search";
+    this.filter.placeholder = "Filter: function, cell, cause";
+    this.filter.setAttribute("aria-label", "Filter the compiles");
+    this.filter.addEventListener("input", () => {
+      this.query = this.filter.value;
+      this.update();
+    });
+    this.again.setAttribute("aria-pressed", "false");
+    this.again.addEventListener("click", () => {
+      this.onlyAgain = !this.onlyAgain;
+      this.again.setAttribute("aria-pressed", String(this.onlyAgain));
+      this.update();
+    });
+    const clear = button("Clear");
+    clear.title = "Empties this list. Badges and jaxscope's own log keep what they have.";
+    clear.addEventListener("click", () => this.feed?.clear());
+    this.tools.append(this.filter, this.again, clear);
+  }
+
+  /** Follows another notebook; null: none is open. */
+  follow(feed: Feed | null): void {
+    if (feed === this.feed) return;
+    this.feed?.changed.disconnect(this.update, this);
+    this.feed = feed;
+    feed?.changed.connect(this.update, this);
+    this.status.textContent = "";
+    this.update();
+  }
+
+  /** Shows the compiles of one cell. */
+  showCell(event: CompileEvent | undefined): void {
+    if (!event) return;
+    this.filter.value = this.query = (event.place ?? "").replace(/:\d+$/, ":");
+    this.update();
+  }
+
+  override dispose(): void {
+    if (this.isDisposed) return;
+    cancelAnimationFrame(this.due);
+    this.follow(null);
+    super.dispose();
+  }
+
+  /** Lumino calls `onUpdateRequest` once, however often this is called. */
+  protected override onUpdateRequest(_: Message): void {
+    this.draw();
+  }
+
+  private draw(): void {
+    const feed = this.feed;
+    const listening = feed?.state === "listening";
+    const events = feed?.listed ?? [];
+    const shown = events.filter(
+      (event) => (!this.onlyAgain || event.recompile) && matches(event, this.query),
+    );
+    this.total.textContent = listening ? totalLine(totals(events)) : "Compiles";
+    const name = feed?.panel.title.label ?? "";
+    this.name.textContent =
+      listening && shown.length < events.length ? `${name} · ${shown.length} shown` : name;
+    this.tools.hidden = !listening || (feed?.events.length ?? 0) === 0;
+    this.list.show(listening ? shown : []);
+    this.words.replaceChildren(...this.wordsOf(events.length, shown.length));
+    this.words.hidden = this.words.childNodes.length === 0;
+  }
+
+  private wordsOf(events: number, shown: number): Node[] {
+    const feed = this.feed;
+    if (!feed) return [paragraph("Open a notebook to see what JAX compiles in it, and why.")];
+    if (feed.state !== "listening") {
+      const load = button("Add and run it");
+      load.title = "Puts a cell with %load_ext jaxscope at the top of this notebook, and runs it.";
+      load.addEventListener("click", () => this.actions.load(feed));
+      const words = paragraph(WORDS[feed.state]);
+      return feed.state === "not-loaded" ? [words, load] : [words];
+    }
+    if (shown) return [];
+    if (events) return [paragraph("No compile matches the filter.")];
+    if (feed.events.length) return [paragraph("Cleared. The next compile appears here.")];
+    return [paragraph("Nothing has compiled yet. Run a cell that uses JAX.")];
+  }
+
+  private open(event: CompileEvent): void {
+    if (!this.feed) return;
+    const found = this.actions.open(this.feed, event);
+    this.status.textContent = found
+      ? ""
+      : `The cell of ${event.place || event.fun_name} is no longer in this notebook.`;
+  }
+}
+
+function make(tag: string, css: string): HTMLElement {
+  const element = document.createElement(tag);
+  element.className = css;
+  return element;
+}
+
+function button(label: string): HTMLButtonElement {
+  const element = document.createElement("button");
+  element.type = "button";
+  element.className = "jxs-compiles-button";
+  element.textContent = label;
+  return element;
+}
+
+/** A sentence, with `%load_ext jaxscope` set as code. */
+function paragraph(sentence: string): HTMLElement {
+  const element = document.createElement("p");
+  const [before = "", after] = sentence.split("%load_ext jaxscope");
+  element.append(before);
+  if (after !== undefined) {
+    const code = document.createElement("code");
+    code.textContent = "%load_ext jaxscope";
+    element.append(code, after);
+  }
+  return element;
+}

@@ -1,0 +1,101 @@
+/** Where an output stands. Each notebook and console has its own resolver of links, which is handed to
+ *  every renderer in it, in cloned views too: its identity leads back to the notebook. */
+
+import type { ISessionContext } from "@jupyterlab/apputils";
+import type { IConsoleTracker } from "@jupyterlab/console";
+import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
+import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
+import type { Kernel } from "@jupyterlab/services";
+import { cellOf, openCell } from "./cells";
+import { type Site, shared } from "./shared";
+import { broken } from "./texts";
+
+interface Place {
+  resolver: IRenderMime.IResolver | null;
+  session: ISessionContext;
+  notebook: NotebookPanel | null;
+}
+
+/** Lets renderers find their notebook, and tells them when a kernel can be asked again. */
+export class Sites {
+  constructor(
+    private readonly notebooks: INotebookTracker | null,
+    private readonly consoles: IConsoleTracker | null,
+    private readonly activate: (id: string) => void,
+  ) {
+    notebooks?.widgetAdded.connect((_, panel) => this.listen(panel.sessionContext));
+    consoles?.widgetAdded.connect((_, panel) => this.listen(panel.sessionContext));
+    notebooks?.forEach((panel) => {
+      this.listen(panel.sessionContext);
+    });
+    consoles?.forEach((panel) => {
+      this.listen(panel.sessionContext);
+    });
+    shared.returned.emit();
+  }
+
+  private *places(): Generator<Place> {
+    const found: Place[] = [];
+    this.notebooks?.forEach((panel) => {
+      const { resolver } = panel.content.rendermime;
+      found.push({ resolver, session: panel.sessionContext, notebook: panel });
+    });
+    this.consoles?.forEach((panel) => {
+      const { resolver } = panel.console.rendermime;
+      found.push({ resolver, session: panel.sessionContext, notebook: null });
+    });
+    yield* found;
+  }
+
+  find(resolver: IRenderMime.IResolver | null): Site | null {
+    if (!resolver) return null;
+    for (const place of this.places()) {
+      if (place.resolver === resolver) return this.site(place);
+    }
+    return null;
+  }
+
+  private site({ session, notebook }: Place): Site {
+    return {
+      kernel: () => this.speaking(session.session?.kernel ?? null),
+      restarting: () => {
+        const kernel = session.session?.kernel;
+        return kernel ? broken(kernel) && kernel.status !== "starting" : false;
+      },
+      openCell: (id, line) => {
+        const cell = notebook ? cellOf(notebook, id) : undefined;
+        if (!notebook || !cell) return false;
+        this.activate(notebook.id);
+        void openCell(notebook, cell, line);
+        return true;
+      },
+    };
+  }
+
+  /** A console on a notebook's kernel has a second connection, which may not ask: the notebook's may. */
+  private speaking(kernel: Kernel.IKernelConnection | null): Kernel.IKernelConnection | null {
+    if (!kernel || kernel.handleComms) return kernel;
+    for (const { session } of this.places()) {
+      const other = session.session?.kernel;
+      if (other?.id === kernel.id && other.handleComms) return other;
+    }
+    return kernel;
+  }
+
+  private listen(session: ISessionContext): void {
+    let lost = true;
+    session.kernelChanged.connect(() => {
+      lost = true;
+    });
+    session.statusChanged.connect((_, status) => {
+      if (status === "idle" || status === "busy") {
+        if (!lost) return;
+        lost = false;
+        shared.returned.emit();
+      } else if (status !== "unknown") {
+        lost = true;
+      }
+    });
+    if (session.session?.kernel) shared.returned.emit();
+  }
+}

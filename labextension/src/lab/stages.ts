@@ -1,0 +1,49 @@
+/** Texts that the kernel has sent, shared by all views of a report, and bounded. */
+
+import type { StageAnswer } from "../host";
+
+/** Characters: some 200 MB as the browser keeps them. */
+const ROOM = 100e6;
+
+interface Kept {
+  answer: Promise<StageAnswer>;
+  size: number;
+}
+
+export class Stages {
+  private readonly kept = new Map<string, Kept>();
+
+  constructor(private readonly room = ROOM) {}
+
+  /** The answer to a key, asked for once. A failure is not kept. */
+  get(key: string, request: () => Promise<StageAnswer>): Promise<StageAnswer> {
+    const known = this.kept.get(key);
+    if (known) {
+      // The latest used stands last.
+      this.kept.delete(key);
+      this.kept.set(key, known);
+      return known.answer;
+    }
+    const kept: Kept = { answer: request(), size: 0 };
+    this.kept.set(key, kept);
+    kept.answer.then(
+      ({ stage }) => {
+        kept.size = stage.text?.length ?? 0;
+        this.makeRoom(key);
+      },
+      () => this.kept.delete(key),
+    );
+    return kept.answer;
+  }
+
+  private makeRoom(latest: string): void {
+    let total = 0;
+    for (const { size } of this.kept.values()) total += size;
+    for (const [key, { size }] of this.kept) {
+      if (total <= this.room) return;
+      if (key === latest || size === 0) continue;
+      this.kept.delete(key);
+      total -= size;
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/** Asks the kernel: one short-lived comm a request, which the kernel closes after its one answer. */
+
+import type { Kernel, KernelMessage } from "@jupyterlab/services";
+import type { JSONObject } from "@lumino/coreutils";
+import { gunzipJson } from "../gzip";
+import { TextAbsent } from "../host";
+
+export const TARGET = "jaxscope.report";
+const PATIENCE_MS = 1000;
+
+interface Subshell {
+  commsOverSubshells?: string;
+  subshellStarted?: Promise<unknown>;
+}
+
+/** One answer of the kernel: its words, and the bytes that came beside them. */
+export interface Answer {
+  data: JSONObject;
+  bytes: Uint8Array<ArrayBuffer> | null;
+}
+
+/** Sends one request and waits for its answer, which may take as long as the running cell. */
+export async function ask(
+  kernel: Kernel.IKernelConnection,
+  target: string,
+  request: JSONObject,
+): Promise<Answer> {
+  if (!kernel.handleComms)
+    throw new TextAbsent("error", "This view's connection cannot ask the kernel.");
+  await kernel.info;
+  const comm = kernel.createComm(target);
+  await subshell(kernel, comm);
+  if (broken(kernel)) throw new TextAbsent("restarted");
+  return new Promise<Answer>((resolve, reject) => {
+    const fail = (error: TextAbsent) => {
+      kernel.statusChanged.disconnect(onStatus);
+      kernel.disposed.disconnect(onGone);
+      reject(error);
+    };
+    // A restart takes the comms away without a word to them.
+    const onStatus = () => {
+      if (broken(kernel)) fail(new TextAbsent("restarted"));
+    };
+    const onGone = () => fail(new TextAbsent("no-kernel"));
+    kernel.statusChanged.connect(onStatus);
+    kernel.disposed.connect(onGone);
+    comm.onMsg = (message: KernelMessage.ICommMsgMsg) => {
+      kernel.statusChanged.disconnect(onStatus);
+      kernel.disposed.disconnect(onGone);
+      const data = message.content.data as JSONObject;
+      const [buffer] = message.buffers ?? [];
+      resolve({ data, bytes: buffer ? bytesOf(buffer) : null });
+    };
+    // Closed without an answer: nobody is registered there, jaxscope is not loaded in this kernel.
+    comm.onClose = () => fail(new TextAbsent("gone"));
+    Promise.resolve(comm.open(request).done).catch(() => fail(new TextAbsent("restarted")));
+  });
+}
+
+/** Until the comm has its own thread of the kernel: a request sent earlier waits for the running cell. */
+export async function subshell(
+  kernel: Kernel.IKernelConnection,
+  comm: Kernel.IComm,
+): Promise<void> {
+  const { commsOverSubshells, subshellStarted } = comm as Kernel.IComm & Subshell;
+  if (!kernel.supportsSubshells || commsOverSubshells === "disabled" || !subshellStarted) return;
+  const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+  await Promise.race([subshellStarted, late]);
+}
+
+/** Whether what the kernel knew is gone, or about to be. */
+export function broken(kernel: Kernel.IKernelConnection): boolean {
+  const lost = ["restarting", "autorestarting", "terminating", "dead", "starting"];
+  return kernel.isDisposed || lost.includes(kernel.status);
+}
+
+function bytesOf(buffer: ArrayBuffer | ArrayBufferView): Uint8Array<ArrayBuffer> {
+  if (!ArrayBuffer.isView(buffer)) return new Uint8Array(buffer);
+  const view = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+  return new Uint8Array(view);
+}
+
+/** Asks jaxscope about a report; its answer is JSON, packed. */
+export async function askReport<T>(
+  kernel: Kernel.IKernelConnection,
+  request: JSONObject,
+): Promise<T> {
+  const { data, bytes } = await ask(kernel, TARGET, request);
+  if (data.ok !== true) {
+    const message = typeof data.message === "string" ? data.message : "";
+    throw new TextAbsent(data.why === "gone" ? "gone" : "error", message);
+  }
+  if (!bytes) throw new TextAbsent("error", "The kernel's answer came without its content.");
+  return (await gunzipJson(bytes)) as T;
+}
