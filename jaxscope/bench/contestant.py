@@ -61,6 +61,8 @@ class Prepared:
     """None: measured by a call of `Contestant.peak_bytes`."""
     cost: Cost | Unavailable = Unavailable("only XLA's programs can be counted")  # noqa: RUF009
     doubts: tuple[Doubt, ...] = ()
+    observed: Callable[[], Doubt | None] | None = None
+    """One more call, made after the first one and outside the rounds, that looks for a doubt."""
     compile_count: Callable[[], int] | None = None
     """Rises whenever a call compiles."""
 

@@ -142,7 +142,7 @@ def _get_ready(
     leaves = contestant.leaves(outputs)
     arrays = [np.asarray(contestant.to_numpy(leaf)) for leaf in leaves]
     row = replace(row, dtype="/".join(dict.fromkeys(str(a.dtype) for a in arrays)))
-    doubts = list(prepared.doubts)
+    doubts = [*prepared.doubts, *_observed(prepared, contestant, call_s, setting, entry.label)]
     if contestant.name.startswith("jax"):
         doubts += [d for d in (program_doubts.not_an_array(leaves),) if d is not None]
     changed = _changed(contestant, placed.args, setting.host, prepared)
@@ -227,6 +227,17 @@ def _watched(
 
     outputs = apart(contestant.carried(run), limit_s, f"{label}: the first call", setting.say)
     return outputs, taken[0]
+
+
+def _observed(
+    prepared: Prepared, contestant: Contestant, limit_s: float, setting: Setting, label: str
+) -> list[Doubt]:
+    """What one more call shows; made after the first, which is the first one then."""
+    if prepared.observed is None:
+        return []
+    work = contestant.carried(prepared.observed)
+    found = apart(work, limit_s, f"{label}: the second call", setting.say)
+    return [] if found is None else [found]
 
 
 def _changed(

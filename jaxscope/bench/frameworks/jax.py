@@ -74,8 +74,12 @@ class Eager(_Jax):
         if target != jax.devices()[0]:
             # Arrays that the code makes itself must lie beside its inputs.
             call = _on(call, target)
-        doubts = [program_doubts.slow_path(), program_doubts.transfer(lambda: call(*args))]
-        return Prepared(call, doubts=tuple([d for d in doubts if d is not None]))
+        slow = program_doubts.slow_path()
+        return Prepared(
+            call,
+            doubts=() if slow is None else (slow,),
+            observed=lambda: program_doubts.transfer(lambda: call(*args)),
+        )
 
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
         return _device_peak(device)
@@ -107,17 +111,14 @@ class Jit(_Jax):
         donated = tuple(
             [i for i, info in enumerate(describe.argument_infos(handles)) if info.donated]
         )
-        doubts = _doubts(handles, task, donated, compile_s)
-        if not donated:
-            moved = program_doubts.transfer(lambda: jitted(*args))
-            doubts += (moved,) if moved is not None else ()
         return Prepared(
             jitted,
             Phases(trace_s, lower_s, compile_s),
             refresh=donated,
             peak_bytes=needs.peak if isinstance(needs, Memory) else needs,
             cost=_cost(handles),
-            doubts=doubts,
+            doubts=_doubts(handles, task, donated, compile_s),
+            observed=None if donated else lambda: program_doubts.transfer(lambda: jitted(*args)),
         )
 
 
