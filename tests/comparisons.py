@@ -83,9 +83,9 @@ def sweep_of(*sizes: int) -> ComparisonRecord:
     return record(*rows)
 
 
-def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_rounds(monkeypatch: pytest.MonkeyPatch, call_s: float = 60.0) -> None:
     """Plans measure little and hurry nobody: what is tested is not the figures."""
-    few = Limits(min_rounds=11, max_rounds=21, seconds=0.5, total_s=120.0)
+    few = Limits(min_rounds=11, max_rounds=21, seconds=0.5, total_s=600.0, call_s=call_s)
     for module in ("prepared", "functions"):
         monkeypatch.setattr(f"jaxscope.bench.cell.{module}.limits", lambda *given: few)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import pytest
 import session_functions
@@ -62,9 +63,15 @@ def child(code):
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
-def test_a_process_that_says_nothing_any_more_has_hung():
-    process = child("import time; print('0.0 one: first call', flush=True); time.sleep(60)")
+def test_a_process_that_says_nothing_any_more_has_hung(tmp_path):
+    said = tmp_path / "said"
+    process = child(
+        "import pathlib, time; print('0.0 one: first call', flush=True)\n"
+        f"pathlib.Path({str(said)!r}).touch(); time.sleep(600)"
+    )
     try:
+        while not said.exists() and process.poll() is None:
+            time.sleep(0.01)
         with pytest.raises(sessions.SessionFailed, match="it hung at `one: first call`"):
             sessions.follow(plan(), process, 0, float("inf"), 2.0)
     finally:
