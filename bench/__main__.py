@@ -25,6 +25,7 @@ NAMES = (
     "overhead",
     "links",
     "display",
+    "viewer",
     "semantics",
     "false_findings",
     "null_comparison",
