@@ -76,7 +76,15 @@ def verdict(
         reached += _doubts(flops, moved, compute, memory, peaks)
     reached += cost.doubts
     evidence = "; ".join(text.rstrip(".") for text in reached) + "."
-    return Roofline(peaks.device, peaks.flops, peaks.bytes_per_s, bound, evidence)
+    return Roofline(
+        peaks.device,
+        peaks.flops,
+        peaks.bytes_per_s,
+        bound,
+        evidence,
+        peaks.flops_spread,
+        peaks.bytes_spread,
+    )
 
 
 def _doubts(flops: float, moved: float, compute: float, memory: float, peaks: Peaks) -> list[str]:

@@ -112,6 +112,10 @@ class Roofline:
     verdict: str
     """`memory-bound`, `compute-bound`, `dispatch-bound`, `latency-bound`."""
     evidence: str
+    flops_spread: tuple[float, float] | None = None
+    """Slowest and fastest repetition of the product behind `peak_flops`."""
+    bytes_spread: tuple[float, float] | None = None
+    """Slowest and fastest repetition of the stream behind `peak_bytes`."""
 
 
 @dataclass(frozen=True, slots=True)

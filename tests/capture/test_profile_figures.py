@@ -14,7 +14,7 @@ from jaxscope.analysis.trace import Op
 from jaxscope.model import Phase, Unavailable
 from jaxscope.model.profile import Profile
 from jaxscope.view import icicle
-from jaxscope.view.profile import times_of
+from jaxscope.view.profile_ops import times_of
 
 
 def layer(h, w):

@@ -9,13 +9,14 @@ from typing import Any
 
 from plotly.graph_objects import Bar, Figure, Icicle, Scatter
 
+from jaxscope.analysis.profile.bounds import points
 from jaxscope.analysis.profile.stacks import Node, stack
 from jaxscope.analysis.trace import Op
 from jaxscope.model import Program, Record, Roofline
 from jaxscope.model.buffers import BufferTimeline
 from jaxscope.model.profile import Profile
 from jaxscope.view import units
-from jaxscope.view.profile import bounds_of, times_of
+from jaxscope.view.profile_ops import bounds_of, times_of
 
 KINDS = ("stack", "roofline", "memory", "timeline")
 
@@ -23,8 +24,6 @@ _INK = "#797d86"
 """As readable on white as on black: 4.1 to 1 on both."""
 _GRID = "rgba(121,125,134,0.25)"
 _COLOURS = ("#6366f1", "#0d9488", "#d97706", "#e11d48", "#7c3aed", "#2563eb", "#65a30d")
-_SHARE = 0.01
-"""Instructions below this part of the time are no point of the roofline."""
 _MOST_EVENTS = 5000
 _BINS = 400
 
@@ -82,33 +81,34 @@ def stacks(program: Program, profile: Profile) -> Figure:
 def roofline(program: Program, profile: Profile) -> Figure:
     """Each instruction above 1 % of the time against the roofs measured on this device."""
     drawn: Any = Figure()
-    bounds = bounds_of(program, profile)
-    points = [
-        (op, found)
-        for op in profile.ops
-        if (found := bounds.get(op.name)) is not None
-        and op.seconds > _SHARE * profile.covered_s
-        and found.flops > 0
-        and found.bytes > 0
-    ]
+    found_points = points(profile, bounds_of(program, profile))
+    placed = [(p.op, p.bound) for p in found_points if not p.off]
     peaks = program.roofline
-    x = [found.intensity for _, found in points]
+    x = [found.intensity for _, found in placed]
     if isinstance(peaks, Roofline):
         ridge = peaks.peak_flops / peaks.peak_bytes
         ends = [min([*x, ridge / 100]) / 2, ridge, max([*x, ridge * 100]) * 2]
-        roof = [min(peaks.peak_flops, e * peaks.peak_bytes) for e in ends]
-        drawn.add_trace(
-            Scatter(
-                x=ends,
-                y=roof,
-                mode="lines",
-                name=f"peaks of {peaks.device}",
-                line={"color": _INK, "dash": "dash"},
-            )
+        slow = (
+            (peaks.flops_spread or (peaks.peak_flops,))[0],
+            (peaks.bytes_spread or (peaks.peak_bytes,))[0],
         )
-    verdicts = sorted({found.verdict or "no verdict" for _, found in points})
+        for name, flops, moved, dash in (
+            (f"peaks of {peaks.device}", peaks.peak_flops, peaks.peak_bytes, "dash"),
+            ("slowest repetition of these", *slow, "dot"),
+        ):
+            corners = [ends[0], flops / moved, ends[2]]
+            drawn.add_trace(
+                Scatter(
+                    x=corners,
+                    y=[min(flops, e * moved) for e in corners],
+                    mode="lines",
+                    name=name,
+                    line={"color": _INK, "dash": dash},
+                )
+            )
+    verdicts = sorted({found.verdict or "no verdict" for _, found in placed})
     for index, verdict in enumerate(verdicts):
-        mine = [(op, f) for op, f in points if (f.verdict or "no verdict") == verdict]
+        mine = [(op, f) for op, f in placed if (f.verdict or "no verdict") == verdict]
         drawn.add_trace(
             Scatter(
                 x=[f.intensity for _, f in mine],
@@ -134,6 +134,9 @@ def roofline(program: Program, profile: Profile) -> Figure:
     title = "Instructions against the roofs of the device"
     if not isinstance(peaks, Roofline):
         title += f" ({peaks.reason})"
+    off = [f"{p.op.name} ({units.percent(p.share)}): {p.off}" for p in found_points if p.off]
+    if off:
+        title += f"<br><sup>not drawn: {'; '.join(off[:3])}{' …' if len(off) > 3 else ''}</sup>"
     return _laid_out(drawn, title, 460, legend={"orientation": "h", "y": -0.2})
 
 
