@@ -85,6 +85,11 @@ export class Module {
     return this.callerLists[computation] ?? [];
   }
 
+  /** Whether a computation is the inside of a fusion. */
+  isFused(computation: number): boolean {
+    return this.callers(computation).some((each) => this.instructions[each]?.opcode === "fusion");
+  }
+
   private read(text: string): void {
     const byName = new Map<string, number>();
     const calls: [Instruction, string[]][] = [];

@@ -1,0 +1,86 @@
+/** Which part of a drawing is in sight, and how large. */
+
+export const SMALLEST = 0.15;
+export const LARGEST = 2.5;
+/** A drawing that fits is not made larger than this. */
+const NATURAL = 1;
+/** Pixels of the drawing that stay in sight at the edge. */
+const KEPT = 60;
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** A point of the drawing lies at `x + scale * point` of the window. */
+export class Camera {
+  x = 0;
+  y = 0;
+  scale = 1;
+  window: Size = { width: 0, height: 0 };
+  drawing: Size = { width: 0, height: 0 };
+
+  /** All of it, as large as it is where there is room. */
+  fit(): void {
+    const { width, height } = this.drawing;
+    const scale = Math.min(this.window.width / width, this.window.height / height, NATURAL);
+    this.scale = Number.isFinite(scale) ? Math.max(scale, SMALLEST) : NATURAL;
+    this.x = (this.window.width - width * this.scale) / 2;
+    this.y = (this.window.height - height * this.scale) / 2;
+  }
+
+  /** A point in the middle; all of the drawing where it can be read at that size. */
+  look(point: { x: number; y: number }, readable = 0.75): void {
+    this.fit();
+    if (this.scale >= readable) return;
+    this.scale = Math.max(readable, this.scale);
+    this.x = this.window.width / 2 - point.x * this.scale;
+    this.y = this.window.height / 2 - point.y * this.scale;
+    // No empty room beside a drawing that is larger than the window.
+    const filled = (at: number, size: number, room: number) =>
+      size < room ? (room - size) / 2 : Math.min(Math.max(at, room - size), 0);
+    this.x = filled(this.x, this.drawing.width * this.scale, this.window.width);
+    this.y = filled(this.y, this.drawing.height * this.scale, this.window.height);
+  }
+
+  /** Whether anything moved: at the edge, the page around may scroll instead. */
+  pan(dx: number, dy: number): boolean {
+    const { x, y } = this;
+    this.x += dx;
+    this.y += dy;
+    this.bound();
+    return Math.abs(this.x - x) + Math.abs(this.y - y) > 0.5;
+  }
+
+  /** Larger or smaller around a point of the window. */
+  zoom(factor: number, at = { x: this.window.width / 2, y: this.window.height / 2 }): void {
+    const scale = Math.min(Math.max(this.scale * factor, SMALLEST), LARGEST);
+    this.x = at.x - ((at.x - this.x) * scale) / this.scale;
+    this.y = at.y - ((at.y - this.y) * scale) / this.scale;
+    this.scale = scale;
+    this.bound();
+  }
+
+  /** Moves as little as brings a box into sight. */
+  reveal(box: { x: number; y: number; width: number; height: number }, margin = 16): void {
+    const shift = (at: number, middle: number, size: number, room: number) => {
+      const low = at + (middle - size / 2) * this.scale;
+      const high = at + (middle + size / 2) * this.scale;
+      if (low < margin) return margin - low;
+      return high > room - margin ? room - margin - high : 0;
+    };
+    this.x += shift(this.x, box.x, box.width, this.window.width);
+    this.y += shift(this.y, box.y, box.height, this.window.height);
+  }
+
+  get transform(): string {
+    return `translate(${this.x}px, ${this.y}px) scale(${this.scale})`;
+  }
+
+  private bound(): void {
+    const within = (at: number, size: number, room: number) =>
+      Math.min(Math.max(at, KEPT - size * this.scale), room - KEPT);
+    this.x = within(this.x, this.drawing.width, this.window.width);
+    this.y = within(this.y, this.drawing.height, this.window.height);
+  }
+}

@@ -1,0 +1,444 @@
+/** The optimised HLO as a graph: what is around the selected instruction, grown by click. */
+
+import { element } from "../dom";
+import { Arranger, Outdated } from "../graph/arrange";
+import { GraphBar, ZOOM } from "../graph/bar";
+import { Camera } from "../graph/camera";
+import { Drawing, type Dress } from "../graph/drawing";
+import { gestures } from "../graph/gestures";
+import { Module } from "../graph/hlo";
+import { Neighbourhood, type Side } from "../graph/neighbourhood";
+import { scene } from "../graph/scene";
+import { ahead, beside } from "../graph/steps";
+import { svg } from "../graph/svg";
+import workerCode from "../graph/worker.ts?bundled";
+import { huesOf } from "../ir/hues";
+import { said } from "../ir/states";
+import type { ReportModel, Selection } from "../model";
+import { count } from "../words";
+import type { View } from "./view";
+
+const KIND = "optimized_hlo";
+/** No operation of the program: a graph does not start at one where there is another. */
+const PLAIN = new Set(["parameter", "constant", "tuple", "get-tuple-element", "bitcast"]);
+
+export function graphView(model: ReportModel): View {
+  return new GraphView(model);
+}
+
+class GraphView implements View {
+  readonly element: HTMLElement;
+  private readonly canvas = svg("svg", { class: "jxs-canvas", role: "group" });
+  private readonly status = element("div", "jxs-graph-status");
+  private readonly message = element("div", "jxs-said");
+  private readonly bar: GraphBar;
+  private readonly camera = new Camera();
+  private readonly drawing: Drawing;
+  private readonly arranger = new Arranger(workerCode ?? "");
+  private readonly ends: (() => void)[] = [];
+  private module: Module | null = null;
+  private text = "";
+  private around: Neighbourhood | null = null;
+  private pinned: Selection | null = null;
+  private centre = -1;
+  private note = "";
+  private gone = false;
+
+  constructor(private readonly model: ReportModel) {
+    this.drawing = new Drawing({
+      node: (index) => this.press(index),
+      stub: (stub) => this.grow(stub.index, stub.side),
+      toggle: (index) => this.toggle(index),
+      enter: (computation) => this.enter(computation),
+      over: (index) => this.over(index),
+    });
+    this.canvas.append(this.drawing.element);
+    this.status.setAttribute("role", "status");
+    this.bar = new GraphBar({
+      enter: (computation) => this.enter(computation),
+      up: () => this.goUp(),
+      zoom: (factor) => this.zoom(factor),
+      fit: () => this.fit(),
+      again: () => this.again(),
+    });
+    const room = element("div", "jxs-graph-room");
+    room.append(this.canvas, this.message);
+    this.element = element("div", "jxs-graph", this.bar.element, room, this.status);
+    gestures(this.canvas, {
+      pan: (dx, dy) => {
+        const moved = this.camera.pan(dx, dy);
+        this.move();
+        return moved;
+      },
+      zoom: (factor, at) => this.zoom(factor, at),
+      key: (event) => this.key(event),
+    });
+    const watcher = new ResizeObserver(() => this.shown());
+    watcher.observe(room);
+    this.ends.push(
+      () => watcher.disconnect(),
+      model.on("program", () => this.reset()),
+      model.on("source", () => void this.redraw(-1)),
+      model.on("texts", () => this.shown()),
+      model.on("selection", () => this.follow()),
+    );
+  }
+
+  /** Reads the text as soon as there is room to draw it in. */
+  shown(): void {
+    const { width, height } = this.canvas.getBoundingClientRect();
+    if (!width || !height || this.gone) return;
+    const before = this.camera.window;
+    this.camera.window = { width, height };
+    if (!this.read()) return;
+    if (this.around) {
+      if (before.width !== width || before.height !== height) {
+        this.camera.pan((width - before.width) / 2, (height - before.height) / 2);
+        this.move();
+      }
+      return;
+    }
+    this.pinned = this.model.pinned;
+    this.start(this.indexOf(this.model.pinned) ?? this.first());
+  }
+
+  dispose(): void {
+    this.gone = true;
+    for (const end of this.ends) end();
+    this.arranger.dispose();
+  }
+
+  // The text, or why it is not here.
+
+  private read(): boolean {
+    const { model } = this;
+    const state = model.text(KIND);
+    if (state.state === "asking") void model.request(KIND);
+    const here = state.state === "saved" || state.state === "live";
+    const text = here ? (state.stage.text ?? "") : "";
+    if (here && this.module && this.text === text) return this.around !== null || this.draws();
+    this.around = null;
+    this.text = text;
+    this.module = here ? new Module(text) : null;
+    if (here) return this.draws();
+    const words = said(state, KIND, model.figures?.omitted?.[KIND], model.payload.id !== "");
+    this.say(words?.words ?? "", words?.again ?? false, words?.busy ?? false);
+    return false;
+  }
+
+  private draws(): boolean {
+    if (this.module?.instructions.length) {
+      this.say("");
+      this.fillBar();
+      return true;
+    }
+    this.say("This text has no instructions of HLO in it, so there is nothing to draw.");
+    return false;
+  }
+
+  private say(words: string, again = false, busy = false): void {
+    this.message.hidden = !words;
+    this.element.classList.toggle("jxs-empty", words !== "");
+    const text = element("p", busy ? "jxs-busy" : "", words);
+    this.message.replaceChildren(text);
+    if (again) {
+      const retry = element("button", "jxs-button", "Try again");
+      retry.type = "button";
+      retry.addEventListener("click", () => this.model.tryAgain());
+      this.message.append(retry);
+    }
+    if (words) this.status.textContent = "";
+  }
+
+  private reset(): void {
+    this.module = null;
+    this.around = null;
+    this.shown();
+  }
+
+  // Where to start.
+
+  /** The instruction of a selection that tells most: no part of a fusion, the costliest. */
+  private indexOf(selection: Selection | null): number | null {
+    if (!selection || !this.module) return null;
+    const own = selection.origin === KIND || selection.origin === "graph";
+    const lines = own ? [selection.line] : this.model.linesOf(KIND, selection).hot;
+    const { instructions } = this.model;
+    let best: number | null = null;
+    let most: readonly number[] = [];
+    for (const line of lines) {
+      const found = this.module.atLine(line);
+      if (!found) continue;
+      const figures = instructions[String(line)];
+      const cost = [
+        this.module.isFused(found.computation) ? 0 : 1,
+        PLAIN.has(found.opcode) ? 0 : 1,
+        figures?.share ?? 0,
+        figures?.flops ?? 0,
+      ];
+      const differs = cost.findIndex((each, i) => each !== most[i]);
+      if (best !== null && (cost[differs] ?? 0) <= (most[differs] ?? 0)) continue;
+      most = cost;
+      best = found.index;
+    }
+    return best;
+  }
+
+  /** Without a selection: the result of the whole program. */
+  private first(): number {
+    return this.module?.entry?.root ?? 0;
+  }
+
+  private start(centre: number): void {
+    if (!this.module?.instructions[centre]) return;
+    this.around = new Neighbourhood(this.module, centre);
+    this.centre = centre;
+    this.note = "";
+    this.drawing.reachable(centre);
+    void this.redraw(-1);
+  }
+
+  private enter(computation: number): void {
+    const inner = this.module?.computations[computation];
+    if (inner && inner.root >= 0) this.start(inner.root);
+  }
+
+  private get computation() {
+    const index = this.module?.instructions[this.centre]?.computation ?? -1;
+    return this.module?.computations[index];
+  }
+
+  private goUp(): void {
+    const [caller] = this.module?.callers(this.computation?.index ?? -1) ?? [];
+    if (caller !== undefined) this.start(caller);
+  }
+
+  // Growing and shrinking.
+
+  private press(index: number): void {
+    const { model } = this;
+    const line = this.module?.instructions[index]?.line;
+    if (line === undefined) return;
+    const selection = model.ofStage(KIND, line, "graph");
+    const known = model.pinned?.origin === "graph" && model.pinned.line === line;
+    if (!known) model.pin(selection);
+    this.drawing.focus(index);
+    this.grow(index);
+  }
+
+  private grow(index: number, side?: Side): void {
+    const left = this.around?.grow(index, side) ?? 0;
+    this.note = left
+      ? `${count(left, "neighbour")} left out: no more than 200 instructions are shown at a time. ` +
+        "Hide some with Delete, or start from the selected one."
+      : "";
+    void this.redraw(index);
+  }
+
+  private toggle(index: number): void {
+    if (this.around?.opened.has(index)) this.around.close(index);
+    else this.around?.open(index);
+    void this.redraw(index);
+  }
+
+  private hide(index: number): void {
+    const next = this.along(index, ["above", "below"]);
+    this.around?.hide(index);
+    if (next >= 0) this.drawing.focus(next);
+    void this.redraw(next);
+  }
+
+  // The selection that all views share.
+
+  private over(index: number | null): void {
+    const line = index === null ? undefined : this.module?.instructions[index]?.line;
+    this.model.hover(line === undefined ? null : this.model.ofStage(KIND, line, "graph"));
+  }
+
+  private follow(): void {
+    const { pinned } = this.model;
+    const fresh = pinned !== null && pinned !== this.pinned && pinned.origin !== "graph";
+    this.pinned = pinned;
+    if (!this.around || !this.module) return;
+    const index = fresh ? this.indexOf(pinned) : null;
+    if (index !== null && !this.around.shown.has(index)) {
+      this.start(index);
+      return;
+    }
+    this.mark();
+    const place = index === null ? undefined : this.drawing.place(index);
+    if (index === null || !place) return;
+    this.drawing.reachable(index);
+    this.camera.reveal(place);
+    this.move();
+  }
+
+  private mark(): void {
+    const now = this.model.selection;
+    const indices = (lines: readonly number[]) =>
+      new Set(lines.flatMap((line) => this.module?.atLine(line)?.index ?? []));
+    const own = now?.origin === KIND || now?.origin === "graph";
+    const { soft, hot } = now ? this.model.linesOf(KIND, now) : { soft: [], hot: [] };
+    const very = own && now ? [now.line] : hot;
+    this.drawing.mark(indices([...soft, ...hot]), indices(very));
+  }
+
+  // Drawing.
+
+  /** Lays out and draws; what was pressed stays where it is on the screen. */
+  private async redraw(kept: number): Promise<void> {
+    const { around, model } = this;
+    if (!around) return;
+    const origin = this.origins();
+    const next = scene(around, model.instructions, (line) => origin(line).words);
+    this.element.setAttribute("aria-busy", "true");
+    try {
+      const layout = await this.arranger.arrange(next.plan);
+      if (this.gone || around !== this.around) return;
+      const before = kept < 0 ? undefined : this.drawing.place(kept);
+      this.camera.drawing = layout;
+      this.drawing.draw(next, layout, (node) => origin(node.line).dress);
+      const after = kept < 0 ? undefined : this.drawing.place(kept);
+      if (before && after) {
+        const { scale } = this.camera;
+        this.camera.pan((before.x - after.x) * scale, (before.y - after.y) * scale);
+      } else {
+        const place = this.drawing.place(this.centre);
+        if (place) this.camera.look(place);
+        this.drawing.reachable(this.centre);
+      }
+      this.move();
+      this.mark();
+      this.fillBar();
+      this.tell();
+      this.element.dataset.thread = this.arranger.thread;
+      this.element.setAttribute("aria-busy", "false");
+    } catch (error) {
+      if (error instanceof Outdated || this.gone) return;
+      this.element.setAttribute("aria-busy", "false");
+      this.say(`The graph could not be laid out: ${String(error)}`);
+    }
+  }
+
+  /** The source line behind a line of HLO, in words and as a colour. */
+  private origins(): (line: number) => { words: string; dress: Dress } {
+    const { model } = this;
+    const anchors = model.anchors(KIND);
+    const hues = huesOf(model.equations, model.source);
+    const homes = model.equations.homes(model.source);
+    return (line) => {
+      const anchor = anchors.byLine.get(line);
+      const [id] = anchor?.equations ?? [];
+      const home = id === undefined ? undefined : homes.get(id);
+      if (home === undefined) return { words: "", dress: {} };
+      const name = model.source ? `${model.data.record.sources[model.source]?.name} ` : "";
+      const inexact = anchor?.exact === false;
+      const words = `${inexact ? "probably " : ""}${name}line ${home}`;
+      return { words, dress: { hue: hues.get(home) ?? 250, inexact } };
+    };
+  }
+
+  private move(): void {
+    this.drawing.element.style.transform = this.camera.transform;
+  }
+
+  private tell(): void {
+    const { module, around, computation } = this;
+    if (!module || !around || !computation) return;
+    const all = module.instructions.length;
+    const shown = `${around.shown.size} of ${count(all, "instruction")}`;
+    this.canvas.setAttribute("aria-label", `Graph of the optimised HLO: ${shown} in sight`);
+    this.status.textContent = this.note || `${shown} in sight`;
+    this.status.title = HELP;
+  }
+
+  private fillBar(): void {
+    const { module, computation } = this;
+    if (module && computation) this.bar.fill(module, computation);
+  }
+
+  private again(): void {
+    this.start(this.indexOf(this.model.pinned) ?? this.first());
+  }
+
+  private zoom(factor: number, at?: { x: number; y: number }): void {
+    this.camera.zoom(factor, at);
+    this.move();
+  }
+
+  private fit(): void {
+    this.camera.fit();
+    this.move();
+  }
+
+  // Keyboard.
+
+  /** Whether the key meant something here. */
+  private key(event: KeyboardEvent): boolean {
+    const { focused } = this.drawing;
+    const target = event.target instanceof Element ? event.target : null;
+    switch (event.key) {
+      case "+":
+      case "=":
+        this.zoom(ZOOM);
+        return true;
+      case "-":
+        this.zoom(1 / ZOOM);
+        return true;
+      case "0":
+        this.fit();
+        return true;
+    }
+    if (focused < 0) return false;
+    switch (event.key) {
+      case "ArrowUp":
+        return this.go(this.along(focused, ["above"]));
+      case "ArrowDown":
+        return this.go(this.along(focused, ["below"]));
+      case "ArrowLeft":
+        return this.go(this.aside(focused, -1));
+      case "ArrowRight":
+        return this.go(this.aside(focused, 1));
+      case "Enter":
+        if (target?.matches(".jxs-node-main")) this.press(focused);
+        return true;
+      case " ":
+        if (this.around?.canOpen(focused)) this.toggle(focused);
+        else if (this.around && this.around.parent(focused) >= 0)
+          this.toggle(this.around.parent(focused));
+        return true;
+      case "Delete":
+      case "Backspace":
+        this.hide(focused);
+        return true;
+    }
+    return false;
+  }
+
+  private along(index: number, sides: readonly Side[]): number {
+    const { around } = this;
+    const next = sides.flatMap((side) => around?.next(index, side) ?? []);
+    const shown = next.filter((each) => around?.shown.has(each));
+    return ahead(index, shown, (each) => this.drawing.place(each));
+  }
+
+  private aside(index: number, way: 1 | -1): number {
+    const others = [...(this.around?.shown ?? [])];
+    return beside(index, others, way, (each) => this.drawing.place(each));
+  }
+
+  private go(index: number): boolean {
+    if (index < 0) return true;
+    this.drawing.focus(index);
+    const place = this.drawing.place(index);
+    if (place) {
+      this.camera.reveal(place);
+      this.move();
+    }
+    return true;
+  }
+}
+
+const HELP =
+  "Arrow keys go along the lines, Enter selects and shows what is next to it, Space opens a fusion, " +
+  "Delete hides, + and − zoom, 0 shows all.";
