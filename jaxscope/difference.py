@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from jaxscope.model import Finding, Record, StageKind, to_json
+from jaxscope.model import Finding, Program, Record, StageKind, to_json
 from jaxscope.model.diff import DiffRecord, ProgramDiff, Quantity, SourceDiff, StageDiff
 from jaxscope.report import Report
 
@@ -16,8 +17,10 @@ class ReportDiff:
     refers to the costliest program unless it says otherwise; the others are in `programs`.
     """
 
-    def __init__(self, record: DiffRecord) -> None:
+    def __init__(self, record: DiffRecord, pairs: Sequence[tuple[Program, Program]] = ()) -> None:
+        """`pairs` are the programs as the record pairs them: the viewer shows their texts."""
         self._record = record
+        self._pairs = tuple(pairs)
 
     @property
     def record(self) -> DiffRecord:
@@ -99,10 +102,19 @@ class ReportDiff:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(self.to_text())
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from jaxscope.front_end import FrontEnd, front_end
         from jaxscope.view.bundle import bundle
+        from jaxscope.view.payload import MIME
 
-        return bundle("diff", self._plain, self.static_html)
+        own = (MIME, self.payload) if front_end() is FrontEnd.JUPYTER else None
+        return bundle("diff", self._plain, self.static_html, own)
+
+    def payload(self) -> dict[str, Any]:
+        """The comparison as the viewer reads it, at most 150 kB."""
+        from jaxscope.view.diff.payload import payload
+
+        return payload(self._record, self._pairs)
 
     def _plain(self) -> str:
         return self.to_text(width=100)
@@ -113,7 +125,7 @@ def compare_reports(before: Report, after: Report) -> ReportDiff:
 
     Raises TypeError, which names the argument, for anything but reports.
     """
-    from jaxscope.analysis.diff import compare
+    from jaxscope.analysis.diff import compare, pair_programs
 
     for which, report in (("first", before), ("second", after)):
         # A user may hand in anything.
@@ -122,7 +134,8 @@ def compare_reports(before: Report, after: Report) -> ReportDiff:
                 f"jaxscope.diff compares two reports, and the {which} argument is a "
                 f"{type(report).__name__}. A saved report is read by jaxscope.load(path)."
             )
-    return ReportDiff(compare(_fetched(before), _fetched(after)))
+    old, new = _fetched(before), _fetched(after)
+    return ReportDiff(compare(old, new), pair_programs(old, new)[0])
 
 
 def _fetched(report: Report) -> Record:

@@ -85,20 +85,20 @@ def payload(
     names the report to the kernel. `figure_kinds` has, by the key of a tab, the plotly figures that
     the kernel can be asked for.
     """
-    pack = functools.partial(_packed, record, report_id, figure_kinds or {})
+    made = functools.partial(_packed, record, report_id, figure_kinds or {})
     texts = _texts(record)
     if cap is None or sum(len(stage.text) for _, stage in texts) <= _QUICK:
-        found = pack(_BOUNDS[0], frozenset())
+        found = made(_BOUNDS[0], frozenset())
         if cap is None or size(found) <= cap:
             return found
     every = frozenset(key for key, _ in texts)
     found: Json = {}
     for bounds in _BOUNDS:
-        found = pack(bounds, every)
+        found = made(bounds, every)
         if (rest := size(found)) <= cap:
             kept = _fitting(record, texts, cap - rest)
             # Packed together they need less than one by one; should they not, all are left out.
-            more = pack(bounds, every - kept) if kept else found
+            more = made(bounds, every - kept) if kept else found
             return more if size(more) <= cap else found
     return found
 
@@ -128,7 +128,7 @@ def _fitting(record: Record, texts: list[tuple[Key, Stage]], space: int) -> froz
         with_text: Json = {"stage": to_json(stage)}
         if stage.kind is StageKind.OPTIMIZED_HLO:
             with_text["instructions"] = figures.by_instruction(record.programs[key[0]])
-        space -= len(_pack(with_text))
+        space -= len(pack(with_text))
         if space < 0:
             break
         kept.add(key)
@@ -142,15 +142,17 @@ def _packed(
     bounds: _Bounds,
     dropped: frozenset[Key],
 ) -> Json:
-    return _wrapped(record, report_id, _pack(_data(record, figure_kinds, bounds, dropped)))
+    data = _data(record, figure_kinds, bounds, dropped)
+    return wrapped(first_line(record), report_id, pack(data))
 
 
-def _wrapped(record: Record, report_id: str, data: str) -> Json:
+def wrapped(summary: str, report_id: str, data: str) -> Json:
+    """What is packed, with what is read before it is unpacked."""
     return {
         "schema": PAYLOAD_SCHEMA,
         "version": __version__,
         "id": report_id,
-        "summary": _cut(first_line(record)),
+        "summary": _cut(summary),
         "data": data,
     }
 
@@ -159,7 +161,8 @@ def _cut(line: str) -> str:
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
-def _pack(data: Json) -> str:
+def pack(data: Json) -> str:
+    """JSON, gzipped, base64."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     # No time stamp: equal reports give equal bytes.
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()

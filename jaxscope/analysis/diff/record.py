@@ -18,7 +18,7 @@ _NOT_KEPT = Unavailable("this text was not saved with the report; run it again")
 def compare(before: Record, after: Record) -> DiffRecord:
     """What is different in the later record; the texts of both should have been fetched."""
     sources = pair_sources(before.sources, after.sources)
-    pairs, notes = _pair_programs(before, after)
+    pairs, notes = pair_programs(before, after)
     gone, new = _findings(before, after, sources)
     return DiffRecord(
         before.title,
@@ -34,10 +34,9 @@ def compare(before: Record, after: Record) -> DiffRecord:
     )
 
 
-def _pair_programs(
-    before: Record, after: Record
-) -> tuple[list[tuple[Program, Program]], list[str]]:
-    """Programs of the same title, then of the same name, then the rest in order."""
+def pair_programs(before: Record, after: Record) -> tuple[list[tuple[Program, Program]], list[str]]:
+    """Programs of the same title, then of the same name, then the rest in order; with sentences on
+    those that have no partner."""
     notes = [
         f"The {which} report holds no compiled program, so only sources and findings are compared."
         for which, record in (("earlier", before), ("later", after))

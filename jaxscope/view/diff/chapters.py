@@ -114,17 +114,28 @@ def _line_times(program: ProgramDiff) -> Part:
     return Part("", Table(heads, rows, (0, 2, 3, 4)), brief=True)
 
 
-def _stage(stage: StageDiff, suffix: str, most: int, brief: bool) -> Chapter:
-    title = f"{stage.kind.label}{suffix}: {words.counts(stage)}"
+def stage_title(stage: StageDiff, suffix: str = "") -> str:
+    """`optimised HLO: 3 changed, 1 added`."""
+    return f"{stage.kind.label}{suffix}: {words.counts(stage)}"
+
+
+def stage_lead(stage: StageDiff) -> list[str]:
+    """What is to be said of the whole stage, in sentences."""
     if stage.unavailable:
-        return Chapter("stage", title, (stage.unavailable,))
+        return [stage.unavailable]
     lead: list[str] = []
     if stage.groups:
         lines = f"{units.count(stage.before_lines, 'line')} before, {stage.after_lines} after"
         lead.append(f"{lines}; renumbered names are no changes.")
     if stage.moved:
         lead.append(f"{units.count(stage.moved, 'line')} moved and said the same: no change.")
-    lead += stage.doubts
+    return [*lead, *stage.doubts]
+
+
+def _stage(stage: StageDiff, suffix: str, most: int, brief: bool) -> Chapter:
+    title, lead = stage_title(stage, suffix), stage_lead(stage)
+    if stage.unavailable:
+        return Chapter("stage", title, tuple(lead))
     parts: list[Part] = []
     shown = 0
     for group in stage.groups:
@@ -133,7 +144,7 @@ def _stage(stage: StageDiff, suffix: str, most: int, brief: bool) -> Chapter:
         changes = group.changes[: most - shown]
         drawing, picture = _drawn(changes)
         fits = brief and (shown + len(changes) <= _BRIEF or not parts)
-        parts.append(Part(_caption(group), picture=picture, drawing=drawing, brief=fits))
+        parts.append(Part(caption(group), picture=picture, drawing=drawing, brief=fits))
         shown += len(changes)
     lead += _left_out(sum(len(group.changes) for group in stage.groups) - shown)
     return Chapter("stage", title, tuple(lead), tuple(parts))
@@ -145,7 +156,8 @@ def _left_out(number: int) -> tuple[str, ...]:
     return (f"{units.count(number, 'more change')} left out here; `record` has them all.",)
 
 
-def _caption(group: LineGroup) -> str:
+def caption(group: LineGroup) -> str:
+    """The line of the code that changes belong to."""
     if not group.source:
         return NO_LINE
     mark = "" if group.exact else "≈ "

@@ -1,0 +1,114 @@
+"""A comparison as the viewer reads it: `DiffData` of `labextension/src/report.ts`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxscope.model import Program, Stage, StageKind
+from jaxscope.model.diff import DiffRecord, StageDiff
+from jaxscope.view import units
+from jaxscope.view.chapters import as_html
+from jaxscope.view.diff.chapters import caption, chapters, stage_lead, stage_title
+from jaxscope.view.diff.summary import first_line, first_parts
+from jaxscope.view.payload import CAP, pack, size, wrapped
+
+Json = dict[str, Any]
+Pairs = Sequence[tuple[Program, Program]]
+"""The programs of both reports as the record pairs them, with their texts."""
+
+_QUICK = 2_000_000
+"""Characters of texts that are packed to see whether they fit."""
+
+
+def payload(record: DiffRecord, pairs: Pairs = (), *, cap: int = CAP) -> Json:
+    """The comparison in at most `cap` bytes: the longest texts are left out first, with a sentence,
+    then the tables get shorter."""
+    lengths = {
+        (number, stage.kind): sum(len(text or "") for text in _texts(pairs, number, stage))
+        for number, program in enumerate(record.programs)
+        for stage in program.stages
+    }
+    kept = sorted((key for key, length in lengths.items() if length), key=lengths.__getitem__)
+    while kept and sum(lengths[key] for key in kept) > _QUICK:
+        kept.pop()
+    found: Json = {}
+    for rows in (2000, 200, 40, 5):
+        while True:
+            data = _data(record, pairs, frozenset(kept), rows)
+            found = wrapped(first_line(record), "", pack(data)) | {"kind": "diff"}
+            if size(found) <= cap:
+                return found
+            if not kept:
+                break
+            kept.pop()
+    return found
+
+
+def _data(
+    record: DiffRecord, pairs: Pairs, kept: frozenset[tuple[int, StageKind]], rows: int
+) -> Json:
+    return {
+        "first": list(first_parts(record)),
+        "notes": list(record.notes[:rows]),
+        "tabs": [
+            {
+                "key": chapter.key,
+                "title": chapter.title,
+                "sections": [
+                    {
+                        "program": None,
+                        "heading": chapter.title,
+                        "markup": as_html(chapter, rows),
+                    }
+                ],
+            }
+            for chapter in chapters(record, rows)
+            if chapter.key != "stage"
+        ],
+        "stages": [
+            _stage(
+                stage,
+                f" of {program.after}" if number else "",
+                _texts(pairs, number, stage),
+                (number, stage.kind) in kept,
+            )
+            for number, program in enumerate(record.programs)
+            for stage in program.stages
+        ],
+    }
+
+
+def _stage(stage: StageDiff, suffix: str, texts: tuple[str | None, str | None], fits: bool) -> Json:
+    lead = stage_lead(stage)
+    before, after = texts if fits else (None, None)
+    changed = sum(len(group.changes) for group in stage.groups)
+    if not fits and changed:
+        lead.append(
+            f"{units.count(changed, 'changed line')} left out to keep the notebook small: "
+            "`diff.to_text(full=True)` shows every one."
+        )
+    return {
+        "kind": stage.kind,
+        "title": stage_title(stage, suffix),
+        "lead": lead,
+        "before": before,
+        "after": after,
+        "groups": [
+            {"caption": caption(group), "changes": [[c.before, c.after] for c in group.changes]}
+            for group in stage.groups
+            if fits
+        ],
+    }
+
+
+def _texts(pairs: Pairs, number: int, stage: StageDiff) -> tuple[str | None, str | None]:
+    """The two texts; None for one that is not at hand, and for both where nothing was compared."""
+    if stage.unavailable or number >= len(pairs):
+        return None, None
+    old, new = pairs[number]
+    return _text(old.stages, stage.kind), _text(new.stages, stage.kind)
+
+
+def _text(stages: tuple[Stage, ...], kind: StageKind) -> str | None:
+    return next((stage.text for stage in stages if stage.kind is kind), None)
