@@ -1,7 +1,7 @@
 /** One tab of words, tables and pictures that Python set, for the chosen program. */
 
 import { type Absence, TextAbsent } from "../host";
-import { markupNodes } from "../markup";
+import { type Lead, markupNodes } from "../markup";
 import type { ReportModel } from "../model";
 import type { Tab, TabSection } from "../report";
 import type { View } from "./view";
@@ -32,7 +32,7 @@ export function tabView(model: ReportModel, tab: Tab): View {
     const nodes = shown.map((section) => {
       let node = made.get(section);
       if (!node) {
-        node = sectionNode(model, section);
+        node = sectionNode(section, (source, line) => model.goTo(source, line));
         made.set(section, node);
       }
       return node;
@@ -54,14 +54,15 @@ export function tabView(model: ReportModel, tab: Tab): View {
   return { element, dispose };
 }
 
-function sectionNode(model: ReportModel, section: TabSection): HTMLElement {
+/** A section with its heading; its links call `lead`. */
+export function sectionNode(section: TabSection, lead: Lead): HTMLElement {
   const node = document.createElement("section");
   if (section.heading) {
     const heading = document.createElement("h3");
     heading.textContent = section.heading;
     node.append(heading);
   }
-  node.append(markupNodes(section.markup, (source, line) => model.goTo(source, line)));
+  node.append(markupNodes(section.markup, lead));
   for (const link of node.querySelectorAll("button.jxs-link")) {
     link.setAttribute("aria-label", `Go to line ${link.textContent}`);
   }

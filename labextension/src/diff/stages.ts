@@ -1,0 +1,233 @@
+/** The earlier and the later text of a stage beside each other, their changes marked and linked. */
+
+import { button, element, select } from "../dom";
+import type { StageDiffJson, StageKind } from "../report";
+import { type Language, type LineDress, TextPane } from "../text/pane";
+import type { View } from "../views/view";
+import { count } from "../words";
+import { type Change, changesOf, type Fate, fate, sameLines } from "./pairs";
+
+const LANGUAGES: Readonly<Record<StageKind, Language>> = {
+  jaxpr: "jaxpr",
+  stablehlo: "mlir",
+  hlo: "hlo",
+  optimized_hlo: "hlo",
+};
+/** A sign beside each changed line says what its colour says. */
+const SIGNS: Readonly<Record<Fate, string>> = { added: "+", removed: "−", changed: "~" };
+const HUES: Readonly<Record<Fate, number>> = { added: 150, removed: 25, changed: 85 };
+const SIDE_BY_SIDE = 700;
+
+type Side = "before" | "after";
+
+export class StagesView implements View {
+  readonly element = element("div", "jxs-diff");
+  private readonly lead = element("div", "jxs-diff-lead");
+  private readonly list = element("ul", "jxs-diff-groups");
+  private readonly status = element("div", "jxs-status");
+  private readonly panes: Readonly<Record<Side, TextPane>>;
+  private readonly body: HTMLElement;
+  private readonly watcher: ResizeObserver;
+  private readonly steps: HTMLButtonElement[];
+  private stage: StageDiffJson;
+  private changes: Change[] = [];
+  private byLine: Record<Side, Map<number, Change>> = { before: new Map(), after: new Map() };
+  private same: ReturnType<typeof sameLines> = { later: new Map(), earlier: new Map() };
+  private at = -1;
+
+  constructor(stages: readonly StageDiffJson[]) {
+    this.stage = stages.find((each) => each.groups.length > 0) ?? (stages[0] as StageDiffJson);
+    const titles = stages.map((each) => each.title);
+    const chooser = select("Stage", titles, (index) => this.choose(stages[index] ?? this.stage));
+    chooser.value = String(stages.indexOf(this.stage));
+    this.steps = [
+      button("↑ previous", "Go to the change before (p)", () => this.step(-1)),
+      button("↓ next", "Go to the next change (n)", () => this.step(1)),
+    ];
+    this.panes = { before: this.pane("before", "earlier"), after: this.pane("after", "later") };
+    this.status.setAttribute("role", "status");
+    this.list.setAttribute("aria-label", "Changes by line of the code");
+    this.body = element(
+      "div",
+      "jxs-diff-body",
+      this.list,
+      titled("earlier", this.panes.before),
+      titled("later", this.panes.after),
+    );
+    const bar = element("div", "jxs-diff-bar", chooser, ...this.steps);
+    this.element.append(bar, this.lead, this.body, this.status);
+    this.element.addEventListener("keydown", (event) => this.key(event));
+    this.watcher = new ResizeObserver(() => this.layout());
+    this.watcher.observe(this.element);
+    this.choose(this.stage);
+  }
+
+  shown(): void {
+    this.layout();
+  }
+
+  dispose(): void {
+    this.watcher.disconnect();
+    for (const pane of Object.values(this.panes)) pane.dispose();
+  }
+
+  private layout(): void {
+    const width = this.element.clientWidth;
+    if (!width) return;
+    this.element.classList.toggle("jxs-stacked", width < SIDE_BY_SIDE);
+    for (const pane of Object.values(this.panes)) pane.layout();
+  }
+
+  private pane(side: Side, label: string): TextPane {
+    return new TextPane(`${label} text`, LANGUAGES[this.stage.kind] ?? "hlo", {
+      hover: () => undefined,
+      leave: () => undefined,
+      pick: (line) => this.pick(side, line),
+      move: () => undefined,
+    });
+  }
+
+  private choose(stage: StageDiffJson): void {
+    this.stage = stage;
+    this.at = -1;
+    this.changes = changesOf(stage.groups);
+    this.byLine = { before: new Map(), after: new Map() };
+    for (const change of this.changes) {
+      if (change.before !== null) this.byLine.before.set(change.before, change);
+      if (change.after !== null) this.byLine.after.set(change.after, change);
+    }
+    this.same = sameLines(stage.before ?? "", stage.after ?? "", this.changes);
+    this.lead.replaceChildren(...stage.lead.map((words) => element("p", "", words)));
+    this.lead.hidden = stage.lead.length === 0;
+    for (const side of ["before", "after"] as const) this.fill(side);
+    for (const step of this.steps) step.disabled = this.changes.length === 0;
+    this.groups();
+    this.say();
+  }
+
+  private fill(side: Side): void {
+    const pane = this.panes[side];
+    const text = this.stage[side];
+    pane.setLanguage(LANGUAGES[this.stage.kind] ?? "hlo");
+    if (text === null) {
+      pane.show("", "This text is not in the saved output.");
+      return;
+    }
+    pane.show(text);
+    const changes = this.byLine[side];
+    const dress = new Map<number, LineDress>();
+    for (const [line, change] of changes) dress.set(line, { hue: HUES[fate(change)] });
+    pane.dress(dress);
+    pane.light(new Set(), new Set());
+    const column = { title: "", css: "jxs-sign", width: 2 };
+    pane.gutter([column], (line) => {
+      const change = changes.get(line);
+      return change ? [SIGNS[fate(change)]] : null;
+    });
+  }
+
+  /** By line of the code: what became of it, to go there. */
+  private groups(): void {
+    const items = this.stage.groups.map(({ caption, changes }, group) => {
+      const words = element("span", "jxs-diff-caption", caption);
+      const number = element("span", "jxs-diff-count", count(changes.length, "line"));
+      const go = element("button", "jxs-diff-group");
+      go.type = "button";
+      go.append(words, number);
+      go.addEventListener("click", () => {
+        this.show(this.changes.findIndex((change) => change.group === group));
+      });
+      return element("li", "", go);
+    });
+    this.list.replaceChildren(...items);
+    this.list.hidden = items.length === 0;
+    this.body.classList.toggle("jxs-no-groups", items.length === 0);
+  }
+
+  private step(by: number): void {
+    if (!this.changes.length) return;
+    const next = this.at < 0 ? (by > 0 ? 0 : this.changes.length - 1) : this.at + by;
+    this.show((next + this.changes.length) % this.changes.length);
+  }
+
+  /** Leads both texts to a change; a text without the line is led to where it would stand. */
+  private show(index: number): void {
+    const change = this.changes[index];
+    if (!change) return;
+    this.at = index;
+    const beside = this.changes.filter((each) => each.group === change.group);
+    for (const side of ["before", "after"] as const) {
+      const lines = (changes: readonly Change[]) =>
+        new Set(changes.flatMap((each) => each[side] ?? []));
+      this.panes[side].light(lines(beside), lines([change]));
+      const line = change[side] ?? this.near(side, change);
+      if (line) this.panes[side].reveal(line, true);
+    }
+    this.say();
+  }
+
+  /** The line of a text after which a line of the other one is missing. */
+  private near(side: Side, change: Change): number | null {
+    const from = side === "before" ? change.after : change.before;
+    const map = side === "before" ? this.same.earlier : this.same.later;
+    for (let line = from ?? 0; line > 0; line--) {
+      const found = map.get(line);
+      if (found !== undefined) return found;
+    }
+    return null;
+  }
+
+  private pick(side: Side, line: number): void {
+    const change = this.byLine[side].get(line);
+    if (change) {
+      this.show(this.changes.indexOf(change));
+      return;
+    }
+    const other = side === "before" ? "after" : "before";
+    const there = (side === "before" ? this.same.later : this.same.earlier).get(line);
+    this.at = -1;
+    this.panes[side].light(new Set(), new Set([line]));
+    this.panes[other].light(new Set(), new Set(there === undefined ? [] : [there]));
+    if (there !== undefined) this.panes[other].reveal(there, true);
+    this.status.textContent =
+      there === undefined
+        ? `Line ${line} is the same; where it stands in the other text is not known.`
+        : `Line ${side === "before" ? line : there} of the earlier text is line ${
+            side === "before" ? there : line
+          } of the later one, the same but for names.`;
+  }
+
+  private say(): void {
+    const change = this.changes[this.at];
+    if (!change) {
+      this.status.textContent = this.changes.length
+        ? `${count(this.changes.length, "changed line")}; n and p go from one to the next.`
+        : "No line is changed.";
+      return;
+    }
+    const caption = this.stage.groups[change.group]?.caption ?? "";
+    const number = `${this.at + 1} of ${this.changes.length}`;
+    this.status.textContent = `${fate(change)} (${number}) · ${caption}`;
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.target instanceof Element && event.target.closest("input, select")) return;
+    const by = { n: 1, p: -1 }[event.key];
+    if (!by) return;
+    this.step(by);
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+function titled(title: string, pane: TextPane): HTMLElement {
+  const node = element(
+    "section",
+    "jxs-pane",
+    element("header", "jxs-pane-head", element("b", "", title)),
+  );
+  node.setAttribute("aria-label", `${title} text`);
+  node.append(element("div", "jxs-pane-body", pane.element));
+  return node;
+}

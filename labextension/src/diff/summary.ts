@@ -1,0 +1,16 @@
+/** What changed, in figures and words: everything of a comparison but the stages. */
+
+import { element } from "../dom";
+import type { DiffData } from "../report";
+import { sectionNode } from "../views/tab";
+import type { View } from "../views/view";
+
+export function summaryView(diff: DiffData): View {
+  const node = element("div", "jxs-tab jxs-prose");
+  for (const note of diff.notes) node.append(element("p", "muted", note));
+  for (const section of diff.tabs.flatMap((tab) => tab.sections)) {
+    node.append(sectionNode(section, () => undefined));
+  }
+  if (!node.childElementCount) node.append(element("p", "jxs-nothing", "Nothing differs."));
+  return { element: node };
+}
