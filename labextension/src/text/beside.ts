@@ -1,0 +1,130 @@
+/** What stands beside a line: figures, its number, a mark, and the sign that folds it. */
+
+import { foldedRanges } from "@codemirror/language";
+import type { Extension } from "@codemirror/state";
+import { type EditorView, GutterMarker, gutter } from "@codemirror/view";
+import { foldable, foldedBehind, toggleFold } from "./folding";
+import { type Cell, type Column, type LineDress, lineClass, look } from "./look";
+
+/** The sign of a line's state, and what it means in words. */
+export function markOf(worn: LineDress | undefined): readonly [sign: string, title: string] {
+  if (worn?.flag) return ["!", worn.flag];
+  if (worn?.inexact) return ["≈", "linked by likeness, not by the compiler's own word"];
+  if (worn?.phase === "backward") return ["←", "of the backward pass"];
+  if (worn?.phase === "recompute") return ["↻", "computed again for the backward pass"];
+  if (worn?.dim) return ["∅", worn.dim];
+  return ["", ""];
+}
+
+class Beside extends GutterMarker {
+  constructor(
+    readonly line: number,
+    readonly css: string,
+    readonly worn: LineDress | undefined,
+    readonly fold: "" | "open" | "folded",
+    readonly columns: readonly Column[],
+    readonly cells: readonly Cell[] | null,
+  ) {
+    super();
+  }
+
+  override eq(other: Beside): boolean {
+    return (
+      other.line === this.line &&
+      other.css === this.css &&
+      other.worn === this.worn &&
+      other.fold === this.fold &&
+      other.columns === this.columns
+    );
+  }
+
+  override toDOM(): HTMLElement {
+    const node = document.createElement("div");
+    node.className = this.css;
+    if (this.worn?.hue !== undefined) node.style.setProperty("--h", String(this.worn.hue));
+    if (this.columns.length) node.append(figures(this.columns, this.cells));
+    const [sign, title] = markOf(this.worn);
+    node.append(
+      span("jxs-number", String(this.line)),
+      span("jxs-mark", sign, title),
+      span("jxs-fold", FOLD_SIGNS[this.fold], this.fold ? FOLD_TITLES[this.fold] : ""),
+    );
+    return node;
+  }
+}
+
+const FOLD_SIGNS = { "": "", open: "▾", folded: "▸" };
+const FOLD_TITLES = { open: "Fold", folded: "Unfold" };
+const NO_COLUMNS: readonly Column[] = [];
+
+function span(css: string, text: string, title = ""): HTMLSpanElement {
+  const node = document.createElement("span");
+  node.className = css;
+  if (text) node.textContent = text;
+  if (title) node.title = title;
+  return node;
+}
+
+/** The figures of a line, each as wide as its column. */
+export function figures(
+  columns: readonly Column[],
+  cells: readonly Cell[] | null,
+): HTMLSpanElement {
+  const row = span("jxs-figures", "");
+  columns.forEach((column, index) => {
+    const cell = cells?.[index] ?? "";
+    const node = span(`jxs-figure ${column.css}`, "", column.hint ?? column.title);
+    node.style.width = `${column.width}ch`;
+    if (typeof cell === "string") node.textContent = cell;
+    else {
+      const bar = document.createElement("i");
+      bar.style.width = `${Math.round(100 * Math.min(1, Math.max(0, cell.bar)))}%`;
+      const words = document.createElement("b");
+      words.textContent = cell.text;
+      node.append(bar, words);
+    }
+    row.append(node);
+  });
+  return row;
+}
+
+function markerOf(view: EditorView, line: number): GutterMarker {
+  const state = view.state.field(look);
+  const fold = view.state.field(foldable).has(line)
+    ? foldedBehind(view.state, line)
+      ? "folded"
+      : "open"
+    : "";
+  return new Beside(
+    line,
+    lineClass(line, state),
+    state.dress.get(line),
+    fold,
+    state.figures?.columns ?? NO_COLUMNS,
+    state.figures?.cells(line) ?? null,
+  );
+}
+
+/** One gutter for everything: half the nodes of four. `pick` and `hover` are told of the lines. */
+export function beside(events: { pick(line: number): void; hover(line: number): void }): Extension {
+  const lineOf = (view: EditorView, from: number) => view.state.doc.lineAt(from).number;
+  return gutter({
+    class: "jxs-beside",
+    lineMarker: (view, block) => markerOf(view, lineOf(view, block.from)),
+    lineMarkerChange: (update) =>
+      update.startState.field(look) !== update.state.field(look) ||
+      foldedRanges(update.startState) !== foldedRanges(update.state),
+    domEventHandlers: {
+      click(view, block, event) {
+        const line = lineOf(view, block.from);
+        const target = event.target instanceof Element ? event.target : null;
+        if (!(target?.closest(".jxs-fold") && toggleFold(view, line))) events.pick(line);
+        return true;
+      },
+      mousemove(view, block) {
+        events.hover(lineOf(view, block.from));
+        return false;
+      },
+    },
+  });
+}

@@ -1,0 +1,115 @@
+/** Tokens of the lines near the window. While the text flies past, lines that were not read before stay plain. */
+
+import { type Extension, RangeSetBuilder, StateEffect } from "@codemirror/state";
+import {
+  Decoration,
+  type DecorationSet,
+  type EditorView,
+  type PluginValue,
+  ViewPlugin,
+  type ViewUpdate,
+} from "@codemirror/view";
+import { LONGEST } from "./hidden";
+import { look } from "./look";
+import { type Language, type Mark, marks } from "./tokens";
+
+/** Pixels a millisecond above which nobody reads. */
+const FAST = 3;
+/** Milliseconds without scrolling after which the text has settled. */
+const SETTLED = 80;
+/** Lines whose tokens are kept. */
+const KEPT = 4000;
+
+const settled = StateEffect.define<null>();
+const DECORATIONS = new Map<string, Decoration>();
+
+function decoration(css: string): Decoration {
+  let found = DECORATIONS.get(css);
+  if (!found) {
+    found = Decoration.mark({ class: `jxs-t-${css}` });
+    DECORATIONS.set(css, found);
+  }
+  return found;
+}
+
+class Colouring implements PluginValue {
+  decorations: DecorationSet;
+  private readonly known = new Map<number, readonly Mark[]>();
+  private language: Language;
+  private fast = false;
+  private top: number;
+  private when = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly view: EditorView) {
+    this.language = view.state.field(look).language;
+    this.top = view.scrollDOM.scrollTop;
+    this.decorations = this.build();
+  }
+
+  update(update: ViewUpdate): void {
+    const { language } = update.state.field(look);
+    const turned = language !== this.language;
+    if (turned) this.known.clear();
+    this.language = language;
+    const rested = update.transactions.some((each) => each.effects.some((e) => e.is(settled)));
+    if (turned || rested || update.viewportChanged || update.docChanged) {
+      this.decorations = this.build();
+    }
+  }
+
+  destroy(): void {
+    clearTimeout(this.timer);
+  }
+
+  scrolled(): void {
+    const { scrollTop } = this.view.scrollDOM;
+    const now = performance.now();
+    const speed = Math.abs(scrollTop - this.top) / Math.max(1, now - this.when);
+    this.top = scrollTop;
+    this.when = now;
+    if (speed > FAST) this.fast = true;
+    if (!this.fast) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.fast = false;
+      this.view.dispatch({ effects: settled.of(null) });
+    }, SETTLED);
+  }
+
+  private build(): DecorationSet {
+    const builder = new RangeSetBuilder<Decoration>();
+    const { doc } = this.view.state;
+    if (this.known.size > KEPT) this.known.clear();
+    for (const { from, to } of this.view.visibleRanges) {
+      for (let line = doc.lineAt(from); ; line = doc.line(line.number + 1)) {
+        for (const [start, end, css] of this.marks(line.number, line.text)) {
+          if (css && line.from + end > from && line.from + start < to) {
+            builder.add(line.from + start, line.from + end, decoration(css));
+          }
+        }
+        if (line.to >= to || line.number === doc.lines) break;
+      }
+    }
+    return builder.finish();
+  }
+
+  private marks(number: number, text: string): readonly Mark[] {
+    let found = this.known.get(number);
+    if (!found) {
+      if (this.fast) return [];
+      found = marks(text.length > LONGEST ? text.slice(0, LONGEST) : text, this.language);
+      this.known.set(number, found);
+    }
+    return found;
+  }
+}
+
+export const colouring: Extension = ViewPlugin.fromClass(Colouring, {
+  decorations: (plugin) => plugin.decorations,
+  eventObservers: {
+    scroll() {
+      this.scrolled();
+    },
+  },
+});

@@ -1,0 +1,94 @@
+/** What can be folded: computations of HLO, functions and regions of MLIR, jaxprs within a jaxpr, blocks of Python. */
+
+import type { Language } from "./tokens";
+
+export interface Fold {
+  /** The line that stays in sight, and the last line of the part, counted from 1. */
+  readonly first: number;
+  readonly last: number;
+  /** Whether the last line only closes: it is drawn behind the first. */
+  readonly closes: boolean;
+  /** How many folds this one is in. */
+  readonly depth: number;
+  /** Where the program begins: "fold all" leaves it open, with all that holds it. */
+  readonly entry: boolean;
+}
+
+/** In the order of their first lines. */
+export function folds(lines: readonly string[], language: Language): Fold[] {
+  const found = language === "python" || language === "jaxpr" ? blocks(lines) : braces(lines);
+  const marked = language === "jaxpr" ? closing(found, lines) : found;
+  return marked.sort((a, b) => a.first - b.first || b.last - a.last);
+}
+
+const ENTRY = /^ENTRY\b|^\s*(?:module\b|func\.func public\b)/;
+
+/** Parts between a line that ends with `{` and the line that begins with its `}`. */
+function braces(lines: readonly string[]): Fold[] {
+  const found: Fold[] = [];
+  const open: number[] = [];
+  for (const [index, line] of lines.entries()) {
+    const start = first(line);
+    if (line[start] === "}" && open.length) {
+      const head = open.pop() ?? 0;
+      if (index > head) {
+        const entry = ENTRY.test(lines[head]?.slice(0, 200) ?? "");
+        found.push({ first: head + 1, last: index + 1, closes: true, depth: open.length, entry });
+      }
+    }
+    const end = last(line);
+    if (line[end] === "{") open.push(index);
+  }
+  return found;
+}
+
+/** Parts that stand further in than the line above them. */
+function blocks(lines: readonly string[]): Fold[] {
+  const found: Fold[] = [];
+  const open: { line: number; indent: number }[] = [];
+  let filled = -1;
+  const close = (indent: number) => {
+    for (
+      let top = open[open.length - 1];
+      top && top.indent >= indent;
+      top = open[open.length - 1]
+    ) {
+      open.pop();
+      if (filled > top.line) {
+        const place = { first: top.line + 1, last: filled + 1, closes: false };
+        found.push({ ...place, depth: open.length, entry: false });
+      }
+    }
+  };
+  for (const [index, line] of lines.entries()) {
+    const indent = first(line);
+    if (indent === line.length) continue;
+    close(indent);
+    open.push({ line: index, indent });
+    filled = index;
+  }
+  close(0);
+  return found;
+}
+
+/** The line after a jaxpr's equations, `in (a,) }` or `]`, belongs to its part. */
+function closing(found: readonly Fold[], lines: readonly string[]): Fold[] {
+  return found.map((fold) => {
+    const next = lines[fold.last]?.trimStart() ?? "";
+    const entry = fold.first === 1;
+    if (!/^(?:in\b|[\]})])/.test(next)) return { ...fold, entry };
+    return { ...fold, last: fold.last + 1, closes: true, entry };
+  });
+}
+
+function first(line: string): number {
+  let at = 0;
+  while (at < line.length && (line[at] === " " || line[at] === "\t")) at++;
+  return at;
+}
+
+function last(line: string): number {
+  let at = line.length - 1;
+  while (at > 0 && line[at] === " ") at--;
+  return at;
+}

@@ -1,0 +1,87 @@
+/** How the text is to look now, besides its tokens: one value in the editor's state, replaced as a whole. */
+
+import { StateEffect, StateField } from "@codemirror/state";
+import type { Hideable } from "./hide";
+import { type Hits, NO_HITS } from "./search";
+import type { Language } from "./tokens";
+
+/** What a line is dressed in as long as the program is shown. */
+export interface LineDress {
+  /** Of its source line, in degrees. */
+  hue?: number;
+  inexact?: boolean;
+  phase?: "backward" | "recompute";
+  /** The reason why it vanished. */
+  dim?: string;
+  /** The title of a finding. */
+  flag?: string;
+}
+
+export type Spans = ReadonlyMap<number, readonly (readonly [number, number])[]>;
+/** A figure beside a line: words, or words before a bar from 0 to 1. */
+export type Cell = string | { text: string; bar: number };
+export interface Column {
+  title: string;
+  /** What the figure is, in words. */
+  hint?: string;
+  css: string;
+  /** In characters. */
+  width: number;
+}
+
+export interface Figures {
+  readonly columns: readonly Column[];
+  readonly cells: (line: number) => readonly Cell[] | null;
+}
+
+export interface Look {
+  readonly language: Language;
+  readonly dress: ReadonlyMap<number, LineDress>;
+  readonly soft: ReadonlySet<number>;
+  readonly hot: ReadonlySet<number>;
+  /** In characters, as Python counts columns. */
+  readonly spans: Spans;
+  readonly active: number;
+  readonly hits: Hits;
+  readonly hide: ReadonlySet<Hideable>;
+  readonly figures: Figures | null;
+}
+
+export const PLAIN: Look = {
+  language: "python",
+  dress: new Map(),
+  soft: new Set(),
+  hot: new Set(),
+  spans: new Map(),
+  active: 0,
+  hits: NO_HITS,
+  hide: new Set(),
+  figures: null,
+};
+
+export const changeLook = StateEffect.define<Partial<Look>>();
+
+export const look = StateField.define<Look>({
+  create: () => PLAIN,
+  update(value, transaction) {
+    let next = value;
+    for (const effect of transaction.effects) {
+      if (effect.is(changeLook)) next = { ...next, ...effect.value };
+    }
+    return next;
+  },
+});
+
+/** The classes of a line, for its text and for what stands beside it. */
+export function lineClass(number: number, { dress, soft, hot, active }: Look): string {
+  const worn = dress.get(number);
+  let css = "jxs-line";
+  if (worn?.hue !== undefined) css += " jxs-linked";
+  if (hot.has(number)) css += " jxs-hot";
+  else if (soft.has(number)) css += " jxs-soft";
+  if (worn?.inexact) css += " jxs-inexact";
+  if (worn?.phase) css += ` jxs-${worn.phase}`;
+  if (worn?.dim) css += " jxs-dim";
+  if (number === active) css += " jxs-active";
+  return css;
+}

@@ -1,0 +1,415 @@
+/** A text beside others: read only, of any length, with colours, figures, folding and search.
+ *
+ *  How CodeMirror's own style sheet gets into a page that has a Content-Security-Policy. `style-mod` writes it
+ *  - into `adoptedStyleSheets` when the editor stands in a shadow root; `style-src` does not hold there;
+ *  - into one `<style>` element at the head of the document else, whose text depends on what was mounted first, so
+ *    no hash can allow it. It carries `EditorView.cspNonce`: a page has to allow a nonce (or 'unsafe-inline').
+ *  The pane takes the nonce of the page's own `<style nonce>`, so a page need only put the same fresh nonce
+ *  into its policy and on its style element. Single styles are set through `style.cssText`, which no policy forbids.
+ */
+
+import { Compartment, EditorState, Text } from "@codemirror/state";
+import { Decoration, EditorView } from "@codemirror/view";
+import { splitLines } from "../links";
+import { beside, figures, markOf } from "./beside";
+import { colouring } from "./colouring";
+import { toCharacters } from "./columns";
+import {
+  foldAll,
+  foldAround,
+  foldedBehind,
+  folding,
+  foldsOf,
+  toggleFold,
+  unfolding,
+} from "./folding";
+import { cutOff, visible } from "./hidden";
+import type { Hideable } from "./hide";
+import { handleKey } from "./keys";
+import {
+  type Cell,
+  type Column,
+  changeLook,
+  type LineDress,
+  type Look,
+  look,
+  PLAIN,
+  type Spans,
+} from "./look";
+import { paint, Words } from "./paint";
+import { Ruler } from "./ruler";
+import { find, inWords, stepped } from "./search";
+import type { Language } from "./tokens";
+
+export type { Hideable } from "./hide";
+export type { Cell, Column, LineDress, Spans } from "./look";
+export type { Language } from "./tokens";
+
+/** Columns count characters, as Python does; -1 where there is no character. Lines count from 1. */
+export interface PaneEvents {
+  hover(line: number, column: number): void;
+  leave(): void;
+  /** A click, or Enter. */
+  pick(line: number, column: number): void;
+  /** The keyboard has moved the active line. */
+  move(line: number): void;
+}
+
+export class TextPane {
+  readonly element = document.createElement("div");
+  private readonly heads = document.createElement("div");
+  private readonly message = document.createElement("div");
+  private readonly spoken = document.createElement("div");
+  private readonly view: EditorView;
+  private readonly ruler: Ruler;
+  private readonly wrapping = new Compartment();
+  private text = "";
+  private lines: readonly string[] = [];
+  /** The text as the editor counts its places: every line ends in one character. */
+  private flat = "";
+  private wrap = false;
+  private pointed = "";
+  private waiting = 0;
+
+  constructor(
+    private label: string,
+    private language: Language,
+    private readonly events: PaneEvents,
+  ) {
+    this.element.className = "jxs-text";
+    this.heads.className = "jxs-heads";
+    this.heads.setAttribute("aria-hidden", "true");
+    this.message.className = "jxs-message";
+    this.spoken.className = "jxs-away";
+    this.spoken.setAttribute("role", "status");
+    this.view = new EditorView({ state: this.state({ ...PLAIN, language }) });
+    this.ruler = new Ruler(this.view);
+    const body = document.createElement("div");
+    body.className = "jxs-text-body";
+    body.append(this.view.dom, this.ruler.element, this.message);
+    this.element.append(this.heads, body, this.spoken);
+    this.element.addEventListener("mouseleave", () => this.left());
+    this.heads.hidden = this.message.hidden = true;
+  }
+
+  // The text.
+
+  /** Shows a text from its beginning, or a message where there is none. */
+  show(text: string, message = ""): void {
+    this.message.textContent = visible(message);
+    this.message.hidden = !message;
+    this.view.dom.style.visibility = message ? "hidden" : "";
+    if (text === this.text) return;
+    this.text = text;
+    this.lines = splitLines(text);
+    this.flat = text.includes("\r") ? this.lines.join("\n") : text;
+    const { language, hide, figures } = this.now;
+    this.view.setState(this.state({ ...PLAIN, language, hide, figures }));
+    this.view.scrollDOM.scrollTop = this.view.scrollDOM.scrollLeft = 0;
+    this.pointed = "";
+    this.rule();
+  }
+
+  setLanguage(language: Language): void {
+    if (language === this.language) return;
+    this.language = language;
+    const { state } = this.view;
+    this.view.setState(this.state({ ...this.now, language }, state.selection.main.head));
+  }
+
+  /** The name that assistive technology reads. */
+  setLabel(label: string): void {
+    this.label = label;
+    this.view.contentDOM.setAttribute("aria-label", label);
+  }
+
+  private get now(): Look {
+    return this.view.state.field(look);
+  }
+
+  private state(value: Look, cursor = 0): EditorState {
+    const cuts = this.lines.flatMap((line, index) => {
+      const cut = cutOff(line);
+      return cut ? [{ index, cut }] : [];
+    });
+    const doc = Text.of(this.lines.length ? this.lines : [""]);
+    const replaced = cuts.map(({ index, cut }) => {
+      const { from } = doc.line(index + 1);
+      const widget = new Words(cut.text, "jxs-cut", "the rest of the line is not drawn");
+      return Decoration.replace({ widget }).range(from + cut.from, from + cut.to);
+    });
+    return EditorState.create({
+      doc,
+      selection: { anchor: Math.min(cursor, doc.length) },
+      extensions: [
+        look.init(() => value),
+        EditorState.readOnly.of(true),
+        EditorView.editable.of(false),
+        EditorView.cspNonce.of(pageNonce()),
+        EditorView.contentAttributes.of(() => ({
+          tabindex: "0",
+          "aria-readonly": "true",
+          "aria-label": this.label,
+          spellcheck: "false",
+        })),
+        this.wrapping.of(this.wrap ? EditorView.lineWrapping : []),
+        EditorView.decorations.of(Decoration.set(replaced)),
+        folding(foldsOf(this.lines, value.language)),
+        beside({
+          pick: (line) => this.pick(line, -1),
+          hover: (line) => this.hover(line, -1),
+        }),
+        paint,
+        colouring,
+        EditorView.domEventHandlers({
+          keydown: (event, view) => this.key(event, view),
+          mousemove: (event) => this.moved(event),
+          click: (event) => this.clicked(event),
+        }),
+        EditorView.updateListener.of((update) => {
+          if (update.geometryChanged) this.rule();
+        }),
+      ],
+    });
+  }
+
+  // Its looks.
+
+  /** What the lines wear until the text changes. */
+  dress(lines: ReadonlyMap<number, LineDress>): void {
+    this.change({ dress: lines });
+  }
+
+  /** The chosen lines: `soft` the whole of what is chosen, `hot` its very spot, `spans` parts of lines. */
+  light(soft: ReadonlySet<number>, hot: ReadonlySet<number>, spans: Spans = NO_SPANS): void {
+    const { now } = this;
+    if (!(soft.size + hot.size + spans.size + now.soft.size + now.hot.size + now.spans.size))
+      return;
+    this.change({ soft, hot, spans });
+  }
+
+  /** Figures beside the lines; no columns, no figures. */
+  gutter(columns: readonly Column[], cells: (line: number) => readonly Cell[] | null): void {
+    this.heads.hidden = !columns.length;
+    const titles = columns.map(({ title }) => title);
+    this.heads.replaceChildren(figures(columns, titles));
+    this.change({ figures: columns.length ? { columns, cells } : null });
+    this.layout();
+  }
+
+  setWrap(on: boolean): void {
+    if (on === this.wrap) return;
+    this.wrap = on;
+    const extension = on ? EditorView.lineWrapping : [];
+    this.view.dispatch({ effects: this.wrapping.reconfigure(extension) });
+  }
+
+  /** Colours by source line. */
+  setColours(on: boolean): void {
+    this.element.classList.toggle("jxs-uncoloured", !on);
+  }
+
+  /** Leaves parts out of sight; the text, its search and its copies keep them. */
+  hide(what: ReadonlySet<Hideable>): void {
+    this.change({ hide: what });
+  }
+
+  foldAll(on: boolean): void {
+    foldAll(this.view, on);
+  }
+
+  private change(part: Partial<Look>): void {
+    this.view.dispatch({ effects: changeLook.of(part) });
+    this.rule();
+  }
+
+  private rule(): void {
+    this.ruler.later(this.now);
+  }
+
+  // Search.
+
+  /** Marks every match and goes to the first one from here on; how many there are. */
+  search(query: string): number {
+    if (query === this.now.hits.query) return this.now.hits.at.length;
+    const before = this.now.hits.at[this.now.hits.now];
+    const hits = find(this.flat, query, before ?? this.view.lineBlockAtHeight(this.top).from);
+    this.change({ hits });
+    this.goToMatch();
+    return hits.at.length;
+  }
+
+  step(by: number): void {
+    this.change({ hits: stepped(this.now.hits, by) });
+    this.goToMatch();
+  }
+
+  /** "3 / 17", "no match", or nothing. */
+  get found(): string {
+    return inWords(this.now.hits);
+  }
+
+  private get top(): number {
+    return Math.max(0, this.view.scrollDOM.scrollTop);
+  }
+
+  private goToMatch(): void {
+    const { hits } = this.now;
+    const at = hits.at[hits.now];
+    if (at !== undefined) this.scrollTo(at, true);
+  }
+
+  // Places.
+
+  /** Scrolls until a line is in sight, and unfolds what holds it; `centre` puts it into the upper third. */
+  reveal(line: number, centre = true): void {
+    const { doc } = this.view.state;
+    if (line < 1 || line > doc.lines) return;
+    this.scrollTo(doc.line(line).from, centre);
+  }
+
+  private scrollTo(place: number, centre: boolean): void {
+    const effects = unfolding(this.view.state, place);
+    if (effects.length) this.view.dispatch({ effects });
+    const { top, bottom } = this.view.lineBlockAt(place);
+    const height = this.view.scrollDOM.clientHeight;
+    const inSight = top >= this.top && bottom <= this.top + height;
+    const scroll =
+      inSight || !centre
+        ? EditorView.scrollIntoView(place, { y: "nearest", yMargin: 0, xMargin: 40 })
+        : EditorView.scrollIntoView(place, { y: "start", yMargin: height / 3, xMargin: 40 });
+    this.view.dispatch({ effects: scroll });
+  }
+
+  private activate(line: number): void {
+    this.change({ active: line });
+  }
+
+  focus(): void {
+    this.view.focus();
+  }
+
+  /** Its room has changed, or it has come to sight. */
+  layout(): void {
+    this.view.requestMeasure();
+    this.rule();
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.waiting);
+    this.ruler.dispose();
+    this.view.destroy();
+    this.element.remove();
+  }
+
+  // What the reader does.
+
+  private key(event: KeyboardEvent, view: EditorView): boolean {
+    return handleKey(event, view, {
+      move: (by) => this.move(by),
+      pick: () => this.now.active && this.events.pick(this.now.active, -1),
+      step: (by) => this.step(by),
+      fold: (on) => this.fold(on),
+    });
+  }
+
+  private move(by: number): void {
+    const { doc } = this.view.state;
+    if (!this.lines.length) return;
+    const here = this.now.active || this.firstInSight() - Math.sign(by);
+    const line = this.unfolded(Math.min(Math.max(1, here + by), doc.lines), by);
+    this.activate(line);
+    // What is copied while nothing is selected is the line of the cursor.
+    this.view.dispatch({ selection: { anchor: doc.line(line).from } });
+    this.reveal(line, false);
+    this.say(line);
+    this.events.move(line);
+  }
+
+  private firstInSight(): number {
+    return this.view.state.doc.lineAt(this.view.lineBlockAtHeight(this.top).from).number;
+  }
+
+  /** The line itself, or the next one on the way that is not folded away. */
+  private unfolded(line: number, by: number): number {
+    const { doc } = this.view.state;
+    const block = this.view.lineBlockAt(doc.line(line).from);
+    const head = doc.lineAt(block.from).number;
+    const next = doc.lineAt(block.to).number + 1;
+    if (head === line) return line;
+    return by > 0 && next <= doc.lines ? next : head;
+  }
+
+  private fold(on: boolean): boolean {
+    const { state } = this.view;
+    const fold = foldAround(state, this.now.active);
+    if (!fold || Boolean(foldedBehind(state, fold.first)) === on) return false;
+    toggleFold(this.view, fold.first);
+    if (on) this.move(fold.first - this.now.active);
+    return true;
+  }
+
+  /** Reads a line out: what stands there, and what its marks mean. */
+  private say(line: number): void {
+    const [, title] = markOf(this.now.dress.get(line));
+    const words = visible((this.lines[line - 1] ?? "").trim().slice(0, 200));
+    this.spoken.textContent = [`line ${line}: ${words || "empty"}`, title]
+      .filter(Boolean)
+      .join("; ");
+  }
+
+  private pick(line: number, column: number): void {
+    this.activate(line);
+    this.events.pick(line, column);
+  }
+
+  private hover(line: number, column: number): void {
+    const place = `${line}:${column}`;
+    if (place === this.pointed) return;
+    this.pointed = place;
+    this.events.hover(line, column);
+  }
+
+  private left(): void {
+    cancelAnimationFrame(this.waiting);
+    this.pointed = "";
+    this.events.leave();
+  }
+
+  /** Once a frame, however often the mouse says something. */
+  private moved(event: MouseEvent): void {
+    if (event.buttons) return;
+    cancelAnimationFrame(this.waiting);
+    this.waiting = requestAnimationFrame(() => {
+      const place = this.placeOf(event);
+      if (place) this.hover(...place);
+    });
+  }
+
+  private clicked(event: MouseEvent): void {
+    // Who marks text, or clicks twice for a word, chooses no line.
+    if (event.detail > 1 || event.button || !this.view.state.selection.main.empty) return;
+    const place = this.placeOf(event);
+    if (place) this.pick(...place);
+  }
+
+  /** The line and the character under the pointer; -1 beside the text. */
+  private placeOf({ clientX: x, clientY: y }: MouseEvent): [number, number] | null {
+    const { view } = this;
+    const height = y - view.documentTop;
+    if (height < 0 || height > view.contentHeight || !this.lines.length) return null;
+    let at = view.posAtCoords({ x, y }, false);
+    const line = view.state.doc.lineAt(at);
+    const edge = view.coordsAtPos(at);
+    if (edge && x < edge.left && at > line.from) at--;
+    const beyond = at >= line.to || !edge || x < edge.left - 2 * view.defaultCharacterWidth;
+    return [line.number, beyond ? -1 : toCharacters(line.text, at - line.from)];
+  }
+}
+
+const NO_SPANS: Spans = new Map();
+
+/** The nonce of the page's own style element, where its policy asks for one. */
+function pageNonce(): string {
+  return document.querySelector<HTMLElement>("style[nonce], link[nonce]")?.nonce ?? "";
+}

@@ -1,0 +1,58 @@
+/** Where chosen lines and matches are in the whole text: marks beside the scroll bar. */
+
+import type { EditorView } from "@codemirror/view";
+import type { Look } from "./look";
+
+const HEIGHT = 2;
+
+/** Where the marks of lines begin, from 0 to 1, each place once. */
+export function places(lines: Iterable<number>, total: number, pixels: number): number[] {
+  const found = new Set<number>();
+  for (const line of lines) found.add(Math.round(((line - 0.5) / Math.max(1, total)) * pixels));
+  return [...found].sort((a, b) => a - b);
+}
+
+export class Ruler {
+  readonly element = document.createElement("canvas");
+  private waiting = 0;
+
+  constructor(private readonly view: EditorView) {
+    this.element.className = "jxs-ruler";
+    this.element.setAttribute("aria-hidden", "true");
+  }
+
+  /** Draws in the next frame: once, however much has changed. */
+  later(look: Look): void {
+    cancelAnimationFrame(this.waiting);
+    this.waiting = requestAnimationFrame(() => this.draw(look));
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.waiting);
+  }
+
+  private draw({ soft, hot, hits, dress }: Look): void {
+    const { element } = this;
+    const ratio = window.devicePixelRatio || 1;
+    const height = Math.round(element.clientHeight * ratio);
+    const width = Math.round(element.clientWidth * ratio);
+    if (element.height !== height) element.height = height;
+    if (element.width !== width) element.width = width;
+    const context = element.getContext("2d");
+    if (!context || !height) return;
+    context.clearRect(0, 0, width, height);
+    const { doc } = this.view.state;
+    const style = getComputedStyle(element);
+    const mark = (lines: Iterable<number>, color: string, left: number, part: number) => {
+      context.fillStyle = style.getPropertyValue(color) || "#888";
+      for (const y of places(lines, doc.lines, height)) {
+        context.fillRect(left * width, y, part * width, HEIGHT * ratio);
+      }
+    };
+    const flags = [...dress].filter(([, worn]) => worn.flag).map(([line]) => line);
+    mark(flags, "--jxs-ruler-flag", 0, 0.4);
+    mark(new Set(hits.at.map((at) => doc.lineAt(at).number)), "--jxs-ruler-found", 0, 1);
+    mark(soft, "--jxs-ruler-soft", 0.3, 0.7);
+    mark(hot, "--jxs-ruler-hot", 0, 1);
+  }
+}
