@@ -1,0 +1,42 @@
+/** The MIME renderer: the report in a notebook's output, and `.jaxscope.json` as a document. */
+
+import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
+import { MIME } from "../report";
+import { ICON } from "./icon";
+import { ReportRenderer } from "./renderer";
+
+const FILE_TYPE = "jaxscope-report";
+const NAME = "jaxscope report";
+
+const extension: IRenderMime.IExtension = {
+  id: "@jaxscope/lab:report",
+  description: "Shows reports of jaxscope, in outputs and as documents.",
+  rendererFactory: {
+    // It runs no code of the output and builds no markup from it beyond an allow-list.
+    safe: true,
+    mimeTypes: [MIME],
+    createRenderer: (options) => new ReportRenderer(options),
+  },
+  // Below the widgets' -10: their renderer waits forever for a model that a saved notebook has not.
+  rank: -20,
+  // As text, so that a damaged file gets its sentence and not JupyterLab's dialog.
+  dataType: "string",
+  fileTypes: [
+    {
+      name: FILE_TYPE,
+      displayName: NAME,
+      mimeTypes: [MIME],
+      extensions: [".jaxscope.json"],
+      fileFormat: "text",
+      icon: ICON,
+    },
+  ],
+  documentWidgetFactoryOptions: {
+    name: NAME,
+    primaryFileType: FILE_TYPE,
+    fileTypes: [FILE_TYPE],
+    defaultFor: [FILE_TYPE],
+  },
+};
+
+export default extension;

@@ -1,0 +1,79 @@
+/** A report in an output, or a document of its own. */
+
+import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
+import type { ReadonlyPartialJSONObject } from "@lumino/coreutils";
+import type { Message } from "@lumino/messaging";
+import { Panel, type Widget } from "@lumino/widgets";
+import { type Rendered, renderReport } from "../render";
+import { MIME } from "../report";
+import { LabHost } from "./host";
+import { shared } from "./shared";
+
+/** What stands in for the viewer where the user switched it off, the best first. */
+const OTHERS = ["text/html", "text/plain"];
+
+/** Lumino's Panel, so that the figures in it are told when they appear and how much room they have. */
+export class ReportRenderer extends Panel implements IRenderMime.IRenderer {
+  private drawn: Rendered | null = null;
+  private model: IRenderMime.IMimeModel | null = null;
+  private readonly host: LabHost;
+
+  constructor(options: IRenderMime.IRendererOptions) {
+    super();
+    this.addClass("jxs-lab-report");
+    this.host = new LabHost(this, options.resolver);
+    shared.viewerChanged.connect(this.redraw, this);
+  }
+
+  /** JupyterLab calls this again when an output is updated in place. */
+  async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    this.model = model;
+    await this.redraw();
+  }
+
+  override dispose(): void {
+    if (this.isDisposed) return;
+    shared.viewerChanged.disconnect(this.redraw, this);
+    this.clear();
+    super.dispose();
+  }
+
+  private async redraw(): Promise<void> {
+    const model = this.model;
+    if (!model || this.isDisposed) return;
+    this.clear();
+    if (!shared.viewer && (await this.drawOther(model))) return;
+    // A document comes as text, an output as JSON.
+    const value = model.data[MIME] ?? null;
+    this.drawn = renderReport(this.node, value, this.host);
+  }
+
+  /** The output without the viewer; false where there is no other form of it. */
+  private async drawOther(model: IRenderMime.IMimeModel): Promise<boolean> {
+    const registry = shared.rendermime;
+    const mime = OTHERS.find((each) => model.data[each] !== undefined);
+    if (!registry || !mime) return false;
+    const data = { [mime]: model.data[mime] } as ReadonlyPartialJSONObject;
+    const renderer = registry.createRenderer(mime);
+    this.addWidget(renderer);
+    await renderer.renderModel(registry.createModel({ data, trusted: model.trusted }));
+    return true;
+  }
+
+  private clear(): void {
+    this.drawn?.dispose();
+    this.drawn = null;
+    for (const child of [...this.widgets] as Widget[]) child.dispose();
+    this.node.replaceChildren();
+  }
+
+  protected override onResize(message: Widget.ResizeMessage): void {
+    super.onResize(message);
+    this.drawn?.layout();
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this.drawn?.layout();
+  }
+}
