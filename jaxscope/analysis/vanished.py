@@ -12,13 +12,17 @@ from collections import Counter
 from dataclasses import dataclass
 
 from jaxscope.analysis.by_line import stage_of
-from jaxscope.analysis.links import FOLDED, Vanished, vanished
+from jaxscope.analysis.links import FOLDED, UNUSED, Vanished, vanished
 from jaxscope.model import Program, StageKind
 
 CONSTANT = "XLA computed it while compiling: no input takes part in it"
 TWICE = "the same is computed elsewhere in the program: XLA kept one of the two"
 DEAD = "XLA left it out, since no result depends on it"
+MERGED = "XLA merged it with what reads its result, or simplified it away"
 MOVED = "it only moves, repeats or renames data: XLA reads the data where it lies"
+
+GONE = frozenset({CONSTANT, TWICE, DEAD, MOVED, UNUSED})
+"""Reasons that are known for certain: what has another may well run as part of something else."""
 
 _MOVING = frozenset({
     "bitcast_convert", "broadcast", "broadcast_in_dim", "concatenate", "convert", "pad", "reshape",
@@ -112,7 +116,7 @@ class _Text:
                 return TWICE
             if line not in self._alive():
                 return DEAD
-        return MOVED if operation.opcode in _MOVING else ""
+        return MOVED if operation.opcode in _MOVING else MERGED
 
     def _is_fixed(self, line: int) -> bool:
         """Whether it depends on constants alone."""

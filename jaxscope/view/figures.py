@@ -9,6 +9,7 @@ from typing import Any
 from jaxscope.analysis.by_line import LineFigures, all_figures, counted, differentiates, stage_of
 from jaxscope.analysis.hlo import real_instructions
 from jaxscope.analysis.profile.shares import LineShare, line_shares, op_shares
+from jaxscope.analysis.vanished import GONE, reasons
 from jaxscope.model import Program, Stage, StageKind
 
 Json = dict[str, Any]
@@ -80,6 +81,16 @@ def by_instruction(program: Program, stage: Stage | None = None) -> Json:
         if share is not None:
             row |= {"seconds": finite(share.seconds), "share": rounded(share.share)}
         found[str(instruction.line)] = row
+    return found
+
+
+def lost(program: Program) -> Json:
+    """The equations that left no instruction: `vanished` those that are surely gone, `merged`
+    those whose work may go on inside another's; each with the reason."""
+    found: Json = {"vanished": [], "merged": []}
+    for one in reasons(program):
+        row = {"equation": one.equation, "reason": one.reason}
+        found["vanished" if one.reason in GONE else "merged"].append(row)
     return found
 
 

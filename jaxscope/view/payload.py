@@ -14,7 +14,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jaxscope.analysis.vanished import reasons
 from jaxscope.model import Program, Record, Source, Stage, StageKind, to_json
 from jaxscope.version import __version__
 from jaxscope.view import figures
@@ -257,9 +256,9 @@ def _shortened(sources: Iterable[Source], left: int) -> Iterator[Source]:
 def _figures(program: Program, number: int, record: Record, dropped: frozenset[Key]) -> Json:
     found: Json = {
         "lines": figures.by_line(program, len(record.sources)),
-        "vanished": [{"equation": v.equation, "reason": v.reason} for v in reasons(program)],
         "omitted": _omitted(program, number, dropped),
     }
+    found |= figures.lost(program)
     if (number, StageKind.OPTIMIZED_HLO) not in dropped:
         found["instructions"] = figures.by_instruction(program)
     return found

@@ -82,8 +82,10 @@ export interface ProgramFigures {
   lines: Record<string, LineFigures>[];
   /** By line of the optimised HLO. Comes with the text: absent while the text is not here. */
   instructions?: Record<string, InstructionFigures>;
-  /** Equations that left no instruction, with the reason. */
+  /** Equations that surely left no instruction, with the reason: to be dimmed. */
   vanished?: { equation: number; reason: string }[];
+  /** Equations that no instruction is known of, and whose work may go on inside another's: not to be dimmed. */
+  merged?: { equation: number; reason: string }[];
   /** Stages whose text was left out of the saved output, and how large they are where known. */
   omitted: Partial<Record<StageKind, { lines: number | null; bytes: number | null }>>;
 }
