@@ -1,14 +1,14 @@
 import { defineConfig } from "vitest/config";
+import { bundledForTests } from "./bundled.mjs";
 
 export default defineConfig({
+  plugins: [bundledForTests()],
   test: {
     environment: "happy-dom",
     include: ["tests/**/*.test.ts"],
-    // One process is enough for tests that take milliseconds, and leaves the machine to others.
+    // The tests take milliseconds; one thread leaves the machine to others.
     pool: "threads",
     poolOptions: { threads: { singleThread: true } },
-    isolate: true,
-    passWithNoTests: false,
     testTimeout: 20_000,
   },
 });
