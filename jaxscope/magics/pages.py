@@ -9,8 +9,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic_arguments import MagicArgumentParser
 
+from jaxscope.magics.parser import Parser
 from jaxscope.version import __version__
 from jaxscope.view.units import UNKNOWN, byte_rate, flop_rate, size
 
@@ -90,8 +90,8 @@ def devices(session: Session, line: str) -> None:
         print(_SIMULATED)  # noqa: T201
 
 
-def _device_parser() -> MagicArgumentParser:
-    parser = MagicArgumentParser(prog="%jaxdevices", add_help=False)
+def _device_parser() -> Parser:
+    parser = Parser(prog="jaxdevices", add_help=False)
     parser.add_argument("--cpu", type=_number, metavar="N")
     parser.add_argument("--measure", action=argparse.BooleanOptionalAction, default=None)
     return parser

@@ -19,9 +19,10 @@ class Parser(MagicArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError."""
-        raise UsageError(self._sentence(message))
+        raise UsageError(self.sentence(message))
 
-    def _sentence(self, message: str) -> str:
+    def sentence(self, message: str) -> str:
+        """What argparse says, as a whole sentence."""
         if message.startswith(_UNKNOWN):
             return self._unknown(message.removeprefix(_UNKNOWN).split()[0])
         of_option = _OF_OPTION.fullmatch(message)

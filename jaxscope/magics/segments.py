@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic_arguments import MagicArgumentParser
 
 from jaxscope.capture.stack import (
     Axes,
@@ -20,6 +19,7 @@ from jaxscope.capture.stack import (
     VmapOptions,
 )
 from jaxscope.magics import options
+from jaxscope.magics.parser import Parser
 
 _NAMES: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
 _MAPPED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
@@ -159,7 +159,7 @@ def _spaced(text: str) -> str:
     return "".join(parts)
 
 
-class _SegmentParser(MagicArgumentParser):
+class _SegmentParser(Parser):
     """Says in which segment an option stands that its transform does not have."""
 
     place = ""
@@ -168,9 +168,11 @@ class _SegmentParser(MagicArgumentParser):
         own = [name for action in self._actions for name in action.option_strings]
         has = f"Its options are {', '.join(own)}" if own else "It has none of its own"
         given = message.removeprefix("unrecognized arguments: ")
-        what = f"has no option {given}" if given != message else f"cannot be read: {message}"
+        what = f", has no option {given}."
+        if given == message:
+            what = f": {self.sentence(message)}"
         raise UsageError(
-            f"Line 1: {self.place}, {what}. {has}; those that all transforms share stand before "
+            f"Line 1: {self.place}{what} {has}; those that all transforms share stand before "
             "the first one."
         )
 

@@ -243,6 +243,11 @@ CASES = {
     "devices without number": Bad(
         "%jaxdevices --cpu many", USAGE, ("'many' is not a number of devices; give 1 or more",)
     ),
+    "unknown option of %jaxdevices": Bad(
+        "%jaxdevices --mesure",
+        USAGE,
+        ("There is no option --mesure. Did you mean --measure? `%jaxdevices?` lists the options.",),
+    ),
     "devices too late": Bad(
         "%jaxdevices --cpu 9", USAGE, ("JAX is running already", "`%jaxdevices --cpu 9`")
     ),

@@ -283,6 +283,11 @@ CASES = {
         USAGE,
         ("Line 1: segment 1, `jit`, has no option -w. It has none of its own",),
     ),
+    "option without its value": Bad(
+        "%%jaxcompose jit | grad -w\n(w ** 2).sum()",
+        USAGE,
+        ("Line 1: segment 2, `grad`: --wrt needs a value. Its options are -w, --wrt,",),
+    ),
     "unknown mode": Bad(
         "%%jaxgrad --mode newton\n(w ** 2).sum()",
         USAGE,
