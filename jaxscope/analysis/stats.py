@@ -7,6 +7,7 @@ interleaving and ratios within a round, Chairmarks.jl · a verdict that may be "
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
@@ -14,7 +15,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxscope.model.comparison import ComparisonRecord, Doubt, Ratio, Row, Verdict
+from jaxscope.model.comparison import ComparisonRecord, Doubt, Ratio, Rounds, Row, Verdict
 from jaxscope.model.timing import order_interval
 
 DIFFERENT = 0.01
@@ -170,15 +171,17 @@ def ratio(record: ComparisonRecord, row: Row, base: Row) -> Ratio:
         return Ratio(1.0, 1.0, 1.0, Verdict.SAME, rounds=len(row.samples))
     capped = _capping((*record.warnings, *row.warnings, *base.warnings))
     pairs = zip(row.sessions, base.sessions, strict=False)
-    found: list[Estimate] = []
-    for mine, theirs in pairs:
-        dropped = {*mine.dropped, *theirs.dropped}
-        count = min(len(mine.seconds), len(theirs.seconds))
-        kept = [i for i in range(count) if i not in dropped]
-        logs = log_ratios([mine.seconds[i] for i in kept], [theirs.seconds[i] for i in kept])
-        if logs:
-            found.append(estimate(logs))
-    return combined(found, capped)
+    found = [_of_session(mine, theirs) for mine, theirs in pairs]
+    return combined([one for one in found if one.count], capped)
+
+
+@functools.lru_cache(maxsize=128)
+def _of_session(mine: Rounds, theirs: Rounds) -> Estimate:
+    """Of one session. Kept, because each view of a comparison asks for it again and again."""
+    dropped = {*mine.dropped, *theirs.dropped}
+    count = min(len(mine.seconds), len(theirs.seconds))
+    kept = [i for i in range(count) if i not in dropped]
+    return estimate(log_ratios([mine.seconds[i] for i in kept], [theirs.seconds[i] for i in kept]))
 
 
 def combined(found: Sequence[Estimate], capped: str = "") -> Ratio:

@@ -60,6 +60,18 @@ def check(
     return Check(worst, limit, _explained(results, reference, worst, limit, against))
 
 
+def nothing_finite(results: Sequence[Any]) -> Doubt | None:
+    """J203, where there are numbers and all are NaN or infinite: such results always agree."""
+    numbers = [array for array in results if array.dtype.kind in "fc" and array.size]
+    if not numbers or any(np.isfinite(array).any() for array in numbers):
+        return None
+    if all(np.isnan(array).all() for array in numbers):
+        text = "Every number of the result is NaN"
+    else:
+        text = "No number of the result is finite"
+    return Doubt("J203", f"{text}: nothing shows that this is the work that was meant.")
+
+
 def limit_of(result: Any, terms: int) -> float:
     """64·eps·√n for floats of the result's dtype, nothing for integers and bools."""
     if result.dtype.kind not in "fcV":

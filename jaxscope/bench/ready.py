@@ -145,6 +145,8 @@ def _get_ready(
     doubts = [*prepared.doubts, *_observed(prepared, contestant, call_s, setting, entry.label)]
     if contestant.name.startswith("jax"):
         doubts += [d for d in (program_doubts.not_an_array(leaves),) if d is not None]
+    empty = checks.nothing_finite(arrays) if plan.check else None
+    doubts += [empty] if empty is not None else []
     changed = _changed(contestant, placed.args, setting.host, prepared)
     refresh = tuple(sorted({*prepared.refresh, *(() if prepared.bound else changed)}))
     if changed:

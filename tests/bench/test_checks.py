@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from side_by_side import measured, normal, row
 
-from jaxscope.bench.checks import check, difference, dtypes_differ, limit_of
+from jaxscope.bench.checks import check, difference, dtypes_differ, limit_of, nothing_finite
 
 
 def single(*values):
@@ -45,6 +45,25 @@ def test_what_agrees_has_no_doubt():
     found = check([single(1, 2)], [np.array([1.0, 2.0])], 2)
     assert found.error == 0.0
     assert found.doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("results", "says"),
+    [
+        ([single(np.nan, np.nan)], "Every number of the result is NaN: "),
+        ([single(np.nan, np.inf)], "No number of the result is finite: "),
+        ([single(np.nan), np.array([1, 2])], "Every number of the result is NaN: "),
+        ([single(np.nan, 1)], ""),
+        ([single(np.nan), single(1)], ""),
+        ([np.array([1, 2])], ""),
+        ([single()], ""),
+        ([], ""),
+    ],
+)
+def test_results_without_a_finite_number_are_doubted(results, says):
+    found = nothing_finite(results)
+    assert (found is None) == (says == "")
+    assert found is None or (found.code == "J203" and found.text.startswith(says))
 
 
 def test_integers_and_bools_are_exact_and_an_overflow_is_a_hint():

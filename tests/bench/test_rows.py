@@ -410,6 +410,9 @@ def test_nan_everywhere_agrees():
         ("numpy", "numpy", lambda x: x * np.nan), ("jax", "jax", lambda x: x * jnp.nan)
     )
     assert [r.agrees for r in record.rows] == [True, True]
+    for label in ("numpy", "jax"):
+        (text,) = [d.text for d in row(record, label).warnings if d.code == "J203"]
+        assert text.startswith("Every number of the result is NaN: ")
 
 
 def test_the_complex_conjugate_is_recognised():

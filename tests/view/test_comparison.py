@@ -7,10 +7,12 @@ import dataclasses
 import io
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from html.parser import HTMLParser
 
 import pytest
 
+from jaxscope.analysis import stats
 from jaxscope.analysis.regression import regressions
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import ComparisonRecord, Doubt, Mode, Ratio, Verdict
@@ -225,6 +227,22 @@ def test_csv_is_a_table_of_numbers():
     assert float(rows[1]["median_s"]) == pytest.approx(10e-6, rel=1e-3)
     assert rows[0]["ratio"] == ""
     assert float(rows[1]["ratio"]) == pytest.approx(10, rel=1e-2)
+
+
+def test_a_pair_of_rows_is_estimated_once_for_all_views(monkeypatch: pytest.MonkeyPatch):
+    """Forty rows of a thousand rounds would take a second otherwise."""
+    pairs: list[int] = []
+    estimate = stats.estimate
+
+    def counting(logs: Sequence[float]) -> stats.Estimate:
+        pairs.append(len(logs))
+        return estimate(logs)
+
+    monkeypatch.setattr(stats, "estimate", counting)
+    made = sweep_of(31, 101, 301)
+    static_html(made)
+    text(made, 100)
+    assert len(pairs) == 3
 
 
 def test_a_label_that_a_spreadsheet_would_run_is_quoted():

@@ -35,7 +35,7 @@ def _parts(
     if record.stopped:
         yield from terminal.wrap(names.sentence(record.stopped), "  ", "yellow")
     if len(record.sizes) > 1:
-        yield from terminal.heading("Seconds a call, by size")
+        yield from terminal.heading("Time of a call, by size")
         yield from terminal.table(tables.by_size(record), heads=True)
     if record.rows:
         size = sweep.largest(record)
