@@ -1,0 +1,63 @@
+/** Small nodes that the viewer is made of. Strings become text nodes, never markup. */
+
+import { visible } from "./text/hidden";
+
+export function element<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  className = "",
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const node = document.createElement(name);
+  if (className) node.className = className;
+  node.append(...children.map((child) => (typeof child === "string" ? visible(child) : child)));
+  return node;
+}
+
+export function button(text: string, label: string, pressed: () => void): HTMLButtonElement {
+  const node = element("button", "jxs-icon", text);
+  node.type = "button";
+  node.title = label;
+  node.setAttribute("aria-label", label);
+  node.addEventListener("click", pressed);
+  return node;
+}
+
+/** A button that stays pressed. */
+export function toggle(
+  text: string,
+  title: string,
+  on: boolean,
+  changed: (on: boolean) => void,
+): HTMLButtonElement {
+  const node = element("button", "jxs-toggle", text);
+  node.type = "button";
+  node.title = title;
+  node.setAttribute("aria-pressed", String(on));
+  node.addEventListener("click", () => {
+    const next = node.getAttribute("aria-pressed") !== "true";
+    node.setAttribute("aria-pressed", String(next));
+    changed(next);
+  });
+  return node;
+}
+
+export function select(
+  label: string,
+  names: readonly string[],
+  changed: (index: number) => void,
+): HTMLSelectElement {
+  const node = element("select", "jxs-select");
+  node.setAttribute("aria-label", label);
+  for (const [index, name] of names.entries()) {
+    const option = element("option", "", name);
+    option.value = String(index);
+    node.append(option);
+  }
+  node.addEventListener("change", () => changed(Number(node.value)));
+  return node;
+}
+
+/** A part of an id, so that two viewers in one document do not meet. */
+export function uid(): string {
+  return `jxs-${Math.random().toString(36).slice(2, 10)}`;
+}

@@ -1,0 +1,81 @@
+/** How the lines of a text look at rest: the colour of their source line, and what is special about them. */
+
+import type { ReportModel } from "../model";
+import type { EquationJson, Phase, StageKind } from "../report";
+import type { LineDress } from "../text/look";
+
+export const PHASES: Readonly<Record<Phase, string>> = {
+  primal: "",
+  forward: "forward pass",
+  backward: "backward pass",
+  recompute: "forward work that the backward pass does again",
+};
+
+/** equation → why it left no instruction. */
+export function vanishedOf(model: ReportModel): ReadonlyMap<number, string> {
+  return new Map((model.figures?.vanished ?? []).map(({ equation, reason }) => [equation, reason]));
+}
+
+/** Whether some equation of the program belongs to a backward pass. */
+export function differentiates(model: ReportModel): boolean {
+  const isBackward = ({ phase }: EquationJson) => phase === "backward" || phase === "recompute";
+  return (model.programJson?.equations ?? []).some(isBackward);
+}
+
+export function sourceDress(
+  model: ReportModel,
+  hues: ReadonlyMap<number, number>,
+): Map<number, LineDress> {
+  const dress = new Map<number, LineDress>();
+  for (const [line, hue] of hues) dress.set(line, { hue });
+  for (const [line, reason] of vanishedLines(model)) {
+    dress.set(line, { ...dress.get(line), dim: reason });
+  }
+  for (const { line, source, message } of model.data.record.findings ?? []) {
+    if (line !== null && (source ?? 0) === model.source) {
+      dress.set(line, { ...dress.get(line), flag: message });
+    }
+  }
+  return dress;
+}
+
+/** Source lines all of whose own equations vanished, with the reason of the last. */
+export function vanishedLines(model: ReportModel): Map<number, string> {
+  const vanished = vanishedOf(model);
+  const found = new Map<number, string>();
+  if (!vanished.size) return found;
+  const seen = new Set<number>();
+  for (const [id, line] of model.equations.homes(model.source)) {
+    const reason = vanished.get(id);
+    if (reason === undefined) seen.add(line);
+    else found.set(line, reason);
+  }
+  for (const line of seen) found.delete(line);
+  return found;
+}
+
+export function stageDress(
+  model: ReportModel,
+  kind: StageKind,
+  hues: ReadonlyMap<number, number>,
+): Map<number, LineDress> {
+  const dress = new Map<number, LineDress>();
+  const homes = model.equations.homes(model.source);
+  const byId = model.equations.byId;
+  const vanished = kind === "jaxpr" ? vanishedOf(model) : new Map<number, string>();
+  for (const [line, { equations, exact }] of model.anchors(kind).byLine) {
+    const look: LineDress = {};
+    // A line has the hue of the first of its equations that has a line here.
+    const home = equations.find((id) => homes.has(id));
+    const hue = home === undefined ? undefined : hues.get(homes.get(home) ?? -1);
+    if (hue !== undefined) look.hue = hue;
+    if (!exact) look.inexact = true;
+    const phase = exact ? byId.get(equations[0] ?? -1)?.phase : undefined;
+    if (phase === "backward" || phase === "recompute") look.phase = phase;
+    const reasons = equations.map((id) => vanished.get(id));
+    const reason = reasons[0];
+    if (reason !== undefined && reasons.every((each) => each !== undefined)) look.dim = reason;
+    dress.set(line, look);
+  }
+  return dress;
+}

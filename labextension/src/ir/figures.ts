@@ -1,0 +1,120 @@
+/** Figures beside the lines, as columns of a pane's gutter. */
+
+import type { ReportModel } from "../model";
+import type { InstructionFigures, LineFigures } from "../report";
+import type { Cell, Column, Figures } from "../text/look";
+import { percent, short, UNKNOWN } from "../words";
+import { differentiates } from "./dress";
+
+interface Part<Row> {
+  column: Column;
+  cell(row: Row): Cell;
+}
+
+function figures<Row>(
+  parts: readonly Part<Row>[],
+  row: (line: number) => Row | undefined,
+): Figures | null {
+  if (!parts.length) return null;
+  const cells = (line: number) => {
+    const found = row(line);
+    return found ? parts.map((part) => part.cell(found)) : null;
+  };
+  return { columns: parts.map((part) => part.column), cells };
+}
+
+const COUNT = "jxs-count";
+const HEAT = "jxs-heat";
+
+/** How many columns of figures there is room for: the one that matters most, a few, or all. */
+export type Columns = "one" | "some" | "all";
+
+/** Beside the source: heat, work, and how much there is of everything. */
+export function sourceFigures(model: ReportModel, room: Columns): Figures | null {
+  const rows = model.figures?.lines[model.source];
+  if (!rows || !model.programJson) return null;
+  const known = Object.values(rows);
+  const total = known.reduce((sum, row) => sum + (row.flops ?? 0), 0);
+  const phases = differentiates(model);
+  const time: Part<LineFigures> = {
+    column: { title: "time", hint: "share of a call's time", css: HEAT, width: 8 },
+    cell: ({ time }) =>
+      time ? { text: `${time.estimate ? "≈" : ""}${percent(time.share)}`, bar: time.share } : "",
+  };
+  const flop: Part<LineFigures> = {
+    column: {
+      title: "FLOP",
+      hint: "floating-point operations in one run, and their share",
+      css: HEAT,
+      width: 9,
+    },
+    cell: (row) =>
+      row.flops === null
+        ? UNKNOWN
+        : { text: `${unsure(row)}${short(row.flops)}`, bar: total ? row.flops / total : 0 },
+  };
+  const equations: Part<LineFigures> = {
+    column: { title: "eqns", hint: "equations of the jaxpr", css: COUNT, width: 5 },
+    cell: (row) => String(row.equations),
+  };
+  const instructions: Part<LineFigures> = {
+    column: { title: "instr", hint: "instructions of the optimised HLO", css: COUNT, width: 6 },
+    cell: (row) =>
+      row.instructions === null ? UNKNOWN : `${unsure(row)}${String(row.instructions)}`,
+  };
+  const backward: Part<LineFigures> = {
+    column: {
+      title: "bwd",
+      hint: "the share of the line's FLOPs that the backward pass does",
+      css: COUNT,
+      width: 6,
+    },
+    cell: ({ flops, backward }) =>
+      flops ? percent((backward?.flops ?? 0) / flops) : backward?.equations ? UNKNOWN : "",
+  };
+  const timed = known.some((row) => row.time);
+  const some = [...(timed ? [time] : []), flop, ...(phases ? [backward] : [])];
+  const all = [...some, equations, instructions];
+  const parts = { one: some.slice(0, 1), some, all }[room];
+  return figures(parts, (line) => rows[line]);
+}
+
+function unsure(row: LineFigures): string {
+  return row.exact ? "" : "≈";
+}
+
+/** For a pane of this many pixels. */
+export function roomIn(width: number): Columns {
+  return width < 460 ? "one" : width < 660 ? "some" : "all";
+}
+
+/** Beside the optimised HLO: the share of the time, the work, the traffic. */
+export function instructionFigures(model: ReportModel, room: Columns): Figures | null {
+  const rows = model.instructions;
+  const all = Object.values(rows);
+  if (!all.length) return null;
+  const most = all.reduce((most, row) => Math.max(most, (row.flops ?? 0) * row.times), 0);
+  const time: Part<InstructionFigures> = {
+    column: { title: "time", hint: "share of a call's time", css: HEAT, width: 8 },
+    cell: ({ share }) => (share === undefined ? "" : { text: percent(share), bar: share }),
+  };
+  const flop: Part<InstructionFigures> = {
+    column: {
+      title: "FLOP",
+      hint: "floating-point operations of one run; the longest bar is the largest",
+      css: HEAT,
+      width: 8,
+    },
+    cell: ({ flops, times }) =>
+      flops === null
+        ? UNKNOWN
+        : { text: flops ? short(flops * times) : "", bar: most ? (flops * times) / most : 0 },
+  };
+  const bytes: Part<InstructionFigures> = {
+    column: { title: "bytes", hint: "bytes read and written by one run", css: COUNT, width: 8 },
+    cell: (row) => (row.bytes === null ? UNKNOWN : row.bytes ? short(row.bytes * row.times) : ""),
+  };
+  const timed = all.some((row) => row.share !== undefined);
+  const parts = [...(timed ? [time] : []), flop, bytes];
+  return figures(room === "one" ? parts.slice(0, 1) : parts, (line) => rows[line]);
+}

@@ -1,0 +1,130 @@
+/** What is around a text: a head with its name, search and tools, and a foot that says its state. */
+
+import { button, element } from "../dom";
+import type { PaneEvents } from "../text/pane";
+import { TextPane } from "../text/pane";
+import { copyText, download } from "../text/save";
+import type { Language } from "../text/tokens";
+
+export class Frame {
+  readonly element: HTMLElement;
+  readonly head: HTMLElement;
+  readonly tools: HTMLElement;
+  readonly foot: HTMLElement;
+  readonly pane: TextPane;
+  private readonly input: HTMLInputElement;
+  private readonly output: HTMLOutputElement;
+  private readonly said: HTMLElement;
+  private text = "";
+
+  constructor(name: string, label: string, language: Language, events: PaneEvents) {
+    this.pane = new TextPane(label, language, events);
+    this.input = element("input", "jxs-search");
+    this.input.type = "search";
+    this.input.placeholder = "Search";
+    this.input.setAttribute("aria-label", `Search in ${label}`);
+    this.output = element("output", "jxs-found-count");
+    this.tools = element("span", "jxs-tools");
+    this.head = element(
+      "header",
+      "jxs-pane-head",
+      element("span", "jxs-find", this.output, this.input),
+      this.tools,
+    );
+    this.foot = element("footer", "jxs-pane-foot");
+    this.said = element("div", "jxs-said");
+    this.said.hidden = true;
+    const body = element("div", "jxs-pane-body", this.pane.element, this.said);
+    this.element = element("section", "jxs-pane", this.head, body, this.foot);
+    this.element.dataset.pane = name;
+    this.element.setAttribute("aria-label", label);
+    this.input.addEventListener("input", () => this.search(this.input.value, false));
+    this.input.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape") {
+      this.search("");
+      this.pane.focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Marks every match, goes to the first, and says how many there are. */
+  search(query: string, fill = true): number {
+    if (fill) this.input.value = query;
+    const found = this.pane.search(query);
+    this.count();
+    return found;
+  }
+
+  get query(): string {
+    return this.input.value;
+  }
+
+  step(by: number): void {
+    this.pane.step(by);
+    this.count();
+  }
+
+  private count(): void {
+    this.output.textContent = this.pane.found;
+  }
+
+  /** Whether there is no text, only words about it. */
+  get empty(): boolean {
+    return this.text === "";
+  }
+
+  focusSearch(): void {
+    this.input.focus();
+    this.input.select();
+  }
+
+  show(text: string): void {
+    this.text = text;
+    this.said.hidden = true;
+    this.pane.element.hidden = false;
+    this.pane.show(text);
+    if (this.query) this.search(this.query);
+  }
+
+  /** Words in place of a text, with what can be done about it. */
+  say(words: string, again?: () => void, busy = false): void {
+    this.text = "";
+    this.pane.show("");
+    this.pane.element.hidden = true;
+    this.output.textContent = "";
+    const message = element("p", busy ? "jxs-busy" : "", words);
+    message.setAttribute("role", "status");
+    this.said.replaceChildren(message);
+    if (again) {
+      const retry = element("button", "jxs-button", "Try again");
+      retry.type = "button";
+      retry.addEventListener("click", again);
+      this.said.append(retry);
+    }
+    this.said.hidden = false;
+  }
+
+  /** Copy and download of the whole text. */
+  exports(name: () => string): HTMLElement[] {
+    const copy = button("copy", "Copy this text", () => void this.copy(copy));
+    const save = button("↓", "Download this text", () => download(this.text, name()));
+    return [copy, save];
+  }
+
+  private async copy(node: HTMLElement): Promise<void> {
+    node.textContent = (await copyText(this.text, this.element)) ? "copied" : "not allowed";
+    setTimeout(() => {
+      node.textContent = "copy";
+    }, 1500);
+  }
+
+  dispose(): void {
+    this.pane.dispose();
+    this.element.remove();
+  }
+}

@@ -1,0 +1,46 @@
+/** The bar between source and stages: dragged, or moved with the arrow keys. */
+
+import { element } from "../dom";
+
+const LEAST = 18;
+const MOST = 75;
+const STEP = 2;
+
+/** Sets `--jxs-left` on `around` in percent. */
+export function grip(around: HTMLElement, first: number, moved: () => void): HTMLElement {
+  const node = element("div", "jxs-grip");
+  node.tabIndex = 0;
+  node.setAttribute("role", "separator");
+  node.setAttribute("aria-orientation", "vertical");
+  node.setAttribute("aria-label", "Width of the source");
+  node.setAttribute("aria-valuemin", String(LEAST));
+  node.setAttribute("aria-valuemax", String(MOST));
+  let share = first;
+  const set = (next: number) => {
+    share = Math.min(MOST, Math.max(LEAST, next));
+    around.style.setProperty("--jxs-left", `${share}%`);
+    node.setAttribute("aria-valuenow", String(Math.round(share)));
+    moved();
+  };
+  node.setAttribute("aria-valuenow", String(first));
+  node.addEventListener("pointerdown", (event) => {
+    node.setPointerCapture(event.pointerId);
+    event.preventDefault();
+    node.focus();
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (!node.hasPointerCapture(event.pointerId)) return;
+    const box = around.getBoundingClientRect();
+    if (box.width) set(((event.clientX - box.left) / box.width) * 100);
+  });
+  node.addEventListener("keydown", (event) => {
+    const ends: Record<string, number> = { Home: LEAST, End: MOST };
+    const steps: Record<string, number> = { ArrowRight: STEP, ArrowLeft: -STEP };
+    const next = ends[event.key] ?? share + (steps[event.key] ?? 0);
+    if (next === share && !(event.key in ends)) return;
+    set(next);
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return node;
+}

@@ -1,0 +1,39 @@
+/** What colours and marks mean, each in words. */
+
+import { element } from "../dom";
+
+type Entry = readonly [css: string, mark: string, words: string];
+
+const MARKS: readonly Entry[] = [
+  ["jxs-key-line", "", "a colour stands for one line of the source, in every pane"],
+  ["jxs-key-soft", "", "the rest of the selected line, and the lines that call it"],
+  ["jxs-key-inexact", "≈", "dashed: matched by likeness, not by a tag"],
+  ["jxs-key-dim", "", "dimmed: left no instruction; point at it for the reason"],
+  ["jxs-key-flag", "!", "a finding"],
+];
+const PHASE_MARKS: readonly Entry[] = [
+  ["jxs-key-backward", "←", "backward pass of the line"],
+  ["jxs-key-recompute", "↻", "forward work that the backward pass does again"],
+];
+const KEYS: readonly (readonly [keys: string, words: string])[] = [
+  ["↑ ↓", "lines"],
+  ["← →", "panes"],
+  ["Enter", "pin"],
+  ["Esc", "let go"],
+  ["/", "search"],
+];
+
+export function legend(phases: boolean): HTMLElement {
+  const entries = phases ? [...MARKS, ...PHASE_MARKS] : MARKS;
+  const list = element("ul", "jxs-legend");
+  for (const [css, mark, words] of entries) {
+    const swatch = element("span", `jxs-key ${css}`, mark);
+    swatch.setAttribute("aria-hidden", "true");
+    list.append(element("li", "", swatch, words));
+  }
+  for (const [keys, words] of KEYS) {
+    const caps = keys.split(" ").map((key) => element("kbd", "", key));
+    list.append(element("li", "", ...caps, ` ${words}`));
+  }
+  return list;
+}

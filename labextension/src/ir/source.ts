@@ -1,0 +1,103 @@
+/** The source, with the figures of its lines. */
+
+import { select } from "../dom";
+import { splitLines } from "../links";
+import type { Selection } from "../model";
+import { fileName } from "../text/save";
+import { count } from "../words";
+import { sourceDress } from "./dress";
+import { type Columns, roomIn, sourceFigures } from "./figures";
+import { Frame } from "./frame";
+import { DARK, litSource } from "./lit";
+import type { Room } from "./room";
+import { hidden } from "./settings";
+
+export class SourcePane {
+  readonly frame: Frame;
+  private lines: string[] = [];
+  private readonly chooser: HTMLSelectElement;
+  private columns: Columns = "all";
+
+  constructor(private readonly room: Room) {
+    const { model } = room;
+    this.frame = new Frame("source", "Source", "python", {
+      hover: (line, column) => model.hover(model.ofSource(line, column)),
+      leave: () => model.hover(null),
+      pick: (line, column) => model.pin(model.ofSource(line, column)),
+      move: (line) => model.hover(model.ofSource(line)),
+    });
+    const names = model.data.record.sources.map((source) => source.name);
+    this.chooser = select("Source", names, (index) => model.chooseSource(index));
+    this.chooser.disabled = names.length < 2;
+    this.frame.head.prepend(this.chooser);
+    const name = () => fileName(model.data.record.sources[model.source]?.name ?? "", "python");
+    this.frame.tools.append(...this.frame.exports(name));
+    this.redraw();
+  }
+
+  /** The program, the source or the rule of the links has changed. */
+  redraw(): void {
+    const { model } = this.room;
+    const source = model.data.record.sources[model.source];
+    this.chooser.value = String(model.source);
+    this.lines = splitLines(source?.text ?? "");
+    if (this.lines.length) this.frame.show(source?.text ?? "");
+    else this.frame.say("The source is empty.");
+    this.frame.pane.dress(sourceDress(model, this.room.hues()));
+    this.figure();
+  }
+
+  /** Rows that the text would fill; says how much room is worth giving to it. */
+  get rows(): number {
+    return this.lines.length;
+  }
+
+  private figure(): void {
+    const found = sourceFigures(this.room.model, this.columns);
+    this.frame.pane.gutter(found?.columns ?? [], found?.cells ?? (() => null));
+  }
+
+  light(now: Selection | null): void {
+    const { soft, hot, spans } = now ? litSource(this.room.model, now, this.lines) : DARK;
+    this.frame.pane.light(soft, hot, spans);
+    this.frame.foot.textContent = this.words(now, hot.size);
+  }
+
+  private words(now: Selection | null, hot: number): string {
+    const here = now?.origin === "source" || now?.origin === "tab";
+    if (!now) return this.lines.length ? count(this.lines.length, "line") : "";
+    if (here) return `line ${now.line} of ${this.lines.length}`;
+    if (!now.soft.size) return UNRELATED;
+    return hot ? count(hot, "line") : "no line of this source";
+  }
+
+  reveal(now: Selection): void {
+    if (now.origin === "source") return;
+    const { soft, hot } = litSource(this.room.model, now, this.lines);
+    const [first] = [...hot, ...soft].sort((a, b) => a - b);
+    const line = hot.size ? Math.min(...hot) : first;
+    if (line) this.frame.pane.reveal(line, true);
+  }
+
+  apply(): void {
+    const { settings } = this.room;
+    this.frame.pane.setWrap(settings.wrap);
+    this.frame.pane.setColours(settings.colours);
+    this.frame.pane.hide(hidden(settings));
+  }
+
+  layout(): void {
+    const columns = roomIn(this.frame.element.clientWidth);
+    if (columns !== this.columns) {
+      this.columns = columns;
+      this.figure();
+    }
+    this.frame.pane.layout();
+  }
+
+  dispose(): void {
+    this.frame.dispose();
+  }
+}
+
+const UNRELATED = "—";

@@ -1,0 +1,143 @@
+/** One stage of the program: its text, or why it is not here. */
+
+import { button, select } from "../dom";
+import type { Selection, TextState } from "../model";
+import type { StageKind } from "../report";
+import { STAGES } from "../report";
+import { fileName } from "../text/save";
+import type { Language } from "../text/tokens";
+import { TITLES } from "./chosen";
+import { stageDress } from "./dress";
+import { type Columns, instructionFigures, roomIn } from "./figures";
+import { Frame } from "./frame";
+import { DARK, litStage } from "./lit";
+import type { Room } from "./room";
+import { hidden } from "./settings";
+import { said } from "./states";
+import { paneWords } from "./status";
+
+const LANGUAGES: Readonly<Record<StageKind, Language>> = {
+  jaxpr: "jaxpr",
+  stablehlo: "mlir",
+  hlo: "hlo",
+  optimized_hlo: "hlo",
+};
+export interface StageEvents {
+  choose(kind: StageKind): void;
+  close(): void;
+}
+
+export class StagePane {
+  readonly frame: Frame;
+  readonly closer: HTMLButtonElement;
+  readonly chooser: HTMLSelectElement;
+  private drawn: TextState | null = null;
+  private columns: Columns = "all";
+  private folded = false;
+
+  constructor(
+    private readonly room: Room,
+    readonly kind: StageKind,
+    events: StageEvents,
+  ) {
+    const { model } = room;
+    this.frame = new Frame(kind, TITLES[kind], LANGUAGES[kind], {
+      hover: (line) => model.hover(model.ofStage(kind, line)),
+      leave: () => model.hover(null),
+      pick: (line) => model.pin(model.ofStage(kind, line)),
+      move: (line) => model.hover(model.ofStage(kind, line)),
+    });
+    const names = STAGES.map((each) => TITLES[each]);
+    this.chooser = select("Stage", names, (index) => events.choose(STAGES[index] ?? kind));
+    this.chooser.value = String(STAGES.indexOf(kind));
+    this.frame.head.prepend(this.chooser);
+    const fold = button("fold", "Fold every computation", () => this.fold(!this.folded, fold));
+    this.closer = button("×", "Close this pane", () => events.close());
+    const name = () => fileName(`${model.programJson?.name ?? "program"}.${kind}`, LANGUAGES[kind]);
+    this.frame.tools.append(fold, ...this.frame.exports(name), this.closer);
+    this.apply();
+    this.redraw();
+  }
+
+  private fold(on: boolean, node: HTMLElement): void {
+    this.folded = on;
+    node.setAttribute("aria-pressed", String(on));
+    this.frame.pane.foldAll(on);
+  }
+
+  /** The program, the state of its text or the colours have changed. */
+  redraw(): void {
+    const { model } = this.room;
+    const state = model.text(this.kind);
+    if (state !== this.drawn) {
+      this.drawn = state;
+      this.fill(state);
+    }
+    this.frame.pane.dress(stageDress(model, this.kind, this.room.hues()));
+    this.figure();
+  }
+
+  private fill(state: TextState): void {
+    const { model } = this.room;
+    if ("stage" in state) {
+      this.frame.show(state.stage.text ?? "");
+      return;
+    }
+    const words = said(
+      state,
+      this.kind,
+      model.figures?.omitted[this.kind],
+      model.payload.id !== "",
+    );
+    if (words) {
+      const again = words.again ? () => this.ask() : undefined;
+      this.frame.say(words.words, again, words.busy);
+    }
+    if (state.state === "asking") void model.request(this.kind);
+  }
+
+  private ask(): void {
+    this.room.model.tryAgain();
+  }
+
+  private figure(): void {
+    if (this.kind !== "optimized_hlo") return;
+    const found = instructionFigures(this.room.model, this.columns);
+    this.frame.pane.gutter(found?.columns ?? [], found?.cells ?? (() => null));
+  }
+
+  light(now: Selection | null): void {
+    const { model, texts } = this.room;
+    const { soft, hot, spans } = now ? litStage(model, now, this.kind) : DARK;
+    this.frame.pane.light(soft, hot, spans);
+    const total = this.frame.empty ? 0 : texts.lines(this.kind).length;
+    this.frame.foot.textContent = paneWords(model, this.kind, total, now);
+  }
+
+  reveal(now: Selection): void {
+    if (now.origin === this.kind) return;
+    const found = this.room.model.linesOf(this.kind, now);
+    const line = found.hot[0] ?? found.soft[0];
+    if (line) this.frame.pane.reveal(line, true);
+  }
+
+  apply(): void {
+    const { settings } = this.room;
+    this.frame.pane.setWrap(settings.wrap);
+    this.frame.pane.setColours(settings.colours);
+    this.frame.pane.hide(hidden(settings));
+  }
+
+  layout(): void {
+    const columns = roomIn(this.frame.element.clientWidth);
+    if (columns !== this.columns) {
+      this.columns = columns;
+      this.figure();
+    }
+    this.frame.pane.layout();
+  }
+
+  dispose(): void {
+    this.frame.dispose();
+  }
+}

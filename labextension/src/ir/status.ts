@@ -1,0 +1,234 @@
+/** What is selected, in words. */
+
+import type { LineOrigin } from "../links";
+import type { ReportModel, Selection } from "../model";
+import type { StageKind } from "../report";
+import { bytes, count, flops, lineNames, listed, percent, seconds } from "../words";
+import { TITLES } from "./chosen";
+import { PHASES, vanishedOf } from "./dress";
+import type { Fusion, Fusions } from "./fusions";
+
+const HOW_MANY = 3;
+
+/** What the words need beside the model. */
+export interface Texts {
+  /** The fusions of the optimised HLO; null while its text is not here. */
+  fusions(): Fusions | null;
+  /** The name of the instruction on a line of the optimised HLO. */
+  name(line: number): string;
+}
+
+/** The parts of the status line: where, what, what it became, what it costs, how sure that is. */
+export function statusWords(model: ReportModel, selection: Selection, texts: Texts): string[] {
+  const fromSource = selection.origin === "source" || selection.origin === "tab";
+  if (fromSource) return ofSource(model, selection, texts);
+  if (selection.origin === "graph") return ofStage(model, "optimized_hlo", selection, texts);
+  return ofStage(model, selection.origin as StageKind, selection, texts);
+}
+
+function ofSource(model: ReportModel, selection: Selection, texts: Texts): string[] {
+  const { line, soft, hot } = selection;
+  const where =
+    model.source === 0 ? `line ${line}` : `${sourceName(model, model.source)} line ${line}`;
+  if (!soft.size) return [where, "became no equation"];
+  const spot = hot.size < soft.size;
+  const of = spot ? ` of ${soft.size}` : "";
+  const parts = [
+    where,
+    `${primitives(model, hot)} → ${count(hot.size, "equation")}${of}`,
+    ...phases(model, hot),
+  ];
+  const stablehlo = lines(model, "stablehlo", hot);
+  if (stablehlo?.length) parts.push(count(stablehlo.length, "StableHLO line"));
+  parts.push(...became(model, hot, line, texts));
+  const figures = model.figures?.lines[model.source]?.[line];
+  if (figures && !spot) {
+    const mark = figures.exact ? "" : "≈ ";
+    if (figures.flops) parts.push(`${mark}${flops(figures.flops)}`);
+    const part = figures.backward?.flops;
+    if (part && figures.flops) parts.push(`${percent(part / figures.flops)} of it backward`);
+  }
+  if (figures?.time && !spot) {
+    const { share, estimate, low, high } = figures.time;
+    const bracket = estimate ? ` (between ${seconds(low)} and ${seconds(high)})` : "";
+    parts.push(`${estimate ? "≈ " : ""}${percent(share)} of the time${bracket}`);
+  }
+  return parts;
+}
+
+/** `fused into %fusion.3 with lines 5, 6`, `%dot.4`, or why there is no instruction. */
+function became(
+  model: ReportModel,
+  ids: ReadonlySet<number>,
+  line: number,
+  texts: Texts,
+): string[] {
+  const found = lines(model, "optimized_hlo", ids);
+  const fusions = texts.fusions();
+  if (!found || !fusions) return [];
+  if (!found.length) return [`no instruction: ${whyNone(model, ids)}`];
+  const fused = new Map<Fusion, true>();
+  const alone: number[] = [];
+  for (const each of found) {
+    const fusion = fusions.of(each);
+    if (fusion) fused.set(fusion, true);
+    else alone.push(each);
+  }
+  const parts: string[] = [];
+  const [only] = fused.keys();
+  if (fused.size === 1 && only) {
+    const others = linesIn(model, only).filter((each) => each !== line);
+    const beside = others.length ? ` with ${lineNames(others, HOW_MANY)}` : "";
+    parts.push(`fused into ${only.name}${beside}`);
+  } else if (fused.size) {
+    const names = [...fused.keys()].map((fusion) => fusion.name);
+    parts.push(`fused into ${listed(names, HOW_MANY)}`);
+  }
+  const names = alone.map((each) => texts.name(each)).filter(Boolean);
+  if (names.length) parts.push(listed(names, HOW_MANY));
+  const doubt = doubtOf(model, "optimized_hlo", found);
+  return doubt ? [...parts, doubt] : parts;
+}
+
+function whyNone(model: ReportModel, ids: ReadonlySet<number>): string {
+  const vanished = vanishedOf(model);
+  for (const id of ids) {
+    const reason = vanished.get(id);
+    if (reason) return reason;
+  }
+  return "not seen in the compiled program: folded, merged or dead";
+}
+
+function ofStage(
+  model: ReportModel,
+  kind: StageKind,
+  selection: Selection,
+  texts: Texts,
+): string[] {
+  const { line, soft } = selection;
+  const parts = [`${TITLES[kind]} line ${line}`];
+  if (kind === "optimized_hlo") parts.push(...instruction(model, line, texts));
+  if (!soft.size) return [...parts, "no equation is known for it"];
+  parts.push(
+    soft.size === 1
+      ? primitives(model, soft)
+      : `${primitives(model, soft)} (${soft.size} equations)`,
+    ...phases(model, soft),
+  );
+  parts.push(origin(model, soft));
+  if (kind === "jaxpr") {
+    const reasons = vanishedOf(model);
+    const reason = [...soft].map((id) => reasons.get(id)).find(Boolean);
+    if (reason) parts.push(reason);
+  }
+  if (!selection.exact) parts.push(`≈ ${selection.why || "candidates, matched by likeness"}`);
+  return parts;
+}
+
+/** Name, shape, work and time of an instruction, and the fusion that it is in. */
+function instruction(model: ReportModel, line: number, texts: Texts): string[] {
+  const parts: string[] = [];
+  const name = texts.name(line);
+  if (name) parts.push(name);
+  const fusion = texts.fusions()?.of(line);
+  if (fusion && fusion.line !== line && name) parts.push(`inside ${fusion.name}`);
+  const figures = model.instructions[line];
+  if (!figures) return parts;
+  if (figures.shape) parts.push(figures.shape);
+  if (figures.flops !== null) parts.push(flops(figures.flops));
+  if (figures.bytes !== null) parts.push(bytes(figures.bytes));
+  if (figures.times > 1) parts.push(`${figures.times} times a call`);
+  if (figures.seconds !== undefined) {
+    const share = figures.share === undefined ? "" : `, ${percent(figures.share)} of the time`;
+    parts.push(`${seconds(figures.seconds)}${share}`);
+  }
+  return parts;
+}
+
+/** `← lines 3 and 5`, in the source that is shown or in the one that has them. */
+function origin(model: ReportModel, ids: ReadonlySet<number>): string {
+  const here = homesOf(model, ids, model.source);
+  if (here.length) return `← ${lineNames(here, HOW_MANY)}`;
+  for (const [source] of model.data.record.sources.entries()) {
+    const found = homesOf(model, ids, source);
+    if (found.length) return `← ${sourceName(model, source)} ${lineNames(found, HOW_MANY)}`;
+  }
+  return "from no line of yours";
+}
+
+/** The state of one pane in words. */
+export function paneWords(
+  model: ReportModel,
+  kind: StageKind,
+  total: number,
+  selection: Selection | null,
+): string {
+  if (!selection) return total ? count(total, "line") : "";
+  if (!total) return "";
+  if (selection.origin === kind) return `line ${selection.line} of ${total}`;
+  if (!selection.soft.size) return "—";
+  const { soft, hot } = model.linesOf(kind, selection);
+  if (!soft.length) return "no line of this text: folded, removed, or not told by the compiler";
+  const part = hot.length < soft.length ? `, ${hot.length} from the marked part` : "";
+  const doubt = doubtOf(model, kind, soft);
+  const sure = doubt || selection.exact ? doubt || "exact" : "≈ all by likeness only";
+  return `${count(soft.length, "line")}${part} · ${sure}`;
+}
+
+function doubtOf(model: ReportModel, kind: StageKind, found: readonly number[]): string {
+  const { byLine } = model.anchors(kind);
+  const unsure = found.map((line) => byLine.get(line)).filter((each) => each?.exact === false);
+  if (!unsure.length) return "";
+  const [first] = unsure as LineOrigin[];
+  const share = unsure.length === found.length ? "all" : String(unsure.length);
+  return `≈ ${share} by likeness only${first?.why ? `: ${first.why}` : ""}`;
+}
+
+function lines(model: ReportModel, kind: StageKind, ids: ReadonlySet<number>): number[] | null {
+  return "stage" in model.text(kind) ? model.anchors(kind).lines(ids) : null;
+}
+
+/** The lines of the shown source whose work is in a fusion. */
+function linesIn(model: ReportModel, fusion: Fusion): number[] {
+  const { byLine } = model.anchors("optimized_hlo");
+  const ids = new Set<number>();
+  for (let line = fusion.first; line <= fusion.last; line++) {
+    for (const id of byLine.get(line)?.equations ?? []) ids.add(id);
+  }
+  for (const id of byLine.get(fusion.line)?.equations ?? []) ids.add(id);
+  return homesOf(model, ids, model.source);
+}
+
+function homesOf(model: ReportModel, ids: ReadonlySet<number>, source: number): number[] {
+  const homes = model.equations.homes(source);
+  const found = new Set<number>();
+  for (const id of ids) {
+    const line = homes.get(id);
+    if (line !== undefined) found.add(line);
+  }
+  return [...found].sort((a, b) => a - b);
+}
+
+function primitives(model: ReportModel, ids: ReadonlySet<number>): string {
+  const names = new Set<string>();
+  for (const id of ids) names.add(model.equations.byId.get(id)?.primitive ?? "?");
+  return listed([...names]);
+}
+
+/** `backward pass`, or how many of the equations belong to it. */
+function phases(model: ReportModel, ids: ReadonlySet<number>): string[] {
+  let backward = 0;
+  let again = 0;
+  for (const id of ids) {
+    const phase = model.equations.byId.get(id)?.phase;
+    if (phase === "backward") backward++;
+    else if (phase === "recompute") again++;
+  }
+  const part = (number: number, mark: string, words: string) =>
+    number ? [`${mark} ${number === ids.size ? "" : `${number} `}${words}`] : [];
+  return [...part(backward, "←", "backward"), ...part(again, "↻", PHASES.recompute)];
+}
+
+function sourceName(model: ReportModel, source: number): string {
+  return model.data.record.sources[source]?.name ?? "another source";
+}

@@ -1,0 +1,90 @@
+/** What acts on all panes at once: search, switches, folding, one more pane. */
+
+import { button, element, toggle } from "../dom";
+import type { ReportModel } from "../model";
+import { count } from "../words";
+import type { Settings } from "./settings";
+
+export interface ToolbarEvents {
+  search(query: string): { matches: number; panes: number };
+  step(by: number): void;
+  changed(): void;
+  add(): void;
+  legend(on: boolean): void;
+  graph(on: boolean): void;
+}
+
+export class Toolbar {
+  readonly element: HTMLElement;
+  readonly adder: HTMLButtonElement;
+  private readonly input: HTMLInputElement;
+  private readonly output: HTMLOutputElement;
+
+  constructor(
+    model: ReportModel,
+    settings: Settings,
+    private readonly events: ToolbarEvents,
+  ) {
+    this.input = element("input", "jxs-search");
+    this.input.type = "search";
+    this.input.placeholder = "Search all panes";
+    this.input.setAttribute("aria-label", "Search in all panes");
+    this.output = element("output", "jxs-found-count");
+    this.input.addEventListener("input", () => this.search());
+    this.input.addEventListener("keydown", (event) => this.key(event));
+    const setting = (name: keyof Settings, text: string, title: string) =>
+      toggle(text, title, settings[name], (on) => {
+        settings[name] = on;
+        events.changed();
+      });
+    const callers = toggle(
+      "callers",
+      "A line also stands for what the functions that it calls became",
+      model.followsCallers,
+      (on) => model.followCallers(on),
+    );
+    const legend = toggle("legend", "What the colours and marks mean", false, (on) =>
+      events.legend(on),
+    );
+    const graph = toggle(
+      "graph",
+      "Show the optimised HLO as a graph beside the texts",
+      false,
+      (on) => events.graph(on),
+    );
+    this.adder = button("+ pane", "Show one more stage", () => events.add());
+    this.adder.classList.add("jxs-adder");
+    this.element = element(
+      "div",
+      "jxs-toolbar",
+      element("span", "jxs-find jxs-find-all", this.input, this.output),
+      setting("colours", "colours", "Colour each line of the source and what it became"),
+      setting("wrap", "wrap", "Wrap long lines"),
+      setting("metadata", "metadata", "Show metadata and tables of locations"),
+      setting("layouts", "layouts", "Show layouts of arrays: {1,0}"),
+      callers,
+      legend,
+      graph,
+      this.adder,
+    );
+    this.element.setAttribute("role", "toolbar");
+    this.element.setAttribute("aria-label", "All panes");
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.key === "Enter") this.events.step(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape") {
+      this.input.value = "";
+      this.search();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private search(): void {
+    const query = this.input.value;
+    const { matches, panes } = this.events.search(query);
+    const found = `${count(matches, "match", "matches")} in ${count(panes, "pane")}`;
+    this.output.textContent = query ? (matches ? found : "no match") : "";
+  }
+}

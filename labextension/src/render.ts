@@ -1,0 +1,156 @@
+/** A report in an element: the first line at once, then head, tabs and views. */
+
+import { element, select, uid } from "./dom";
+import type { Host } from "./host";
+import { ReportModel } from "./model";
+import { readPayload } from "./payload";
+import type { DiffData } from "./report";
+import { tablist } from "./tablist";
+import { themeSwitch } from "./theme";
+import { diffParts } from "./views/diff";
+import { irView } from "./views/ir";
+import { tabView } from "./views/tab";
+import type { View } from "./views/view";
+
+export interface Rendered {
+  /** Once the payload is unpacked. */
+  readonly model?: ReportModel;
+  /** Resolves when everything is drawn, or when it is said why not. */
+  readonly ready: Promise<void>;
+  /** The room has changed in a way that the page does not tell. */
+  layout(): void;
+  dispose(): void;
+}
+
+export function renderReport(parent: HTMLElement, payload: unknown, host: Host): Rendered {
+  return new Report(parent, payload, host);
+}
+
+class Report implements Rendered {
+  model?: ReportModel;
+  readonly ready: Promise<void>;
+  private readonly root = element("div", "jxs-root");
+  private readonly ends: (() => void)[] = [];
+  private views: View[] = [];
+  private gone = false;
+
+  constructor(
+    parent: HTMLElement,
+    payload: unknown,
+    private readonly host: Host,
+  ) {
+    this.root.dataset.host = host.name;
+    this.root.append(head(facts(payload)));
+    parent.append(this.root);
+    this.ready = this.read(payload);
+  }
+
+  private async read(payload: unknown): Promise<void> {
+    try {
+      const found = await readPayload(payload);
+      if (this.gone) return;
+      if (found.kind === "diff") {
+        this.drawDiff(found.diff, found.notes);
+        return;
+      }
+      const model = new ReportModel(found.payload, found.data, this.host);
+      this.model = model;
+      this.ends.push(() => model.dispose());
+      this.draw(model, found.notes);
+    } catch (error) {
+      if (this.gone) return;
+      this.fail(error);
+    }
+  }
+
+  private draw(model: ReportModel, notes: readonly string[]): void {
+    const { record, first, tabs } = model.data;
+    const top = head(first);
+    if (record.programs.length > 1) {
+      const names = record.programs.map(programTitle);
+      top.append(select("Program", names, (index) => model.chooseProgram(index)));
+    }
+    if (this.host.name === "page") {
+      const theme = themeSwitch(this.root);
+      top.append(theme.element);
+      this.ends.push(theme.dispose);
+    }
+    const code = irView(model);
+    this.views = [code, ...tabs.map((tab) => tabView(model, tab))];
+    const titles = ["Source and stages", ...tabs.map((tab) => tab.title)];
+    const parts = tablist(
+      uid(),
+      "Parts of the report",
+      titles.map((title, i) => ({ title, view: this.views[i] ?? code })),
+    );
+    const said = [...(record.notes ?? []), ...notes].filter(Boolean);
+    if (said.length) {
+      const note = element("span", "jxs-note", said.join(" · "));
+      note.title = said.join("\n");
+      parts.bar.append(note);
+    }
+    // A finding or a line of a table leads to the code.
+    let pinned = model.pinned;
+    const lead = model.on("selection", () => {
+      if (model.pinned && model.pinned !== pinned && model.pinned.origin === "tab") parts.open(0);
+      pinned = model.pinned;
+    });
+    this.ends.push(lead);
+    this.root.replaceChildren(top, parts.bar, parts.main);
+    parts.open(0);
+  }
+
+  private drawDiff(diff: DiffData, notes: readonly string[]): void {
+    const parts = diffParts({ ...diff, notes: [...diff.notes, ...notes] });
+    this.views = parts.map(({ view }) => view);
+    const top = head(diff.first);
+    if (this.host.name === "page") {
+      const theme = themeSwitch(this.root);
+      top.append(theme.element);
+      this.ends.push(theme.dispose);
+    }
+    const list = tablist(uid(), "Parts of the comparison", parts);
+    this.root.replaceChildren(top, list.bar, list.main);
+    list.open(0);
+  }
+
+  private fail(error: unknown): void {
+    const words = error instanceof Error ? error.message : String(error);
+    const said = element("p", "jxs-failed", words);
+    said.setAttribute("role", "alert");
+    this.root.append(said);
+  }
+
+  layout(): void {
+    for (const view of this.views) {
+      if (view.element.checkVisibility?.() ?? true) view.shown?.();
+    }
+  }
+
+  dispose(): void {
+    this.gone = true;
+    for (const view of this.views) view.dispose?.();
+    for (const end of this.ends) end();
+    this.root.remove();
+  }
+}
+
+/** The first line as its parts; known before anything is unpacked. */
+function facts(payload: unknown): string[] {
+  const summary =
+    typeof payload === "object" && payload !== null && "summary" in payload ? payload.summary : "";
+  return typeof summary === "string" && summary ? summary.split(" · ") : ["jaxscope"];
+}
+
+function head([title = "", ...rest]: readonly string[]): HTMLElement {
+  const list = element("ul", "jxs-facts", ...rest.map((fact) => element("li", "", fact)));
+  // After the device comes how long a call takes: what people ask first.
+  list.children[rest.length > 1 ? 1 : 0]?.classList.add("jxs-lead");
+  const top = element("header", "jxs-top", element("h1", "", title), list);
+  top.title = [title, ...rest].join(" · ");
+  return top;
+}
+
+function programTitle({ name, transforms }: { name: string; transforms: string[] }): string {
+  return [...transforms].reverse().reduce((inner, outer) => `${outer}(${inner})`, name);
+}

@@ -1,0 +1,25 @@
+/** The page's own switch between light and dark: a notebook has its own. */
+
+import { element } from "./dom";
+
+export function themeSwitch(root: HTMLElement): { element: HTMLElement; dispose: () => void } {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const node = element("button", "jxs-button jxs-theme");
+  node.type = "button";
+  node.setAttribute("aria-label", "Change between light and dark");
+  const page = document.documentElement;
+  const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const name = () => {
+    node.textContent = dark() ? "Light" : "Dark";
+  };
+  node.addEventListener("click", () => {
+    const theme = dark() ? "light" : "dark";
+    root.dataset.theme = theme;
+    // The page around the viewer, and its scroll bars.
+    page.style.colorScheme = theme;
+    name();
+  });
+  system.addEventListener("change", name);
+  name();
+  return { element: node, dispose: () => system.removeEventListener("change", name) };
+}

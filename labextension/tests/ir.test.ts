@@ -1,0 +1,280 @@
+import { expect, test } from "vitest";
+import { TextAbsent } from "../src/host";
+import { added, chosen, closed, firstKinds } from "../src/ir/chosen";
+import { sourceDress, stageDress, vanishedLines } from "../src/ir/dress";
+import { Fusions, instructionName } from "../src/ir/fusions";
+import { huesOf } from "../src/ir/hues";
+import { litSource, litStage } from "../src/ir/lit";
+import { said } from "../src/ir/states";
+import { paneWords, statusWords } from "../src/ir/status";
+import { StageTexts } from "../src/ir/texts";
+import { Equations, splitLines } from "../src/links";
+import type { TextState } from "../src/model";
+import type { ProgramJson, StageJson } from "../src/report";
+import { links, model, record } from "./golden";
+
+const program = record.programs[0] as ProgramJson;
+
+function lineOf(kind: string, text: string): number {
+  const stage = program.stages?.find((each) => each.kind === kind);
+  return splitLines(stage?.text ?? "").findIndex((line) => line.includes(text)) + 1;
+}
+
+// Which panes are open.
+
+test("a pane is added, chosen and closed, four at most and one at least", () => {
+  expect(firstKinds(700)).toEqual(["optimized_hlo"]);
+  expect(firstKinds(1440)).toEqual(["jaxpr", "optimized_hlo"]);
+  const four = added(added(firstKinds(1440)));
+  expect(four).toEqual(["jaxpr", "optimized_hlo", "stablehlo", "hlo"]);
+  expect(added(four)).toEqual(four);
+  expect(closed(four, 1)).toEqual(["jaxpr", "stablehlo", "hlo"]);
+  expect(closed(["hlo"], 0)).toEqual(["hlo"]);
+  expect(chosen(["jaxpr", "hlo"], 0, "stablehlo")).toEqual(["stablehlo", "hlo"]);
+  expect(chosen(["jaxpr", "hlo"], 0, "hlo")).toEqual(["hlo", "jaxpr"]);
+});
+
+// Colours.
+
+test("neighbouring lines have hues far apart, and lines of one expression share theirs", () => {
+  const spread: ProgramJson = {
+    ...program,
+    equations: program.equations.map((each) => ({
+      ...each,
+      frames: each.frames.map((frame) =>
+        frame.source === 0 && frame.span[0] === 3
+          ? { ...frame, span: [3, 4, 5, 8] as const }
+          : frame,
+      ),
+    })),
+  };
+  const hues = huesOf(new Equations(spread), 0);
+  expect(hues.get(4)).toBe(hues.get(3));
+  const own = [...new Set(hues.values())];
+  const apart = own.slice(1).map((hue, i) => Math.abs(((hue - (own[i] ?? 0) + 540) % 360) - 180));
+  expect(Math.min(...apart)).toBeGreaterThan(60);
+});
+
+// Fusions.
+
+const HLO = `HloModule jit_f
+
+%fused_computation.1 (p.0: f32[8]) -> f32[8] {
+  %p.0 = f32[8]{0} parameter(0)
+  ROOT %sin.2 = f32[8]{0} sine(%p.0)
+}
+
+%body (t: (f32[8])) -> (f32[8]) {
+  %x.1 = f32[8]{0} negate(%t)
+}
+
+ENTRY %main (a.1: f32[8]) -> f32[8] {
+  %a.1 = f32[8]{0} parameter(0)
+  ROOT %sine_fusion = f32[8]{0} fusion(%a.1), kind=kLoop, calls=%fused_computation.1
+}`;
+
+test("the lines of a fused computation belong to their fusion", () => {
+  const fusions = new Fusions(HLO.split("\n"));
+  const fusion = { line: 14, name: "%sine_fusion", first: 3, last: 6 };
+  expect([4, 5, 14].map((line) => fusions.of(line))).toEqual([fusion, fusion, fusion]);
+  expect([1, 2, 7, 8, 9, 12, 13, 15].map((line) => fusions.of(line))).toEqual(Array(8).fill(null));
+  expect(instructionName("  ROOT %sin.2 = f32[8]{0} sine(%p.0)")).toBe("%sin.2");
+  expect(instructionName("}")).toBe("");
+});
+
+// What is lit.
+
+test("a selection lights up what Python links", () => {
+  const report = model();
+  const now = report.ofSource(7);
+  const [lines] = links.from_source["optimized_hlo 0"]?.[7] ?? [[]];
+  expect([...litStage(report, now, "optimized_hlo").hot]).toEqual(lines);
+  const text = splitLines(record.sources[0]?.text ?? "");
+  expect([...litSource(report, now, text).hot]).toEqual([7]);
+  expect(litSource(report, now, text).spans.size).toBe(0);
+});
+
+test("a spot marks its expression, and leaves the rest of the line soft", () => {
+  const report = model();
+  const text = splitLines(record.sources[0]?.text ?? "");
+  const now = report.ofSource(3, text[2]?.indexOf("@"));
+  const [span] = litSource(report, now, text).spans.get(3) ?? [];
+  expect(text[2]?.slice(span?.[0], span?.[1])).toBe("x @ w1");
+  const { hot, soft } = litStage(report, now, "jaxpr");
+  expect(hot.size).toBe(1);
+  expect(soft.size).toBeGreaterThan(hot.size);
+});
+
+// How lines look at rest.
+
+test("lines by likeness, vanished code and findings are dressed as such", () => {
+  const gone = [...new Equations(program).homes(0)].filter(([, line]) => line === 3);
+  const report = model({ vanished: gone.map(([equation]) => ({ equation, reason: "folded" })) });
+  const hues = huesOf(report.equations, 0);
+  const source = sourceDress(report, hues);
+  expect(source.get(3)).toMatchObject({ hue: hues.get(3), dim: "folded" });
+  expect(source.get(4)?.flag).toContain("`print` runs only");
+  expect([...vanishedLines(report).keys()]).toEqual([3]);
+  const tanh = lineOf("jaxpr", "= tanh");
+  expect(stageDress(report, "jaxpr", hues).get(tanh)).toEqual({ hue: hues.get(3), dim: "folded" });
+  const guessed = lineOf("optimized_hlo", "%wrapped_reduce-window = ");
+  expect(stageDress(report, "optimized_hlo", hues).get(guessed)?.inexact).toBe(true);
+});
+
+test("a line is dimmed only where all of it vanished", () => {
+  const [first] = [...new Equations(program).homes(0)].filter(([, line]) => line === 3);
+  const report = model({ vanished: [{ equation: first?.[0] ?? -1, reason: "folded" }] });
+  expect(vanishedLines(report).size).toBe(0);
+});
+
+test("the backward part of a line is told from its forward part", () => {
+  const tanh = program.equations.find((each) => each.primitive === "tanh");
+  const equations = program.equations.map((each) =>
+    each === tanh ? { ...each, phase: "backward" as const } : each,
+  );
+  const report = model({}, { programs: [{ ...program, equations }] });
+  const dress = stageDress(report, "jaxpr", huesOf(report.equations, 0));
+  expect(dress.get(lineOf("jaxpr", "= tanh"))?.phase).toBe("backward");
+  expect([...dress.values()].filter((each) => each.phase)).toHaveLength(1);
+});
+
+// Words.
+
+test("the status line says what a line became, with whom it is fused and what it costs", () => {
+  const figures = {
+    3: {
+      equations: 5,
+      instructions: 6,
+      flops: 1200,
+      exact: true,
+      time: { seconds: 1e-3, share: 0.34, low: 9e-4, high: 2e-3, estimate: true },
+    },
+  };
+  const report = model({ lines: [figures, {}] });
+  const words = statusWords(report, report.ofSource(3), new StageTexts(report));
+  expect(words[0]).toBe("line 3");
+  expect(words[1]).toMatch(/^dot_general, .*tanh.* → \d+ equations$/);
+  expect(words.join(" · ")).toMatch(/\d+ StableHLO lines · fused into %\S+/);
+  expect(words.join(" · ")).toContain("1.2 kFLOP · ≈ 34 % of the time (between 900 µs and 2 ms)");
+  expect(statusWords(report, report.ofSource(2), new StageTexts(report))).toEqual([
+    "line 2",
+    "became no equation",
+  ]);
+});
+
+test("the status line of an instruction has its shape, work and time", () => {
+  const line = lineOf("optimized_hlo", " fusion(");
+  const instructions = {
+    [line]: { shape: "f32[8]", flops: 2000, bytes: 64, times: 3, seconds: 1e-5, share: 0.5 },
+  };
+  const report = model({ instructions });
+  const words = statusWords(report, report.ofStage("optimized_hlo", line), new StageTexts(report));
+  expect(words[0]).toBe(`optimised HLO line ${line}`);
+  expect(words.slice(2, 7)).toEqual([
+    "f32[8]",
+    "2 kFLOP",
+    "64 B",
+    "3 times a call",
+    "10 µs, 50 % of the time",
+  ]);
+  expect(words.join(" · ")).toContain("← line");
+});
+
+test("a guess is named as one, with its reason", () => {
+  const report = model();
+  const line = lineOf("optimized_hlo", "%wrapped_reduce-window = ");
+  const words = statusWords(report, report.ofStage("optimized_hlo", line), new StageTexts(report));
+  expect(words.at(-1)).toBe("≈ the instruction carries no tag; matched by primitive and shape");
+});
+
+test("what left no instruction says why", () => {
+  const stages = (program.stages ?? []).map(
+    (each): StageJson => (each.kind === "optimized_hlo" ? { ...each, anchors: [] } : each),
+  );
+  const tanh = program.equations.find((each) => each.primitive === "tanh")?.id ?? -1;
+  const vanished = [{ equation: tanh, reason: "folded into a constant" }];
+  const report = model({ vanished }, { programs: [{ ...program, stages }] });
+  const texts = new StageTexts(report);
+  const line = lineOf("jaxpr", "= tanh");
+  expect(statusWords(report, report.ofStage("jaxpr", line), texts)).toContain(
+    "folded into a constant",
+  );
+  expect(statusWords(report, report.ofSource(3), texts)).toContain(
+    "no instruction: folded into a constant",
+  );
+});
+
+test("a pane's foot counts its lines and says how sure they are", () => {
+  const report = model();
+  expect(paneWords(report, "jaxpr", 75, null)).toBe("75 lines");
+  expect(paneWords(report, "jaxpr", 75, report.ofSource(7))).toBe("6 lines · exact");
+  expect(paneWords(report, "jaxpr", 75, report.ofSource(2))).toBe("—");
+  expect(paneWords(report, "jaxpr", 75, report.ofStage("jaxpr", 9))).toBe("line 9 of 75");
+});
+
+// Texts that are not here.
+
+const SIZE = { lines: 18240, bytes: 2_100_000 };
+
+test.each([
+  [
+    { state: "asking" },
+    /^Asking the kernel for this text \(18 240 lines, 2.1 MB\); where it is busy/,
+    false,
+  ],
+  [
+    { state: "unavailable", reason: "XLA gave none" },
+    /^There is no optimised HLO: XLA gave none\.$/,
+    false,
+  ],
+  [
+    { state: "absent", absence: "no-kernel", message: "" },
+    /over the size that is saved, and no kernel is connected/,
+    true,
+  ],
+  [{ state: "absent", absence: "gone", message: "" }, /the kernel no longer has this report/, true],
+  [
+    { state: "absent", absence: "restarted", message: "" },
+    /was restarted\. Run the cell again\.$/,
+    true,
+  ],
+  [{ state: "absent", absence: "error", message: "no room" }, /failed \(no room\)\.$/, true],
+] satisfies [TextState, RegExp, boolean][])(
+  "%o is said in a whole sentence",
+  (state, words, again) => {
+    const found = said(state, "optimized_hlo", SIZE, true);
+    expect(found?.words).toMatch(words);
+    expect(found?.again).toBe(again);
+  },
+);
+
+test("a text that is here is no reason for words, and a page has nobody to ask", () => {
+  const stage: StageJson = { kind: "jaxpr", text: "x" };
+  expect(said({ state: "saved", stage }, "jaxpr", undefined, true)).toBeNull();
+  const absent = { state: "absent", absence: "no-kernel", message: "" } as const;
+  expect(said(absent, "jaxpr", undefined, false)).toEqual({
+    words: 'This text is not in this file. In Python, report.stage("jaxpr").text gives it.',
+    again: false,
+    busy: false,
+  });
+});
+
+test("a text is asked for once, and asked for again when the user wants it", async () => {
+  let asked = 0;
+  const stages = program.stages?.filter((each) => each.kind !== "hlo");
+  const fetchStage = () => {
+    asked++;
+    return asked === 1
+      ? Promise.reject(new TextAbsent("restarted"))
+      : Promise.resolve({ stage: { kind: "hlo" as const, text: "HloModule x" } });
+  };
+  const changes = { programs: [{ ...program, ...(stages ? { stages } : {}) }] };
+  const report = model({}, changes, { name: "lab", fetchStage }, "7");
+  expect(report.text("hlo").state).toBe("asking");
+  await Promise.all([report.request("hlo"), report.request("hlo")]);
+  expect(asked).toBe(1);
+  expect(report.text("hlo")).toMatchObject({ state: "absent", absence: "restarted" });
+  report.tryAgain();
+  await report.request("hlo");
+  expect(report.text("hlo").state).toBe("live");
+});
