@@ -30,6 +30,7 @@ from jaxscope.model import (
     Record,
     StageKind,
     TextSource,
+    Timing,
     Unavailable,
     Value,
     ValueKind,
@@ -94,7 +95,9 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
     `ask` measures them, which takes up to half a second.
     """
     call = program.call
-    if call is None or not call.samples or isinstance(program.cost, Unavailable):
+    if call is None or not call.samples:
+        call = _profiled_call(program)
+    if call is None or isinstance(program.cost, Unavailable):
         return program
     devices = describe.device_objects(handles)
     device = devices[0]
@@ -106,6 +109,15 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
     if device.platform == "cpu" and len(devices) > 1:
         cost = _of_all(cost, len(devices))
     return replace(program, roofline=verdict(cost, call, dispatch, known))
+
+
+def _profiled_call(program: Program) -> Timing | None:
+    """The calls that a profile made with the profiler off, of a program too slow to time."""
+    found = program.profile
+    if not isinstance(found, Profile):
+        return None
+    samples = tuple([s for session in found.sessions for s in session.untraced])
+    return Timing("call", found.device, samples) if samples else None
 
 
 def _of_all(cost: Cost, devices: int) -> Cost:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxscope.model import Memory, Program, Record, Unavailable
 from jaxscope.model.buffers import Alive, BufferTimeline
-from jaxscope.view import units
+from jaxscope.view import memory_savings, units
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.markup import escape
 from jaxscope.view.rows import Table
@@ -24,12 +24,19 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     if isinstance(found, Unavailable):
         return Chapter("buffers", title, (f"There is no memory by line: {found.reason}.",))
     if not found.steps:
-        return Chapter("buffers", title, (_whole(program, found), "It needs no temporaries."))
-    lead = (_whole(program, found), _peak(record, found))
+        lead = (_whole(program, found), "It needs no temporaries.")
+        lead = (*lead, *memory_savings.sentences(record, program, found))
+        return Chapter("buffers", title, lead, memory_savings.parts(record, program, found))
+    lead = (
+        _whole(program, found),
+        _peak(record, found),
+        *memory_savings.sentences(record, program, found),
+    )
     parts = (
         Part("Temporaries alive, over XLA's schedule", None, _area(found), _drawing(found)),
         Part("Alive at the peak, by line", _by_line(record, found)),
         Part("Alive at the peak, the largest first", _buffers(record, found)),
+        *memory_savings.parts(record, program, found),
     )
     return Chapter("buffers", title, lead, parts)
 

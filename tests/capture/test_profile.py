@@ -13,12 +13,14 @@ import jax.numpy as jnp
 import pytest
 
 import jaxscope
+from jaxscope.analysis.donations import donations
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.trace import TraceEvent
 from jaxscope.capture import profile as profiling
 from jaxscope.capture import profiler, repeat
 from jaxscope.capture.plan import Calls, Plan
-from jaxscope.model import Phase, Unavailable
+from jaxscope.model import Phase, Roofline, Unavailable
+from jaxscope.model.buffers import BufferTimeline
 from jaxscope.model.profile import Profile
 
 
@@ -111,6 +113,17 @@ def test_a_chain_that_is_fused_whole_has_a_joint_row_and_empty_lower_bounds() ->
             assert row.low_s <= row.seconds <= row.high_s
             assert row.low_s < 0.1 * found.covered_s
     assert found.weights
+
+
+def test_a_program_that_is_too_slow_to_be_timed_has_its_roofs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("jaxscope.capture.timing.LONG_CALL_S", 0.0)
+    report = jaxscope.profile(products, square(0, 64), square(1, 64))
+    call = report.programs[0].call
+    assert call is None or not call.samples
+    assert isinstance(report.roofline, Roofline)
+    assert report.roofline.flops_spread is not None
 
 
 def test_a_folded_line_is_named_and_not_shown_as_free() -> None:
@@ -434,6 +447,27 @@ def test_the_memory_plan_adds_up_to_the_programs_peak() -> None:
         line_of(loss, offset) for offset in (1, 2)
     }
     assert sum(row.bytes for row in found.alive) == found.peak_temp
+
+
+def update(w, x):
+    g = jnp.tanh(x @ w)
+    return w - 0.1 * (g @ w), g.sum()
+
+
+def test_donation_changes_the_peak_by_what_was_said() -> None:
+    args = (square(0, 256), square(1, 256))
+    before = jaxscope.profile(jax.jit(update), *args).complete().programs[0]
+    (row,) = donations(before)
+    assert (row.input, row.bytes) == ("w", 256 * 256 * 4)
+    if isinstance(before.buffers, Unavailable):  # jaxlib 0.8
+        return
+    assert row.place is not None
+    assert row.place.line == line_of(update, 2)
+    after = jaxscope.profile(jax.jit(update, donate_argnums=0), *args).programs[0]
+    assert donations(after) == ()
+    assert before.buffers is not None
+    assert isinstance(after.buffers, BufferTimeline)
+    assert before.buffers.static - after.buffers.static == row.bytes
 
 
 @pytest.mark.parametrize("function", [chain, loss], ids=["chain", "gradient"])

@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from jaxscope.model import Phase, Record, Unavailable
+from jaxscope.model import Phase, Record, Unavailable, Value, ValueKind
 from jaxscope.model.buffers import Alive, BufferTimeline, Step
+from jaxscope.model.differentiation import Checkpoint, Differentiation, Residual, ResidualKind
 from jaxscope.model.profile import (
     CellLine,
     CellProfile,
@@ -213,3 +214,34 @@ def test_a_profiled_cell_shows_its_lines_and_no_second_source(golden: Record) ->
     assert "3 runs" in words
     assert words.count("h = jnp.tanh") == 1
     assert 'id="tab-cell"' in page(record)
+
+
+def test_what_donation_and_checkpoints_would_change_has_lines_and_the_peak_then(
+    golden: Record,
+) -> None:
+    replaced = Value("w1", ValueKind.TRACED, "float32[9]", 1000, "cpu:0")
+    record = with_profile(golden, PROFILE, buffers=PLAN)
+    gradient = Differentiation(
+        (Residual("f32[9]", 2500, ResidualKind.OUTPUT, "tanh", 0, 1),),
+        10.0,
+        20.0,
+        0.0,
+        (Checkpoint("loss.<locals>.layer", 0, 5, 6, 3.0, 2000, 0, 7.0),),
+    )
+    program = dataclasses.replace(
+        record.programs[0],
+        inputs=(replaced,),
+        outputs=(dataclasses.replace(replaced, name="Out"),),
+        differentiation=gradient,
+    )
+    chapter = memory.chapter(record, program)
+    assert chapter is not None
+    assert chapter.lead[2].startswith("Donating `w1` would take 1 kB from the peak (25 %)")
+    assert chapter.lead[3].startswith("`jax.checkpoint` on `layer` would keep about 2 kB less")
+    tables = {part.caption: part.table for part in chapter.parts if part.table is not None}
+    given = tables["What donation would change, at most"]
+    assert given.rows[0][:3] == ("`w1`", "1 kB", "3 kB")
+    again = tables["What `jax.checkpoint` on a function would change, estimated"]
+    assert again.rows[0][1:4] == ("`layer`", "2 kB", "2 kB")
+    kept = tables["Kept for the backward pass, by the line that makes it"]
+    assert kept.rows[0][1] == "2.5 kB"
