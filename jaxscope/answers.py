@@ -15,6 +15,8 @@ from jaxscope.model import StageKind, to_json
 from jaxscope.report import Report
 
 Json = dict[str, Any]
+MANY = 2000
+"""Equations from which on a saved output may have none of them, so that they come with a text."""
 
 
 class Refused(Exception):
@@ -42,17 +44,25 @@ def answer(report: Report, request: Mapping[str, Any]) -> bytes:
 
 
 def _stage(report: Report, request: Mapping[str, Any]) -> Json:
-    from jaxscope.view.figures import by_instruction
+    from jaxscope.view.figures import by_instruction, lost
+    from jaxscope.view.units import count
 
     number, kind = request.get("program", 0), request.get("kind")
     if type(number) is not int or not 0 <= number < len(report.programs):
-        raise Refused(f"This report has {len(report.programs)} programs, and no number {number!r}.")
+        has = count(len(report.programs), "program")
+        raise Refused(f"This report has {has}, and no number {number!r}.")
     if kind not in list(StageKind):
         raise Refused(f"There is no stage {kind!r}; there are {', '.join(StageKind)}.")
     stage = report.stage(str(kind), number)
     found: Json = {"stage": to_json(stage)}
+    program = report.programs[number]
     if stage.kind is StageKind.OPTIMIZED_HLO and stage.text:
-        found["instructions"] = by_instruction(report.programs[number], stage)
+        found["instructions"] = by_instruction(program, stage)
+    if stage.kind in (StageKind.OPTIMIZED_HLO, StageKind.STABLEHLO):
+        # Why something vanished is told by the two together.
+        found |= lost(program)
+    if len(program.equations) > MANY:
+        found["equations"] = to_json(program.equations)
     return found
 
 

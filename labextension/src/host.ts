@@ -1,6 +1,6 @@
 /** What a place that shows reports can do for it: JupyterLab, a widget, or a page on its own. */
 
-import type { InstructionFigures, StageJson, StageKind } from "./report";
+import type { EquationJson, InstructionFigures, StageJson, StageKind, Vanished } from "./report";
 
 /** Why a text that was not saved cannot be had now. */
 export type Absence = "no-kernel" | "gone" | "restarted" | "error";
@@ -19,6 +19,11 @@ export interface StageAnswer {
   stage: StageJson;
   /** With the optimised HLO. */
   instructions?: Record<string, InstructionFigures>;
+  /** With the StableHLO and the optimised HLO, which tell it together. */
+  vanished?: Vanished[];
+  merged?: Vanished[];
+  /** Of a large program, whose equations the saved output may have left out. */
+  equations?: EquationJson[];
 }
 
 export interface Host {

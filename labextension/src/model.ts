@@ -1,6 +1,6 @@
 /** What is shown now: the report, the chosen program and source, the texts at hand, and one selection for all views. */
 
-import { type Absence, type Host, TextAbsent } from "./host";
+import { type Absence, type Host, type StageAnswer, TextAbsent } from "./host";
 import { Anchors, between, Equations } from "./links";
 import type {
   Data,
@@ -196,8 +196,9 @@ export class ReportModel {
     this.keep(key, { state: "asking" });
     this.tell("texts");
     try {
-      const { stage, instructions } = await this.host.fetchStage(this.payload.id, program, kind);
-      if (instructions) this.instructionCache.set(program, instructions);
+      const answer = await this.host.fetchStage(this.payload.id, program, kind);
+      const { stage } = answer;
+      this.learn(program, answer);
       this.keep(
         key,
         stage.unavailable
@@ -210,6 +211,20 @@ export class ReportModel {
       this.keep(key, { state: "absent", absence, message });
     }
     this.tell("texts");
+  }
+
+  /** What comes with a text beside it. */
+  private learn(program: number, answer: StageAnswer): void {
+    if (answer.instructions) this.instructionCache.set(program, answer.instructions);
+    const figures = this.data.programs[program];
+    if (figures && answer.vanished?.length) figures.vanished = answer.vanished;
+    if (figures && answer.merged) figures.merged = answer.merged;
+    const known = this.data.record.programs[program];
+    if (known && !known.equations.length && answer.equations?.length) {
+      known.equations = answer.equations;
+      this.equationCache.clear();
+      this.tell("source");
+    }
   }
 
   /** Forgets the texts that were absent, so that they are asked for again. */

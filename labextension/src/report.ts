@@ -83,11 +83,16 @@ export interface ProgramFigures {
   /** By line of the optimised HLO. Comes with the text: absent while the text is not here. */
   instructions?: Record<string, InstructionFigures>;
   /** Equations that surely left no instruction, with the reason: to be dimmed. */
-  vanished?: { equation: number; reason: string }[];
+  vanished?: Vanished[];
   /** Equations that no instruction is known of, and whose work may go on inside another's: not to be dimmed. */
-  merged?: { equation: number; reason: string }[];
+  merged?: Vanished[];
   /** Stages whose text was left out of the saved output, and how large they are where known. */
   omitted: Partial<Record<StageKind, { lines: number | null; bytes: number | null }>>;
+}
+
+export interface Vanished {
+  equation: number;
+  reason: string;
 }
 
 export interface LineFigures {

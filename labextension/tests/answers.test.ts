@@ -1,0 +1,59 @@
+/** What comes with a text that the kernel was asked for. */
+
+import { expect, test } from "vitest";
+import type { Host, StageAnswer } from "../src/host";
+import { ReportModel } from "../src/model";
+import type { Data, EquationJson } from "../src/report";
+
+const equation: EquationJson = {
+  id: 0,
+  primitive: "tanh",
+  span: [1, 0, 1, 4],
+  frames: [{ source: 0, file: "f", function: "f", span: [1, 0, 1, 4] }],
+  phase: "primal",
+  parent: null,
+};
+
+function model(answer: Partial<StageAnswer>, equations: EquationJson[] = []): ReportModel {
+  const data: Data = {
+    record: {
+      title: "f",
+      form: "call",
+      created: "",
+      environment: { jaxscope: "", jax: "" },
+      sources: [{ name: "f", file: "f", kind: "module", text: "tanh(x)" }],
+      programs: [{ name: "f", transforms: [], equations }],
+      schema: 1,
+    },
+    programs: [{ lines: [{}], omitted: {} }],
+    tabs: [],
+    findings: "",
+    first: [],
+  };
+  const stage = { kind: "jaxpr" as const, text: "let", anchors: [{ line: 1, equations: [0] }] };
+  const host: Host = { name: "lab", fetchStage: async () => ({ stage, ...answer }) };
+  const payload = { schema: 1, version: "", id: "an id", summary: "", data: "" };
+  return new ReportModel(payload, data, host);
+}
+
+test("equations that the saved output left out come with a text, and link", async () => {
+  const report = model({ equations: [equation] });
+  const told: string[] = [];
+  report.on("source", () => told.push("source"));
+  expect(report.ofSource(1).soft.size).toBe(0);
+  await report.request("jaxpr");
+  expect(told).toEqual(["source"]);
+  expect([...report.ofSource(1).soft]).toEqual([0]);
+});
+
+test("equations that are here are kept", async () => {
+  const report = model({ equations: [{ ...equation, primitive: "other" }] }, [equation]);
+  await report.request("jaxpr");
+  expect(report.programJson?.equations[0]?.primitive).toBe("tanh");
+});
+
+test("reasons that are known better with a text replace the earlier ones", async () => {
+  const report = model({ vanished: [{ equation: 0, reason: "dead" }], merged: [] }, [equation]);
+  await report.request("jaxpr");
+  expect(report.figures?.vanished).toEqual([{ equation: 0, reason: "dead" }]);
+});
