@@ -42,17 +42,18 @@ export class Ruler {
     if (!context || !height) return;
     context.clearRect(0, 0, width, height);
     const { doc } = this.view.state;
+    // A canvas knows no variables and no light-dark(): the sheet sets colours that it draws with as plain properties.
     const style = getComputedStyle(element);
     const mark = (lines: Iterable<number>, color: string, left: number, part: number) => {
-      context.fillStyle = style.getPropertyValue(color) || "#888";
+      context.fillStyle = color;
       for (const y of places(lines, doc.lines, height)) {
         context.fillRect(left * width, y, part * width, HEIGHT * ratio);
       }
     };
     const flags = [...dress].filter(([, worn]) => worn.flag).map(([line]) => line);
-    mark(flags, "--jxs-ruler-flag", 0, 0.4);
-    mark(new Set(hits.at.map((at) => doc.lineAt(at).number)), "--jxs-ruler-found", 0, 1);
-    mark(soft, "--jxs-ruler-soft", 0.3, 0.7);
-    mark(hot, "--jxs-ruler-hot", 0, 1);
+    mark(flags, style.columnRuleColor, 0, 0.4);
+    mark(new Set(hits.at.map((at) => doc.lineAt(at).number)), style.textDecorationColor, 0, 1);
+    mark(soft, style.outlineColor, 0.3, 0.7);
+    mark(hot, style.color, 0, 1);
   }
 }
