@@ -103,7 +103,7 @@ class Report implements Rendered {
   private drawDiff(diff: DiffData, notes: readonly string[]): void {
     const parts = diffParts({ ...diff, notes: [...diff.notes, ...notes] });
     this.views = parts.map(({ view }) => view);
-    const top = head(diff.first);
+    const top = head(diff.first, 0);
     if (this.host.name === "page") {
       const theme = themeSwitch(this.root);
       top.append(theme.element);
@@ -142,10 +142,10 @@ function facts(payload: unknown): string[] {
   return typeof summary === "string" && summary ? summary.split(" · ") : ["jaxscope"];
 }
 
-function head([title = "", ...rest]: readonly string[]): HTMLElement {
+function head([title = "", ...rest]: readonly string[], lead = 1): HTMLElement {
   const list = element("ul", "jxs-facts", ...rest.map((fact) => element("li", "", fact)));
   // After the device comes how long a call takes: what people ask first.
-  list.children[rest.length > 1 ? 1 : 0]?.classList.add("jxs-lead");
+  list.children[rest.length > 1 ? lead : 0]?.classList.add("jxs-lead");
   const top = element("header", "jxs-top", element("h1", "", title), list);
   top.title = [title, ...rest].join(" · ");
   return top;

@@ -119,7 +119,7 @@ export class StagesView implements View {
     for (const [line, change] of changes) dress.set(line, { hue: HUES[fate(change)] });
     pane.dress(dress);
     pane.light(new Set(), new Set());
-    const column = { title: "", css: "jxs-sign", width: 2 };
+    const column = { title: "±", hint: "added, removed or changed", css: "jxs-sign", width: 3 };
     pane.gutter([column], (line) => {
       const change = changes.get(line);
       return change ? [SIGNS[fate(change)]] : null;

@@ -232,7 +232,7 @@ function small(label: string, d: string, x: number, y: number, press: () => void
 function lineNode(line: Layout["lines"][number], words: string, title: string): SVGGElement {
   const group = svg(
     "g",
-    { class: words ? "jxs-line" : "jxs-line jxs-more" },
+    { class: words ? "jxs-arc" : "jxs-arc jxs-more" },
     svg("path", { d: curve(line.points), class: "jxs-curve" }),
     svg("path", { d: arrow(line.points), class: "jxs-arrow" }),
   );

@@ -22,7 +22,7 @@ export function tabView(model: ReportModel, tab: Tab): View {
     ? (tab.figures ?? []).map((kind) => figure(model, kind))
     : [];
   const room = document.createElement("div");
-  room.className = "jxs-figures";
+  room.className = "jxs-plots";
   room.append(...figures.map((each) => each.element));
 
   const draw = () => {
@@ -84,7 +84,7 @@ interface Figure {
 /** A button that asks for the figure, and the place where it is drawn. */
 function figure(model: ReportModel, kind: string): Figure {
   const element = document.createElement("div");
-  element.className = "jxs-figure";
+  element.className = "jxs-plot";
   const button = document.createElement("button");
   button.type = "button";
   button.className = "jxs-button";
