@@ -39,7 +39,7 @@ export function sourceFigures(model: ReportModel, room: Columns): Figures | null
   const time: Part<LineFigures> = {
     column: { title: "time", hint: "share of a call's time", css: HEAT, width: 8 },
     cell: ({ time }) =>
-      time ? { text: `${time.estimate ? "≈" : ""}${percent(time.share)}`, bar: time.share } : "",
+      time ? { text: `${doubt(time)}${percent(time.share)}`, bar: time.share } : "",
   };
   const flop: Part<LineFigures> = {
     column: {
@@ -77,6 +77,11 @@ export function sourceFigures(model: ReportModel, room: Columns): Figures | null
   const all = [...some, equations, instructions];
   const parts = { one: some.slice(0, 1), some, all }[room];
   return figures(parts, (line) => rows[line]);
+}
+
+/** `≈ < 0.1 %` would say nothing more. */
+function doubt({ estimate, share }: { estimate: boolean; share: number }): string {
+  return estimate && share >= 0.001 ? "≈" : "";
 }
 
 function unsure(row: LineFigures): string {

@@ -2,7 +2,7 @@
 
 import type { LineOrigin } from "../links";
 import type { ReportModel, Selection } from "../model";
-import type { StageKind } from "../report";
+import type { LineFigures, StageKind } from "../report";
 import { bytes, count, flops, lineNames, listed, percent, seconds } from "../words";
 import { TITLES } from "./chosen";
 import { PHASES, vanishedOf } from "./dress";
@@ -41,14 +41,20 @@ function ofSource(model: ReportModel, selection: Selection, texts: Texts): strin
   const stablehlo = lines(model, "stablehlo", hot);
   if (stablehlo?.length) parts.push(count(stablehlo.length, "StableHLO line"));
   parts.push(...became(model, hot, line, texts));
-  const figures = model.figures?.lines[model.source]?.[line];
-  if (figures && !spot) {
-    const mark = figures.exact ? "" : "≈ ";
-    if (figures.flops) parts.push(`${mark}${flops(figures.flops)}`);
+  const costs = costsOf(model.figures?.lines[model.source]?.[line]);
+  // What is known is known of whole lines.
+  if (spot && costs.length) costs[0] = `the whole line: ${costs[0]}`;
+  return [...parts, ...costs];
+}
+
+function costsOf(figures: LineFigures | undefined): string[] {
+  const parts: string[] = [];
+  if (figures?.flops) {
+    parts.push(`${figures.exact ? "" : "≈ "}${flops(figures.flops)}`);
     const part = figures.backward?.flops;
-    if (part && figures.flops) parts.push(`${percent(part / figures.flops)} of it backward`);
+    if (part) parts.push(`${percent(part / figures.flops)} of it backward`);
   }
-  if (figures?.time && !spot) {
+  if (figures?.time) {
     const { share, estimate, low, high } = figures.time;
     const bracket = estimate ? ` (between ${seconds(low)} and ${seconds(high)})` : "";
     parts.push(`${estimate ? "≈ " : ""}${percent(share)} of the time${bracket}`);
@@ -82,12 +88,17 @@ function became(
     parts.push(`fused into ${only.name}${beside}`);
   } else if (fused.size) {
     const names = [...fused.keys()].map((fusion) => fusion.name);
-    parts.push(`fused into ${listed(names, HOW_MANY)}`);
+    parts.push(`fused into ${few(names)}`);
   }
   const names = alone.map((each) => texts.name(each)).filter(Boolean);
-  if (names.length) parts.push(listed(names, HOW_MANY));
+  if (names.length) parts.push(few(names));
   const doubt = doubtOf(model, "optimized_hlo", found);
   return doubt ? [...parts, doubt] : parts;
+}
+
+/** Names are long: two, or one and how many more. */
+function few(names: readonly string[]): string {
+  return listed(names, names.length > 2 ? 1 : 2);
 }
 
 function whyNone(model: ReportModel, ids: ReadonlySet<number>): string {
