@@ -13,15 +13,18 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 import jaxscope
+from bench.profile_cases import Case, Key, cases, normal
 from jaxscope.model import Phase
 from jaxscope.model.profile import Profile
+
+NOTHING: Key = (0, "")
+"""A call that does nothing: what dispatch takes."""
 
 _TRIES = 3
 _ROUNDS = 12
@@ -29,126 +32,27 @@ _NOISE = 4.0
 """Points between the two halves of the truth, above which nothing can be compared."""
 
 
-def normal(seed: int, *shape: int) -> Any:
-    return jax.random.normal(jax.random.key(seed), shape) * (shape[-1] ** -0.5)
-
-
-def products(x, w1, w2, w3):
-    h1 = x @ w1
-    h2 = h1 @ w2
-    return h2 @ w3
-
-
-def sort_and_reduce(x):
-    s = jnp.sort(x)
-    m = jnp.mean(s[: x.size // 2] * s[x.size // 2 :])
-    return m + jnp.var(s)
-
-
-def chain(x):
-    a = x * 2.0 + 1.0
-    b = jnp.sin(a)
-    c = jnp.exp(b)
-    d = c * c - b
-    return jnp.tanh(d)
-
-
-def loss(w1, w2, w3, x):
-    h1 = jnp.tanh(x @ w1)
-    h2 = jnp.tanh(h1 @ w2)
-    return jnp.mean((h2 @ w3) ** 2)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A program, and each of its lines alone: offset in the function → call."""
-
-    name: str
-    call: Callable[..., Any]
-    args: tuple[Any, ...]
-    first: int
-    alone: dict[int, Callable[[], Any]]
-    line_mode: bool = False
-
-
-def cases() -> list[Case]:
-    x = normal(0, 512, 512)
-    w1, w2, w3 = normal(1, 512, 512), normal(2, 512, 1024), normal(3, 1024, 1024)
-    first, second, third = jax.jit(jnp.matmul), jax.jit(jnp.matmul), jax.jit(jnp.matmul)
-    h1 = first(x, w1)
-    h2 = second(h1, w2)
-    big = jax.random.normal(jax.random.key(5), (1 << 17,))
-    ordered = jnp.sort(big)
-    sort = jax.jit(jnp.sort)
-    mean = jax.jit(lambda s: jnp.mean(s[: 1 << 16] * s[1 << 16 :]))
-    var = jax.jit(jnp.var)
-    long = jax.random.normal(jax.random.key(6), (1 << 20,))
-    steps = [
-        jax.jit(f)
-        for f in (
-            lambda x: x * 2.0 + 1.0,
-            jnp.sin,
-            jnp.exp,
-            lambda c, b: c * c - b,
-            jnp.tanh,
-        )
-    ]
-    a = steps[0](long)
-    b = steps[1](a)
-    c = steps[2](b)
-    d = steps[3](c, b)
-    lines = {
-        1: lambda: steps[0](long),
-        2: lambda: steps[1](a),
-        3: lambda: steps[2](b),
-        4: lambda: steps[3](c, b),
-        5: lambda: steps[4](d),
-    }
-    start = products.__code__.co_firstlineno
-    return [
-        Case(
-            "products",
-            products,
-            (x, w1, w2, w3),
-            start,
-            {
-                1: lambda: first(x, w1),
-                2: lambda: second(h1, w2),
-                3: lambda: third(h2, w3),
-            },
-        ),
-        Case(
-            "sort",
-            sort_and_reduce,
-            (big,),
-            sort_and_reduce.__code__.co_firstlineno,
-            {1: lambda: sort(big), 2: lambda: mean(ordered), 3: lambda: var(ordered)},
-        ),
-        Case("chain", chain, (long,), chain.__code__.co_firstlineno, lines, line_mode=True),
-    ]
-
-
-def truth(case: Case, rounds: int) -> tuple[dict[int, float], float]:
+def truth(case: Case, rounds: int) -> tuple[dict[Key, float], float]:
     """Shares of the lines alone, and by how many points two halves of the rounds differ."""
     nothing = jax.jit(lambda x: x + 1)
     zero = jnp.zeros(8)
-    samples: dict[int, list[float]] = {0: [], **{line: [] for line in case.alone}}
+    samples: dict[Key, list[float]] = {NOTHING: [], **{key: [] for key in case.alone}}
     for _ in range(rounds):
-        samples[0].append(_seconds(lambda: nothing(zero)))
-        for line, call in case.alone.items():
-            samples[line].append(_seconds(call))
+        samples[NOTHING].append(_seconds(lambda: nothing(zero)))
+        for key, call in case.alone.items():
+            samples[key].append(_seconds(call))
     whole = _shares(samples, slice(None))
     halves = [_shares(samples, slice(i, None, 2)) for i in (0, 1)]
     noise = max(abs(halves[0][line] - halves[1][line]) for line in whole) * 100
     return whole, noise
 
 
-def _shares(samples: dict[int, list[float]], part: slice) -> dict[int, float]:
-    empty = statistics.median(samples[0][part])
+def _shares(samples: dict[Key, list[float]], part: slice) -> dict[Key, float]:
+    empty = statistics.median(samples[NOTHING][part])
     times = {
         line: max(statistics.median(values[part]) - empty, 0.0)
         for line, values in samples.items()
-        if line
+        if line != NOTHING
     }
     total = sum(times.values())
     return {line: seconds / total for line, seconds in times.items()}
@@ -162,12 +66,12 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 def error(case: Case) -> dict[str, Any]:
-    """One try: the largest error of a line, in points, with what it was measured against."""
+    """One try: how far the lines are from their truth, in points, and what goes with it."""
     before, _ = truth(case, _ROUNDS)
     with jaxscope.options(line_mode=case.line_mode):
         report = jaxscope.profile(case.call, *case.args)
     expected, noise = truth(case, _ROUNDS)
-    shares = {line: (expected[line] + before[line]) / 2 for line in expected}
+    shares = {key: (expected[key] + before[key]) / 2 for key in expected}
     found = report.profile
     assert isinstance(found, Profile), found
     apart = report.programs[0].line_mode
@@ -175,49 +79,74 @@ def error(case: Case) -> dict[str, Any]:
     assert isinstance(table, Profile), table
     times = dict.fromkeys(case.alone, 0.0)
     for row in table.lines:
-        if row.place.line - case.first in times:
-            times[row.place.line - case.first] += row.seconds
+        phase = "" if row.place.phase is Phase.PRIMAL else str(row.place.phase)
+        key = (row.place.line - case.first, phase)
+        if key in times:
+            times[key] += row.seconds
     total = sum(times.values())
-    points = {line: 100 * (times[line] / total - shares[line]) for line in times}
-    return {
-        "max_error_points": max(map(abs, points.values())),
-        "mean_error_points": statistics.mean(map(abs, points.values())),
-        "shares": {line: seconds / total for line, seconds in times.items()},
-        "alone": shares,
+    points = {key: 100 * (times[key] / total - shares[key]) for key in times}
+    judged = [abs(points[key]) for key in case.judged or points]
+    right = sorted(times, key=times.__getitem__) == sorted(shares, key=shares.__getitem__)
+    told = {
+        "max_error_points": bounded(max(judged), case.most),
+        "mean_error_points": bounded(statistics.mean(map(abs, points.values())), case.mean),
+        "shares": {_name(key): seconds / total for key, seconds in times.items()},
+        "alone": {_name(key): share for key, share in shares.items()},
         "truth_noise_points": noise,
-        "right_order": sorted(times, key=times.__getitem__)
-        == sorted(shares, key=shares.__getitem__),
-        "coverage": found.coverage,
-        "unattributed": found.unattributed_s / found.covered_s,
-        "inferred": found.inferred_s / found.covered_s,
+        "right_order": {"value": right, "ok": right} if case.ordered else {"value": right},
+        "coverage": at_least(found.coverage, 0.9),
+        "unattributed": bounded(found.unattributed_s / found.covered_s, 0.05),
+        "inferred": bounded(found.inferred_s / found.covered_s, 0.06),
         "crossing": found.crossing_s / found.covered_s,
-        "crossing_line_mode": apart.crossing_s / apart.covered_s if case.line_mode else None,
-        "traced_over_untraced": found.ratio,
-        "line_mode_over_usual": apart.untraced_s / found.untraced_s if case.line_mode else None,
+        "traced_over_untraced": bounded(found.ratio, 1.3),
     }
+    if case.line_mode:
+        assert isinstance(apart, Profile)
+        rows = [row for row in found.lines if row.place.line - case.first in range(1, 9)]
+        whole = found.covered_s
+        joint = max((row.seconds for row in found.joint), default=0.0)
+        inside = [
+            r.low_s <= shares[r.place.line - case.first, ""] * whole <= r.high_s for r in rows
+        ]
+        told |= {
+            "crossing_line_mode": bounded(apart.crossing_s / apart.covered_s, 0.01),
+            "line_mode_over_usual": apart.untraced_s / found.untraced_s,
+            "joint_row": at_least(joint / whole, 0.95),
+            "bracket_holds_the_truth": {"value": all(inside), "ok": all(inside)},
+        }
+    return told
+
+
+def bounded(value: float, budget: float | None) -> dict[str, Any]:
+    """A figure that may be as large as its budget."""
+    if budget is None:
+        return {"value": value}
+    return {"value": value, "budget": budget, "ok": value <= budget}
+
+
+def at_least(value: float, budget: float) -> dict[str, Any]:
+    """A figure that may be as small as its budget."""
+    return {"value": value, "at_least": budget, "ok": value >= budget}
+
+
+def _name(key: Key) -> str:
+    return f"{key[0]} {key[1]}".strip()
 
 
 def best_of(tries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The try with the smallest error among those whose truth could be measured."""
+    """The try with the smallest error among those whose truth could be measured.
+
+    Where none could, the errors are no statement about the profile, and have no verdict.
+    """
     quiet = [t for t in tries if t["truth_noise_points"] <= _NOISE]
-    best = min(quiet or tries, key=lambda t: t["max_error_points"])
+    best = min(quiet or tries, key=lambda t: t["max_error_points"]["value"])
+    if not quiet:
+        names = ("max_error_points", "mean_error_points", "right_order", "bracket_holds_the_truth")
+        best = {
+            key: {k: v for k, v in value.items() if k != "ok"} if key in names else value
+            for key, value in best.items()
+        }
     return {**best, "skipped": not quiet, "tries": len(tries)}
-
-
-def gradient() -> dict[str, Any]:
-    """Coverage and directions of the gradient of three layers."""
-    args = (normal(1, 512, 512), normal(2, 512, 1024), normal(3, 1024, 256), normal(4, 256, 512))
-    report = jaxscope.profile(jax.jit(jax.grad(loss, (0, 1, 2))), *args)
-    found = report.profile
-    assert isinstance(found, Profile), found
-    keys = {(row.place.line, row.place.phase) for row in found.lines}
-    return {
-        "coverage": found.coverage,
-        "unattributed": found.unattributed_s / found.covered_s,
-        "inferred": found.inferred_s / found.covered_s,
-        "line_directions": len([key for key in keys if key[1] is not Phase.PRIMAL]),
-        "traced_over_untraced": found.ratio,
-    }
 
 
 def overhead() -> dict[str, Any]:
@@ -247,8 +176,8 @@ def overhead() -> dict[str, Any]:
     both = [a + b for a, b in zip(closing, reading, strict=True)]
     return {
         "events": events,
-        "median_s": statistics.median(both),
-        "worst_s": max(both),
+        "median_s": bounded(statistics.median(both), 0.05),
+        "worst_s": bounded(max(both), 0.3),
         "close_s": closing,
         "read_s": reading,
     }
@@ -258,7 +187,7 @@ def measure() -> dict[str, Any]:
     result: dict[str, Any] = {}
     for case in cases():
         result[case.name] = best_of([error(case) for _ in range(_TRIES)])
-    return {**result, "gradient": gradient(), "overhead": overhead()}
+    return {**result, "overhead": overhead()}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,38 @@
+"""The verdicts of the measurement of time by line; its figures are measured by `make bench`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.__main__ import within
+from bench.profile import at_least, best_of, bounded
+
+
+def tried(error: float, noise: float) -> dict[str, Any]:
+    return {
+        "max_error_points": bounded(error, 6.0),
+        "coverage": at_least(0.95, 0.9),
+        "truth_noise_points": noise,
+    }
+
+
+def test_a_figure_says_its_budget_and_whether_it_holds() -> None:
+    assert bounded(7.0, 6.0) == {"value": 7.0, "budget": 6.0, "ok": False}
+    assert at_least(0.8, 0.9) == {"value": 0.8, "at_least": 0.9, "ok": False}
+    assert bounded(7.0, None) == {"value": 7.0}
+
+
+def test_the_best_try_with_a_steady_truth_counts() -> None:
+    best = best_of([tried(1.0, 5.0), tried(7.0, 1.0), tried(5.0, 3.0)])
+    assert best["max_error_points"]["value"] == 5.0
+    assert not best["skipped"]
+    assert within(best)
+    assert not within(best_of([tried(7.0, 1.0)]))
+
+
+def test_where_the_truth_itself_is_noise_the_error_has_no_verdict() -> None:
+    best = best_of([tried(50.0, 5.0)])
+    assert best["skipped"]
+    assert "ok" not in best["max_error_points"]
+    assert best["coverage"]["ok"]
+    assert within(best)
