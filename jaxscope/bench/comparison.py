@@ -17,7 +17,7 @@ from jaxscope.bench.ready import Failed, Ready, Setting, checked, get_ready, sai
 from jaxscope.bench.reference import Reference, reference
 from jaxscope.bench.rounds import dropped, finished, run_rounds
 from jaxscope.bench.signals import Signals
-from jaxscope.bench.slots import Slot, slots
+from jaxscope.bench.slots import Slot, slots, unseen
 from jaxscope.bench.watchdog import Alarm, TimedOut
 from jaxscope.capture import describe
 from jaxscope.capture.events import Listener
@@ -65,6 +65,7 @@ class _Run:
         plan = self.plan
         self._import_frameworks()
         self.began_s = time.perf_counter()
+        self.notes += filter(None, [unseen(plan, self._contestant)])
         began = self.signals.read()
         sizes = list(plan.sizes or ({},))
         rows: dict[int, list[Row]] = {}

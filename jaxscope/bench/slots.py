@@ -54,6 +54,30 @@ def slots(plan: Plan, size: Size, find: Callable[[str], Contestant]) -> list[Slo
     return found
 
 
+def unseen(plan: Plan, find: Callable[[str], Contestant]) -> str:
+    """A sentence on the devices that were asked for and that none of the contestants sees.
+
+    Where none of all is seen, the rows say so.
+    """
+    if not plan.devices:
+        return ""
+    there: dict[str, None] = {}
+    seen: set[str] = set()
+    for name in dict.fromkeys([entry.contestant for entry in plan.entries]):
+        contestant = find(name)
+        try:
+            if contestant.missing():
+                continue
+            there |= dict.fromkeys(contestant.devices())
+            seen |= {one for one in plan.devices if chosen(contestant, (one,))}
+        except Exception:  # its row says what it raised
+            continue
+    missing = [one for one in plan.devices if one not in seen]
+    if not missing or not seen:
+        return ""
+    return f"No contestant sees {' or '.join(missing)}: there is {', '.join(there)}."
+
+
 def chosen(contestant: Contestant, wanted: Sequence[str]) -> tuple[str, ...]:
     """The devices that are wanted and that it sees: `cpu` means the first, `cuda:1` that one."""
     if not wanted:

@@ -512,6 +512,13 @@ def test_a_device_that_is_not_seen_is_a_row():
     assert [r.failure for r in record.rows] == ["It sees cpu:0, and not gpu."] * 2
 
 
+def test_a_device_that_nobody_sees_is_said_beside_the_others():
+    record = measured(("numpy", "numpy", np.sum), ("jax", "jax", jnp.sum), devices=("cpu", "gpu"))
+    assert [r.failure for r in record.rows] == ["", ""]
+    assert "No contestant sees gpu: there is cpu:0." in record.notes
+    assert measured(("numpy", "numpy", np.sum), devices=("cpu",)).notes == ()
+
+
 class Two(Contestant):
     """Sees a CPU and two GPUs of one kind."""
 
