@@ -116,6 +116,10 @@ export class StagePane {
 
   reveal(now: Selection): void {
     if (now.origin === this.kind) return;
+    if (now.origin === "graph" && this.kind === "optimized_hlo") {
+      this.frame.pane.reveal(now.line, true);
+      return;
+    }
     const found = this.room.model.linesOf(this.kind, now);
     const line = found.hot[0] ?? found.soft[0];
     if (line) this.frame.pane.reveal(line, true);

@@ -42,6 +42,8 @@ class GraphView implements View {
   private pinned: Selection | null = null;
   private centre = -1;
   private note = "";
+  /** The last step of the arrow keys. */
+  private came: { from: number; to: number } | null = null;
   private gone = false;
 
   constructor(private readonly model: ReportModel) {
@@ -419,6 +421,8 @@ class GraphView implements View {
     const { around } = this;
     const next = sides.flatMap((side) => around?.next(index, side) ?? []);
     const shown = next.filter((each) => around?.shown.has(each));
+    // The way back is the way that was come.
+    if (this.came?.to === index && shown.includes(this.came.from)) return this.came.from;
     return ahead(index, shown, (each) => this.drawing.place(each));
   }
 
@@ -429,6 +433,7 @@ class GraphView implements View {
 
   private go(index: number): boolean {
     if (index < 0) return true;
+    this.came = { from: this.drawing.focused, to: index };
     this.drawing.focus(index);
     const place = this.drawing.place(index);
     if (place) {
