@@ -37,6 +37,10 @@ NAMES = (
 )
 
 
+ON_A_GPU = ("profile", "null_comparison", "planted_difference", "interval_coverage")
+"""What a GPU changes: time by line, and whether two contestants are told apart."""
+
+
 def environment() -> dict[str, Any]:
     """What the figures depend on."""
     commit = subprocess.run(
@@ -53,17 +57,36 @@ def environment() -> dict[str, Any]:
     }
 
 
+def gpu() -> str:
+    """What JAX calls its GPU; empty where it has none. Asked in a process of its own."""
+    ask = "import jax; d = jax.devices()[0]; print(d.device_kind if d.platform == 'gpu' else '')"
+    done = subprocess.run([sys.executable, "-c", ask], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
 def main(names: list[str]) -> int:
     """Measure what was named, or everything; 1 when something could not be measured, 2 for
-    a name that is none."""
+    a name that is none. `--gpu` measures what a GPU changes, and writes it to a folder beside."""
+    if "--gpu" in names:
+        device = gpu()
+        if not device:
+            print("JAX has no GPU here, so nothing was measured on one.")
+            return 0
+        names = [name for name in names if name != "--gpu"] or list(ON_A_GPU)
+        return measured(names, FOLDER / "gpu", {"device": device})
+    return measured(names, FOLDER, {})
+
+
+def measured(names: list[str], folder: Path, more: dict[str, Any]) -> int:
+    """Measure into a folder; `more` is said of the machine."""
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         print(f"There is no measurement {unknown[0]!r}. There are: {', '.join(NAMES)}.")
         return 2
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     failed = 0
     for name in names or NAMES:
-        around = environment()
+        around = {**environment(), **more}
         done = subprocess.run(
             [sys.executable, "-m", f"bench.{name}"], cwd=ROOT, capture_output=True, text=True
         )
@@ -73,9 +96,9 @@ def main(names: list[str]) -> int:
             continue
         found = json.loads(done.stdout)
         text = json.dumps({"environment": around, "measured": found}, indent=1, sort_keys=True)
-        (FOLDER / f"{name}.json").write_text(text + "\n")
+        (folder / f"{name}.json").write_text(text + "\n")
         print(f"{name}: {'ok' if within(found) else 'over its budget, or no budget'}")
-    (FOLDER / "README.md").write_text(table())
+    (folder / "README.md").write_text(table(folder))
     return failed
 
 
@@ -86,7 +109,7 @@ def within(found: Any) -> bool:
     return True
 
 
-def table() -> str:
+def table(folder: Path = FOLDER) -> str:
     """The figures as a page: one line each, raw samples left out."""
     lines = [
         "# Measured",
@@ -96,12 +119,12 @@ def table() -> str:
         "| what | figure | value |",
         "|---|---|---|",
     ]
-    for path in sorted(FOLDER.glob("*.json")):
+    for path in sorted(folder.glob("*.json")):
         data = json.loads(path.read_text())
         for key, value in flat(data["measured"]):
             lines.append(f"| {path.stem} | {key} | {value} |")
     lines += ["", "Environments:", ""]
-    for path in sorted(FOLDER.glob("*.json")):
+    for path in sorted(folder.glob("*.json")):
         around = json.loads(path.read_text())["environment"]
         lines.append(f"- {path.stem}: " + ", ".join(f"{k} {v}" for k, v in around.items()))
     return "\n".join(lines) + "\n"

@@ -69,3 +69,31 @@ def test_traces_that_overlap_are_counted_once(monkeypatch: pytest.MonkeyPatch):
 def test_an_unknown_measurement_is_refused(capsys: pytest.CaptureFixture[str]):
     assert main(["speed"]) == 2
     assert "There is no measurement 'speed'" in capsys.readouterr().out
+
+
+def test_where_there_is_no_gpu_nothing_is_measured_on_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("bench.__main__.FOLDER", tmp_path)
+    monkeypatch.setattr("bench.__main__.gpu", lambda: "")
+    assert main(["--gpu"]) == 0
+    assert "JAX has no GPU here" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_figures_of_a_gpu_lie_in_a_folder_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class Done:
+        returncode = 0
+        stdout = '{"lines": {"value": 1, "ok": true}}'
+
+    monkeypatch.setattr("bench.__main__.FOLDER", tmp_path)
+    monkeypatch.setattr("bench.__main__.gpu", lambda: "a GPU")
+    monkeypatch.setattr("bench.__main__.environment", dict)
+    monkeypatch.setattr("bench.__main__.subprocess.run", lambda *args, **more: Done())
+    assert main(["--gpu", "profile"]) == 0
+    written = json.loads((tmp_path / "gpu" / "profile.json").read_text("utf-8"))
+    assert written["environment"] == {"device": "a GPU"}
+    assert "| profile | lines value | 1 |" in (tmp_path / "gpu" / "README.md").read_text("utf-8")
+    assert not (tmp_path / "README.md").exists()

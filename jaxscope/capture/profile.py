@@ -12,7 +12,13 @@ import jax
 from jaxscope.analysis import profile as lines
 from jaxscope.analysis.hlo import HloModule, executed_times
 from jaxscope.analysis.profile import TracedCall, TracedSession
-from jaxscope.analysis.trace import Op, TraceEvent, hidden_in_graphs, operations
+from jaxscope.analysis.trace import (
+    Op,
+    TraceEvent,
+    device_activity,
+    hidden_in_graphs,
+    operations,
+)
 from jaxscope.capture import profiler
 from jaxscope.capture.plan import Plan
 from jaxscope.capture.sampling import quiet_gc
@@ -77,8 +83,17 @@ def sessions_of(
                     jax.block_until_ready(call(*args))
         trace = recording.xspace
         found = list(recording.events())
-        sessions.append(TracedSession(calls_of(found), untraced, hidden_in_graphs(found)))
+        sessions.append(_session(found, untraced))
     return Traced(tuple(sessions), trace, planned.guard)
+
+
+def _session(events: list[TraceEvent], untraced: tuple[float, ...]) -> TracedSession:
+    return TracedSession(
+        calls_of(events),
+        untraced,
+        hidden_in_graphs(events),
+        device_activity(events, profiler.CALL),
+    )
 
 
 def events_of(handles: Handles) -> float:
@@ -135,7 +150,7 @@ def traced_once(
     if failed:
         return value, Unavailable(failed), b""
     try:
-        return value, (TracedSession(calls_of(session.events()), ()),), session.xspace
+        return value, (_session(list(session.events()), ()),), session.xspace
     except Exception as error:
         return value, Unavailable(f"the trace could not be read ({error})"), b""
 

@@ -7,6 +7,7 @@ import statistics
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from jaxscope.model.device_activity import DeviceActivity
 from jaxscope.model.stage import Phase
 
 
@@ -123,6 +124,8 @@ class Profile:
     doubts: tuple[str, ...] = ()
     guard: str = ""
     """Why fewer calls were traced than usual, and what lifts that."""
+    activity: DeviceActivity | None = None
+    """Kernels, streams and copies, of a device that tells them: a GPU."""
     usual_s: float | None = None
     """With the lines kept apart: seconds of a call of the program as it is, where they were
     measured beside it."""

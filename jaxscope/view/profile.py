@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from jaxscope.analysis.profile.shares import of_lines
 from jaxscope.model import Program, Record, Unavailable
 from jaxscope.model.profile import Place, Profile
-from jaxscope.view import units
+from jaxscope.view import device_activity, units
 from jaxscope.view.chapter import Chapter
 from jaxscope.view.profile_lines import by_line, code, lines_apart, lines_of, source_part, usual_s
 from jaxscope.view.profile_ops import bounds_of, by_op, by_stack, rest
@@ -54,6 +54,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         *by_stack(program, found),
         by_op(found, bounds),
         *roofs(program, found, bounds),
+        *device_activity.parts(found),
         rest(found),
     )
     return Chapter(_KEY, _TITLE, lead, parts)

@@ -95,7 +95,7 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
         "operation",
         "time",
         "share",
-        "CPU time",
+        "kernel time" if profile.activity is not None else "CPU time",
         "runs",
         "FLOP/s",
         "bytes/s",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.profile.calls import Divided, TracedSession, divided, middle
 from jaxscope.analysis.profile.origins import Origins
-from jaxscope.analysis.profile.trust import distrust, doubts, in_graphs
+from jaxscope.analysis.profile.trust import command_buffers, distrust, doubts, in_graphs
 from jaxscope.analysis.profile.weights import Weigher, Work
 from jaxscope.model.profile import (
     Folded,
@@ -87,7 +87,10 @@ def profile(
     )
     hidden = sum(session.hidden for session in sessions)
     return dataclasses.replace(
-        result, distrust=distrust(result), doubts=(*in_graphs(hidden), *doubts(result))
+        result,
+        distrust=distrust(result),
+        doubts=(*in_graphs(hidden, command_buffers(module)), *doubts(result)),
+        activity=next((s.activity for s in reversed(sessions) if s.activity is not None), None),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxscope.analysis.trace import Op, Shares, shares
+from jaxscope.model.device_activity import DeviceActivity
 
 _NS = 1e-9
 
@@ -33,6 +34,8 @@ class TracedSession:
     untraced: tuple[float, ...]
     hidden: int = 0
     """Kernels of which no instruction is known, because a CUDA graph ran them."""
+    activity: DeviceActivity | None = None
+    """What the device's own streams did, for one call."""
 
     @property
     def kept(self) -> tuple[TracedCall, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 
+from jaxscope.analysis.hlo import HloModule
 from jaxscope.model.profile import Profile, ProfileSession
 
 SHORTEST_S = 0.5e-3
@@ -51,16 +52,38 @@ def distrust(profile: Profile) -> str:
     return ""
 
 
-def in_graphs(hidden: int) -> tuple[str, ...]:
+_FLAG = (
+    "start the kernel with XLA_FLAGS=--xla_gpu_enable_command_buffer= (set before JAX is imported) "
+    "to have their lines"
+)
+
+
+def command_buffers(module: HloModule) -> int:
+    """How many groups of instructions XLA records as CUDA graphs and launches as one."""
+    return sum(c.name.startswith("command_buffer") for c in module.computations)
+
+
+def in_graphs(hidden: int, recorded: int = 0) -> tuple[str, ...]:
     """What CUDA graphs take from the table, and the flag that gives it back.
 
     Source: https://github.com/openxla/xprof/issues/3070
     """
-    sentence = (
-        f"{hidden} kernels ran inside CUDA graphs, which do not say what instruction they are for: "
-        "start the kernel with XLA_FLAGS=--xla_gpu_enable_command_buffer= to have their lines."
-    )
-    return (sentence,) if hidden else ()
+    if hidden:
+        return (
+            (
+                f"{hidden} kernels ran inside CUDA graphs, which do not say what instruction they "
+                f"are for: {_FLAG}."
+            ),
+        )
+    if recorded:
+        groups = "a CUDA graph" if recorded == 1 else f"{recorded} CUDA graphs"
+        return (
+            (
+                f"XLA launches some instructions as {groups} (command buffers), and their kernels "
+                f"may stand together under the call: {_FLAG}."
+            ),
+        )
+    return ()
 
 
 def doubts(profile: Profile) -> tuple[str, ...]:

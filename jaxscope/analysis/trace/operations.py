@@ -13,6 +13,7 @@ import collections
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from jaxscope.analysis.trace.activity import in_graph
 from jaxscope.analysis.trace.event import Op, TraceEvent
 
 _POOL = "ThreadpoolListener::"
@@ -75,7 +76,7 @@ def _device(thread: str) -> int:
 
 def hidden_in_graphs(events: Iterable[TraceEvent]) -> int:
     """Kernels that ran inside CUDA graphs and so do not say which instruction they are for."""
-    return sum("cuda_graph_id" in e.stats and "hlo_op" not in e.stats for e in events)
+    return sum(in_graph(event) for event in events)
 
 
 def _producers(thread: _Thread) -> list[int]:

@@ -1,0 +1,136 @@
+"""From the events of a GPU's streams to kernels, queues and copies.
+
+Source of the names: xla/backends/profiler/gpu/cupti_collector.cc. An event is one kernel or one
+copy; `hlo_op` says which instruction it is for, `memcpy_details` what was copied,
+`theoretical_occupancy_pct` how full the device can be. Lines are `Stream #7(Compute,MemcpyH2D)`.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+
+from jaxscope.analysis.trace.event import TraceEvent
+from jaxscope.model.device_activity import DeviceActivity, Kernel, Stream, Transfer
+
+_NS = 1e-9
+_DEVICE = re.compile(r"/device:[A-Z]+:(\d+) (.*)", re.S)
+_STREAM = "Stream #"
+_COPIES = (
+    ("H2D", "host to device"),
+    ("D2H", "device to host"),
+    ("P2P", "between devices"),
+    ("D2D", "device to device"),
+)
+_SIZE = re.compile(r"\b(?:size|num_bytes):(\d+)")
+
+
+def device_activity(events: Iterable[TraceEvent], calls: str) -> DeviceActivity | None:
+    """What the streams of all devices did, for one call; None where no device wrote events.
+
+    `calls` is the name of the events that span the calls; what is outside them is left out.
+    """
+    known = list(events)
+    spans = [(event.start, event.end) for event in known if event.name == calls]
+    mine: list[tuple[int, str, TraceEvent]] = []
+    for event in known:
+        match = _DEVICE.match(event.thread)
+        # Other lines of such a plane ("XLA Ops", "Steps") repeat what the streams have.
+        if match is None or not match[2].startswith(_STREAM):
+            continue
+        if any(start <= event.start <= end for start, end in spans):
+            mine.append((int(match[1]), match[2], event))
+    if not mine:
+        return None
+    number = len(spans)
+    return DeviceActivity(
+        _kernels([event for *_, event in mine], number),
+        _streams(mine, number),
+        _transfers([event for *_, event in mine], number),
+        sum(in_graph(event) for *_, event in mine) / number,
+        sum((e.end - e.start) * _NS for *_, e in mine if in_graph(e)) / number,
+    )
+
+
+def in_graph(event: TraceEvent) -> bool:
+    """Whether a CUDA graph ran this kernel, and it does not say for which instruction."""
+    graph = any(key.startswith("cuda_graph") for key in event.stats)
+    return graph and not event.stats.get("hlo_op")
+
+
+def _kernels(events: Sequence[TraceEvent], calls: int) -> tuple[Kernel, ...]:
+    groups: dict[tuple[str, str], list[TraceEvent]] = collections.defaultdict(list)
+    for event in events:
+        if _copy(event) is None:
+            groups[str(event.stats.get("hlo_op", "")), event.name].append(event)
+    rows = [
+        Kernel(
+            op,
+            name,
+            sum(event.end - event.start for event in group) * _NS / calls,
+            len(group) / calls,
+            _occupancy(group),
+        )
+        for (op, name), group in groups.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: -row.seconds))
+
+
+def _occupancy(events: Sequence[TraceEvent]) -> float | None:
+    found: list[float] = []
+    for event in events:
+        value = event.stats.get("theoretical_occupancy_pct")
+        if isinstance(value, (int, float)):
+            found.append(float(value) / 100)
+    return statistics.fmean(found) if found else None
+
+
+def _streams(events: Iterable[tuple[int, str, TraceEvent]], calls: int) -> tuple[Stream, ...]:
+    groups: dict[tuple[int, str], list[TraceEvent]] = collections.defaultdict(list)
+    for device, name, event in events:
+        groups[device, name].append(event)
+    return tuple(
+        Stream(device, name, _busy(group) * _NS / calls, len(group) / calls)
+        for (device, name), group in sorted(groups.items())
+    )
+
+
+def _busy(events: Iterable[TraceEvent]) -> float:
+    """ns in which at least one of them ran."""
+    total, until = 0.0, float("-inf")
+    for event in sorted(events, key=lambda event: event.start):
+        total += max(event.end - max(event.start, until), 0.0)
+        until = max(until, event.end)
+    return total
+
+
+def _transfers(events: Iterable[TraceEvent], calls: int) -> tuple[Transfer, ...]:
+    groups: dict[str, list[TraceEvent]] = collections.defaultdict(list)
+    for event in events:
+        kind = _copy(event)
+        if kind is not None:
+            groups[kind].append(event)
+    rows = [
+        Transfer(
+            kind,
+            sum(event.end - event.start for event in group) * _NS / calls,
+            sum(_bytes(event) for event in group) / calls,
+            len(group) / calls,
+        )
+        for kind, group in groups.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: -row.seconds))
+
+
+def _copy(event: TraceEvent) -> str | None:
+    """The kind of copy that an event is; None for a kernel."""
+    if "memcpy_details" not in event.stats and not event.name.lower().startswith("memcpy"):
+        return None
+    return next((words for short, words in _COPIES if short in event.name), "copy")
+
+
+def _bytes(event: TraceEvent) -> float:
+    match = _SIZE.search(str(event.stats.get("memcpy_details", "")))
+    return float(match[1]) if match else 0.0
