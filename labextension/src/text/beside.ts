@@ -43,17 +43,16 @@ class Beside extends GutterMarker {
     node.className = this.css;
     if (this.worn?.hue !== undefined) node.style.setProperty("--h", String(this.worn.hue));
     if (this.columns.length) node.append(figures(this.columns, this.cells));
+    node.append(span("jxs-number", String(this.line)));
     const [sign, title] = markOf(this.worn);
-    node.append(
-      span("jxs-number", String(this.line)),
-      span("jxs-mark", sign, title),
-      span("jxs-fold", FOLD_SIGNS[this.fold], this.fold ? FOLD_TITLES[this.fold] : ""),
-    );
+    // Rows are made by the hundred while the text scrolls: what is empty is left out.
+    if (sign) node.append(span("jxs-mark", sign, title));
+    if (this.fold) node.append(span("jxs-fold", FOLD_SIGNS[this.fold], FOLD_TITLES[this.fold]));
     return node;
   }
 }
 
-const FOLD_SIGNS = { "": "", open: "▾", folded: "▸" };
+const FOLD_SIGNS = { open: "▾", folded: "▸" };
 const FOLD_TITLES = { open: "Fold", folded: "Unfold" };
 const NO_COLUMNS: readonly Column[] = [];
 
@@ -77,11 +76,8 @@ export function figures(
     node.style.width = `${column.width}ch`;
     if (typeof cell === "string") node.textContent = cell;
     else {
-      const bar = document.createElement("i");
-      bar.style.width = `${Math.round(100 * Math.min(1, Math.max(0, cell.bar)))}%`;
-      const words = document.createElement("b");
-      words.textContent = cell.text;
-      node.append(bar, words);
+      node.textContent = cell.text;
+      node.style.setProperty("--bar", `${Math.round(100 * Math.min(1, Math.max(0, cell.bar)))}%`);
     }
     row.append(node);
   });
