@@ -26,6 +26,12 @@ export interface Selection {
   why: string;
 }
 
+/** Ascending. */
+export interface Lines {
+  readonly soft: number[];
+  readonly hot: number[];
+}
+
 /** A stage's text: here, on its way, or absent with the reason. */
 export type TextState =
   | { state: "saved" | "live"; stage: StageJson }
@@ -46,6 +52,8 @@ export class ReportModel {
   private readonly instructionCache = new Map<number, Record<string, InstructionFigures>>();
   private readonly equationCache = new Map<string, Equations>();
   private callers = true;
+  /** All panes, and the words about them, ask for the lines of one selection. */
+  private readonly lineCache = new WeakMap<Selection, Map<Anchors, Lines>>();
   private readonly ends: (() => void)[] = [];
 
   constructor(
@@ -157,13 +165,18 @@ export class ReportModel {
   }
 
   /** Lines of a stage that belong to a selection: of the whole line, and of its very spot. */
-  linesOf(kind: StageKind, selection: Selection): { soft: number[]; hot: number[] } {
+  linesOf(kind: StageKind, selection: Selection): Lines {
     const there = this.anchors(kind);
+    const known = this.lineCache.get(selection) ?? new Map<Anchors, Lines>();
+    const cached = known.get(there);
+    if (cached) return cached;
     const stage = selection.origin !== "source" && selection.origin !== "tab";
     const find = (ids: ReadonlySet<number>) =>
       stage ? between(this.equations, ids, there) : there.lines(ids);
     const soft = find(selection.soft);
-    return { soft, hot: selection.hot === selection.soft ? soft : find(selection.hot) };
+    const found = { soft, hot: selection.hot === selection.soft ? soft : find(selection.hot) };
+    this.lineCache.set(selection, known.set(there, found));
+    return found;
   }
 
   /** Leads to a line of a source from anywhere: chooses the source and pins the line. */

@@ -38,6 +38,10 @@ export class Frame {
     this.element = element("section", "jxs-pane", this.head, body, this.foot);
     this.element.dataset.pane = name;
     this.element.setAttribute("aria-label", label);
+    // The editor takes the focus by itself at a click, which draws a ring that only the keyboard needs.
+    const pointed = (on: boolean) => () => this.element.classList.toggle("jxs-pointed", on);
+    this.element.addEventListener("pointerdown", pointed(true), true);
+    this.element.addEventListener("keydown", pointed(false), true);
     this.input.addEventListener("input", () => this.search(this.input.value, false));
     this.input.addEventListener("keydown", (event) => this.key(event));
   }
