@@ -1,4 +1,4 @@
-"""The graph of the optimised HLO in a real browser: boxes, growing, opening, keys, the shared selection."""
+"""The graph of the optimised HLO in a real browser: boxes, growing, opening, keys, selection."""
 
 from __future__ import annotations
 

@@ -56,7 +56,8 @@ export class StagesView implements View {
     );
     const bar = element("div", "jxs-diff-bar", chooser, ...this.steps);
     this.element.append(bar, this.lead, this.body, this.status);
-    this.element.addEventListener("keydown", (event) => this.key(event));
+    // Before the texts, which keep letters from the page around.
+    this.element.addEventListener("keydown", (event) => this.key(event), true);
     this.watcher = new ResizeObserver(() => this.layout());
     this.watcher.observe(this.element);
     this.choose(this.stage);
@@ -211,7 +212,7 @@ export class StagesView implements View {
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target instanceof Element && event.target.closest("input, select")) return;
     const by = { n: 1, p: -1 }[event.key];
     if (!by) return;

@@ -33,9 +33,11 @@ export function gestures(canvas: SVGSVGElement, gestures: Gestures): void {
     { passive: false },
   );
   canvas.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !gestures.key(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const taken = gestures.key(event);
+    if (taken) event.preventDefault();
+    // A letter that means nothing here must not delete a cell. The slash is for the search.
+    if (taken || (event.key.length === 1 && event.key !== "/")) event.stopPropagation();
   });
 }
 
