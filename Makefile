@@ -1,6 +1,6 @@
 # make demo   run the quickstart notebook and leave its report in out/
 # make test   every check and every test; sets itself up on a fresh machine
-# make gpu    the tests that need a GPU, where there is one
+# make gpu    the tests that need a GPU, and the measurements of one, where there is one
 # make setup | check | bench | lab | clean   the parts, see below
 
 SHELL := /bin/bash
@@ -13,16 +13,21 @@ PYTHONS := 3.11 3.12 3.13
 OLDEST_JAX := 0.8.1
 WORKERS ?= 2
 PYTEST := -q -ra -n $(WORKERS) --dist worksteal
-# What the other pairs leave out: a browser shows the same page whatever JAX wrote it, and what the
-# notebooks and pages show has tests of its own.
-PAIR := -m "not browser and not notebook and not page"
+# What the other pairs leave out: a browser shows the same page whatever JAX wrote it, what the
+# notebooks and pages show has tests of its own, and there is one package for all.
+PAIR := -m "not browser and not notebook and not page and not package"
 # On the same Python as the main pair: what asks little of JAX gives the same there.
 PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/bench \
     --ignore=tests/analysis/test_stats.py
 
-.PHONY: setup demo test check test-main test-oldest test-newest gpu bench lab clean
+.PHONY: setup front-end demo test check test-main test-oldest test-newest gpu bench lab clean
 
-setup: .venv/stamp
+setup: front-end
+
+# The viewer: built again where its sources have changed, and linked into .venv, since an editable
+# install gives JupyterLab no extension.
+front-end: .venv/stamp
+	@$(PY) tools/front_end.py build
 
 .venv/stamp: pyproject.toml tools/environment tools/pytorch
 	@tools/environment .venv "$(PYTHONS)" -e '.[widget,plots,tables,bench,xprof]' --group test --group check
@@ -35,14 +40,15 @@ setup: .venv/stamp
 .venv-newest/stamp: pyproject.toml tools/environment
 	@tools/environment .venv-newest "3.13 3.12" -e . --group test --upgrade jax jaxlib
 
-demo: .venv/stamp
+demo: front-end
 	@mkdir -p out
 	@rm -f out/quickstart.html
 	@$(PY) tools/run_notebook.py demos/01_quickstart.ipynb
 	@test -s out/quickstart.html || { echo "The notebook ran and left no out/quickstart.html." >&2; exit 1; }
 	@echo "The report of the quickstart is $(CURDIR)/out/quickstart.html: open it in a browser."
 
-test: check test-main test-oldest
+# On the main pair of Python and JAX; `.ci/run` adds the oldest and the newest.
+test: check test-main
 	@echo "make test: every check and every test passed."
 
 check: .venv/stamp
@@ -51,12 +57,14 @@ check: .venv/stamp
 	@$(PY) -m ruff format --check .
 	@$(PY) -m pyright
 	@.venv/bin/lint-imports --no-cache
+	@$(PY) tools/front_end.py check
 	@echo "== Checks: passed"
 
-test-main: .venv/stamp
+test-main: front-end
 	@tools/chromium
 	@tools/pair .venv $(PYTEST)
 
+# The oldest declared pair.
 test-oldest:
 	@if tools/find_python 3.11 >/dev/null || .venv-oldest/bin/python -V >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory .venv-oldest/stamp; \
@@ -65,22 +73,22 @@ test-oldest:
 	    echo "== Python 3.11 with jax $(OLDEST_JAX), the oldest declared pair, was NOT run: there is no Python 3.11 here."; \
 	fi
 
-# The newest declared pair; `.ci/run` makes sure that it is run where it can be.
+# The newest declared pair.
 test-newest: .venv-newest/stamp
 	@tools/pair .venv-newest $(PYTEST) $(PAIR)
 
 # JAX and PyTorch must be builds for the GPU: `pip install "jax[cuda13]" torch` in .venv first.
 gpu: .venv/stamp
 	@JAX_PLATFORMS= $(PY) -m pytest -q -ra -m gpu
+	@JAX_PLATFORMS= $(PY) -m bench --gpu
 
-bench: .venv/stamp
+bench: front-end
 	@$(PY) -m bench
 	@$(PY) -m bench.insert
 
-lab: .venv/stamp
-	@$(PY) -c 'import jupyterlab' 2>/dev/null || $(PY) -m pip install --quiet 'jupyterlab>=4.2'
+lab: front-end
 	@$(PY) -m jupyterlab demos
 
 clean:
-	rm -rf out build dist test-results .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf out build dist test-results jaxscope/static labextension/dist labextension/lib .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +

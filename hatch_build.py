@@ -39,6 +39,8 @@ BUILT = (
 STAMP = "jaxscope/static/sources.sha256"
 """The digest of the sources that the built files were made of: a checkout's times say nothing."""
 
+EXTENSION = "share/jupyter/labextensions/@jaxscope/lab"
+
 
 class NotBuilt(Exception):
     """A sentence for who installs."""
@@ -53,12 +55,19 @@ class BuildViewer(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root = Path(self.root)
-        if is_current(root):
-            return
         try:
-            build(root)
+            if not is_current(root):
+                build(root)
         except NotBuilt as error:
             self.app.abort(str(error))
+        # An editable install would copy what then grows old; `tools/front_end.py` makes a link.
+        if self.target_name == "wheel" and version != "editable":
+            build_data["shared_data"].update(
+                {
+                    "labextension/dist": EXTENSION,
+                    "labextension/install.json": f"{EXTENSION}/install.json",
+                }
+            )
 
 
 def is_current(root: Path) -> bool:
@@ -99,32 +108,35 @@ def build(root: Path) -> None:
             "node, or a wheel of jaxscope, which needs none."
         )
     node, npm = tools
-    # What stands in the environment is kept: proxies and certificates of the network are in it.
-    environment = os.environ | {
-        "PATH": f"{Path(node).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    }
+    environment = environment_with(node)
     before = digest(root)
     if not has_packages(folder):
-        call(
-            [
-                *npm,
-                "ci",
-                "--omit=dev",
-                "--ignore-scripts",
-                "--no-audit",
-                "--no-fund",
-                "--loglevel=error",
-            ],
-            folder,
-            environment,
-            "npm could not install the packages that build the viewer. It needs the network, or a "
-            "registry that npm is told of; a wheel of jaxscope needs neither",
-        )
+        install_packages(folder, npm, environment)
     call([node, "build.mjs"], folder, environment, "The viewer does not build")
     missing = [name for name in BUILT if not (root / name).is_file()]
     if missing:
         raise NotBuilt(f"The viewer was built without {', '.join(missing)}.")
     (root / STAMP).write_text(before + "\n", "utf-8")
+
+
+def environment_with(node: str) -> dict[str, str]:
+    """The present one, since proxies and certificates of the network are in it, with that node."""
+    path = f"{Path(node).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "PATH": path}
+
+
+def install_packages(
+    folder: Path, npm: list[str], environment: dict[str, str], tests: bool = False
+) -> None:
+    """What the lock names, with the types and tools of the tests only where they are asked for."""
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    call(
+        [*npm, "ci", *([] if tests else ["--omit=dev"]), *options],
+        folder,
+        environment,
+        "npm could not install the packages that build the viewer. It needs the network, or a "
+        "registry that npm is told of; a wheel of jaxscope needs neither",
+    )
 
 
 def has_packages(folder: Path) -> bool:

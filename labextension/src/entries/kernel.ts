@@ -1,0 +1,86 @@
+/** What a widget can ask its kernel: a text, by a message that is answered with a message. */
+
+import type { AnyModel } from "@anywidget/types";
+import { gunzipJson } from "../gzip";
+import { type Host, type StageAnswer, TextAbsent } from "../host";
+import type { Payload, StageKind } from "../report";
+
+export interface Traits {
+  payload: Payload;
+  /** The line of the first source that is pinned. */
+  selected_line: number | null;
+}
+
+interface Answer {
+  request: string;
+  ok: boolean;
+  message?: string;
+}
+
+interface Waiting {
+  done(bytes: Uint8Array<ArrayBuffer>): void;
+  failed(error: TextAbsent): void;
+}
+
+export class KernelHost implements Host {
+  readonly name = "widget";
+  private readonly waiting = new Map<string, Waiting>();
+  /** Two views of one widget hear each other's answers. */
+  private readonly view = Math.random().toString(36).slice(2);
+  private asked = 0;
+  private readonly heard = (message: unknown, buffers: DataView[]) => this.hear(message, buffers);
+  private readonly lost = () => this.fail("restarted");
+
+  constructor(private readonly model: AnyModel<Traits>) {
+    model.on("msg:custom", this.heard);
+    // ipywidgets tells so when the kernel has gone or come back: no answer will follow.
+    model.on("comm_live_update", this.lost);
+  }
+
+  async fetchStage(_report: string, program: number, kind: StageKind): Promise<StageAnswer> {
+    const request = `${this.view}/${++this.asked}`;
+    const bytes = await new Promise<Uint8Array<ArrayBuffer>>((done, failed) => {
+      this.waiting.set(request, { done, failed });
+      this.model.send({ request, op: "stage", program, kind });
+    });
+    return (await gunzipJson(bytes)) as StageAnswer;
+  }
+
+  dispose(): void {
+    this.model.off("msg:custom", this.heard);
+    this.model.off("comm_live_update", this.lost);
+    this.fail("no-kernel");
+  }
+
+  private hear(message: unknown, buffers: DataView[]): void {
+    if (!isAnswer(message)) return;
+    const waiting = this.waiting.get(message.request);
+    if (!waiting) return;
+    this.waiting.delete(message.request);
+    const [buffer] = buffers;
+    if (message.ok && buffer) waiting.done(copied(buffer));
+    else waiting.failed(new TextAbsent("error", message.message ?? ""));
+  }
+
+  private fail(absence: "restarted" | "no-kernel"): void {
+    for (const waiting of this.waiting.values()) waiting.failed(new TextAbsent(absence));
+    this.waiting.clear();
+  }
+}
+
+function isAnswer(message: unknown): message is Answer {
+  return (
+    typeof message === "object" &&
+    message !== null &&
+    "request" in message &&
+    typeof message.request === "string" &&
+    "ok" in message
+  );
+}
+
+/** Front ends give a view of a larger buffer, some of them of a shared one. */
+function copied(view: DataView): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(view.byteLength);
+  bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+  return bytes;
+}
