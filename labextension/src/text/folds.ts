@@ -71,12 +71,13 @@ function blocks(lines: readonly string[]): Fold[] {
   return found;
 }
 
-/** The line after a jaxpr's equations, `in (a,) }` or `]`, belongs to its part. */
+/** `in (a,) }` closes a jaxpr, and the `]` after an equation's parameters closes them. */
 function closing(found: readonly Fold[], lines: readonly string[]): Fold[] {
   return found.map((fold) => {
     const next = lines[fold.last]?.trimStart() ?? "";
     const entry = fold.first === 1;
-    if (!/^(?:in\b|[\]})])/.test(next)) return { ...fold, entry };
+    if (/^\s*in\b/.test(lines[fold.last - 1] ?? "")) return { ...fold, closes: true, entry };
+    if (!/^[\]})]/.test(next)) return { ...fold, entry };
     return { ...fold, last: fold.last + 1, closes: true, entry };
   });
 }

@@ -23,7 +23,7 @@ function escaped(character: string): string {
 
 /** A text with its hidden characters as `\x1b`, `\u202e`. */
 export function visible(text: string): string {
-  return isPlain(text) ? text : text.replace(HIDDEN, escape);
+  return isPlain(text) ? text : text.replace(HIDDEN, escaped);
 }
 
 export function isPlain(text: string): boolean {
@@ -43,8 +43,8 @@ export function spelledOut(line: string): StandIn[] {
     } else if (found.length < MOST_RUNS) {
       found.push({ from: match.index, to, text: escaped(match[0]) });
     } else if (last) {
+      last.text += ` … ${more(line.length - last.to)}`;
       last.to = line.length;
-      last.text += ` … ${more(line.length - match.index)}`;
       break;
     }
   }
