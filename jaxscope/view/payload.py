@@ -53,21 +53,37 @@ class _Bounds:
     """The whole record; else what the viewer reads."""
     detail: bool = True
     """Scopes and shapes of the equations."""
-    equations: int = 1_000_000
+    equations: int = 100_000
     """Of all programs."""
     programs: int = 1000
     sources: int = 100_000_000
     """Characters of all sources."""
 
 
+MOST_EQUATIONS = 12_000
+"""More are no part of a saved output: 10 bytes each. They come with the first text asked for."""
 _BOUNDS = (
-    _Bounds(whole=True),
-    _Bounds(Room(200), programs=200, sources=400_000),
-    _Bounds(Room(60, pictures=False), False, False, 20_000, 40, 100_000),
+    _Bounds(whole=True, equations=MOST_EQUATIONS),
+    _Bounds(Room(200), equations=MOST_EQUATIONS, programs=200, sources=400_000),
+    _Bounds(Room(60, pictures=False), False, False, MOST_EQUATIONS, 40, 100_000),
+    _Bounds(Room(200, pictures=False), False, False, 0, 40, 100_000),
     _Bounds(Room(15, pictures=False), False, False, 0, 5, 20_000),
     _Bounds(Room(0, pictures=False), False, False, 0, 0, 2000),
 )
 """From the most to the least; the first that fits, apart from the texts, is taken."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Made:
+    """What is the same whatever is left out."""
+
+    record: Record
+    report_id: str
+    figure_kinds: Mapping[str, tuple[str, ...]]
+    lines: list[list[Json]]
+    """Figures by program, source and line."""
+    lost: list[Json]
+    """By program."""
 
 
 def payload(
@@ -84,15 +100,29 @@ def payload(
     names the report to the kernel. `figure_kinds` has, by the key of a tab, the plotly figures that
     the kernel can be asked for.
     """
-    made = functools.partial(_packed, record, report_id, figure_kinds or {})
+    made = functools.partial(
+        _packed,
+        _Made(
+            record,
+            report_id,
+            figure_kinds or {},
+            [figures.by_line(program, len(record.sources)) for program in record.programs],
+            [figures.lost(program) for program in record.programs],
+        ),
+    )
+    if cap is None:
+        return made(_Bounds(whole=True), frozenset())
     texts = _texts(record)
-    if cap is None or sum(len(stage.text) for _, stage in texts) <= _QUICK:
+    few = sum(len(program.equations) for program in record.programs) <= MOST_EQUATIONS
+    if few and sum(len(stage.text) for _, stage in texts) <= _QUICK:
         found = made(_BOUNDS[0], frozenset())
-        if cap is None or size(found) <= cap:
+        if size(found) <= cap:
             return found
     every = frozenset(key for key, _ in texts)
     found: Json = {}
     for bounds in _BOUNDS:
+        if bounds.equations and not few:
+            continue
         found = made(bounds, every)
         if (rest := size(found)) <= cap:
             kept = _fitting(record, texts, cap - rest)
@@ -134,15 +164,9 @@ def _fitting(record: Record, texts: list[tuple[Key, Stage]], space: int) -> froz
     return frozenset(kept)
 
 
-def _packed(
-    record: Record,
-    report_id: str,
-    figure_kinds: Mapping[str, tuple[str, ...]],
-    bounds: _Bounds,
-    dropped: frozenset[Key],
-) -> Json:
-    data = _data(record, figure_kinds, bounds, dropped)
-    return wrapped(first_line(record), report_id, pack(data))
+def _packed(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
+    data = _data(made, bounds, dropped)
+    return wrapped(first_line(made.record), made.report_id, pack(data))
 
 
 def wrapped(summary: str, report_id: str, data: str) -> Json:
@@ -167,18 +191,14 @@ def pack(data: Json) -> str:
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
-def _data(
-    record: Record,
-    figure_kinds: Mapping[str, tuple[str, ...]],
-    bounds: _Bounds,
-    dropped: frozenset[Key],
-) -> Json:
+def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
+    record, figure_kinds = made.record, made.figure_kinds
     carried = _carried(record, bounds)
     rows = bounds.room.rows
     return {
         "record": to_json(_without(carried, dropped)),
         "programs": [
-            _figures(program, number, carried, dropped)
+            _figures(made, number, bool(program.equations), dropped)
             for number, program in enumerate(carried.programs)
         ],
         "tabs": [_tab(tab, figure_kinds) for tab in tabs(record, bounds.room)] if rows else [],
@@ -253,12 +273,13 @@ def _shortened(sources: Iterable[Source], left: int) -> Iterator[Source]:
         yield source
 
 
-def _figures(program: Program, number: int, record: Record, dropped: frozenset[Key]) -> Json:
+def _figures(made: _Made, number: int, linked: bool, dropped: frozenset[Key]) -> Json:
+    program = made.record.programs[number]
     found: Json = {
-        "lines": figures.by_line(program, len(record.sources)),
+        "lines": made.lines[number],
         "omitted": _omitted(program, number, dropped),
+        **(made.lost[number] if linked else {}),
     }
-    found |= figures.lost(program)
     if (number, StageKind.OPTIMIZED_HLO) not in dropped:
         found["instructions"] = figures.by_instruction(program)
     return found

@@ -14,7 +14,7 @@ import pytest
 from jaxscope import model as m
 from jaxscope.model.profile import LineTime, OpTime, Place, Profile, ProfileSession
 from jaxscope.view.figures import by_instruction, by_line
-from jaxscope.view.payload import CAP, PAYLOAD_SCHEMA, payload, size
+from jaxscope.view.payload import CAP, MOST_EQUATIONS, PAYLOAD_SCHEMA, payload, size
 from view.conftest import GOLDEN, plain, with_program
 from view.test_html import EVIL, RECORDS, evil
 
@@ -214,3 +214,14 @@ def test_a_run_without_program_has_its_tabs(golden: m.Record) -> None:
 
 def test_the_payload_file_is_small(golden: m.Record) -> None:
     assert (Path(GOLDEN).parent / "payload.json").stat().st_size < 30_000
+
+
+def test_a_large_program_keeps_its_figures_by_line_without_its_equations(golden: m.Record) -> None:
+    program = golden.programs[0]
+    spare = dataclasses.replace(program.equations[-1], frames=(), parent=None)
+    first = len(program.equations)
+    more = (dataclasses.replace(spare, id=i) for i in range(first, MOST_EQUATIONS + 1))
+    data = unpack(payload(with_program(golden, equations=(*program.equations, *more))))
+    assert data["record"]["programs"][0]["equations"] == []
+    assert data["programs"][0]["lines"][0]["3"]["instructions"] == 6
+    assert [s["kind"] for s in data["record"]["programs"][0]["stages"]] == list(m.StageKind)
