@@ -14,5 +14,7 @@ test.each(["hlo", "mlir", "jaxpr"] as const)("JupyterLab's editor colours %s", (
   const tree = ensureSyntaxTree(state, TEXTS[name].length, 5000);
   const kinds = new Set<string>();
   tree?.iterate({ enter: (node) => void kinds.add(node.name) });
-  expect([...kinds]).toEqual(expect.arrayContaining(["keyword", "tagName", "variableName.standard"]));
+  expect([...kinds]).toEqual(
+    expect.arrayContaining(["keyword", "tagName", "variableName.standard"]),
+  );
 });
