@@ -45,8 +45,11 @@ export function bundledForTests() {
   return {
     name: "bundled",
     enforce: "pre",
+    // vite asks again about what was resolved already.
     resolveId: (path, importer) =>
-      MARK.test(path) && importer ? `\0${join(dirname(importer), path)}` : null,
+      MARK.test(path) && importer && !path.startsWith("\0")
+        ? `\0${join(dirname(importer), path)}`
+        : null,
     load: async (id) =>
       id.startsWith("\0") && MARK.test(id)
         ? `export default ${JSON.stringify(await bundle(id.slice(1).replace(MARK, "")))};`

@@ -8,7 +8,7 @@ const MARKS: readonly Entry[] = [
   ["jxs-key-line", "", "a colour stands for one line of the source, in every pane"],
   ["jxs-key-soft", "", "the rest of the selected line, and the lines that call it"],
   ["jxs-key-inexact", "≈", "dashed: matched by likeness, not by a tag"],
-  ["jxs-key-dim", "", "dimmed: left no instruction; point at it for the reason"],
+  ["jxs-key-dim", "∅", "dimmed: left no instruction; point at it for the reason"],
   ["jxs-key-flag", "!", "a finding"],
 ];
 const PHASE_MARKS: readonly Entry[] = [

@@ -146,8 +146,8 @@ function instruction(model: ReportModel, line: number, texts: Texts): string[] {
   const figures = model.instructions[line];
   if (!figures) return parts;
   if (figures.shape) parts.push(figures.shape);
-  if (figures.flops !== null) parts.push(flops(figures.flops));
-  if (figures.bytes !== null) parts.push(bytes(figures.bytes));
+  if (figures.flops) parts.push(flops(figures.flops));
+  if (figures.bytes) parts.push(bytes(figures.bytes));
   if (figures.times > 1) parts.push(`${figures.times} times a call`);
   if (figures.seconds !== undefined) {
     const share = figures.share === undefined ? "" : `, ${percent(figures.share)} of the time`;

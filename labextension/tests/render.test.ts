@@ -1,0 +1,76 @@
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { renderReport } from "../src/render";
+import { SCHEMA } from "../src/report";
+import { record } from "./golden";
+
+const host = { name: "widget" } as const;
+
+function payload(changes: object = {}): object {
+  const data = { record, programs: [], tabs: [], findings: "", first: ["jit(cell)", "cpu:0"] };
+  const packed = gzipSync(JSON.stringify(data)).toString("base64");
+  return {
+    schema: SCHEMA,
+    version: "",
+    id: "7",
+    summary: "jit(cell) · cpu:0 · 4 µs",
+    data: packed,
+    ...changes,
+  };
+}
+
+function place(): HTMLElement {
+  return document.body.appendChild(document.createElement("div"));
+}
+
+test("the first line is there before anything is unpacked", () => {
+  const parent = place();
+  const rendered = renderReport(parent, payload(), host);
+  expect(parent.querySelector("h1")?.textContent).toBe("jit(cell)");
+  expect([...parent.querySelectorAll("li")].map((item) => item.textContent)).toEqual([
+    "cpu:0",
+    "4 µs",
+  ]);
+  rendered.dispose();
+});
+
+test.each([
+  [payload({ data: "H4sI" }), /cut short or damaged: it does not unpack\. Save it again/],
+  [
+    payload({ schema: 99, version: "9.9" }),
+    /written by jaxscope 9\.9 in schema 99.*upgrade jaxscope/,
+  ],
+  [{ some: "json" }, /no report of jaxscope/],
+  [null, /no report of jaxscope/],
+])("what cannot be read is said in a sentence, under what is known", async (wrong, words) => {
+  const parent = place();
+  const rendered = renderReport(parent, wrong, host);
+  await rendered.ready;
+  expect(parent.querySelector("[role=alert]")?.textContent).toMatch(words);
+  expect(parent.querySelectorAll("h1")).toHaveLength(1);
+  expect(rendered.model).toBeUndefined();
+  rendered.dispose();
+  expect(parent.childNodes).toHaveLength(0);
+});
+
+test("a viewer that is closed before it was unpacked draws nothing later", async () => {
+  const parent = place();
+  const rendered = renderReport(parent, payload(), host);
+  rendered.dispose();
+  await rendered.ready;
+  expect(parent.childNodes).toHaveLength(0);
+  expect(rendered.model).toBeUndefined();
+});
+
+test("words of a report are text and never markup", () => {
+  const parent = place();
+  const rendered = renderReport(
+    parent,
+    payload({ summary: "<img onerror=alert(1)> · \u202e" }),
+    host,
+  );
+  expect(parent.querySelector("h1")?.textContent).toBe("<img onerror=alert(1)>");
+  expect(parent.querySelector("li")?.textContent).toBe("\\u202e");
+  expect(parent.querySelector("img")).toBeNull();
+  rendered.dispose();
+});
