@@ -6,6 +6,8 @@ import { type INotebookTracker, NotebookActions, type NotebookPanel } from "@jup
 import { MAGICS, under } from "./magic";
 
 const CATEGORY = "jaxscope";
+/** As long as a sentence takes to read. */
+const READING_MS = 8000;
 export const OPEN = "jaxscope:open-compiles";
 
 export function addCommands(
@@ -37,7 +39,7 @@ function insert(tracker: INotebookTracker, name: string, options: string): boole
   if (cell?.model.type !== "code") return false;
   const edited = under(cell.model.sharedModel.getSource(), name, options);
   if ("refused" in edited) {
-    Notification.info(edited.refused);
+    Notification.info(edited.refused, { autoClose: READING_MS });
     return false;
   }
   cell.model.sharedModel.setSource(edited.text);

@@ -1,0 +1,103 @@
+"""One JupyterLab and one Notebook 7 for all tests, a page and a kernel for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from view.conftest import browser_type_launch_args
+
+from lab.servers import Server
+
+pytest.importorskip("playwright", reason="pytest-playwright is not installed")
+
+from playwright.sync_api import Browser, Page, expect
+
+ROOT = Path(__file__).parents[2]
+BUILT = ROOT / "labextension" / "dist"
+PATIENCE = 30_000
+"""Milliseconds: a server, a kernel and a browser share two cores with other tests."""
+NOT_OURS = ("reading 'schema'",)
+"""Notebook 7 says it on each of its pages, without any extension too."""
+
+__all__ = ["browser_type_launch_args"]
+
+Open = Callable[..., Page]
+
+
+def _server(app: str, tmp: pytest.TempPathFactory) -> Iterator[Server]:
+    if not (BUILT / "package.json").exists():
+        pytest.fail(f"{BUILT} is not there: build the plugin with `make front-end` first.")
+    server = Server(app, tmp.mktemp(app), BUILT)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from _server("jupyterlab", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from _server("notebook", tmp_path_factory)
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Open]:
+    """Opens an address of a server; fails the test on an error of the page. Ends the kernels."""
+    expect.set_options(timeout=PATIENCE)
+    complaints: list[str] = []
+    contexts: list[Any] = []
+    servers: list[Server] = []
+
+    def complain(text: str) -> None:
+        if not any(words in text for words in NOT_OURS):
+            complaints.append(text)
+
+    def open_page(server: Server, address: str, *, width: int = 1500, height: int = 950) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height})
+        contexts.append(context)
+        servers.append(server)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: complain(str(error)))
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    for server in servers:
+        _end_sessions(server)
+    expect.set_options(timeout=5000)
+    assert complaints == []
+
+
+def _end_sessions(server: Server) -> None:
+    with urllib.request.urlopen(f"{server.url}/api/sessions", timeout=30) as answer:
+        sessions = json.load(answer)
+    for session in sessions:
+        request = urllib.request.Request(
+            f"{server.url}/api/sessions/{session['id']}", method="DELETE"
+        )
+        urllib.request.urlopen(request, timeout=30).close()
+
+
+@pytest.fixture
+def picture() -> Callable[..., None]:
+    """Keeps a screenshot: in docs/images where the environment asks for it, else as a result."""
+    fresh = os.environ.get("JAXSCOPE_REFRESH_IMAGES")
+    folder = ROOT / ("docs/images" if fresh else "test-results")
+
+    def keep(page: Page, name: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=folder / f"{name}.png")
+
+    return keep

@@ -1,0 +1,158 @@
+"""What a person sees in JupyterLab while a kernel runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from lab.pages import (
+    AGAIN,
+    LONG,
+    SETUP,
+    SHORT,
+    WAIT,
+    badge,
+    cell,
+    choose,
+    command,
+    compiles,
+    line,
+    opened,
+    pane,
+    ran,
+    restart,
+    run_all,
+    top,
+    viewer,
+)
+from lab.servers import Server
+
+pytest.importorskip("playwright", reason="pytest-playwright is not installed")
+
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.lab]
+
+Visit = Callable[..., Page]
+Picture = Callable[..., None]
+
+
+def test_a_click_on_a_line_lights_up_its_instructions(
+    lab: Server, visit: Visit, picture: Picture
+) -> None:
+    lines = "\n".join(f"y = jnp.sin(y @ y) * {i}" for i in range(12))
+    page = opened(lab, visit, "linked.ipynb", SETUP, f"%%jaxjit\ny = x\n{lines}\ny")
+    run_all(page, 3)
+    report = viewer(page, 2)
+    expect(line(report, "source", 14)).to_contain_text("* 11")
+    expect(pane(report, "optimized_hlo").locator(".cm-line").first).to_be_visible()
+    before = top(report, "optimized_hlo")
+    line(report, "source", 14).click()
+    lit = pane(report, "optimized_hlo").locator(".cm-line.jxs-hot")
+    expect(lit.first).to_be_in_viewport()
+    assert top(report, "optimized_hlo") > before
+    picture(page, "lab-viewer")
+    command(page, "notebook:run-all-below")
+    page.evaluate(
+        "jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
+    )
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    picture(page, "lab-viewer-dark")
+    page.evaluate(
+        "jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})"
+    )
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
+
+
+def test_a_text_that_is_not_saved_comes_while_a_cell_runs(lab: Server, visit: Visit) -> None:
+    page = opened(lab, visit, "busy.ipynb", SETUP, LONG, WAIT)
+    command(page, "notebook:run-all-cells")
+    expect(cell(page, 3).locator(".jp-OutputArea-output")).to_contain_text("begun")
+    report = viewer(page, 2)
+    expect(line(report, "optimized_hlo", 1)).to_contain_text("HloModule")
+    pane(report, "optimized_hlo").get_by_label("Stage").select_option("jaxpr")
+    expect(pane(report, "jaxpr").locator(".cm-content")).to_contain_text("lambda")
+    # All the while the cell went on.
+    expect(cell(page, 3).locator(".jp-InputPrompt")).to_have_text("[*]:")
+    command(page, "notebook:interrupt-kernel")
+    ran(page, 3, 4)
+
+
+def test_badges_stay_with_cells_that_are_moved_and_run_again(lab: Server, visit: Visit) -> None:
+    page = opened(lab, visit, "badges.ipynb", SETUP, SHORT, "a = 1")
+    run_all(page, 4)
+    expect(badge(page, 2)).to_contain_text("1 compile ·")
+    expect(badge(page, 3)).to_have_count(0)
+    choose(page, 2)
+    command(page, "notebook:move-cell-down")
+    expect(cell(page, 3).locator(".cm-content")).to_contain_text("%%jaxjit")
+    expect(badge(page, 3)).to_contain_text("1 compile ·")
+    expect(badge(page, 2)).to_have_count(0)
+    choose(page, 3)
+    command(page, "notebook:run-cell")
+    ran(page, 3, 5)
+    expect(badge(page, 3)).to_contain_text("1 compile ·")
+
+
+def test_the_panel_lists_compiles_and_leads_to_their_lines(
+    lab: Server, visit: Visit, picture: Picture
+) -> None:
+    page = opened(lab, visit, "panel.ipynb", SETUP, SHORT, *["pass"] * 30, AGAIN)
+    panel = compiles(page)
+    expect(panel).to_contain_text("Run %load_ext jaxscope in this notebook")
+    run_all(page, 34)
+    storm = panel.locator(".jxs-compile").filter(has_text="<lambda>")
+    expect(storm).to_contain_text("× 5")
+    expect(storm).to_contain_text("↻ 4 recompiles")
+    expect(storm).to_contain_text("v has another shape")
+    expect(panel.locator(".jxs-compiles-total")).to_have_text(
+        re.compile(r"^\d+ compiles · \d+ recompiles · [\d.]+ m?s$")
+    )
+    expect(badge(page, 33)).to_contain_text("recompiles")
+    picture(page, "lab-compiles")
+    panel.locator(".jxs-compile-entry").filter(has_text="%%jaxjit").click()
+    expect(cell(page, 2)).to_have_class(re.compile("jp-mod-active"))
+    expect(cell(page, 2).locator(".jp-InputPrompt")).to_be_in_viewport()
+    panel.get_by_label("Filter the compiles").fill("lambda shape")
+    expect(panel.locator(".jxs-compile")).to_have_count(1)
+    panel.locator(".jxs-compile-entry").click()
+    expect(cell(page, 33)).to_have_class(re.compile("jp-mod-active"))
+    expect(page.get_by_text("Ln 3, Col")).to_be_visible()
+    panel.get_by_role("button", name="Clear").click()
+    expect(panel).to_contain_text("Cleared. The next compile appears here.")
+    expect(badge(page, 33)).to_contain_text("recompiles")
+
+
+def test_a_restart_keeps_the_texts_in_sight_and_says_what_is_gone(
+    lab: Server, visit: Visit
+) -> None:
+    page = opened(lab, visit, "restart.ipynb", SETUP, LONG)
+    panel = compiles(page)
+    run_all(page, 3)
+    report = viewer(page, 2)
+    expect(line(report, "optimized_hlo", 1)).to_contain_text("HloModule")
+    expect(badge(page, 2)).to_be_visible()
+    restart(page)
+    expect(panel).to_contain_text("Run %load_ext jaxscope in this notebook")
+    expect(page.locator(".jxs-badge")).to_have_count(0)
+    expect(line(report, "optimized_hlo", 1)).to_contain_text("HloModule")
+    pane(report, "optimized_hlo").get_by_label("Stage").select_option("jaxpr")
+    expect(pane(report, "jaxpr")).to_contain_text("Run the cell again")
+    run_all(page, 3)
+    expect(pane(report, "optimized_hlo").locator(".cm-line").first).to_contain_text("HloModule")
+    expect(badge(page, 2)).to_be_visible()
+
+
+def test_the_palette_puts_a_magic_above_the_cell(lab: Server, visit: Visit) -> None:
+    page = opened(lab, visit, "palette.ipynb", "x = 1\nx + 1", "%%time\n1")
+    choose(page, 1)
+    command(page, "apputils:activate-command-palette")
+    page.locator(".lm-CommandPalette-input").fill("Insert %%jaxjit")
+    page.keyboard.press("Enter")
+    expect(cell(page, 1).locator(".cm-line").first).to_have_text("%%jaxjit")
+    choose(page, 2)
+    command(page, "jaxscope:insert-jaxjit")
+    expect(page.get_by_text("a cell has room for one cell magic")).to_be_visible()
+    expect(cell(page, 2).locator(".cm-line").first).to_have_text("%%time")
