@@ -167,7 +167,12 @@ export class Module {
 }
 
 function found(names: readonly string[], known: ReadonlyMap<string, number>): number[] {
-  return names.flatMap((name) => known.get(name) ?? []);
+  const out: number[] = [];
+  for (const name of names) {
+    const index = known.get(name);
+    if (index !== undefined) out.push(index);
+  }
+  return out;
 }
 
 interface Parts {
