@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from jaxscope.analysis.by_line import counted
@@ -54,11 +55,12 @@ def transfer(call: Any) -> Doubt | None:
     except Exception as error:
         said = str(error).strip().partition("\n")[0]
         if "transfer" in said.lower():
-            what = said.partition(":")[2].strip() or said
+            shape = re.search(r"ShapedArray\(([^()]*)\)", said)
+            what = shape[1] if shape is not None else said.partition(":")[2].strip()[:120] or said
             return Doubt(
                 "J106",
-                f"Each call copies host data to the device ({what[:120]}): pass arrays that are "
-                "there already, and keep indices and numbers inside the jitted function.",
+                f"Each call copies host data to the device ({what}): pass arrays that are there "
+                "already, and keep indices and numbers inside the jitted function.",
             )
     return None
 

@@ -133,7 +133,7 @@ def test_j106_host_data_in_every_call():
     held = np.ones(100, np.float32)
     found = row(measured(("eager", "jax-eager", lambda x: x + held), check=False), "eager")
     (text,) = texts(found, "J106")
-    assert text.startswith("Each call copies host data to the device")
+    assert text.startswith("Each call copies host data to the device (float32[100]): pass arrays")
     clean = row(measured(("eager", "jax-eager", jnp.sin), check=False), "eager")
     assert "J106" not in codes(clean)
 
