@@ -62,6 +62,16 @@ class Plan:
             "same, and fewer steps of the loop show the same lines"
         )
 
+    def too_large(self, size: int) -> str:
+        """Why a trace of so many bytes is not read unasked; empty if it is."""
+        events = size / _EVENT_BYTES
+        if events <= self.most_in_a_call or self.all_events:
+            return ""
+        return (
+            f"the trace has about {_count(events)} events, and to read it takes about "
+            f"{_seconds(events * _READ_S)}: run fewer steps, or give {_ALL}"
+        )
+
     def within(self, first_s: float, events: float) -> Calls:
         """What fits the budget; each call is made once with the profiler off."""
         if refused := self.too_many(events):

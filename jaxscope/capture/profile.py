@@ -27,19 +27,32 @@ from jaxscope.capture.stages import Handles
 from jaxscope.model import Program, StageKind, Unavailable
 from jaxscope.model.profile import Place, Profile
 
+_RUN_OTHERS = frozenset({"while", "conditional", "call", "async-start"})
 _NOT_EVENTS = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 
 
 def expected_events(module: HloModule) -> float:
     """Events that one call will leave in the trace, loops multiplied out."""
     times = executed_times(module)
+    run = _run_by_themselves(module)
     return sum(
         times[computation.name].times
         for computation in module.computations
-        if not computation.is_fused
+        if computation.name in run
         for instruction in computation.instructions
         if instruction.opcode not in _NOT_EVENTS
     )
+
+
+def _run_by_themselves(module: HloModule) -> set[str]:
+    """Computations whose instructions leave events: the entry and the bodies of loops, branches
+    and calls. What a sort compares with or a reduction adds with is part of that instruction."""
+    return {module.entry_computation.name} | {
+        called
+        for instruction in module.instructions()
+        if instruction.opcode in _RUN_OTHERS
+        for called in instruction.called
+    }
 
 
 class TooManyEventsError(SettingsError):

@@ -27,7 +27,7 @@ from jaxscope.capture.called import Called, JittedCall
 from jaxscope.capture.cell import CellText
 from jaxscope.capture.events import collecting
 from jaxscope.capture.lineclock import LineClock
-from jaxscope.capture.plan import MOST_IN_A_CALL, Plan
+from jaxscope.capture.plan import Plan
 from jaxscope.capture.run import Ran, Surroundings
 from jaxscope.capture.sources import Sources
 from jaxscope.model import (
@@ -43,8 +43,6 @@ from jaxscope.model import (
 )
 from jaxscope.model.profile import CellProfile, LiveArrays, Profile
 
-MOST_BYTES = 60 * MOST_IN_A_CALL
-"""Of a trace, above which it is not read unasked; an event takes about 60."""
 _MOST_LIVE = 20
 _FEW = 3
 """Single operations on one line below which nobody needs advice."""
@@ -101,13 +99,8 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     record = replace(record, compiles=made)
     if session is None:
         return Ran(shown, replace(record, notes=(f"There is no profile: {failed}.",)), ())
-    if len(session.xspace) > MOST_BYTES and not plan.all_events:
-        note = (
-            f"There is no profile: the trace has {len(session.xspace) / 1e6:.0f} MB, for millions "
-            "of executed instructions, and to read it takes minutes. Run fewer steps, or give "
-            "`--all-events`."
-        )
-        record = replace(record, notes=(note,))
+    if refused := plan.too_large(len(session.xspace)):
+        record = replace(record, notes=(f"There is no profile: {refused}.",))
         return Ran(shown, record, (Ended((), session.xspace),))
     try:
         events = list(session.events())

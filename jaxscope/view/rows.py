@@ -184,6 +184,8 @@ def no_program(record: Record) -> str:
         return ""
     if record.profile is not None:
         return "No jitted function of yours ran here, or none is left: there are no stages to show."
+    if record.form is Form.PROFILED:
+        return "The cell ran as plain Python, and without a profile there are no stages to show."
     if record.form is Form.PLAIN:
         return "jaxscope could not look into this cell, so it ran as plain Python."
     return "Nothing was compiled in this run, so there are no stages, costs or timings."

@@ -48,7 +48,7 @@ def _profiled(record: Record, found: CellProfile) -> tuple[str, ...]:
 
 
 def _without_program(record: Record) -> tuple[str, ...]:
-    plain = record.form is Form.PLAIN
+    plain = record.form in (Form.PLAIN, Form.PROFILED)
     parts = [record.title, "ran as plain Python" if plain else "nothing was compiled"]
     if record.wall_s is not None:
         parts.append(units.seconds(record.wall_s))

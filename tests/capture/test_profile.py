@@ -257,6 +257,16 @@ def test_events_are_expected_with_loops_multiplied_out() -> None:
     assert profiling.expected_events(parse_module(short)) < 10
 
 
+def test_what_an_instruction_compares_or_adds_with_leaves_no_events() -> None:
+    x = jnp.ones((8, 64))
+    text = jax.jit(lambda x: jnp.sort(x).sum()).lower(x).compile().as_text()
+    module = parse_module(text)
+    inside = {c.name for c in module.computations} - {module.entry_computation.name}
+    assert inside
+    entry = len(module.entry_computation.instructions)
+    assert profiling.expected_events(module) < entry
+
+
 def test_kernels_without_a_run_go_by_their_own_time() -> None:
     call = profiler.CALL
     kernel = {"hlo_op": "gemm.1", "hlo_module": "jit_f", "program_id": 3}
