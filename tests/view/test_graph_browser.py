@@ -314,3 +314,14 @@ def test_narrow_viewers_have_the_graph_below(viewer: Viewer) -> None:
     height = pane(opened_page, "graph").evaluate("node => node.clientHeight")
     assert 200 < height < 900
     expect(nodes(graph).first).to_be_attached()
+
+
+def test_texts_too_narrow_to_read_give_way_to_the_graph_and_come_back(viewer: Viewer) -> None:
+    opened_page = viewer.page(load())
+    expect(pane(opened_page, "jaxpr")).to_have_count(1)
+    show(opened_page)
+    expect(pane(opened_page, "jaxpr")).to_have_count(0)
+    expect(pane(opened_page, "optimized_hlo")).to_have_count(1)
+    opened_page.get_by_role("button", name="graph", exact=True).click()
+    expect(pane(opened_page, "graph")).to_have_count(0)
+    expect(pane(opened_page, "jaxpr")).to_have_count(1)

@@ -22,6 +22,10 @@ import type { View } from "./view";
 const HINT =
   "Point at a line to see what it became; a click or Enter pins it and scrolls every pane to its match.";
 const SOURCE_SHARE = 38;
+/** Room of the graph beside that of one text. */
+const GRAPH_SHARE = 1.6;
+/** Pixels of a text that can be read. */
+const NARROWEST = 280;
 
 export function irView(model: ReportModel): View {
   return new IrView(model);
@@ -42,6 +46,8 @@ class IrView implements View {
   private pinned: Selection | null = null;
   private frame = 0;
   private graph: View | null = null;
+  /** What was open before the graph took its room. */
+  private beside: StageKind[] = [];
 
   constructor(private readonly model: ReportModel) {
     this.room = {
@@ -138,12 +144,31 @@ class IrView implements View {
     this.graph?.dispose?.();
     this.graph?.element.parentElement?.remove();
     this.graph = on ? graphView(this.model) : null;
-    if (!this.graph) return;
+    if (!this.graph) {
+      if (this.beside.length) this.open(this.beside);
+      this.beside = [];
+      return;
+    }
+    this.makeRoom();
     const pane = element("section", "jxs-pane jxs-graph-pane", this.graph.element);
     pane.setAttribute("aria-label", "Graph");
     pane.dataset.pane = "graph";
     this.stages.append(pane);
     this.graph.shown?.();
+  }
+
+  /** Closes what would be too narrow to read beside the graph; it comes back as the graph goes. */
+  private makeRoom(): void {
+    const width = this.stages.clientWidth;
+    const kinds = [...this.kinds];
+    const narrow = () => width / (kinds.length + GRAPH_SHARE) < NARROWEST;
+    if (!narrow() || this.element.classList.contains("jxs-stacked")) return;
+    while (kinds.length > 1 && narrow()) {
+      kinds.splice(kinds[0] === "optimized_hlo" ? 1 : 0, 1);
+    }
+    if (kinds.length === this.kinds.length) return;
+    this.beside = this.kinds;
+    this.open(kinds);
   }
 
   private make(kind: StageKind): StagePane {
