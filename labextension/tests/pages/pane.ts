@@ -1,4 +1,4 @@
-/** A page with text panes side by side, for the browser tests: `window.pane(id)` is one of them, `window.told` what they said. */
+/** A page with text panes side by side, for the browser tests: `window.pane(id)` is one of them, `window.told` what they said, the last of each kind on the body. */
 
 import { type Language, TextPane } from "../../src/text/pane";
 import "../../style/viewer.css";
@@ -19,6 +19,7 @@ window.add = (id, language) => {
     (name: string) =>
     (...rest: number[]) => {
       window.told.push([name, ...rest]);
+      document.body.dataset[name] = rest.join(":");
     };
   const pane = new TextPane(id, language, {
     hover: tell("hover"),
