@@ -9,6 +9,7 @@ import { PHASES, vanishedOf } from "./dress";
 import type { Fusion, Fusions } from "./fusions";
 
 const HOW_MANY = 3;
+const MOST_PRIMITIVES = 3;
 
 /** What the words need beside the model. */
 export interface Texts {
@@ -56,7 +57,7 @@ function costsOf(figures: LineFigures | undefined): string[] {
   }
   if (figures?.time) {
     const { share, estimate, low, high } = figures.time;
-    const bracket = estimate ? ` (between ${seconds(low)} and ${seconds(high)})` : "";
+    const bracket = estimate ? ` (${seconds(low)} to ${seconds(high)})` : "";
     parts.push(`${estimate ? "≈ " : ""}${percent(share)} of the time${bracket}`);
   }
   return parts;
@@ -223,7 +224,7 @@ function homesOf(model: ReportModel, ids: ReadonlySet<number>, source: number): 
 function primitives(model: ReportModel, ids: ReadonlySet<number>): string {
   const names = new Set<string>();
   for (const id of ids) names.add(model.equations.byId.get(id)?.primitive ?? "?");
-  return listed([...names]);
+  return listed([...names], MOST_PRIMITIVES);
 }
 
 /** `backward pass`, or how many of the equations belong to it. */

@@ -27,7 +27,7 @@ export class Toolbar {
   ) {
     this.input = element("input", "jxs-search");
     this.input.type = "search";
-    this.input.placeholder = "Search all panes";
+    this.input.placeholder = "Search all";
     this.input.setAttribute("aria-label", "Search in all panes");
     this.output = element("output", "jxs-found-count");
     this.input.addEventListener("input", () => this.search());
