@@ -196,7 +196,9 @@ def _environment() -> dict[str, str]:
     import jax
 
     found = dict(os.environ)
-    found["JAX_ENABLE_X64"] = "1" if describe.environment().x64 else "0"
+    x64 = describe.environment().x64
+    if x64 or "JAX_ENABLE_X64" in found:
+        found["JAX_ENABLE_X64"] = "1" if x64 else "0"
     count = len(jax.local_devices(backend="cpu"))
     if count > 1 and "host_platform_device_count" not in found.get("XLA_FLAGS", ""):
         found["JAX_NUM_CPU_DEVICES"] = str(count)

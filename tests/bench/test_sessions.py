@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import jax
 import pytest
 import session_functions
 from side_by_side import normal
@@ -45,6 +46,16 @@ def test_two_sessions_of_a_notebook_give_two_sets_of_rounds_and_one_ratio():
     found = stats.ratio(record, record.rows[1], record.rows[0])
     assert len(found.sessions) == 2
     assert any(text.startswith("session 2: ") for text in heard)
+
+
+def test_a_session_is_told_of_64_bits_where_it_would_not_know(monkeypatch):
+    monkeypatch.delenv("JAX_ENABLE_X64", raising=False)
+    assert "JAX_ENABLE_X64" not in sessions._environment()
+    with jax.enable_x64(True):
+        assert sessions._environment()["JAX_ENABLE_X64"] == "1"
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    with jax.enable_x64(False):
+        assert sessions._environment()["JAX_ENABLE_X64"] == "0"
 
 
 def test_an_interrupt_keeps_the_sessions_before_it():
