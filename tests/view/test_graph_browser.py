@@ -340,3 +340,33 @@ def test_texts_too_narrow_to_read_give_way_to_the_graph_and_come_back(viewer: Vi
     opened_page.get_by_role("button", name="graph", exact=True).click()
     expect(pane(opened_page, "graph")).to_have_count(0)
     expect(pane(opened_page, "jaxpr")).to_have_count(1)
+
+
+def test_space_opens_a_fusion_and_closes_it_from_inside(viewer: Viewer) -> None:
+    opened_page = viewer.page(load())
+    graph = show(opened_page)
+    node(graph, "multiply_add_fusion").focus()
+    opened_page.keyboard.press(" ")
+    expect(graph.locator(".jxs-frame")).to_have_count(1)
+    focused = graph.locator(".jxs-node-main:focus")
+    expect(focused).to_have_attribute("aria-label", re.compile("^add .*result of its computation"))
+    opened_page.keyboard.press("ArrowUp")
+    opened_page.keyboard.press(" ")
+    expect(graph.locator(".jxs-frame")).to_have_count(0)
+    expect(node(graph, "multiply_add_fusion")).to_be_focused()
+
+
+def test_a_text_that_the_kernel_has_is_asked_for_and_drawn(viewer: Viewer) -> None:
+    opened_page = viewer.widget(load(), cap=20_000)
+    graph = show(opened_page)
+    expect(nodes(graph).first).to_be_attached()
+
+
+def test_a_text_that_the_kernel_does_not_give_is_said_with_a_way_to_try_again(
+    viewer: Viewer,
+) -> None:
+    opened_page = viewer.widget(load(), cap=20_000, kernel="refuses")
+    opened_page.get_by_role("button", name="graph", exact=True).click()
+    said = opened_page.locator(".jxs-graph .jxs-said")
+    expect(said).to_contain_text("is not in this notebook")
+    expect(said.get_by_role("button", name="Try again")).to_be_visible()

@@ -38,9 +38,14 @@ export class Neighbourhood {
     return inner !== undefined && inner.root >= 0;
   }
 
-  /** Computations that an instruction calls and that are no part of this graph, such as loop bodies. */
+  /** Computations that an instruction calls and that are no part of this graph, the largest first:
+   *  the body of a loop before its condition. */
   leadsTo(index: number): readonly number[] {
-    return this.canOpen(index) ? [] : (this.module.instructions[index]?.called ?? []);
+    if (this.canOpen(index)) return [];
+    const called = this.module.instructions[index]?.called ?? [];
+    return called
+      .filter((each) => (this.module.computations[each]?.root ?? -1) >= 0)
+      .sort((a, b) => this.length(b) - this.length(a));
   }
 
   /** The opened instruction that stands around another; -1 where there is none. */
@@ -125,7 +130,11 @@ export class Neighbourhood {
   }
 
   private size(caller: number): number {
-    const inner = this.module.computations[this.module.instructions[caller]?.called[0] ?? -1];
+    return this.length(this.module.instructions[caller]?.called[0] ?? -1);
+  }
+
+  private length(computation: number): number {
+    const inner = this.module.computations[computation];
     return inner ? inner.end - inner.first : 0;
   }
 

@@ -243,6 +243,16 @@ class GraphView implements View {
     void this.redraw(index);
   }
 
+  /** Opens a fusion or goes into a loop; inside a fusion, closes it. */
+  private unfold(index: number): void {
+    const { around } = this;
+    if (!around) return;
+    const [inner] = around.leadsTo(index);
+    if (around.canOpen(index)) this.toggle(index);
+    else if (inner !== undefined) this.enter(inner);
+    else if (around.parent(index) >= 0) this.toggle(around.parent(index));
+  }
+
   private hide(index: number): void {
     const next = this.along(index, ["above", "below"]);
     this.around?.hide(index);
@@ -298,6 +308,7 @@ class GraphView implements View {
       const layout = await this.arranger.arrange(next.plan);
       if (this.gone || around !== this.around) return;
       const before = kept < 0 ? undefined : this.drawing.place(kept);
+      const held = this.canvas.contains(document.activeElement);
       this.camera.drawing = layout;
       this.drawing.draw(next, layout, (node) => origin(node.line).dress);
       const after = kept < 0 ? undefined : this.drawing.place(kept);
@@ -309,6 +320,8 @@ class GraphView implements View {
         if (place) this.camera.look(place);
         this.drawing.reachable(this.centre);
       }
+      // A box that had the focus and is gone hands it on.
+      if (held && this.drawing.focused < 0) this.drawing.focus(this.standIn(kept));
       this.move();
       this.mark();
       this.fillBar();
@@ -320,6 +333,13 @@ class GraphView implements View {
       this.element.setAttribute("aria-busy", "false");
       this.say(`The graph could not be laid out: ${String(error)}`);
     }
+  }
+
+  /** What is in sight for an instruction: itself, the result of its opened computation, the centre. */
+  private standIn(index: number): number {
+    if (this.around?.shown.has(index)) return index;
+    const inner = this.module?.computations[this.module.instructions[index]?.called[0] ?? -1];
+    return inner && this.around?.shown.has(inner.root) ? inner.root : this.centre;
   }
 
   /** The source line behind a line of HLO, in words and as a colour. */
@@ -405,9 +425,7 @@ class GraphView implements View {
         if (target?.matches(".jxs-node-main")) this.press(focused);
         return true;
       case " ":
-        if (this.around?.canOpen(focused)) this.toggle(focused);
-        else if (this.around && this.around.parent(focused) >= 0)
-          this.toggle(this.around.parent(focused));
+        this.unfold(focused);
         return true;
       case "Delete":
       case "Backspace":
@@ -445,5 +463,5 @@ class GraphView implements View {
 }
 
 const HELP =
-  "Arrow keys go along the lines, Enter selects and shows what is next to it, Space opens a fusion, " +
+  "Arrow keys go along the lines, Enter selects and shows what is next to it, Space opens a fusion or goes into a loop, " +
   "Delete hides, + and − zoom, 0 shows all.";
