@@ -92,9 +92,12 @@ def _end_sessions(server: Server) -> None:
 
 @pytest.fixture
 def picture() -> Callable[..., None]:
-    """Keeps a screenshot: in docs/images where the environment asks for it, else as a result."""
+    """Keeps a screenshot: in docs/images where the environment asks for it, else in out/lab.
+
+    Not in test-results: pytest-playwright empties that folder whenever a process of it starts.
+    """
     fresh = os.environ.get("JAXSCOPE_REFRESH_IMAGES")
-    folder = ROOT / ("docs/images" if fresh else "test-results")
+    folder = ROOT / ("docs/images" if fresh else "out/lab")
 
     def keep(page: Page, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,8 @@ export async function ask(
   await kernel.info;
   const comm = kernel.createComm(target);
   await subshell(kernel, comm);
-  if (broken(kernel)) throw new TextAbsent("restarted");
+  // A kernel that only now starts can answer soon, and did not lose anything.
+  if (broken(kernel) && kernel.status !== "starting") throw new TextAbsent("restarted");
   return new Promise<Answer>((resolve, reject) => {
     const fail = (error: TextAbsent) => {
       kernel.statusChanged.disconnect(onStatus);
