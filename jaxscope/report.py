@@ -380,19 +380,12 @@ class Report:
         return target
 
     def to_html(self, path: str | Path) -> Path:
-        """Write one offline page: source beside the stages, findings, times, costs."""
-        from jaxscope.view import plain_page
-        from jaxscope.view.page import built, page
+        """Write one offline page: the viewer with everything in it, and nothing from outside."""
+        from jaxscope.view.page import page
 
         target = Path(path)
         self.complete()
-        viewer = built("page.js") is not None
-        text = (
-            page(self._record, self.payload(whole=True))
-            if viewer
-            else plain_page.page(self._record)
-        )
-        target.write_text(text, encoding="utf-8")
+        target.write_text(page(self._record, self.payload(whole=True)), encoding="utf-8")
         return target
 
     def to_markdown(self) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from jaxscope import model as m
+from jaxscope.view.markup import escape
+from jaxscope.view.tabs import findings, tabs
 
 GOLDEN = Path(__file__).parents[1] / "data" / "report" / "report.json"
 
@@ -34,6 +36,17 @@ def plain(record: m.Record, **changes: Any) -> m.Record:
     """A run in which nothing was compiled."""
     bare = {"programs": (), "compiles": (), "findings": (), "notes": (), "form": m.Form.PLAIN}
     return dataclasses.replace(record, **(bare | changes))
+
+
+def tabs_html(record: m.Record) -> str:
+    """All that Python sets for the tabs of the viewer, each under its key, and the findings."""
+    parts = "".join(
+        f'<section id="tab-{tab.key}">'
+        + "".join(f"<h3>{escape(s.heading)}</h3>{s.markup}" for s in tab.sections)
+        + "</section>"
+        for tab in tabs(record)
+    )
+    return findings(record) + parts
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,8 @@ from jaxscope.view.chapter import Chapter
 from jaxscope.view.devices import devices
 from jaxscope.view.html import static_html
 from jaxscope.view.markdown import markdown
-from jaxscope.view.plain_page import page
 from jaxscope.view.text import text
-from view.conftest import load, with_program
+from view.conftest import load, tabs_html, with_program
 
 MESH = m.Mesh(("data", "model"), (4, 2), tuple(range(8)), ("auto", "auto"))
 CUT = m.Layout("P('data', 'model')", 0, (4, 2), tuple((i,) for i in range(8)))
@@ -95,7 +94,7 @@ def test_a_program_on_one_device_has_no_such_chapter() -> None:
     plain = record(None)
     assert devices(plain, plain.programs[0]) is None
     assert "Devices" not in text(plain, 100, full=True)
-    assert 'id="tab-devices"' not in page(plain)
+    assert 'id="tab-devices"' not in tabs_html(plain)
 
 
 def test_the_lead_says_who_holds_what_and_what_is_sent() -> None:
@@ -281,7 +280,7 @@ def test_every_view_shows_the_chapter() -> None:
     assert "all-reduce (add)" in full
     assert "### Devices" in markdown(one)
     assert "┌─────┐" in markdown(one)
-    for written in (static_html(one), page(one)):
+    for written in (static_html(one), tabs_html(one)):
         assert "Where the values lie" in written
         assert '<svg class="grid"' in written
         assert "<script>alert" not in written
@@ -291,8 +290,8 @@ def test_the_line_of_a_collective_is_a_link_where_the_view_has_the_source() -> N
     one = record()
     line = one.programs[0].equations[0].span
     assert line is not None
-    written = page(one).partition("<h4>Collectives</h4>")[2]
-    assert f'<a href="#code" data-source="0" data-line="{line.line}">{line.line}</a>' in written
+    written = tabs_html(one).partition("<h4>Collectives</h4>")[2]
+    assert f'<a href="#" data-source="0" data-line="{line.line}">{line.line}</a>' in written
     static = static_html(one, "u").partition("<h4>Collectives</h4>")[2]
     (target,) = set(re.findall(rf'<a href="#([\w-]+)">{line.line}</a>', static))
     assert f'id="{target}"' in static_html(one, "u")

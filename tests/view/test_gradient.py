@@ -8,11 +8,12 @@ import pytest
 
 import jaxscope
 from jaxscope.model import Applied, Form, Record, StageKind, from_json, to_json
+from jaxscope.view.figures import by_line
 from jaxscope.view.gradient import gradient
 from jaxscope.view.html import static_html
 from jaxscope.view.markdown import markdown
-from jaxscope.view.plain_page import page
 from jaxscope.view.text import text
+from view.conftest import tabs_html
 
 
 def block(p, x):
@@ -168,13 +169,14 @@ def test_the_source_tells_the_backward_part_of_each_line(trained):
 
 def test_every_view_shows_the_chapter_and_the_columns(trained):
     record = trained.record
-    for view in (static_html(record, "u"), page(record), markdown(record), text(record, 120)):
+    for view in (static_html(record, "u"), tabs_html(record), markdown(record), text(record, 120)):
         assert "For the backward pass" in view
     assert '<th scope=col align=right title="equations of the backward pass among them">bwd' in (
         static_html(record, "u")
     )
     assert "eqns   bwd  instr     FLOP   bwd" in markdown(record)
-    assert '"fig-b", "bwd"' in page(record)
+    (figures,) = by_line(record.programs[0], 1)
+    assert any("backward" in line for line in figures.values())
 
 
 def test_the_record_keeps_it(trained):

@@ -8,8 +8,7 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope.view.html import static_html
-from jaxscope.view.plain_page import page
-from view.conftest import load, plain, with_program
+from view.conftest import load, plain, tabs_html, with_program
 
 VOID = {"meta", "br", "img", "input", "hr", "link", "circle", "rect", "line", "path"}
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&\x1b[31m\u202e\ud800</pre></style>"
@@ -162,7 +161,7 @@ def test_an_uid_cannot_break_out_of_its_attribute() -> None:
     assert 'id="ab"' in static_html(load(), uid='a">b')
 
 
-@pytest.mark.parametrize("draw", [static_html, page])
+@pytest.mark.parametrize("draw", [static_html, tabs_html])
 def test_foreign_text_stays_text(draw) -> None:
     html = draw(evil())
     document = Document(html)
