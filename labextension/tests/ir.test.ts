@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { TextAbsent } from "../src/host";
 import { added, chosen, closed, firstKinds } from "../src/ir/chosen";
 import { sourceDress, stageDress, vanishedLines } from "../src/ir/dress";
+import { fitting, instructionFigures, sourceFigures } from "../src/ir/figures";
 import { Fusions, instructionName } from "../src/ir/fusions";
 import { huesOf } from "../src/ir/hues";
 import { litSource, litStage } from "../src/ir/lit";
@@ -10,7 +11,7 @@ import { paneWords, statusWords } from "../src/ir/status";
 import { StageTexts } from "../src/ir/texts";
 import { Equations, splitLines } from "../src/links";
 import type { TextState } from "../src/model";
-import type { ProgramJson, StageJson } from "../src/report";
+import type { ProgramFigures, ProgramJson, StageJson } from "../src/report";
 import { links, model, record } from "./golden";
 
 const program = record.programs[0] as ProgramJson;
@@ -136,6 +137,48 @@ test("the backward part of a line is told from its forward part", () => {
   const dress = stageDress(report, "jaxpr", huesOf(report.equations, 0));
   expect(dress.get(lineOf("jaxpr", "= tanh"))?.phase).toBe("backward");
   expect([...dress.values()].filter((each) => each.phase)).toHaveLength(1);
+});
+
+// Figures.
+
+test("beside the source stand time, work, the backward part and counts, as many as there is room for", () => {
+  const tanh = program.equations.find((each) => each.primitive === "tanh");
+  const equations = program.equations.map((each) =>
+    each === tanh ? { ...each, phase: "backward" as const } : each,
+  );
+  const row = { equations: 5, instructions: null, flops: 1200, exact: false };
+  const time = { seconds: 1e-3, share: 0.34, low: 9e-4, high: 2e-3, estimate: true };
+  const lines: ProgramFigures["lines"] = [
+    { 3: { ...row, time, backward: { equations: 2, flops: 300 } } },
+    {},
+  ];
+  const all = sourceFigures(model({ lines }, { programs: [{ ...program, equations }] }));
+  expect(all?.columns.map(({ title }) => title)).toEqual(["time", "FLOP", "bwd", "eqns", "instr"]);
+  expect(all?.cells(3)).toEqual([
+    { text: "≈34 %", bar: 0.34 },
+    { text: "≈1.2 k", bar: 1 },
+    "25 %",
+    "5",
+    "—",
+  ]);
+  expect(all?.cells(4)).toBeNull();
+  expect(fitting(all, 1000)?.columns).toHaveLength(5);
+  expect(fitting(all, 400)?.cells(3)).toHaveLength(2);
+  expect(fitting(all, 10)?.cells(3)).toHaveLength(1);
+  const plain = sourceFigures(model({ lines: [{ 3: row }, {}] }));
+  expect(plain?.columns.map(({ title }) => title)).toEqual(["FLOP", "eqns", "instr"]);
+});
+
+test("beside the optimised HLO stand the share of the time, work and traffic of a run", () => {
+  const instructions = {
+    4: { shape: "f32[8]", flops: 2000, bytes: 64, times: 3, seconds: 1e-5, share: 0.5 },
+    9: { shape: "f32[8]", flops: 0, bytes: null, times: 1 },
+  };
+  const found = instructionFigures(model({ instructions }));
+  expect(found?.columns.map(({ title }) => title)).toEqual(["time", "FLOP", "bytes"]);
+  expect(found?.cells(4)).toEqual([{ text: "50 %", bar: 0.5 }, { text: "6 k", bar: 1 }, "192"]);
+  expect(found?.cells(9)).toEqual(["", { text: "", bar: 0 }, "—"]);
+  expect(instructionFigures(model())).toBeNull();
 });
 
 // Words.

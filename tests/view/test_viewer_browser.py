@@ -23,6 +23,7 @@ pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Browser, Page, expect
 
+from view.test_browser import CONTRAST
 from view.viewer import Viewer, lines, opened, pane, row, top
 
 pytestmark = [
@@ -238,6 +239,21 @@ def test_backward_and_vanished_lines_differ_from_the_others(viewer: Viewer) -> N
     assert pane(page, "jaxpr").locator(".cm-line.jxs-dim").first.get_attribute("title")
 
 
+def test_a_program_that_differentiates_has_a_column_for_its_backward_pass(viewer: Viewer) -> None:
+    record = load()
+    heads = pane(viewer.page(record), "source").locator(".jxs-heads .jxs-figure")
+    expect(heads).to_have_text(["FLOP", "eqns", "instr"])
+    backward = tuple(
+        dataclasses.replace(e, phase=m.Phase.BACKWARD) if e.primitive == "sin" else e
+        for e in record.programs[0].equations
+    )
+    page = viewer.page(with_program(record, equations=backward), width=1800)
+    heads = pane(page, "source").locator(".jxs-heads .jxs-figure")
+    expect(heads).to_have_text(["FLOP", "bwd", "eqns", "instr"])
+    page.get_by_role("button", name="legend").click()
+    expect(page.get_by_text("backward pass of the line")).to_be_visible()
+
+
 def test_one_search_goes_through_all_panes(viewer: Viewer) -> None:
     page = viewer.page(load(), height=600)
     everywhere = page.get_by_label("Search in all panes")
@@ -420,6 +436,16 @@ def test_100_000_lines_open_and_scroll(viewer: Viewer) -> None:
     expect(row(page, "jaxpr", 100_000)).to_be_in_viewport()
 
 
+def test_a_line_of_a_megabyte_is_cut_on_screen(viewer: Viewer) -> None:
+    stages = (m.Stage(m.StageKind.JAXPR, "x" * 1_000_000),)
+    page = viewer.page(with_program(load(), stages=stages))
+    expect(row(page, "jaxpr", 1)).to_be_visible()
+    assert row(page, "jaxpr", 1).evaluate("node => node.textContent.length") < 5000
+    scroll = pane(page, "jaxpr").locator(".cm-scroller")
+    scroll.evaluate("node => { node.scrollLeft = 1e9; }")
+    expect(pane(page, "jaxpr").locator(".jxs-cut")).to_contain_text("more characters")
+
+
 def test_foreign_text_is_shown_and_never_run(viewer: Viewer) -> None:
     page = viewer.page(evil())
     page.on("dialog", lambda dialog: pytest.fail("a script of the text ran"))
@@ -446,6 +472,20 @@ def test_the_theme_follows_the_system_and_can_be_changed(viewer: Viewer) -> None
     page.get_by_role("button", name="Change between light and dark").click()
     assert background(page) == "rgb(255, 255, 255)"
     assert background(viewer.page(load(), scheme="light")) == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_can_be_read(viewer: Viewer, scheme: str) -> None:
+    page = viewer.page(load(), scheme=scheme, height=1600)
+    expect(row(page, "jaxpr", 1)).to_be_visible()
+    assert page.evaluate(CONTRAST) == []
+    page.get_by_role("button", name="legend").click()
+    for line in (3, 5, 7, 10, 11):
+        row(page, "source", line).click(position={"x": 2, "y": 8})
+        assert page.evaluate(CONTRAST) == []
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        assert page.evaluate(CONTRAST) == []
 
 
 def test_a_narrow_screen_stacks_the_panes(viewer: Viewer) -> None:

@@ -26,11 +26,22 @@ function figures<Row>(
 const COUNT = "jxs-count";
 const HEAT = "jxs-heat";
 
-/** How many columns of figures there is room for: the one that matters most, a few, or all. */
-export type Columns = "one" | "some" | "all";
+/** The part of a pane's width that figures may take, in characters of 6.6 pixels. */
+const SHARE = 0.36 / 6.6;
+
+/** The first columns, as many as there is room for in so many pixels; the most important stays. */
+export function fitting(all: Figures | null, width: number): Figures | null {
+  if (!all) return null;
+  let left = width * SHARE;
+  const columns = all.columns.filter((column, index) => {
+    left -= column.width;
+    return left >= 0 || index === 0;
+  });
+  return { columns, cells: (line) => all.cells(line)?.slice(0, columns.length) ?? null };
+}
 
 /** Beside the source: heat, work, and how much there is of everything. */
-export function sourceFigures(model: ReportModel, room: Columns): Figures | null {
+export function sourceFigures(model: ReportModel): Figures | null {
   const rows = model.figures?.lines[model.source];
   if (!rows || !model.programJson) return null;
   const known = Object.values(rows);
@@ -73,9 +84,13 @@ export function sourceFigures(model: ReportModel, room: Columns): Figures | null
       flops ? percent((backward?.flops ?? 0) / flops) : backward?.equations ? UNKNOWN : "",
   };
   const timed = known.some((row) => row.time);
-  const some = [...(timed ? [time] : []), flop, ...(phases ? [backward] : [])];
-  const all = [...some, equations, instructions];
-  const parts = { one: some.slice(0, 1), some, all }[room];
+  const parts = [
+    ...(timed ? [time] : []),
+    flop,
+    ...(phases ? [backward] : []),
+    equations,
+    instructions,
+  ];
   return figures(parts, (line) => rows[line]);
 }
 
@@ -88,13 +103,8 @@ function unsure(row: LineFigures): string {
   return row.exact ? "" : "≈";
 }
 
-/** For a pane of this many pixels. */
-export function roomIn(width: number): Columns {
-  return width < 460 ? "one" : width < 660 ? "some" : "all";
-}
-
 /** Beside the optimised HLO: the share of the time, the work, the traffic. */
-export function instructionFigures(model: ReportModel, room: Columns): Figures | null {
+export function instructionFigures(model: ReportModel): Figures | null {
   const rows = model.instructions;
   const all = Object.values(rows);
   if (!all.length) return null;
@@ -121,5 +131,5 @@ export function instructionFigures(model: ReportModel, room: Columns): Figures |
   };
   const timed = all.some((row) => row.share !== undefined);
   const parts = [...(timed ? [time] : []), flop, bytes];
-  return figures(room === "one" ? parts.slice(0, 1) : parts, (line) => rows[line]);
+  return figures(parts, (line) => rows[line]);
 }

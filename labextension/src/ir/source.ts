@@ -3,10 +3,11 @@
 import { select } from "../dom";
 import { splitLines } from "../links";
 import type { Selection } from "../model";
+import type { Figures } from "../text/look";
 import { fileName } from "../text/save";
 import { count } from "../words";
 import { sourceDress } from "./dress";
-import { type Columns, roomIn, sourceFigures } from "./figures";
+import { fitting, sourceFigures } from "./figures";
 import { Frame } from "./frame";
 import { DARK, litSource } from "./lit";
 import type { Room } from "./room";
@@ -16,7 +17,8 @@ export class SourcePane {
   readonly frame: Frame;
   private lines: string[] = [];
   private readonly chooser: HTMLSelectElement;
-  private columns: Columns = "all";
+  private figures: Figures | null = null;
+  private columns = -1;
 
   constructor(private readonly room: Room) {
     const { model } = room;
@@ -53,8 +55,18 @@ export class SourcePane {
   }
 
   private figure(): void {
-    const found = sourceFigures(this.room.model, this.columns);
-    this.frame.pane.gutter(found?.columns ?? [], found?.cells ?? (() => null));
+    this.figures = sourceFigures(this.room.model);
+    this.columns = -1;
+    this.fit();
+  }
+
+  /** As many columns as there is room for. */
+  private fit(): void {
+    const found = fitting(this.figures, this.frame.element.clientWidth);
+    const columns = found?.columns ?? [];
+    if (columns.length === this.columns) return;
+    this.columns = columns.length;
+    this.frame.pane.gutter(columns, found?.cells ?? (() => null));
   }
 
   light(now: Selection | null): void {
@@ -87,11 +99,7 @@ export class SourcePane {
   }
 
   layout(): void {
-    const columns = roomIn(this.frame.element.clientWidth);
-    if (columns !== this.columns) {
-      this.columns = columns;
-      this.figure();
-    }
+    this.fit();
     this.frame.pane.layout();
   }
 

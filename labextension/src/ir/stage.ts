@@ -4,11 +4,12 @@ import { button, select } from "../dom";
 import type { Selection, TextState } from "../model";
 import type { StageKind } from "../report";
 import { STAGES } from "../report";
+import type { Figures } from "../text/look";
 import { fileName } from "../text/save";
 import type { Language } from "../text/tokens";
 import { TITLES } from "./chosen";
 import { stageDress } from "./dress";
-import { type Columns, instructionFigures, roomIn } from "./figures";
+import { fitting, instructionFigures } from "./figures";
 import { Frame } from "./frame";
 import { DARK, litStage } from "./lit";
 import type { Room } from "./room";
@@ -32,7 +33,8 @@ export class StagePane {
   readonly closer: HTMLButtonElement;
   readonly chooser: HTMLSelectElement;
   private drawn: TextState | null = null;
-  private columns: Columns = "all";
+  private figures: Figures | null = null;
+  private columns = -1;
   private folded = false;
 
   constructor(
@@ -102,8 +104,18 @@ export class StagePane {
 
   private figure(): void {
     if (this.kind !== "optimized_hlo") return;
-    const found = instructionFigures(this.room.model, this.columns);
-    this.frame.pane.gutter(found?.columns ?? [], found?.cells ?? (() => null));
+    this.figures = instructionFigures(this.room.model);
+    this.columns = -1;
+    this.fit();
+  }
+
+  /** As many columns as there is room for. */
+  private fit(): void {
+    const found = fitting(this.figures, this.frame.element.clientWidth);
+    const columns = found?.columns ?? [];
+    if (columns.length === this.columns) return;
+    this.columns = columns.length;
+    this.frame.pane.gutter(columns, found?.cells ?? (() => null));
   }
 
   light(now: Selection | null): void {
@@ -133,11 +145,7 @@ export class StagePane {
   }
 
   layout(): void {
-    const columns = roomIn(this.frame.element.clientWidth);
-    if (columns !== this.columns) {
-      this.columns = columns;
-      this.figure();
-    }
+    this.fit();
     this.frame.pane.layout();
   }
 
