@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { quoted } from "../src/text/quotes";
 import { type Language, tokens } from "../src/text/tokens";
 import texts from "./data/texts.json";
 
@@ -90,4 +91,33 @@ test("a line of markup is text", () => {
   for (const [language] of LANGUAGES) {
     expect(tokens(line, language).reduce((all, [part]) => all + part, "")).toBe(line);
   }
+});
+
+test("strings over several lines are known by the lines that begin in them", () => {
+  const lines = [
+    'def f():  # """',
+    '    """First.',
+    "    for if '''",
+    '    """ + x',
+    "    y = '\"\"\"' + r'''a'''",
+    "    z = '''b",
+    "",
+    "'''",
+    "end",
+  ];
+  expect([...quoted(lines)]).toEqual([
+    [3, 14],
+    [4, 7],
+    [7, 0],
+    [8, 3],
+  ]);
+  expect([...quoted(['"""never closed', "a", "b"])]).toEqual([
+    [2, 1],
+    [3, 1],
+  ]);
+});
+
+test("a string over several lines begins as a string", () => {
+  expect(of("s", '    """First for.', "python")).toEqual(['"""First for.']);
+  expect(of("s", 'x = f"""a"b""" + "c"', "python")).toEqual(['f"""a"b"""', '"c"']);
 });

@@ -11,6 +11,7 @@ import {
 } from "@codemirror/view";
 import { LONGEST } from "./hidden";
 import { look } from "./look";
+import { quoted } from "./quotes";
 import { type Language, type Mark, marks } from "./tokens";
 
 /** Pixels a millisecond above which nobody reads. */
@@ -36,6 +37,7 @@ class Colouring implements PluginValue {
   decorations: DecorationSet;
   private readonly known = new Map<number, readonly Mark[]>();
   private language: Language;
+  private quotes: ReadonlyMap<number, number>;
   private fast = false;
   private top: number;
   private when = 0;
@@ -43,6 +45,7 @@ class Colouring implements PluginValue {
 
   constructor(private readonly view: EditorView) {
     this.language = view.state.field(look).language;
+    this.quotes = this.read();
     this.top = view.scrollDOM.scrollTop;
     this.decorations = this.build();
   }
@@ -50,8 +53,11 @@ class Colouring implements PluginValue {
   update(update: ViewUpdate): void {
     const { language } = update.state.field(look);
     const turned = language !== this.language;
-    if (turned) this.known.clear();
     this.language = language;
+    if (turned) {
+      this.known.clear();
+      this.quotes = this.read();
+    }
     const rested = update.transactions.some((each) => each.effects.some((e) => e.is(settled)));
     if (turned || rested || update.viewportChanged || update.docChanged) {
       this.decorations = this.build();
@@ -77,6 +83,11 @@ class Colouring implements PluginValue {
     }, SETTLED);
   }
 
+  /** The lines that begin within a string: of Python alone, whose texts are written by hand. */
+  private read(): ReadonlyMap<number, number> {
+    return this.language === "python" ? quoted(this.view.state.doc.iterLines()) : new Map();
+  }
+
   private build(): DecorationSet {
     const builder = new RangeSetBuilder<Decoration>();
     const { doc } = this.view.state;
@@ -98,7 +109,10 @@ class Colouring implements PluginValue {
     let found = this.known.get(number);
     if (!found) {
       if (this.fast) return [];
-      found = marks(text.length > LONGEST ? text.slice(0, LONGEST) : text, this.language);
+      const drawn = text.length > LONGEST ? text.slice(0, LONGEST) : text;
+      const quote = this.quotes.get(number);
+      found = marks(drawn, this.language, quote);
+      if (quote) found = [[0, quote, "s"], ...found];
       this.known.set(number, found);
     }
     return found;

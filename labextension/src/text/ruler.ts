@@ -15,6 +15,10 @@ export function places(lines: Iterable<number>, total: number, pixels: number): 
 export class Ruler {
   readonly element = document.createElement("canvas");
   private waiting = 0;
+  private dress: Look["dress"] | null = null;
+  private flags: number[] = [];
+  private hits: Look["hits"]["at"] | null = null;
+  private found: Iterable<number> = [];
 
   constructor(private readonly view: EditorView) {
     this.element.className = "jxs-ruler";
@@ -50,9 +54,18 @@ export class Ruler {
         context.fillRect(left * width, y, part * width, HEIGHT * ratio);
       }
     };
-    const flags = [...dress].filter(([, worn]) => worn.flag).map(([line]) => line);
-    mark(flags, style.columnRuleColor, 0, 0.4);
-    mark(new Set(hits.at.map((at) => doc.lineAt(at).number)), style.textDecorationColor, 0, 1);
+    // Both may be long, and neither changes while the selection does.
+    if (dress !== this.dress) {
+      this.dress = dress;
+      this.flags = [];
+      for (const [line, worn] of dress) if (worn.flag) this.flags.push(line);
+    }
+    if (hits.at !== this.hits) {
+      this.hits = hits.at;
+      this.found = new Set(hits.at.map((at) => doc.lineAt(at).number));
+    }
+    mark(this.flags, style.columnRuleColor, 0, 0.4);
+    mark(this.found, style.textDecorationColor, 0, 1);
     mark(soft, style.outlineColor, 0.3, 0.7);
     mark(hot, style.color, 0, 1);
   }
