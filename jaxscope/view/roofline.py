@@ -13,6 +13,8 @@ from jaxscope.view.chapter import Part
 from jaxscope.view.markup import escape
 
 _WIDTH, _HEIGHT, _MARGIN = 640, 240, 34
+_NAMED, _BESIDE, _LONGEST, _APART = 3, 15, 28, 12
+"""Points with their names beside them, how far beside, letters of a name, and between two names."""
 _MARKS = {
     Verdict.COMPUTE: "p1",
     Verdict.MEMORY: "p2",
@@ -67,6 +69,10 @@ def _words(point: Point) -> str:
     )
 
 
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
 def _list(lines: Iterable[str]) -> str:
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f"<ul>{items}</ul>" if items else ""
@@ -103,12 +109,28 @@ def _svg(placed: Sequence[Point], peaks: Roofline) -> str:
         f'r="{3 + 9 * math.sqrt(point.share):.1f}" fill-opacity=".75"/></g>'
         for point in placed
     )
+    named: list[Point] = []
+    for point in placed:
+        # One name for points that lie on each other, the longest first.
+        if all(abs(y(point.bound.flops) - y(other.bound.flops)) > _APART for other in named):
+            named.append(point)
+    del named[_NAMED:]
+    names = "".join(
+        f'<text x="{x(point.bound.intensity) + side * _BESIDE:.1f}" '
+        f'y="{y(point.bound.flops) + 4:.1f}" text-anchor="{"end" if side < 0 else "start"}">'
+        f"{escape(_short(point.op.name))}</text>"
+        for point in named
+        # On the side where there is room.
+        for side in (-1 if x(point.bound.intensity) > _WIDTH / 2 else 1,)
+    )
     label = f"roofline of {peaks.device} with {units.count(len(placed), 'instruction')}"
     return (
         f'<figure><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(label)}">'
-        f'<polygon class="p1" fill-opacity=".18" points="{band}"/>'
-        f'<polyline class="axis" fill="none" points="{line}"/>{dots}'
-        f'<text x="{_WIDTH - _MARGIN}" y="{y(peaks.peak_flops) - 4:.1f}" text-anchor="end">'
+        f'<polygon class="p1" fill-opacity=".35" points="{band}"/>'
+        f'<polyline class="axis" fill="none" points="{line}"/>'
+        f'<line class="axis" x1="{_MARGIN}" x2="{_WIDTH - _MARGIN}" y1="{_HEIGHT - 18}" '
+        f'y2="{_HEIGHT - 18}"/>{dots}{names}'
+        f'<text x="{_MARGIN}" y="{y(peaks.peak_flops) + 4:.1f}">'
         f"{escape(units.flop_rate(peaks.peak_flops))}</text>"
         f'<text x="{_MARGIN}" y="{_HEIGHT - 4}">{escape(units.intensity(left))}</text>'
         f'<text x="{_WIDTH - _MARGIN}" y="{_HEIGHT - 4}" text-anchor="end">'
