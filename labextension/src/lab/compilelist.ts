@@ -31,7 +31,12 @@ export class CompileList {
 
   show(events: readonly CompileEvent[]): void {
     const all = groups(events);
-    const items = all.slice(0, SHOWN).map((group) => this.item(group));
+    const items = all.slice(0, SHOWN).map((group, i) => {
+      // Operations outside any jit come in rows, and all of them have the same cure: it is said once.
+      const above = all[i - 1];
+      const said = above !== undefined && firstOf(above.events).fix === firstOf(group.events).fix;
+      return this.item(group, !said);
+    });
     if (all.length > SHOWN) {
       const rest = document.createElement("li");
       rest.className = "jxs-compile-rest";
@@ -52,7 +57,7 @@ export class CompileList {
       : "";
   }
 
-  private item(group: Group): HTMLElement {
+  private item(group: Group, cure: boolean): HTMLElement {
     const item = document.createElement("li");
     const newest = firstOf(group.events);
     item.className = "jxs-compile";
@@ -61,12 +66,12 @@ export class CompileList {
       group.events.some((each) => each.recompile),
     );
     item.classList.toggle("jxs-failed", Boolean(newest.error));
-    item.append(this.entry(group));
+    item.append(this.entry(group, cure));
     if (group.events.length > 1) item.append(this.fold(group));
     return item;
   }
 
-  private entry(group: Group): HTMLElement {
+  private entry(group: Group, cure: boolean): HTMLElement {
     const newest = firstOf(group.events);
     const entry = document.createElement("button");
     entry.type = "button";
@@ -77,7 +82,7 @@ export class CompileList {
     if (newest.text) entry.append(code(newest));
     if (newest.error) entry.append(words("cause", `Failed: ${newest.error}`));
     if (newest.cause) entry.append(words(newest.recompile ? "cause" : "first", newest.cause));
-    if (newest.fix) entry.append(words("fix", `→ ${newest.fix}`));
+    if (newest.fix && cure) entry.append(words("fix", `→ ${newest.fix}`));
     if (group.events.length === 1) entry.append(span("phases", phases(newest)));
     return entry;
   }
