@@ -185,8 +185,11 @@ def _profiled(program: Program, part: Part, sources: Sources) -> Program:
     handles.trace = part.measured.trace
     apart = None
     if part.measured.plan is not None and part.measured.plan.line_mode:
-        leaves = part.captured.traced_leaves()
-        apart = line_mode(program, handles, leaves, sources, part.measured.plan)
+        try:
+            leaves = part.captured.traced_leaves()
+            apart = line_mode(program, handles, leaves, sources, part.measured.plan)
+        except Exception as error:
+            apart = Unavailable(f"its inputs could not be read ({type(error).__name__}: {error})")
     split: list[dict[Place, float]] = []
     if isinstance(apart, Profile) and not apart.distrust:
         split = [seconds_by_line(apart, source) for source in range(number)]

@@ -43,12 +43,12 @@ def _of_call(call: JittedCall, sources: Sources, plan: Plan) -> Profile | Unavai
             where = describe.devices(handles)
             program = Program(call.name, ("jit",), where, (), (), (), equations, effects=effects)
             usual = None if effects else _usual_s(call, plan)
+        inputs = _jax.traced_arguments(call.function, args, kwargs)
     except KeyboardInterrupt:
         return Unavailable("it was interrupted; the rest of the report is whole")
     except Exception as error:
         text = str(error).partition("\n")[0]
         return Unavailable(f"{call.name} could not be traced again ({text})")
-    inputs = _jax.traced_arguments(call.function, args, kwargs)
     leaves = jax.tree_util.tree_leaves(inputs)
     found = line_mode(program, handles, leaves, sources, plan)
     return found if isinstance(found, Unavailable) else replace(found, usual_s=usual)

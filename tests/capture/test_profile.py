@@ -586,6 +586,19 @@ def test_line_mode_leaves_static_arguments_out() -> None:
     assert isinstance(report.programs[0].line_mode, Profile)
 
 
+def test_line_mode_that_fails_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*args: Any) -> Any:
+        raise AttributeError("no such name")
+
+    monkeypatch.setattr("jaxscope.capture.program._jax.traced_arguments", gone)
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(products, square(0, 64), square(1, 64))
+    assert isinstance(report.profile, Profile)
+    found = report.programs[0].line_mode
+    assert isinstance(found, Unavailable)
+    assert "no such name" in found.reason
+
+
 def test_an_interrupt_of_line_mode_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*args: Any) -> Any:
         raise KeyboardInterrupt

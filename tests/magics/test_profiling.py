@@ -210,6 +210,20 @@ def test_a_cell_has_line_mode_for_the_functions_that_it_calls(shell: Any, capsys
         assert "what fusion saves" in words
 
 
+def test_line_mode_that_fails_leaves_the_cells_profile(shell: Any, monkeypatch: Any) -> None:
+    def gone(*args: Any) -> Any:
+        raise AttributeError("no such name")
+
+    monkeypatch.setattr("jaxscope.capture.cell_line_mode._jax.traced_arguments", gone)
+    assert shell.run_cell(LAYER).success
+    assert shell.run_cell(APART).success
+    (program,) = jaxscope.last().programs
+    assert isinstance(program.line_mode, Unavailable)
+    assert "no such name" in program.line_mode.reason
+    assert isinstance(program.profile, Profile)
+    assert cell_profile(jaxscope.last()).runs == 3
+
+
 def test_calls_that_line_mode_cannot_see_are_named(shell: Any) -> None:
     assert shell.run_cell(LAYER).success
     cell = "%%jaxprof --line-mode\ndef train(w):\n    return layer(w + 0, x, 2)\nz = train(w)\n"
