@@ -4,24 +4,22 @@ import { element } from "../dom";
 import { Arranger, Outdated } from "../graph/arrange";
 import { GraphBar, ZOOM } from "../graph/bar";
 import { Camera } from "../graph/camera";
-import { Drawing, type Dress } from "../graph/drawing";
+import { chosen } from "../graph/chosen";
+import { Drawing } from "../graph/drawing";
 import { gestures } from "../graph/gestures";
 import { Module } from "../graph/hlo";
 import { Neighbourhood, type Side } from "../graph/neighbourhood";
+import { origins } from "../graph/origins";
 import { scene } from "../graph/scene";
 import { ahead, beside } from "../graph/steps";
 import { svg } from "../graph/svg";
 import workerCode from "../graph/worker.ts?bundled";
-import { huesOf } from "../ir/hues";
 import { said } from "../ir/states";
 import type { ReportModel, Selection } from "../model";
 import { count } from "../words";
 import type { View } from "./view";
 
 const KIND = "optimized_hlo";
-/** No operation of the program: a graph does not start at one where there is another. */
-const PLAIN = new Set(["parameter", "constant", "tuple", "get-tuple-element", "bitcast"]);
-
 export function graphView(model: ReportModel): View {
   return new GraphView(model);
 }
@@ -160,30 +158,8 @@ class GraphView implements View {
 
   // Where to start.
 
-  /** The instruction of a selection that tells most: no part of a fusion, the costliest. */
   private indexOf(selection: Selection | null): number | null {
-    if (!selection || !this.module) return null;
-    const own = selection.origin === KIND || selection.origin === "graph";
-    const lines = own ? [selection.line] : this.model.linesOf(KIND, selection).hot;
-    const { instructions } = this.model;
-    let best: number | null = null;
-    let most: readonly number[] = [];
-    for (const line of lines) {
-      const found = this.module.atLine(line);
-      if (!found) continue;
-      const figures = instructions[String(line)];
-      const cost = [
-        this.module.isFused(found.computation) ? 0 : 1,
-        PLAIN.has(found.opcode) ? 0 : 1,
-        figures?.share ?? 0,
-        figures?.flops ?? 0,
-      ];
-      const differs = cost.findIndex((each, i) => each !== most[i]);
-      if (best !== null && (cost[differs] ?? 0) <= (most[differs] ?? 0)) continue;
-      most = cost;
-      best = found.index;
-    }
-    return best;
+    return selection && this.module ? chosen(this.model, this.module, selection) : null;
   }
 
   /** Without a selection: the result of the whole program. */
@@ -301,7 +277,7 @@ class GraphView implements View {
   private async redraw(kept: number): Promise<void> {
     const { around, model } = this;
     if (!around) return;
-    const origin = this.origins();
+    const origin = origins(model);
     const next = scene(around, model.instructions, (line) => origin(line).words);
     this.element.setAttribute("aria-busy", "true");
     try {
@@ -342,24 +318,6 @@ class GraphView implements View {
     return inner && this.around?.shown.has(inner.root) ? inner.root : this.centre;
   }
 
-  /** The source line behind a line of HLO, in words and as a colour. */
-  private origins(): (line: number) => { words: string; dress: Dress } {
-    const { model } = this;
-    const anchors = model.anchors(KIND);
-    const hues = huesOf(model.equations, model.source);
-    const homes = model.equations.homes(model.source);
-    return (line) => {
-      const anchor = anchors.byLine.get(line);
-      const [id] = anchor?.equations ?? [];
-      const home = id === undefined ? undefined : homes.get(id);
-      if (home === undefined) return { words: "", dress: {} };
-      const name = model.source ? `${model.data.record.sources[model.source]?.name} ` : "";
-      const inexact = anchor?.exact === false;
-      const words = `${inexact ? "probably " : ""}${name}line ${home}`;
-      return { words, dress: { hue: hues.get(home) ?? 250, inexact } };
-    };
-  }
-
   private move(): void {
     this.drawing.element.style.transform = this.camera.transform;
   }
@@ -395,44 +353,35 @@ class GraphView implements View {
 
   // Keyboard.
 
+  private readonly viewKeys: Readonly<Record<string, () => void>> = {
+    "+": () => this.zoom(ZOOM),
+    "=": () => this.zoom(ZOOM),
+    "-": () => this.zoom(1 / ZOOM),
+    "0": () => this.fit(),
+  };
+  private readonly boxKeys: Readonly<Record<string, (index: number) => void>> = {
+    ArrowUp: (index) => this.go(this.along(index, ["above"])),
+    ArrowDown: (index) => this.go(this.along(index, ["below"])),
+    ArrowLeft: (index) => this.go(this.aside(index, -1)),
+    ArrowRight: (index) => this.go(this.aside(index, 1)),
+    Enter: (index) => this.press(index),
+    " ": (index) => this.unfold(index),
+    Delete: (index) => this.hide(index),
+    Backspace: (index) => this.hide(index),
+  };
+
   /** Whether the key meant something here. */
   private key(event: KeyboardEvent): boolean {
+    const view = this.viewKeys[event.key];
     const { focused } = this.drawing;
+    const box = focused < 0 ? undefined : this.boxKeys[event.key];
     const target = event.target instanceof Element ? event.target : null;
-    switch (event.key) {
-      case "+":
-      case "=":
-        this.zoom(ZOOM);
-        return true;
-      case "-":
-        this.zoom(1 / ZOOM);
-        return true;
-      case "0":
-        this.fit();
-        return true;
-    }
-    if (focused < 0) return false;
-    switch (event.key) {
-      case "ArrowUp":
-        return this.go(this.along(focused, ["above"]));
-      case "ArrowDown":
-        return this.go(this.along(focused, ["below"]));
-      case "ArrowLeft":
-        return this.go(this.aside(focused, -1));
-      case "ArrowRight":
-        return this.go(this.aside(focused, 1));
-      case "Enter":
-        if (target?.matches(".jxs-node-main")) this.press(focused);
-        return true;
-      case " ":
-        this.unfold(focused);
-        return true;
-      case "Delete":
-      case "Backspace":
-        this.hide(focused);
-        return true;
-    }
-    return false;
+    if (view) view();
+    else if (box && target?.matches(".jxs-node-main")) box(focused);
+    else if (["Enter", " "].includes(event.key) && target?.matches("[role=button]"))
+      target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    else return false;
+    return true;
   }
 
   private along(index: number, sides: readonly Side[]): number {
@@ -449,8 +398,8 @@ class GraphView implements View {
     return beside(index, others, way, (each) => this.drawing.place(each));
   }
 
-  private go(index: number): boolean {
-    if (index < 0) return true;
+  private go(index: number): void {
+    if (index < 0) return;
     this.came = { from: this.drawing.focused, to: index };
     this.drawing.focus(index);
     const place = this.drawing.place(index);
@@ -458,10 +407,9 @@ class GraphView implements View {
       this.camera.reveal(place);
       this.move();
     }
-    return true;
   }
 }
 
 const HELP =
-  "Arrow keys go along the lines, Enter selects and shows what is next to it, Space opens a fusion or goes into a loop, " +
-  "Delete hides, + and − zoom, 0 shows all.";
+  "Arrow keys go along the lines, Enter selects and shows what is next to it, Space opens a fusion or " +
+  "goes into a loop, Delete hides, + and − zoom, 0 shows all.";
