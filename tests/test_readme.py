@@ -20,6 +20,7 @@ PAGES = (
     "docs/transforms.md",
     "docs/compiles.md",
     "docs/profile.md",
+    "docs/viewer.md",
     "docs/benchmarks.md",
 )
 _BLOCK = re.compile(r"^```(python|ipython)\n(.*?)^```$", re.M | re.S)
