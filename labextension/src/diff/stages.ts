@@ -1,8 +1,9 @@
 /** The earlier and the later text of a stage beside each other, their changes marked and linked. */
 
 import { button, element, select } from "../dom";
+import { Frame } from "../ir/frame";
 import type { StageDiffJson, StageKind } from "../report";
-import { type Language, type LineDress, TextPane } from "../text/pane";
+import type { Language, LineDress } from "../text/pane";
 import type { View } from "../views/view";
 import { count } from "../words";
 import { type Change, changesOf, type Fate, fate, sameLines } from "./pairs";
@@ -19,13 +20,14 @@ const HUES: Readonly<Record<Fate, number>> = { added: 150, removed: 25, changed:
 const SIDE_BY_SIDE = 700;
 
 type Side = "before" | "after";
+const LABELS: Readonly<Record<Side, string>> = { before: "earlier", after: "later" };
 
 export class StagesView implements View {
   readonly element = element("div", "jxs-diff");
   private readonly lead = element("div", "jxs-diff-lead");
   private readonly list = element("ul", "jxs-diff-groups");
   private readonly status = element("div", "jxs-status");
-  private readonly panes: Readonly<Record<Side, TextPane>>;
+  private readonly frames: Readonly<Record<Side, Frame>>;
   private readonly body: HTMLElement;
   private readonly watcher: ResizeObserver;
   private readonly steps: HTMLButtonElement[];
@@ -44,15 +46,15 @@ export class StagesView implements View {
       button("↑ previous", "Go to the change before (p)", () => this.step(-1)),
       button("↓ next", "Go to the next change (n)", () => this.step(1)),
     ];
-    this.panes = { before: this.pane("before", "earlier"), after: this.pane("after", "later") };
+    this.frames = { before: this.frame("before"), after: this.frame("after") };
     this.status.setAttribute("role", "status");
     this.list.setAttribute("aria-label", "Changes by line of the code");
     this.body = element(
       "div",
       "jxs-diff-body",
       this.list,
-      titled("earlier", this.panes.before),
-      titled("later", this.panes.after),
+      this.frames.before.element,
+      this.frames.after.element,
     );
     const bar = element("div", "jxs-diff-bar", chooser, ...this.steps);
     this.element.append(bar, this.lead, this.body, this.status);
@@ -69,23 +71,29 @@ export class StagesView implements View {
 
   dispose(): void {
     this.watcher.disconnect();
-    for (const pane of Object.values(this.panes)) pane.dispose();
+    for (const frame of Object.values(this.frames)) frame.dispose();
   }
 
   private layout(): void {
     const width = this.element.clientWidth;
     if (!width) return;
     this.element.classList.toggle("jxs-stacked", width < SIDE_BY_SIDE);
-    for (const pane of Object.values(this.panes)) pane.layout();
+    for (const frame of Object.values(this.frames)) frame.pane.layout();
   }
 
-  private pane(side: Side, label: string): TextPane {
-    return new TextPane(`${label} text`, LANGUAGES[this.stage.kind] ?? "hlo", {
+  private frame(side: Side): Frame {
+    const label = LABELS[side];
+    const frame = new Frame(side, `${label} text`, LANGUAGES[this.stage.kind] ?? "hlo", {
       hover: () => undefined,
       leave: () => undefined,
       pick: (line) => this.pick(side, line),
       move: () => undefined,
     });
+    frame.head.prepend(element("b", "", label));
+    frame.tools.append(...frame.exports(() => `${label}.${this.stage.kind}.txt`));
+    // Where a line came from is no change, and hides what is.
+    frame.pane.hide(new Set(["metadata"]));
+    return frame;
   }
 
   private choose(stage: StageDiffJson): void {
@@ -107,14 +115,15 @@ export class StagesView implements View {
   }
 
   private fill(side: Side): void {
-    const pane = this.panes[side];
+    const frame = this.frames[side];
+    const { pane } = frame;
     const text = this.stage[side];
     pane.setLanguage(LANGUAGES[this.stage.kind] ?? "hlo");
     if (text === null) {
-      pane.show("", "This text is not in the saved output.");
+      frame.say("This text is not in the saved output.");
       return;
     }
-    pane.show(text);
+    frame.show(text);
     const changes = this.byLine[side];
     const dress = new Map<number, LineDress>();
     for (const [line, change] of changes) dress.set(line, { hue: HUES[fate(change)] });
@@ -160,9 +169,9 @@ export class StagesView implements View {
     for (const side of ["before", "after"] as const) {
       const lines = (changes: readonly Change[]) =>
         new Set(changes.flatMap((each) => each[side] ?? []));
-      this.panes[side].light(lines(beside), lines([change]));
+      this.frames[side].pane.light(lines(beside), lines([change]));
       const line = change[side] ?? this.near(side, change);
-      if (line) this.panes[side].reveal(line, true);
+      if (line) this.frames[side].pane.reveal(line, true);
     }
     this.say();
   }
@@ -187,9 +196,9 @@ export class StagesView implements View {
     const other = side === "before" ? "after" : "before";
     const there = (side === "before" ? this.same.later : this.same.earlier).get(line);
     this.at = -1;
-    this.panes[side].light(new Set(), new Set([line]));
-    this.panes[other].light(new Set(), new Set(there === undefined ? [] : [there]));
-    if (there !== undefined) this.panes[other].reveal(there, true);
+    this.frames[side].pane.light(new Set(), new Set([line]));
+    this.frames[other].pane.light(new Set(), new Set(there === undefined ? [] : [there]));
+    if (there !== undefined) this.frames[other].pane.reveal(there, true);
     this.status.textContent =
       there === undefined
         ? `Line ${line} is the same; where it stands in the other text is not known.`
@@ -220,15 +229,4 @@ export class StagesView implements View {
     event.preventDefault();
     event.stopPropagation();
   }
-}
-
-function titled(title: string, pane: TextPane): HTMLElement {
-  const node = element(
-    "section",
-    "jxs-pane",
-    element("header", "jxs-pane-head", element("b", "", title)),
-  );
-  node.setAttribute("aria-label", `${title} text`);
-  node.append(element("div", "jxs-pane-body", pane.element));
-  return node;
 }
