@@ -1,6 +1,11 @@
 /** Tokens of the lines near the window. While the text flies past, lines that were not read before stay plain. */
 
-import { type Extension, RangeSetBuilder, StateEffect } from "@codemirror/state";
+import {
+  type Extension,
+  RangeSetBuilder,
+  StateEffect,
+  type StateEffectType,
+} from "@codemirror/state";
 import {
   Decoration,
   type DecorationSet,
@@ -22,6 +27,8 @@ const SETTLED = 80;
 const KEPT = 4000;
 
 const settled = StateEffect.define<null>();
+/** The text is about to jump: where it lands is drawn at once, and coloured when that is done. */
+export const jump = StateEffect.define<null>();
 const DECORATIONS = new Map<string, Decoration>();
 
 function decoration(css: string): Decoration {
@@ -58,7 +65,8 @@ class Colouring implements PluginValue {
       this.known.clear();
       this.quotes = this.read();
     }
-    const rested = update.transactions.some((each) => each.effects.some((e) => e.is(settled)));
+    if (has(update, jump)) this.fly();
+    const rested = has(update, settled);
     if (turned || rested || update.viewportChanged || update.docChanged) {
       this.decorations = this.build();
     }
@@ -74,8 +82,12 @@ class Colouring implements PluginValue {
     const speed = Math.abs(scrollTop - this.top) / Math.max(1, now - this.when);
     this.top = scrollTop;
     this.when = now;
-    if (speed > FAST) this.fast = true;
-    if (!this.fast) return;
+    if (speed > FAST || this.fast) this.fly();
+  }
+
+  /** Leaves new lines plain until the text has settled. */
+  private fly(): void {
+    this.fast = true;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.fast = false;
@@ -117,6 +129,10 @@ class Colouring implements PluginValue {
     }
     return found;
   }
+}
+
+function has(update: ViewUpdate, effect: StateEffectType<null>): boolean {
+  return update.transactions.some((each) => each.effects.some((one) => one.is(effect)));
 }
 
 export const colouring: Extension = ViewPlugin.fromClass(Colouring, {

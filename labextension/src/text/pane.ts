@@ -12,7 +12,7 @@ import { Compartment, EditorState, Text } from "@codemirror/state";
 import { Decoration, EditorView } from "@codemirror/view";
 import { splitLines } from "../links";
 import { beside, figures, markOf } from "./beside";
-import { colouring } from "./colouring";
+import { colouring, jump } from "./colouring";
 import { toCharacters } from "./columns";
 import {
   foldAll,
@@ -108,6 +108,11 @@ export class TextPane {
     this.view.scrollDOM.scrollTop = this.view.scrollDOM.scrollLeft = 0;
     this.pointed = "";
     this.rule();
+  }
+
+  /** How many lines there are. */
+  get length(): number {
+    return this.lines.length;
   }
 
   setLanguage(language: Language): void {
@@ -278,7 +283,9 @@ export class TextPane {
       inSight || !centre
         ? EditorView.scrollIntoView(place, { y: "nearest", yMargin: 0, xMargin: 40 })
         : EditorView.scrollIntoView(place, { y: "start", yMargin: height / 3, xMargin: 40 });
-    this.view.dispatch({ effects: scroll });
+    const { from, to } = this.view.viewport;
+    const far = place < from || place > to;
+    this.view.dispatch({ effects: far ? [scroll, jump.of(null)] : scroll });
   }
 
   private activate(line: number): void {
