@@ -21,5 +21,9 @@ export function themeSwitch(root: HTMLElement): { element: HTMLElement; dispose:
   });
   system.addEventListener("change", name);
   name();
-  return { element: node, dispose: () => system.removeEventListener("change", name) };
+  const dispose = () => {
+    system.removeEventListener("change", name);
+    page.style.colorScheme = "";
+  };
+  return { element: node, dispose };
 }

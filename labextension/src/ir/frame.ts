@@ -77,11 +77,6 @@ export class Frame {
     this.output.textContent = this.pane.found;
   }
 
-  /** Whether there is no text, only words about it. */
-  get empty(): boolean {
-    return this.text === "";
-  }
-
   focusSearch(): void {
     this.input.focus();
     this.input.select();

@@ -67,16 +67,18 @@ export class StagePane {
     this.frame.pane.foldAll(on);
   }
 
-  /** The program, the state of its text or the colours have changed. */
-  redraw(): void {
+  /** The program, the state of its text or the colours have changed; whether another text is shown. */
+  redraw(): boolean {
     const { model } = this.room;
     const state = model.text(this.kind);
-    if (state !== this.drawn) {
+    const changed = state !== this.drawn;
+    if (changed) {
       this.drawn = state;
       this.fill(state);
     }
     this.frame.pane.dress(stageDress(model, this.kind, this.room.hues()));
     this.figure();
+    return changed && "stage" in state;
   }
 
   private fill(state: TextState): void {
@@ -119,11 +121,10 @@ export class StagePane {
   }
 
   light(now: Selection | null): void {
-    const { model, texts } = this.room;
+    const { model } = this.room;
     const { soft, hot, spans } = now ? litStage(model, now, this.kind) : DARK;
     this.frame.pane.light(soft, hot, spans);
-    const total = this.frame.empty ? 0 : texts.lines(this.kind).length;
-    this.frame.foot.textContent = paneWords(model, this.kind, total, now);
+    this.frame.foot.textContent = paneWords(model, this.kind, this.frame.pane.length, now);
   }
 
   reveal(now: Selection): void {

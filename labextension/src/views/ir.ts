@@ -46,6 +46,8 @@ class IrView implements View {
   private pinned: Selection | null = null;
   private frame = 0;
   private graph: View | null = null;
+  /** Something was pinned while another tab was open. */
+  private unseen = false;
   /** What was open before the graph took its room. */
   private beside: StageKind[] = [];
 
@@ -105,6 +107,14 @@ class IrView implements View {
 
   shown(): void {
     this.layout();
+    const { pinned } = this.model;
+    if (this.unseen && pinned && this.element.clientWidth) this.reveal(pinned);
+  }
+
+  private reveal(pinned: Selection): void {
+    // What has no height cannot be scrolled: then it waits until it has.
+    this.unseen = !this.element.clientWidth;
+    if (!this.unseen) for (const pane of [this.source, ...this.panes]) pane.reveal(pinned);
   }
 
   /** Fits the panes to the room there is; opens the first ones when that is known. */
@@ -121,10 +131,14 @@ class IrView implements View {
     if (!this.model.programJson) return;
     const spare = [...this.panes];
     this.kinds = [...kinds];
+    const fresh: StagePane[] = [];
     this.panes = this.kinds.map((kind) => {
       const at = spare.findIndex((pane) => pane.kind === kind);
       const [known] = at < 0 ? [] : spare.splice(at, 1);
-      return known ?? this.make(kind);
+      if (known) return known;
+      const made = this.make(kind);
+      fresh.push(made);
+      return made;
     });
     for (const pane of spare) pane.dispose();
     const wanted = this.panes.map((pane) => pane.frame.element);
@@ -137,6 +151,7 @@ class IrView implements View {
     for (const pane of this.panes) pane.closer.hidden = this.panes.length < 2;
     this.draw();
     for (const pane of [this.source, ...this.panes]) pane.layout();
+    this.lead(fresh);
   }
 
   /** The graph stands after the texts. */
@@ -195,8 +210,15 @@ class IrView implements View {
   }
 
   private fill(): void {
-    for (const pane of this.panes) pane.redraw();
+    const fresh = this.panes.filter((pane) => pane.redraw());
     this.draw();
+    this.lead(fresh);
+  }
+
+  /** Scrolls panes whose text is new to what is pinned. */
+  private lead(fresh: readonly StagePane[]): void {
+    const { pinned } = this.model;
+    if (pinned) for (const pane of fresh) pane.reveal(pinned);
   }
 
   private apply(): void {
@@ -214,7 +236,7 @@ class IrView implements View {
       this.pinned = pinned;
       if (this.turnSource(pinned)) return;
       this.draw();
-      for (const pane of [this.source, ...this.panes]) pane.reveal(pinned);
+      this.reveal(pinned);
       return;
     }
     this.pinned = pinned;
