@@ -9,6 +9,7 @@ import { INotebookTracker } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { addCommands, loadExtension } from "./commands";
+import { keepKeys } from "./keys";
 import { addLanguages } from "./languages";
 import { Compiles } from "./live";
 import { type Choices, chosen } from "./settings";
@@ -42,6 +43,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     restorer: ILayoutRestorer | null,
   ) => {
     const sites = new Sites(notebooks, consoles, (id) => app.shell.activateById(id));
+    keepKeys(window);
     shared.rendermime = rendermime;
     shared.site = (resolver) => sites.find(resolver);
     shared.returned.emit();
