@@ -218,6 +218,13 @@ def test_a_match_in_a_folded_part_unfolds_it(show: Show) -> None:
     expect(page.locator(".jxs-found")).to_have_count(0)
 
 
+def test_lines_that_end_as_on_windows_are_found_where_they_are(show: Show) -> None:
+    page = show("a\r\nb\rc needle\r\n")
+    assert call(page, "search('needle')") == 1
+    expect(line(page, 3).locator(".jxs-now")).to_have_text("needle")
+    expect(page.locator(".cm-line")).to_have_count(3)
+
+
 def test_what_cannot_be_seen_is_spelled_out_and_markup_is_text(show: Show) -> None:
     page = show("a\u202eb\x1b[0m\n<script>told.push(['bad'])</script><img src=x>\nc\ud800\u200b\n")
     expect(line(page, 1)).to_have_text("a\\u202eb\\x1b[0m")
