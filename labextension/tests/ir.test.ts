@@ -163,7 +163,7 @@ test("beside the source stand time, work, the backward part and counts, as many 
   ]);
   expect(all?.cells(4)).toBeNull();
   expect(fitting(all, 1000)?.columns).toHaveLength(5);
-  expect(fitting(all, 400)?.cells(3)).toHaveLength(2);
+  expect(fitting(all, 460)?.cells(3)).toHaveLength(2);
   expect(fitting(all, 10)?.cells(3)).toHaveLength(1);
   const plain = sourceFigures(model({ lines: [{ 3: row }, {}] }));
   expect(plain?.columns.map(({ title }) => title)).toEqual(["FLOP", "eqns", "instr"]);

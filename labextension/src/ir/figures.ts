@@ -27,7 +27,7 @@ const COUNT = "jxs-count";
 const HEAT = "jxs-heat";
 
 /** The part of a pane's width that figures may take, in characters of 6.6 pixels. */
-const SHARE = 0.36 / 6.6;
+const SHARE = 0.28 / 6.6;
 
 /** The first columns, as many as there is room for in so many pixels; the most important stays. */
 export function fitting(all: Figures | null, width: number): Figures | null {
