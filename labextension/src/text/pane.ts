@@ -8,12 +8,12 @@
  *  into its policy and on its style element. Single styles are set through `style.cssText`, which no policy forbids.
  */
 
-import { Compartment, EditorState, Text } from "@codemirror/state";
-import { Decoration, EditorView } from "@codemirror/view";
+import { Compartment, EditorState } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
 import { splitLines } from "../links";
 import { beside, figures, markOf } from "./beside";
 import { colouring, jump } from "./colouring";
-import { toCharacters } from "./columns";
+import { cuts, documentOf, readOnly } from "./fixed";
 import {
   foldAll,
   foldAround,
@@ -23,7 +23,7 @@ import {
   toggleFold,
   unfolding,
 } from "./folding";
-import { cutOff, visible } from "./hidden";
+import { visible } from "./hidden";
 import type { Hideable } from "./hide";
 import { handleKey } from "./keys";
 import {
@@ -36,7 +36,8 @@ import {
   PLAIN,
   type Spans,
 } from "./look";
-import { paint, Words } from "./paint";
+import { paint } from "./paint";
+import { placeOf } from "./place";
 import { Ruler } from "./ruler";
 import { find, inWords, stepped } from "./search";
 import type { Language } from "./tokens";
@@ -133,32 +134,15 @@ export class TextPane {
   }
 
   private state(value: Look, cursor = 0): EditorState {
-    const cuts = this.lines.flatMap((line, index) => {
-      const cut = cutOff(line);
-      return cut ? [{ index, cut }] : [];
-    });
-    const doc = Text.of(this.lines.length ? this.lines : [""]);
-    const replaced = cuts.map(({ index, cut }) => {
-      const { from } = doc.line(index + 1);
-      const widget = new Words(cut.text, "jxs-cut", "the rest of the line is not drawn");
-      return Decoration.replace({ widget }).range(from + cut.from, from + cut.to);
-    });
+    const doc = documentOf(this.lines);
     return EditorState.create({
       doc,
       selection: { anchor: Math.min(cursor, doc.length) },
       extensions: [
         look.init(() => value),
-        EditorState.readOnly.of(true),
-        EditorView.editable.of(false),
-        EditorView.cspNonce.of(pageNonce()),
-        EditorView.contentAttributes.of(() => ({
-          tabindex: "0",
-          "aria-readonly": "true",
-          "aria-label": this.label,
-          spellcheck: "false",
-        })),
+        readOnly(() => this.label),
         this.wrapping.of(this.wrap ? EditorView.lineWrapping : []),
-        EditorView.decorations.of(Decoration.set(replaced)),
+        cuts(this.lines, doc),
         folding(foldsOf(this.lines, value.language)),
         beside({
           pick: (line) => this.pick(line, -1),
@@ -388,7 +372,7 @@ export class TextPane {
     if (event.buttons) return;
     cancelAnimationFrame(this.waiting);
     this.waiting = requestAnimationFrame(() => {
-      const place = this.placeOf(event);
+      const place = this.lines.length ? placeOf(this.view, event) : null;
       if (place) this.hover(...place);
     });
   }
@@ -396,27 +380,9 @@ export class TextPane {
   private clicked(event: MouseEvent): void {
     // Who marks text, or clicks twice for a word, chooses no line.
     if (event.detail > 1 || event.button || !this.view.state.selection.main.empty) return;
-    const place = this.placeOf(event);
+    const place = this.lines.length ? placeOf(this.view, event) : null;
     if (place) this.pick(...place);
-  }
-
-  /** The line and the character under the pointer; -1 beside the text. */
-  private placeOf({ clientX: x, clientY: y }: MouseEvent): [number, number] | null {
-    const { view } = this;
-    const height = y - view.documentTop;
-    if (height < 0 || height > view.contentHeight || !this.lines.length) return null;
-    let at = view.posAtCoords({ x, y }, false);
-    const line = view.state.doc.lineAt(at);
-    const edge = view.coordsAtPos(at);
-    if (edge && x < edge.left && at > line.from) at--;
-    const beyond = at >= line.to || !edge || x < edge.left - 2 * view.defaultCharacterWidth;
-    return [line.number, beyond ? -1 : toCharacters(line.text, at - line.from)];
   }
 }
 
 const NO_SPANS: Spans = new Map();
-
-/** The nonce of the page's own style element, where its policy asks for one. */
-function pageNonce(): string {
-  return document.querySelector<HTMLElement>("style[nonce], link[nonce]")?.nonce ?? "";
-}
