@@ -15,8 +15,10 @@ export function keepKeys(page: Window): void {
   page.addEventListener(
     "keydown",
     (event) => {
-      const own = event.target instanceof Element ? event.target.closest(OURS) : null;
-      own?.toggleAttribute(SUPPRESS, belongsToReport(event));
+      // On the element itself: its own match comes before what stands around it.
+      const { target } = event;
+      if (target instanceof Element && target.closest(OURS))
+        target.toggleAttribute(SUPPRESS, belongsToReport(event));
     },
     { capture: true },
   );
