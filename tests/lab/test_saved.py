@@ -106,6 +106,9 @@ def test_a_saved_report_is_linked_without_a_kernel(
     source = pane(report, "source").locator(".cm-line").filter(has_text="jnp.sin")
     source.click()
     expect(pane(report, "optimized_hlo").locator(".cm-line.jxs-hot").first).to_be_visible()
+    report.get_by_role("button", name="graph", exact=True).click()
+    expect(pane(report, "graph").locator(".jxs-node.jxs-hot").first).to_be_attached()
+    expect(report.locator(".jxs-graph")).to_have_attribute("data-thread", "worker")
     absent = pane(viewer(page, 1), "optimized_hlo")
     expect(absent).to_contain_text("no kernel is connected")
 
