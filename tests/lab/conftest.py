@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "labextension" / "dist"
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds: a server, a kernel and a browser share two cores with other tests."""
 NOT_OURS = ("reading 'schema'",)
 """Notebook 7 says it on each of its pages, without any extension too."""

@@ -73,10 +73,6 @@ def line(report: Locator, name: str, number: int) -> Locator:
     return pane(report, name).locator(f'.cm-line[data-line="{number}"]')
 
 
-def top(report: Locator, name: str) -> float:
-    return pane(report, name).locator(".cm-scroller").evaluate("node => node.scrollTop")
-
-
 def badge(page: Page, index: int) -> Locator:
     return cell(page, index).locator(".jxs-badge")
 

@@ -24,7 +24,6 @@ from lab.pages import (
     ran,
     restart,
     run_all,
-    top,
     viewer,
 )
 from lab.servers import Server
@@ -47,14 +46,20 @@ def test_a_click_on_a_line_lights_up_its_instructions(
     run_all(page, 3)
     report = viewer(page, 2)
     expect(line(report, "source", 14)).to_contain_text("* 11")
-    expect(pane(report, "optimized_hlo").locator(".cm-line").first).to_be_visible()
-    before = top(report, "optimized_hlo")
+    pane(report, "optimized_hlo").get_by_label("Stage").select_option("jaxpr")
+    jaxpr = pane(report, "jaxpr")
+    expect(jaxpr.locator(".cm-line").first).to_contain_text("lambda")
+    expect(jaxpr.locator(".cm-scroller")).to_have_js_property("scrollTop", 0)
+    # Its equations are the last of 36, out of sight at first.
     line(report, "source", 14).click()
-    lit = pane(report, "optimized_hlo").locator(".cm-line.jxs-hot")
-    expect(lit.first).to_be_in_viewport()
-    assert top(report, "optimized_hlo") > before
+    expect(jaxpr.locator(".cm-scroller")).not_to_have_js_property("scrollTop", 0)
+    expect(jaxpr.locator(".cm-line.jxs-hot").first).to_be_in_viewport()
     picture(page, "lab-viewer")
-    command(page, "notebook:run-all-below")
+    # A key pressed in the report is not JupyterLab's, where this one cuts the cell.
+    report.get_by_role("tab").last.focus()
+    page.keyboard.press("x")
+    expect(report.get_by_role("tab").last).to_be_focused()
+    expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(3)
     page.evaluate(
         "jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
     )
@@ -78,6 +83,19 @@ def test_a_text_that_is_not_saved_comes_while_a_cell_runs(lab: Server, visit: Vi
     expect(cell(page, 3).locator(".jp-InputPrompt")).to_have_text("[*]:")
     command(page, "notebook:interrupt-kernel")
     ran(page, 3, 4)
+
+
+def test_figures_are_drawn_by_the_plotly_of_the_page(lab: Server, visit: Visit) -> None:
+    page = opened(lab, visit, "figures.ipynb", SETUP, "%jaxprof jax.jit(lambda x: x @ x)(x)")
+    run_all(page, 3)
+    report = viewer(page, 2)
+    report.get_by_role("tab", name="Time by line").click()
+    report.get_by_role("button", name="interactive figure: stack").click()
+    figure = report.locator(".js-plotly-plot")
+    expect(figure).to_be_visible()
+    expect(figure).to_contain_text("of a call went")
+    report.get_by_role("button", name="Hide interactive figure: stack").click()
+    expect(figure).to_have_count(0)
 
 
 def test_badges_stay_with_cells_that_are_moved_and_run_again(lab: Server, visit: Visit) -> None:
