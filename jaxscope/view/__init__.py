@@ -6,6 +6,7 @@ already, so a view never asks JAX, never imports IPython, and gives the same ans
 - `summary.first_line`: the one line that says it all.
 - `text.text`: for terminals and logs.
 - `html.static_html`: the display bundle's `text/html`; no script, readable without style sheets.
-- `page.page`: one offline file with the source beside the stages.
+- `payload.payload`: the report as the viewer of `labextension/` reads it.
+- `page.page`: one offline file with that viewer and the whole report in it.
 - `markdown.markdown`: for an issue or a README.
 """
