@@ -54,16 +54,17 @@ def test_a_click_on_a_line_lights_up_its_instructions(
     line(report, "source", 14).click()
     expect(jaxpr.locator(".cm-scroller")).not_to_have_js_property("scrollTop", 0)
     expect(jaxpr.locator(".cm-line.jxs-hot").first).to_be_in_viewport()
-    picture(page, "lab-viewer")
     # A key pressed in the report is not JupyterLab's, where this one cuts the cell.
     report.get_by_role("tab").last.focus()
     page.keyboard.press("x")
     expect(report.get_by_role("tab").last).to_be_focused()
     expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(3)
+    picture(page, "lab-viewer")
     page.evaluate(
         "jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
     )
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    expect(page.locator("#jupyterlab-splash")).to_have_count(0)
     picture(page, "lab-viewer-dark")
     page.evaluate(
         "jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})"
@@ -114,9 +115,7 @@ def test_badges_stay_with_cells_that_are_moved_and_run_again(lab: Server, visit:
     expect(badge(page, 3)).to_contain_text("1 compile ·")
 
 
-def test_the_panel_lists_compiles_and_leads_to_their_lines(
-    lab: Server, visit: Visit, picture: Picture
-) -> None:
+def test_the_panel_lists_compiles_and_leads_to_their_lines(lab: Server, visit: Visit) -> None:
     page = opened(lab, visit, "panel.ipynb", SETUP, SHORT, *["pass"] * 30, AGAIN)
     panel = compiles(page)
     expect(panel).to_contain_text("Run %load_ext jaxscope in this notebook")
@@ -129,7 +128,6 @@ def test_the_panel_lists_compiles_and_leads_to_their_lines(
         re.compile(r"^\d+ compiles · \d+ recompiles · [\d.]+ m?s$")
     )
     expect(badge(page, 33)).to_contain_text("recompiles")
-    picture(page, "lab-compiles")
     panel.locator(".jxs-compile-entry").filter(has_text="%%jaxjit").click()
     expect(cell(page, 2)).to_have_class(re.compile("jp-mod-active"))
     expect(cell(page, 2).locator(".jp-InputPrompt")).to_be_in_viewport()
