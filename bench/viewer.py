@@ -87,7 +87,7 @@ _CLICK = """
 
 def measure() -> dict[str, Any]:
     """Seconds to open, of frames, of clicks, by number of lines; bytes of scripts."""
-    from jaxscope.view.page import page
+    from jaxscope.report import Report
 
     plan = [size for size in SIZES for _ in range(REPEATS)]
     random.Random(0).shuffle(plan)
@@ -95,7 +95,7 @@ def measure() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         files = {size: Path(folder) / f"{size}.html" for size in SIZES}
         for size, file in files.items():
-            file.write_text(page(large_record(size)), "utf-8")
+            Report(large_record(size)).to_html(file)
         browser = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
         for size in plan:
             runs[size].append(_once(browser, files[size]))
