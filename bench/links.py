@@ -1,6 +1,6 @@
 """How much of each program is linked, and what links cost: `python -m bench.links` prints JSON.
 
-Budgets (DESIGN section 6): at 36 000 instructions built in 3 s, at 100 000 in 8 s, looked up in
+Budgets: at 36 000 instructions built in 3 s, at 100 000 in 8 s, looked up in
 1 ms. No link that is called exact may contradict the stack frames that XLA kept.
 """
 

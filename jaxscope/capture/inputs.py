@@ -52,7 +52,7 @@ class Substituted:
 
 
 class Inputs:
-    """Named values, each leaf of which is traced or static (DESIGN section 1)."""
+    """Named values, each leaf of which is traced or static."""
 
     def __init__(
         self, values: Mapping[str, Any], settings: Settings, *, shapes: bool = False

@@ -27,7 +27,7 @@ class Choice:
 
 
 def choose(value: Any) -> Choice:
-    """The block form's rule for one pytree leaf, by its type alone (DESIGN section 1)."""
+    """The block form's rule for one pytree leaf, by its type alone."""
     if isinstance(value, (bool, np.bool_)):
         return Choice(False, "bool, so static")
     if isinstance(value, jax.Array):
