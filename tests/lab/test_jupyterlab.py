@@ -59,17 +59,50 @@ def test_a_click_on_a_line_lights_up_its_instructions(
     page.keyboard.press("x")
     expect(report.get_by_role("tab").last).to_be_focused()
     expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(3)
-    picture(page, "lab-viewer")
-    page.evaluate(
-        "jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
-    )
-    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
-    expect(page.locator("#jupyterlab-splash")).to_have_count(0)
-    picture(page, "lab-viewer-dark")
-    page.evaluate(
-        "jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})"
-    )
-    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
+
+
+STEP_SETUP = """import jax, jax.numpy as jnp
+keys = jax.random.split(jax.random.key(0), 4)
+x, w1, w2, w3 = (
+    0.1 * jax.random.normal(key, shape)
+    for key, shape in zip(keys, [(256, 64), (64, 64), (64, 64), (64, 1)])
+)
+targets = x[:, :1] ** 2"""
+STEP = """%%jaxjit
+def step(ws, x, targets):
+    def loss(ws):
+        h = jnp.tanh(jnp.tanh(x @ ws[0]) @ ws[1])
+        print("hidden", h.shape)
+        return jnp.mean((h @ ws[2] - targets) ** 2)
+
+    value, slopes = jax.value_and_grad(loss)(ws)
+    return [w - 0.1 * slope for w, slope in zip(ws, slopes)], value
+
+ws, value = step([w1, w2, w3], x, targets)"""
+
+
+def test_a_finding_leads_to_its_line_in_both_themes(
+    lab: Server, visit: Visit, picture: Picture
+) -> None:
+    page = opened(lab, visit, "training.ipynb", STEP_SETUP, STEP)
+    compiles(page)
+    run_all(page, 3)
+    report = viewer(page, 2)
+    expect(line(report, "optimized_hlo", 1)).to_contain_text("HloModule")
+    report.locator(".jxs-findings").get_by_role("button", name="line 5").click()
+    expect(line(report, "source", 5)).to_have_class(re.compile("jxs-active"))
+    line(report, "source", 4).click()
+    expect(report.locator(".jxs-status")).to_contain_text("backward")
+    choose(page, 2)
+    page.keyboard.press("Escape")
+    for theme, name in (("Dark", "quickstart-dark"), ("Light", "quickstart")):
+        page.evaluate(
+            f"jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})"
+        )
+        light = str(theme == "Light").lower()
+        expect(page.locator("body")).to_have_attribute("data-jp-theme-light", light)
+        expect(page.locator("#jupyterlab-splash")).to_have_count(0)
+        picture(page, name)
 
 
 def test_a_text_that_is_not_saved_comes_while_a_cell_runs(lab: Server, visit: Visit) -> None:
@@ -106,7 +139,7 @@ def test_badges_stay_with_cells_that_are_moved_and_run_again(lab: Server, visit:
     expect(badge(page, 3)).to_have_count(0)
     choose(page, 2)
     command(page, "notebook:move-cell-down")
-    expect(cell(page, 3).locator(".cm-content")).to_contain_text("%%jaxjit")
+    expect(cell(page, 3).locator(".jp-InputArea .cm-content")).to_contain_text("%%jaxjit")
     expect(badge(page, 3)).to_contain_text("1 compile ·")
     expect(badge(page, 2)).to_have_count(0)
     choose(page, 3)

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from jaxscope.model import Record
-from jaxscope.view import chapters, html, markdown, page, text
+from jaxscope.view import chapters, html, markdown, tabs, text
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.rows import Table
 
@@ -29,7 +29,7 @@ def chaptered(golden: Record, monkeypatch: pytest.MonkeyPatch) -> Record:
     def only_the_first(record: Record, program: object) -> tuple[Chapter, ...]:
         return (CHAPTER,) if program is record.programs[0] else ()
 
-    for view in (html, markdown, page, text):
+    for view in (html, markdown, tabs, text):
         monkeypatch.setattr(view, "chapters", only_the_first)
     return record
 
@@ -50,13 +50,13 @@ def test_static_html_has_the_chapter_closed_and_escaped(chaptered: Record) -> No
     assert "<h4>Layout</h4><svg></svg>" in written
 
 
-def test_the_page_has_a_tab_for_the_chapter_and_words_for_a_program_without(
+def test_the_viewer_has_a_tab_for_the_chapter_and_words_for_a_program_without(
     chaptered: Record,
 ) -> None:
-    written = page.page(chaptered)
-    assert 'id="tab-gradient"' in written
-    assert '<div role="tabpanel" id="gradient"' in written
-    assert "This program has none of this." in written
+    first = tabs.tabs(chaptered)[0]
+    assert (first.key, first.title) == ("gradient", "Forward & backward")
+    assert "<h4>Layout</h4><svg></svg>" in first.sections[0].markup
+    assert first.sections[1].markup == "<p>This program has none of this.</p>"
 
 
 def test_markdown_has_tables_and_drawings(chaptered: Record) -> None:
@@ -68,7 +68,8 @@ def test_markdown_has_tables_and_drawings(chaptered: Record) -> None:
 
 def test_a_record_whose_programs_have_no_chapter_shows_none(golden: Record) -> None:
     assert chapters.chapters(golden, golden.programs[0], ()) == ()
-    assert 'id="tab-gradient"' not in page.page(dataclasses.replace(golden, programs=()))
+    empty = dataclasses.replace(golden, programs=())
+    assert "gradient" not in [tab.key for tab in tabs.tabs(empty)]
 
 
 def test_writers_are_asked_in_order_and_may_have_nothing_to_say(golden: Record) -> None:
