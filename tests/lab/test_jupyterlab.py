@@ -90,7 +90,7 @@ def test_a_finding_leads_to_its_line_in_both_themes(
     report = viewer(page, 2)
     expect(line(report, "optimized_hlo", 1)).to_contain_text("HloModule")
     report.locator(".jxs-findings").get_by_role("button", name="line 5").click()
-    expect(line(report, "source", 5)).to_have_class(re.compile("jxs-active"))
+    expect(line(report, "source", 5)).to_have_class(re.compile("jxs-hot"))
     line(report, "source", 4).click()
     expect(report.locator(".jxs-status")).to_contain_text("backward")
     choose(page, 2)
