@@ -85,16 +85,16 @@ def test_a_finding_leads_to_its_line_in_both_themes(
     lab: Server, visit: Visit, picture: Picture
 ) -> None:
     page = opened(lab, visit, "training.ipynb", STEP_SETUP, STEP)
+    command(page, "application:toggle-left-area")
     compiles(page)
     run_all(page, 3)
     report = viewer(page, 2)
     expect(line(report, "optimized_hlo", 1)).to_contain_text("HloModule")
     report.locator(".jxs-findings").get_by_role("button", name="line 5").click()
     expect(line(report, "source", 5)).to_have_class(re.compile("jxs-hot"))
-    line(report, "source", 4).click()
+    line(report, "source", 4).click(position={"x": 150, "y": 8})
     expect(report.locator(".jxs-status")).to_contain_text("backward")
-    choose(page, 2)
-    page.keyboard.press("Escape")
+    cell(page, 2).locator(".jp-InputArea").evaluate("node => node.scrollIntoView()")
     for theme, name in (("Dark", "quickstart-dark"), ("Light", "quickstart")):
         page.evaluate(
             f"jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})"
