@@ -1,13 +1,15 @@
 """The same call under our harness, `torch.utils.benchmark` and `%timeit`: medians within 5 %.
 
-The three take turns in one process, so that what the machine does hits all. And the time to an
-answer of ±2 % for NumPy, PyTorch and JAX, against what `torch.utils.benchmark.Compare` takes.
+The three take turns of some 20 ms in one process, in random order, because a call takes half as
+long again from one second to the next on a shared machine: what it does then hits all. And the time
+to an answer of ±2 % for NumPy, PyTorch and JAX, against what `torch.utils.benchmark.Compare` takes.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import random
 import statistics
 import sys
 import time
@@ -15,9 +17,12 @@ from contextlib import redirect_stdout
 from typing import Any
 
 from bench.pairs import normal, tanh_sum
-from jaxscope.bench import Entry, Plan, run
+from jaxscope.bench import Entry, Limits, Plan, run
 
-TURNS = 15
+TURNS = 301
+_RACES = 5
+_BLOCKS, _CALLS = 51, 8
+"""Of each turn of each timer: blocks, and calls in a block."""
 _CALLABLES = ("numpy", "torch", "jax")
 
 
@@ -26,7 +31,7 @@ def measure(turns: int = TURNS) -> dict[str, Any]:
         import torch.utils.benchmark  # noqa: F401
     except ImportError:
         return {"skipped": "PyTorch is not installed here"}
-    return {"medians": medians(turns), "time_to_answer": race(max(3, turns // 3))}
+    return {"medians": medians(turns), "time_to_answer": race(min(turns, _RACES))}
 
 
 def medians(turns: int) -> dict[str, Any]:
@@ -45,15 +50,29 @@ def medians(turns: int) -> dict[str, Any]:
     timer = tb.Timer(statement, globals=names)
     shell = InteractiveShell.instance()
     shell.push(names)
-    seconds: dict[str, list[float]] = {"jaxscope": [], "torch": [], "timeit": []}
-    plan = Plan((Entry("jax", "jax", f),), inputs, columns=False, check=False)
-    for _ in range(turns):
+    limits = Limits(min_rounds=_BLOCKS, max_rounds=_BLOCKS)
+    entries = (Entry("jax", "jax", f),)
+    plan = Plan(entries, inputs, columns=False, check=False, limits=limits)
+
+    def by_jaxscope() -> float:
         (row,) = run(plan).rows
-        seconds["jaxscope"].append(statistics.median(row.samples))
-        seconds["torch"].append(timer.blocked_autorange(min_run_time=0.1).median)
+        return statistics.median(row.samples)
+
+    def by_torch() -> float:
+        return statistics.median([timer.timeit(_CALLS).median for _ in range(_BLOCKS)])
+
+    def by_timeit() -> float:
         with redirect_stdout(io.StringIO()):
-            result = shell.run_line_magic("timeit", f"-o -q {statement}")
-        seconds["timeit"].append(statistics.median([t / result.loops for t in result.all_runs]))
+            line = f"-o -q -n {_CALLS} -r {_BLOCKS} {statement}"
+            result: Any = shell.run_line_magic("timeit", line)
+        return statistics.median([seconds / result.loops for seconds in result.all_runs])
+
+    timers = {"jaxscope": by_jaxscope, "torch": by_torch, "timeit": by_timeit}
+    seconds: dict[str, list[float]] = {name: [] for name in timers}
+    draw = random.Random(0)
+    for _ in range(turns):
+        for name in draw.sample(list(timers), len(timers)):
+            seconds[name].append(timers[name]())
     found: dict[str, Any] = {"samples": seconds}
     for other in ("torch", "timeit"):
         pairs = zip(seconds["jaxscope"], seconds[other], strict=True)
