@@ -1,18 +1,20 @@
 """Jacobians in a program: `vmap` of a forward or a backward pass over the rows of an identity.
 
 `jax.jacfwd` and `jax.jacrev` push an identity matrix through the derivative, one row for each
-input or output. So the identity says which mode it is, and how many passes it takes.
+input or output. So the identity says which mode it is, and how many passes it takes. What leaves
+the passes says how many the other mode would take; under a `vmap` it leaves once for each example,
+and one pass serves them all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxscope.analysis.dataflow import Inside, Region, Step, Use, operations, uses
 from jaxscope.analysis.passes import Passes, levels
-from jaxscope.model import Jacobian, Phase
+from jaxscope.model import BatchedEquation, Batching, Jacobian, Phase
 
 _MOVES = frozenset(
     {"convert_element_type", "split", "reshape", "squeeze", "slice", "transpose", "expand_dims"}
@@ -21,10 +23,14 @@ _MARGINS = frozenset({"iota", "add", "convert_element_type", "broadcast_in_dim"}
 _IDENTITIES = frozenset({"eq", "ge"})
 
 
-def jacobian(region: Region) -> Jacobian | None:
-    """The outermost Jacobian of more than one pass; None when the program builds none."""
+def jacobian(region: Region, batching: Batching | None = None) -> Jacobian | None:
+    """The outermost Jacobian of more than one pass; None when the program builds none.
+
+    `batching` tells which of its numbers are those of several examples.
+    """
+    examples = _Examples(batching)
     for use in uses(region, limit=200):
-        found = _find(use)
+        found = _find(use, examples)
         if found is not None:
             return found
     return None
@@ -35,9 +41,32 @@ class _Seed:
     value: int
     passes: int
     around: Passes
+    equation: int
+    """The id of the equation that made the identity."""
 
 
-def _find(use: Use) -> Jacobian | None:
+class _Examples:
+    """How many examples a number stands for, by the equation that makes it."""
+
+    def __init__(self, batching: Batching | None) -> None:
+        self._sizes = () if batching is None else tuple([axis.size for axis in batching.axes])
+        self._by_id: Mapping[int, BatchedEquation] = (
+            {} if batching is None else {each.equation: each for each in batching.equations}
+        )
+
+    def around(self, seed: _Seed) -> frozenset[int]:
+        """The maps that the whole Jacobian stands under."""
+        made = self._by_id.get(seed.equation)
+        return frozenset() if made is None else frozenset(made.under)
+
+    def of(self, equation: int, around: frozenset[int]) -> int:
+        """The examples of these maps in the results of an equation; 0 where nobody knows."""
+        made = self._by_id.get(equation)
+        over = () if made is None else made.over
+        return math.prod(self._sizes[axis] or 0 for axis in over if axis in around)
+
+
+def _find(use: Use, examples: _Examples) -> Jacobian | None:
     seeds = _seeds(use)
     for step in use.region.steps:
         levels_here = levels(use.passes + step.passes)
@@ -47,7 +76,7 @@ def _find(use: Use) -> Jacobian | None:
                 continue
             if levels_here[: len(seed.around)] == seed.around:
                 reverse = levels_here[len(seed.around)] is Phase.BACKWARD
-                return _measure(use, seed, seeds, reverse)
+                return _measure(use, seed, seeds, reverse, examples)
     return None
 
 
@@ -66,11 +95,12 @@ def _seeds(use: Use) -> dict[int, _Seed]:
             and all(_counts(value, region) for value in step.inputs)
         ):
             around = levels(use.passes + step.passes)
-            found[step.outputs[0]] = _Seed(step.outputs[0], shape[0], around)
+            number = use.first + step.offset
+            found[step.outputs[0]] = _Seed(step.outputs[0], shape[0], around, number)
         elif step.primitive in _MOVES and step.inputs[0] in found:
             first = found[step.inputs[0]]
             for value in step.outputs:
-                found[value] = _Seed(value, first.passes, first.around)
+                found[value] = _Seed(value, first.passes, first.around, first.equation)
     return found
 
 
@@ -86,12 +116,14 @@ def _counts(value: int, region: Region) -> bool:
     return False
 
 
-def _measure(use: Use, seed: _Seed, seeds: dict[int, _Seed], reverse: bool) -> Jacobian:
+def _measure(
+    use: Use, seed: _Seed, seeds: dict[int, _Seed], reverse: bool, examples: _Examples
+) -> Jacobian:
     """How much a pass costs, and how many the other mode would take."""
     region, depth = use.region, len(seed.around)
     linear: set[int] = set(seeds)
     linear_work = primal_work = 0.0
-    leaving = 0
+    leaving: list[int] = []
     of_pass: set[int] = set()
     for step in region.steps:
         here = levels(use.passes + step.passes)
@@ -106,18 +138,23 @@ def _measure(use: Use, seed: _Seed, seeds: dict[int, _Seed], reverse: bool) -> J
             linear |= made
             of_pass |= made
         else:
-            leaving += sum(
-                math.prod(region.values[value].shape)
-                for value in dict.fromkeys(step.inputs)
-                if value in of_pass
-            )
-    leaving += sum(
-        math.prod(region.values[value].shape)
-        for value in dict.fromkeys(region.results)
-        if value in of_pass
-    )
-    other = leaving // seed.passes if leaving and leaving % seed.passes == 0 else None
+            leaving += [value for value in dict.fromkeys(step.inputs) if value in of_pass]
+    leaving += [value for value in dict.fromkeys(region.results) if value in of_pass]
+    other = _other(use, seed, leaving, examples)
     return Jacobian(reverse, seed.passes, other, primal_work, linear_work / seed.passes)
+
+
+def _other(use: Use, seed: _Seed, leaving: Sequence[int], examples: _Examples) -> int | None:
+    """The passes of the other mode: the numbers of one example that leave each pass."""
+    region, around = use.region, examples.around(seed)
+    total = 0
+    for value in leaving:
+        numbers = math.prod(region.values[value].shape)
+        each = examples.of(use.first + region.makers[value][0].offset, around)
+        if not each or numbers % each:
+            return None
+        total += numbers // each
+    return total // seed.passes if total and total % seed.passes == 0 else None
 
 
 def _split(step: Step, linear: set[int], around: Passes) -> tuple[float, set[int]]:

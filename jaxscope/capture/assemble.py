@@ -23,6 +23,7 @@ from jaxscope.capture.sources import Sources
 from jaxscope.capture.stack import applied
 from jaxscope.capture.stages import Handles
 from jaxscope.model import (
+    Batching,
     Compile,
     Cost,
     Form,
@@ -146,6 +147,7 @@ def _program(part: Part, sources: Sources) -> Program:
         leaves = [by_path.get(path) for path in paths]
     inputs = describe.inputs(handles, paths, reasons, leaves)
     outputs = describe.outputs(handles, part.labels)
+    batching = batching_of(captured, sources)
     return Program(
         captured.request.name,
         captured.request.transforms,
@@ -168,9 +170,10 @@ def _program(part: Part, sources: Sources) -> Program:
             paths,
             sources.all(),
             None if doubt else handles.text(StageKind.OPTIMIZED_HLO),
+            batching if isinstance(batching, Batching) else None,
         ),
         partition=describe.partition(handles, inputs, outputs),
-        batching=batching_of(captured, sources),
+        batching=batching,
     )
 
 

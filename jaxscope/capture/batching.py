@@ -57,7 +57,9 @@ def batching_of(captured: Captured, sources: Sources) -> Batching | Unavailable 
         one = captured.request.untransformed
         base = None if one is None else Program(Reader(sources).body(one.jaxpr), one.jaxpr)
         entries = captured.vmaps or _of_function(captured)
-        return read_batching(Program(tagged.body, tagged.jaxpr), entries, sources, base)
+        found = read_batching(Program(tagged.body, tagged.jaxpr), entries, sources, base)
+        # A rule of JAX's own can have left the name of a vmap behind that leads to no call of one.
+        return found if found.axes else None
     except Exception as error:  # an equation of a form that nobody has seen
         reason = f"the batched equations could not be read ({type(error).__name__}: {error})"
         return Unavailable(reason)

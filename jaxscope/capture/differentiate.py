@@ -12,7 +12,7 @@ from jaxscope.analysis.phase_work import work_by_phase
 from jaxscope.analysis.residuals import residuals
 from jaxscope.capture.dataflow import read_flow
 from jaxscope.capture.tags import Tagged
-from jaxscope.model import Checkpoint, Differentiation, Equation, Phase, Source, Stage
+from jaxscope.model import Batching, Checkpoint, Differentiation, Equation, Phase, Source, Stage
 
 _MOST = 60_000
 """Equations up to which the flow of values is read: some tenths of a second."""
@@ -23,11 +23,13 @@ def differentiation(
     names: Sequence[str],
     sources: Sequence[Source] = (),
     compiled: Stage | None = None,
+    batching: Batching | None = None,
 ) -> Differentiation | None:
     """None for a program that takes no derivative, and where its jaxpr cannot be read.
 
     `names` are those of the program's arguments, `sources` those that its frames lie in,
-    `compiled` the optimised HLO, if its lines are linked to this program's equations.
+    `compiled` the optimised HLO, if its lines are linked to this program's equations, `batching`
+    what its vmaps made of it.
     """
     equations = tagged.equations
     if tagged.body is None or len(equations) > _MOST:
@@ -47,7 +49,7 @@ def differentiation(
             work.get(Phase.BACKWARD, 0.0) + work.get(Phase.RECOMPUTE, 0.0),
             work.get(Phase.RECOMPUTE, 0.0),
             () if nested or not kept else _advice(region, equations, sources, compiled),
-            jacobian(region),
+            jacobian(region, batching),
         )
     except Exception:  # the report is complete without this chapter
         return None

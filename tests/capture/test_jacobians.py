@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import pytest
+from batched import read
 
 from jaxscope.analysis.dataflow import region_operations
 from jaxscope.analysis.jacobians import jacobian
@@ -74,6 +75,33 @@ def test_the_other_mode_is_estimated_within_a_tenth(function):
         assert found.primal + found.other * found.linear == pytest.approx(
             region_operations(that), rel=0.1
         )
+
+
+ROWS = jnp.ones((6, 20)) * X
+GRID = jnp.ones((4, 6, 20)) * X
+
+
+def shifted(x, w):
+    return three(x * w)
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "reverse", "passes", "other"),
+    [
+        (jax.vmap(jax.jacfwd(three)), (ROWS,), False, 20, 3),
+        (jax.vmap(jax.jacrev(three)), (ROWS,), True, 3, 20),
+        (jax.vmap(jax.vmap(jax.jacrev(three))), (GRID,), True, 3, 20),
+        (jax.vmap(jax.jacfwd(shifted, 1), (0, None)), (ROWS, X), False, 20, 3),
+        (jax.vmap(jax.jacrev(shifted, 1), (0, None)), (ROWS, X), True, 3, 20),
+        (jax.vmap(jax.hessian(number)), (ROWS,), False, 20, 20),
+        # Without a map around, the batch is a part of the result.
+        (jax.jacfwd(jax.vmap(shifted, (0, None)), 1), (ROWS, X), False, 20, 18),
+        (jax.jacrev(jax.vmap(shifted, (0, None)), 1), (ROWS, X), True, 18, 20),
+    ],
+)
+def test_a_pass_serves_all_examples_of_a_map_around(function, args, reverse, passes, other):
+    found = jacobian(flow(function, *args), read(function, *args).batching)
+    assert (found.reverse, found.passes, found.other) == (reverse, passes, other)
 
 
 def test_trees_count_by_their_numbers():

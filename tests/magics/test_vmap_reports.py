@@ -12,6 +12,7 @@ from jaxscope.model import Batching, Program
 
 SETUP = """
 import jax, jax.numpy as jnp
+m = jnp.arange(9.0).reshape(3, 3) / 7
 x, w, xs = jnp.ones((5, 3)), jnp.ones(3), jnp.ones((4, 5, 3))
 """
 
@@ -92,3 +93,20 @@ def test_a_function_that_jax_has_traced_is_known_when_the_cell_runs_again(
         assert [axis.size for axis in batching.axes] == [5]
         assert over(program, batching, "cos") == [()]
         assert over(program, batching, "sin") == [(0,)]
+
+
+def test_a_name_that_a_rule_of_jax_left_behind_is_no_map(notebook: Notebook) -> None:
+    # The rule of `eigvals` solves with a vmap of its own, of which only the name remains.
+    ran = notebook.must(
+        "%%jaxgrad -n 1 -w m\nradius = jnp.abs(jnp.linalg.eigvals(jnp.eye(3) + 1j * m)).max()"
+    )
+    assert jaxscope.last().programs[0].batching is None
+    assert "Batching" not in ran.text
+
+
+def test_the_other_mode_of_a_jacobian_is_counted_for_one_example(notebook: Notebook) -> None:
+    ran = notebook.must("%%jaxcompose -n 1 vmap -i x=0 | jacfwd -w w\njnp.sin(x @ w)")
+    words = " ".join(ran.text.split())
+    assert "3 passes, one for each input number" in words
+    assert "In reverse mode it would take 1," in words
+    assert "reverse mode fits" in words
