@@ -28,6 +28,21 @@ def test_time_has_a_line_and_a_band_for_each_contestant():
     assert (made.layout.xaxis.type, made.layout.yaxis.type) == ("log", "log")
 
 
+def test_a_band_has_no_dots_and_axes_are_labelled_where_something_was_measured():
+    made = figure(sweep_of(10, 100, 1000), "time")
+    assert [trace.mode for trace in made.data] == ["lines", "lines+markers"] * 2
+    assert list(made.layout.xaxis.ticktext) == ["10", "100", "1000"]
+    assert list(made.layout.xaxis.tickvals) == [10, 100, 1000]
+    ticks = dict(zip(made.layout.yaxis.ticktext, made.layout.yaxis.tickvals, strict=True))
+    assert (ticks["1 µs"], ticks["20 µs"], ticks["100 µs"]) == (1e-6, 2e-5, 1e-4)
+    ratios = figure(sweep_of(10, 100, 1000), "ratio").layout.yaxis
+    assert "2" in ratios.ticktext
+    assert "0.5" in ratios.ticktext
+    long = figure(sweep_of(10, 100, 100_000), "time").layout.yaxis
+    assert "20 µs" not in long.ticktext
+    assert "10 ms" in long.ticktext
+
+
 def test_ratio_marks_the_crossover_and_leaves_the_baseline_out():
     made = figure(sweep_of(10, 30, 1000), "ratio")
     assert named(made) == ["JAX jit"]

@@ -7,11 +7,13 @@ saved notebook can be opened in either theme.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxscope.analysis import sweep
 from jaxscope.analysis.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.view.comparison import names
 from jaxscope.view.comparison.answer import answer
 
 _COLOURS = (
@@ -25,6 +27,9 @@ _COLOURS = (
     "#8c857c",
 )
 """Contrast of 3 and more with white and with #111, one for each contestant as in the pictures."""
+
+_TICKS, _DECADES = 12, 2.5
+"""More ticks, or every 2 and 5 over more powers of ten, would run into each other."""
 
 GREY, GRID = "#868d99", "rgba(134,141,153,.28)"
 
@@ -91,7 +96,27 @@ def _wrapped(text: str, width: int = 96) -> str:
 
 
 def log(made: Any, *, x: bool) -> None:
-    """Logarithmic axes."""
-    made.update_yaxes(type="log", exponentformat="SI")
+    """Logarithmic axes, labelled at the powers of ten alone: digits between them are noise."""
+    made.update_yaxes(type="log", dtick=1, exponentformat="SI", showexponent="all")
     if x:
-        made.update_xaxes(type="log")
+        made.update_xaxes(type="log", dtick=1, exponentformat="SI")
+
+
+def at_sizes(made: Any, sizes: Sequence[float]) -> None:
+    """Ticks where something was measured, unless there are too many to be read."""
+    shown = sorted(set(sizes))
+    if 1 < len(shown) <= _TICKS:
+        made.update_xaxes(tickvals=shown, ticktext=[names.number(one) for one in shown])
+
+
+def labelled(
+    axis: Callable[..., Any], values: Sequence[float], words: Callable[[float], str]
+) -> None:
+    """Ticks in words at powers of ten (`10 µs`), and at 2 and 5 too where the range is short."""
+    if not values or min(values) <= 0:
+        return
+    low, high = math.log10(min(values)), math.log10(max(values))
+    steps = (1,) if high - low > _DECADES else (1, 2, 5)
+    powers = range(math.floor(low), math.ceil(high) + 1)
+    ticks = [float(f"{step}e{power}") for power in powers for step in steps]
+    axis(tickvals=ticks, ticktext=[words(tick) for tick in ticks])

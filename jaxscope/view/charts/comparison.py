@@ -12,7 +12,7 @@ from jaxscope.analysis.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.model.program import Cost
 from jaxscope.view import units
-from jaxscope.view.charts.axes import GREY, colour, faded, layout, log, mark
+from jaxscope.view.charts.axes import GREY, at_sizes, colour, faded, labelled, layout, log, mark
 from jaxscope.view.comparison import names
 
 if TYPE_CHECKING:
@@ -70,8 +70,9 @@ def _time(record: ComparisonRecord, made: Any) -> None:
             [spread.p90 for spread in spreads],
             units.seconds,
         )
-    layout(record, made, name, "seconds a call")
+    layout(record, made, name, "time of a call")
     log(made, x=True)
+    _ticks(made, units.seconds)
 
 
 def _ratio(record: ComparisonRecord, made: Any) -> None:
@@ -98,7 +99,14 @@ def _ratio(record: ComparisonRecord, made: Any) -> None:
             mark(made, crossing.at, f"{name} ≈ {near}", GREY)
     layout(record, made, name, f"time over that of {base}, below 1 is faster")
     log(made, x=True)
+    _ticks(made, units.significant)
     made.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})
+
+
+def _ticks(made: Any, words: Callable[[float], str]) -> None:
+    """At the sizes across, and up in words."""
+    at_sizes(made, [x for trace in made.data for x in trace.x])
+    labelled(made.update_yaxes, [y for trace in made.data for y in trace.y], words)
 
 
 def _band(
@@ -121,6 +129,7 @@ def _band(
         y=[*high, *reversed(low)],
         fill="toself",
         fillcolor=faded(drawn, 0.18),
+        mode="lines",  # plotly would set markers, in colours of nobody's, on its edges
         line={"width": 0},
         hoverinfo="skip",
         showlegend=False,
@@ -160,8 +169,9 @@ def _break_even(record: ComparisonRecord, made: Any) -> None:
         if found is not None and 1 < found.calls <= counts[-1]:
             mark(made, found.calls, f"{label}: {names.number(found.calls)} calls", GREY)
     size = names.size(rows[0].size)
-    layout(record, made, f"calls{f' at {size}' if size else ''}", "seconds, compiling included")
+    layout(record, made, f"calls{f' at {size}' if size else ''}", "all calls, compiling included")
     log(made, x=True)
+    labelled(made.update_yaxes, [y for trace in made.data for y in trace.y], units.seconds)
 
 
 def _rounds(record: ComparisonRecord, made: Any) -> None:
@@ -186,9 +196,10 @@ def _rounds(record: ComparisonRecord, made: Any) -> None:
             spanmode="hard",
             hovertemplate="%{x:.4g} s<extra></extra>",
         )
-    layout(record, made, "seconds a call, one dot a round", "")
+    layout(record, made, "time of a call, one dot a round", "")
     made.update_layout(showlegend=False)
     made.update_xaxes(type="log")
+    labelled(made.update_xaxes, [x for trace in made.data for x in trace.x], units.seconds)
 
 
 def _roofline(record: ComparisonRecord, made: Any) -> None:
