@@ -61,12 +61,20 @@ def storms(compiles: Sequence[Compile], least: int = LEAST) -> tuple[Storm, ...]
     """
     groups: dict[tuple[str, int, str], list[Compile]] = {}
     for compile in compiles:
-        if compile.site is not None:
-            name = "" if compile.kind is CompileKind.EAGER else compile.fun_name
-            groups.setdefault((compile.site.file, compile.site.span.line, name), []).append(compile)
+        key = line_of(compile)
+        if key is not None:
+            groups.setdefault(key, []).append(compile)
     return tuple(
         _storm(group) for group in groups.values() if len(group) >= least and _of_one_kind(group)
     )
+
+
+def line_of(compile: Compile) -> tuple[str, int, str] | None:
+    """What the compiles of one group have in common; None where the place is not known."""
+    if compile.site is None:
+        return None
+    name = "" if compile.kind is CompileKind.EAGER else compile.fun_name
+    return compile.site.file, compile.site.span.line, name
 
 
 def _of_one_kind(group: Sequence[Compile]) -> bool:

@@ -3,13 +3,18 @@
 The front end opens a comm `jaxscope.events`, whatever its data. The kernel answers at once, and
 then whenever something compiled, at most every tenth of a second:
 
-    {"events": [...]}
+    {"events": [...], "storms": [...]}
 
 Each event is a `CompileEvent` (docs/compile_event.schema.json). The first messages have what
 compiled since `%load_ext jaxscope`, the earliest first, and the very first has no event where
 nothing did. Events come in the order in which compiles ended, so a `serial` may be smaller than one
-before: a compile that began inside another ends first. None comes twice over one comm. The kernel
-never closes the comm, except when jaxscope is unloaded; the front end closes it when it leaves.
+before: a compile that began inside another ends first. None comes twice over one comm.
+
+The storms are `StormNews`: which of the compiles told so far belong together, with their pattern
+and what to change. They are left out where nothing about them is new.
+
+The kernel never closes the comm, except when jaxscope is unloaded; the front end closes it when it
+leaves.
 """
 
 from __future__ import annotations
@@ -40,7 +45,11 @@ class _Hearer:
     def __init__(self, comm: Any, backlog: Iterable[RawCompile]) -> None:
         self.comm = comm
         self.waiting = collections.deque(backlog)
+        # Here, since `%load_ext` is to be quick and a front end asks later.
+        from jaxscope.analysis.live_storms import LiveStorms
+
         self.told: set[int] = set()
+        self.storms = LiveStorms()
 
     def take(self) -> list[RawCompile]:
         found: list[RawCompile] = []
@@ -124,9 +133,16 @@ class Feed:
         for raw in hearer.take():
             with contextlib.suppress(Exception):  # the others are told all the same
                 events.append(to_json(self._session.told(raw)))
+                if not raw.error:
+                    hearer.storms.add(raw.to_compile())
         if not events:
             return
+        message: dict[str, Any] = {"events": events}
+        with contextlib.suppress(Exception):  # without their pattern they are told one by one
+            # Once for all that waits: the pattern of a long storm takes some milliseconds.
+            if not hearer.waiting and (news := hearer.storms.news()):
+                message["storms"] = [to_json(each) for each in news]
         try:
-            hearer.comm.send({"events": events})
+            hearer.comm.send(message)
         except Exception:  # nobody is there any more
             self._forget(hearer.comm)

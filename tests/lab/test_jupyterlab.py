@@ -156,7 +156,8 @@ def test_the_panel_lists_compiles_and_leads_to_their_lines(lab: Server, visit: V
     storm = panel.locator(".jxs-compile").filter(has_text="<lambda>")
     expect(storm).to_contain_text("× 5")
     expect(storm).to_contain_text("↻ 4 recompiles")
-    expect(storm).to_contain_text("v has another shape")
+    expect(storm).to_contain_text("v grows by 1 each time (f32[1], f32[2], … f32[5])")
+    expect(storm).to_contain_text("→ Pad v to a few fixed lengths")
     expect(panel.locator(".jxs-compiles-total")).to_have_text(
         re.compile(r"^\d+ compiles · \d+ recompiles · [\d.]+ m?s$")
     )

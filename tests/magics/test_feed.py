@@ -12,13 +12,24 @@ import pytest
 
 from jaxscope.magics import feed
 from jaxscope.magics.feed import BATCH, COMMS, Feed
-from jaxscope.model import CompileKind
+from jaxscope.model import Cause, CauseKind, Compile, CompileKind, Frame, Span
 from jaxscope.model.log import CompileEvent
+
+AGAIN = (Cause(CauseKind.NEW_FUNCTION, "f", "", "", "A new f.", "Make it once."),)
 
 
 @dataclass(frozen=True)
 class Raw:
     number: int
+    shape: str = ""
+    error: str = ""
+
+    def to_compile(self) -> Compile:
+        site = Frame(0, "train.py", "<module>", Span(3, 0, 3, 9)) if self.shape else None
+        signature = (f"x: {self.shape}",)
+        return Compile(
+            "f", CompileKind.JIT, site, 0.0, 0.0, 0.0, signature, AGAIN, serial=self.number
+        )
 
 
 class Session:
@@ -49,12 +60,14 @@ class Comm:
 
     gone: bool = False
     sent: queue.Queue[list[int]] = field(default_factory=queue.Queue)
+    storms: list[dict[str, Any]] = field(default_factory=list)
     closed: threading.Event = field(default_factory=threading.Event)
     on_closed: Any = None
 
     def send(self, data: dict[str, Any]) -> None:
         if self.gone:
             raise OSError("nobody is there")
+        self.storms += data.get("storms", [])
         self.sent.put([event["serial"] for event in data["events"]])
 
     def on_close(self, callback: Any) -> None:
@@ -103,6 +116,31 @@ def test_a_compile_is_told_to_all_and_never_twice(made: Any) -> None:
     hook(Raw(2))
     hook(Raw(7))
     assert [comm.heard() for comm in comms] == [[7], [7]]
+
+
+def test_a_storm_is_told_with_its_pattern_once_it_is_one_and_as_it_grows(made: Any) -> None:
+    opened, session = made()
+    comm = Comm()
+    opened.opened(comm, {})
+    assert comm.heard() == []
+    (hook,) = session.hooks
+    for number in range(1, 6):
+        hook(Raw(number, f"f32[{number}]", error="TypeError" if number == 2 else ""))
+        assert comm.heard() == [number]
+    assert [storm["serials"] for storm in comm.storms] == [[1, 3, 4], [5]]
+    assert {storm["storm"] for storm in comm.storms} == {1}
+    assert comm.storms[-1]["pattern"] == "a new `f` each time"
+    assert comm.storms[-1]["fix"].startswith("Make the function once, outside the loop")
+
+
+def test_a_long_storm_is_looked_at_once_its_backlog_is_told(made: Any) -> None:
+    opened, session = made()
+    session.finished = lambda: tuple(Raw(n, "f32[2]") for n in range(1, 2 * BATCH + 1))
+    comm = Comm()
+    opened.opened(comm, {})
+    assert [len(comm.heard()) for _ in range(3)] == [0, BATCH - 1, BATCH]
+    (storm,) = comm.storms
+    assert len(storm["serials"]) == 2 * BATCH - 1
 
 
 def test_who_is_gone_is_forgotten_and_keeps_nothing_from_the_others(made: Any) -> None:

@@ -6,7 +6,6 @@ import {
   duration,
   event as firstOf,
   type Group,
-  groups,
   seconds,
   totals,
 } from "./compiles";
@@ -29,12 +28,11 @@ export class CompileList {
     this.element.className = "jxs-compiles-list";
   }
 
-  show(events: readonly CompileEvent[]): void {
-    const all = groups(events);
+  show(all: readonly Group[]): void {
     const items = all.slice(0, SHOWN).map((group, i) => {
       // Operations outside any jit come in rows, and all of them have the same cure: it is said once.
       const above = all[i - 1];
-      const said = above !== undefined && firstOf(above.events).fix === firstOf(group.events).fix;
+      const said = above !== undefined && fixOf(above) === fixOf(group);
       return this.item(group, !said);
     });
     if (all.length > SHOWN) {
@@ -81,8 +79,10 @@ export class CompileList {
     entry.append(head(group));
     if (newest.text) entry.append(code(newest));
     if (newest.error) entry.append(words("cause", `Failed: ${newest.error}`));
-    if (newest.cause) entry.append(words(newest.recompile ? "cause" : "first", newest.cause));
-    if (newest.fix && cure) entry.append(words("fix", `→ ${newest.fix}`));
+    if (group.storm) entry.append(words("cause", sentence(group.storm.pattern)));
+    else if (newest.cause) entry.append(words(newest.recompile ? "cause" : "first", newest.cause));
+    const fix = fixOf(group);
+    if (fix && cure) entry.append(words("fix", `→ ${fix}`));
     if (group.events.length === 1) entry.append(span("phases", phases(newest)));
     return entry;
   }
@@ -109,7 +109,8 @@ function head(group: Group): HTMLElement {
   const { recompiles, seconds } = totals(group.events);
   const row = span("head", "");
   const place = span("place", placeOf(newest));
-  const name = span("name", newest.fun_name);
+  const names = new Set(group.events.map((event) => event.fun_name));
+  const name = span("name", names.size === 1 ? newest.fun_name : "eager operations");
   row.append(place, name);
   if (group.events.length > 1) row.append(span("storm", `× ${group.events.length}`));
   if (recompiles) {
@@ -133,12 +134,22 @@ function code(event: CompileEvent): HTMLElement {
   return row;
 }
 
+function fixOf(group: Group): string {
+  return group.storm ? group.storm.fix : (firstOf(group.events).fix ?? "");
+}
+
+/** Of a clause of jaxscope's. */
+function sentence(clause: string): string {
+  return `${clause.slice(0, 1).toUpperCase()}${clause.slice(1)}.`;
+}
+
 function each(group: Group): HTMLElement {
   const list = document.createElement("ul");
   list.className = "jxs-compile-each";
   for (const event of group.events) {
     const item = document.createElement("li");
-    item.append(span("seconds", duration(seconds(event))), words("cause", event.cause ?? ""));
+    const cause = event.cause || `\`${event.fun_name}\``;
+    item.append(span("seconds", duration(seconds(event))), words("cause", cause));
     list.append(item);
   }
   return list;

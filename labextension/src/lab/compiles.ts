@@ -21,13 +21,38 @@ export interface CompileEvent {
   error?: string;
 }
 
-/** As many compiles as make a storm when they come from one line. */
-const STORM = 3;
+/** `jaxscope.analysis.live_storms.StormNews`: what became of many compiles from one line. */
+export interface StormNews {
+  storm: number;
+  /** Those that joined it since it was last told of. */
+  serials: readonly number[];
+  /** What changes from one to the next; empty where they have nothing in common any more. */
+  pattern: string;
+  fix: string;
+}
+
+/** Which compiles belong together. */
+export class Storms {
+  private readonly of = new Map<number, number>();
+  private readonly known = new Map<number, StormNews>();
+
+  hear(news: StormNews): void {
+    for (const serial of news.serials) this.of.set(serial, news.storm);
+    this.known.set(news.storm, news);
+  }
+
+  /** The storm of a compile, as far as it is one of several. */
+  find(serial: number): StormNews | null {
+    const storm = this.known.get(this.of.get(serial) ?? 0);
+    return storm?.pattern ? storm : null;
+  }
+}
 
 /** Compiles that stand together: one, or a storm from one line. The newest first. */
 export interface Group {
   key: string;
   events: readonly CompileEvent[];
+  storm: StormNews | null;
 }
 
 export interface Totals {
@@ -75,21 +100,22 @@ export function inCell(event: CompileEvent): boolean {
   return Boolean(event.cell_id) && (event.place ?? "").startsWith("In [");
 }
 
-/** Newest first; three or more of one function from one line become one group, where its newest stands. */
-export function groups(events: readonly CompileEvent[]): Group[] {
-  const byLine = new Map<string, CompileEvent[]>();
-  for (const event of events) {
-    const key = `${event.cell_id ?? ""}/${event.place ?? ""}/${event.fun_name}`;
-    const known = byLine.get(key);
-    if (known) known.push(event);
-    else byLine.set(key, [event]);
-  }
+/** Newest first. What is shown of a storm stands where its newest does; of a single one its own cause is said. */
+export function groups(events: readonly CompileEvent[], storms: Storms): Group[] {
+  const together = new Map<StormNews, CompileEvent[]>();
   const found: Group[] = [];
-  for (const [key, together] of byLine) {
-    if (event(together).place && together.length >= STORM) {
-      found.push({ key, events: [...together].sort((a, b) => b.serial - a.serial) });
-    } else {
-      for (const event of together) found.push({ key: `${key}/${event.serial}`, events: [event] });
+  const alone = (event: CompileEvent) =>
+    found.push({ key: String(event.serial), events: [event], storm: null });
+  for (const event of events) {
+    const storm = storms.find(event.serial);
+    if (!storm) alone(event);
+    else if (!together.get(storm)?.push(event)) together.set(storm, [event]);
+  }
+  for (const [storm, members] of together) {
+    if (members.length === 1) members.forEach(alone);
+    else {
+      const newest = members.sort((a, b) => b.serial - a.serial);
+      found.push({ key: `storm-${storm.storm}`, events: newest, storm });
     }
   }
   return found.sort((a, b) => event(b.events).serial - event(a.events).serial);
@@ -103,9 +129,10 @@ export function event(events: readonly CompileEvent[]): CompileEvent {
 }
 
 /** Whether every word of the query stands somewhere in what is shown of a compile. */
-export function matches(event: CompileEvent, query: string): boolean {
+export function matches(event: CompileEvent, query: string, storm: StormNews | null): boolean {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown = [event.fun_name, event.place, event.text, event.cause, event.kind, event.error];
+  const { fun_name, place, text: line, cause, kind, error } = event;
+  const shown = [fun_name, place, line, cause, kind, error, storm?.pattern];
   const text = shown.join(" ").toLowerCase();
   return words.every((word) => text.includes(word));
 }

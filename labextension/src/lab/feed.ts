@@ -4,7 +4,7 @@ import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal } from "@lumino/signaling";
-import type { CompileEvent } from "./compiles";
+import { type CompileEvent, type StormNews, Storms } from "./compiles";
 import { broken, subshell } from "./texts";
 
 export const TARGET = "jaxscope.events";
@@ -20,6 +20,7 @@ export class Feed implements IDisposable {
   events: readonly CompileEvent[] = [];
   /** Those since the user cleared the list. */
   listed: readonly CompileEvent[] = [];
+  storms = new Storms();
   readonly changed = new Signal<this, void>(this);
   private kernel: Kernel.IKernelConnection | null = null;
   private comm: Kernel.IComm | null = null;
@@ -55,7 +56,7 @@ export class Feed implements IDisposable {
   private begin(): void {
     if (this.isDisposed) return;
     this.leave();
-    this.events = this.listed = [];
+    this.forget();
     this.kernel = this.panel.sessionContext.session?.kernel ?? null;
     this.to(this.kernel ? "asking" : "no-kernel");
     if (this.kernel && this.speaksOfJax()) void this.ask(this.kernel);
@@ -72,7 +73,7 @@ export class Feed implements IDisposable {
     if (broken(kernel) && (this.comm || this.events.length)) {
       this.leave();
       this.kernel = kernel;
-      this.events = this.listed = [];
+      this.forget();
       this.to("not-loaded");
     }
   }
@@ -108,11 +109,18 @@ export class Feed implements IDisposable {
   }
 
   private hear(message: KernelMessage.ICommMsgMsg): void {
-    const told = message.content.data as { events?: unknown };
+    const told = message.content.data as { events?: unknown; storms?: unknown };
     const fresh = (Array.isArray(told.events) ? told.events : []).filter(isEvent);
+    for (const news of Array.isArray(told.storms) ? told.storms : [])
+      if (isStorm(news)) this.storms.hear(news);
     this.events = [...this.events, ...fresh].slice(-KEPT);
     this.listed = [...this.listed, ...fresh].slice(-KEPT);
     this.to("listening");
+  }
+
+  private forget(): void {
+    this.events = this.listed = [];
+    this.storms = new Storms();
   }
 
   private left(kernel: Kernel.IKernelConnection): boolean {
@@ -141,6 +149,17 @@ interface CellLike {
 
 function mentions(source: string): boolean {
   return source.includes("jax");
+}
+
+/** A kernel with another version of jaxscope may tell of none, or of them in another way. */
+function isStorm(value: unknown): value is StormNews {
+  const news = value as Partial<StormNews> | null;
+  return (
+    typeof news?.storm === "number" &&
+    Array.isArray(news.serials) &&
+    typeof news.pattern === "string" &&
+    typeof news.fix === "string"
+  );
 }
 
 function isEvent(value: unknown): value is CompileEvent {

@@ -4,7 +4,7 @@ import { LabIcon } from "@jupyterlab/ui-components";
 import type { Message } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
 import { CompileList } from "./compilelist";
-import { type CompileEvent, matches, totalLine, totals } from "./compiles";
+import { type CompileEvent, groups, matches, totalLine, totals } from "./compiles";
 import type { Feed } from "./feed";
 import { ICON } from "./icon";
 
@@ -106,14 +106,16 @@ export class CompilesPanel extends Widget {
     const listening = feed?.state === "listening";
     const events = feed?.listed ?? [];
     const shown = events.filter(
-      (event) => (!this.onlyAgain || event.recompile) && matches(event, this.query),
+      (event) =>
+        (!this.onlyAgain || event.recompile) &&
+        matches(event, this.query, feed?.storms.find(event.serial) ?? null),
     );
     this.total.textContent = listening ? totalLine(totals(events)) : "Compiles";
     const name = feed?.panel.title.label ?? "";
     this.name.textContent =
       listening && shown.length < events.length ? `${name} · ${shown.length} shown` : name;
     this.tools.hidden = !listening || (feed?.events.length ?? 0) === 0;
-    this.list.show(listening ? shown : []);
+    this.list.show(feed && listening ? groups(shown, feed.storms) : []);
     this.words.replaceChildren(...this.wordsOf(events.length, shown.length));
     this.words.hidden = this.words.childNodes.length === 0;
   }

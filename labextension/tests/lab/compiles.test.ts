@@ -6,6 +6,7 @@ import {
   groups,
   inCell,
   matches,
+  Storms,
   totalLine,
   totals,
 } from "../../src/lab/compiles";
@@ -37,33 +38,46 @@ test("what did not happen is not said", () => {
   expect(totalLine(totals([event(1)]))).toBe("1 compile · 1.0 s");
 });
 
+function stormy(...news: [number, number[], string][]): Storms {
+  const storms = new Storms();
+  for (const [storm, serials, pattern] of news)
+    storms.hear({ storm, serials, pattern, fix: "Pad it." });
+  return storms;
+}
+
+function serialsOf(events: CompileEvent[], storms: Storms): number[][] {
+  return groups(events, storms).map((group) => group.events.map(({ serial }) => serial));
+}
+
 test("the newest stands first", () => {
   const events = [event(1), event(3, { fun_name: "f" }), event(2, { fun_name: "g" })];
-  expect(groups(events).map((group) => group.events.map(({ serial }) => serial))).toEqual([
-    [3],
-    [2],
-    [1],
-  ]);
+  expect(serialsOf(events, stormy())).toEqual([[3], [2], [1]]);
 });
 
-test("three compiles of one function from one line are one entry, where the newest stands", () => {
-  const events = [event(1), event(2), event(3, { fun_name: "f" }), event(4)];
-  expect(groups(events).map((group) => group.events.map(({ serial }) => serial))).toEqual([
-    [4, 2, 1],
-    [3],
-  ]);
+test("a storm is one entry with its pattern, where its newest stands", () => {
+  const events = [event(1), event(2), event(3, { fun_name: "f" }), event(4), event(5)];
+  const storms = stormy([1, [1, 2, 4], "`x` grows by 1 each time"], [1, [5], "`x` grows by 1"]);
+  expect(serialsOf(events, storms)).toEqual([[5, 4, 2, 1], [3]]);
+  const [storm] = groups(events, storms);
+  expect(storm?.storm?.pattern).toBe("`x` grows by 1");
+  expect(storm?.key).toBe("storm-1");
 });
 
-test("compiles of no known place stay apart", () => {
-  const nowhere = { place: undefined, line: null, text: undefined };
-  expect(groups([1, 2, 3].map((serial) => event(serial, nowhere)))).toHaveLength(3);
+test("a storm that was taken back, or of which one compile is shown, is told one by one", () => {
+  const events = [event(1), event(2), event(3)];
+  const taken = stormy([1, [1, 2, 3], "`x` grows"], [1, [], ""]);
+  expect(serialsOf(events, taken)).toEqual([[3], [2], [1]]);
+  const [one] = groups(events.slice(2), stormy([1, [1, 2, 3], "`x` grows"]));
+  expect(one?.storm).toBeNull();
 });
 
 test("a filter looks for every word, in any case", () => {
   const one = event(1, { cause: "`x` has another shape" });
-  expect(matches(one, "STEP shape")).toBe(true);
-  expect(matches(one, "step dtype")).toBe(false);
-  expect(matches(one, "  ")).toBe(true);
+  expect(matches(one, "STEP shape", null)).toBe(true);
+  expect(matches(one, "step dtype", null)).toBe(false);
+  expect(matches(one, "  ", null)).toBe(true);
+  const storm = { storm: 1, serials: [1], pattern: "`x` grows by 1 each time", fix: "" };
+  expect(matches(one, "step grows", storm)).toBe(true);
 });
 
 test("only a line of the notebook is a line of its cell", () => {
