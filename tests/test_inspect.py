@@ -156,7 +156,7 @@ def test_nothing_to_compile() -> None:
 def test_errors_of_the_function_are_its_own() -> None:
     with pytest.raises(jax.errors.TracerBoolConversionError):
         jaxscope.inspect(lambda x: 1 if x.sum() > 0 else 2, X)
-    with pytest.raises(TypeError, match="missing a required argument"):
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
         jaxscope.inspect(layer, W)
 
 

@@ -147,8 +147,8 @@ _CURES = {
 _ASSIGNED_MAGIC = re.compile(r"^\s*[\w.,\s\[\]'\"]+=\s*([%!])")
 
 
-def forbidden(text: str) -> Forbidden | None:
-    """The first thing that cannot be compiled as a cell, or None. Lines count in this text.
+def forbidden(text: str, whole: str = "a compiled program") -> Forbidden | None:
+    """The first thing that cannot be part of `whole`, or None. Lines count in this text.
 
     `%magic`, `!shell` and `?help` lines; `return`, `yield` and `await` outside a function. The
     text should be the user's own; if IPython has already rewritten it, its calls are recognised.
@@ -157,14 +157,14 @@ def forbidden(text: str) -> Forbidden | None:
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
-        return _shell_line(text, error.lineno)
+        return _shell_line(text, error.lineno, whole)
     except ValueError:  # null bytes, on Python 3.11
         return None
-    found = [hit for node in own_nodes(tree.body) if (hit := _misplaced(node)) is not None]
+    found = [hit for node in own_nodes(tree.body) if (hit := _misplaced(node, whole)) is not None]
     return min(found, default=None)
 
 
-def _shell_line(text: str, line: int | None) -> Forbidden | None:
+def _shell_line(text: str, line: int | None, whole: str) -> Forbidden | None:
     lines = text.splitlines()
     if line is None or not 1 <= line <= len(lines):
         return None
@@ -179,19 +179,19 @@ def _shell_line(text: str, line: int | None) -> Forbidden | None:
         what = "is a shell command"
     else:
         return None
-    return _ipython(line, code, what)
+    return _ipython(line, code, what, whole)
 
 
-def _ipython(line: int, code: str, what: str) -> Forbidden:
+def _ipython(line: int, code: str, what: str, whole: str) -> Forbidden:
     shown = code if len(code) <= 60 else code[:57] + "..."
     return Forbidden(
         line,
-        f"Line {line}, `{shown}`, {what}, which cannot be part of a compiled program. "
+        f"Line {line}, `{shown}`, {what}, which cannot be part of {whole}. "
         "Put it in a cell of its own.",
     )
 
 
-def _misplaced(node: ast.AST) -> Forbidden | None:
+def _misplaced(node: ast.AST, whole: str) -> Forbidden | None:
     word = ""
     match node:
         case ast.Return():
@@ -206,7 +206,7 @@ def _misplaced(node: ast.AST) -> Forbidden | None:
         case ast.GeneratorExp(generators=[first, *_]) if first.is_async:
             word = "await"
         case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name("get_ipython")), attr=attr)):
-            return _rewritten(node, attr)
+            return _rewritten(node, attr, whole)
         case _:
             return None
     if not word:
@@ -217,13 +217,14 @@ def _misplaced(node: ast.AST) -> Forbidden | None:
     )
 
 
-def _rewritten(node: ast.Call, method: str) -> Forbidden | None:
+def _rewritten(node: ast.Call, method: str, whole: str) -> Forbidden | None:
     """What IPython makes of `%magic` and `!shell` lines."""
     texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     match method:
         case "run_line_magic" | "run_cell_magic" | "magic":
-            return _ipython(node.lineno, "%" + " ".join(texts).strip(), "is a magic command")
+            sign, what = "%", "is a magic command"
         case "system" | "getoutput":
-            return _ipython(node.lineno, "!" + " ".join(texts).strip(), "is a shell command")
+            sign, what = "!", "is a shell command"
         case _:
             return None
+    return _ipython(node.lineno, sign + " ".join(texts).strip(), what, whole)

@@ -88,7 +88,9 @@ def _parameter_names(
     """Names for the positional arguments, as the signature has them, and the keyword ones."""
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
-    except ValueError:  # a builtin without signature
+    # A builtin has none, and a wrapper may show that of what it wraps. Where the function does not
+    # take these arguments, Python's own error says it better, once it is called.
+    except (ValueError, TypeError):
         return tuple([f"arg{i}" for i in range(len(args))]), tuple(kwargs)
     names: list[str] = []
     for parameter in bound.signature.parameters.values():

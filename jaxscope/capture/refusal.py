@@ -15,8 +15,8 @@ class RefusedError(TypeError):
 
     def __init__(self, message: str, line: int | None = None) -> None:
         self.line = line
-        where = "" if line is None else f"Line {line}: "
-        super().__init__(where + message)
+        said = f"{message[:1].upper()}{message[1:]}" if line is None else f"Line {line}: {message}"
+        super().__init__(said)
 
 
 def changed_in_place(path: str, container: object, tree: ast.Module) -> RefusedError:

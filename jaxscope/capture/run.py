@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import time
 from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from jaxscope.analysis.names import top_level_definitions
-from jaxscope.capture import _jax, advice, assemble, bare, blame, facts, modules, profiler
+from jaxscope.capture import (
+    _jax,
+    advice,
+    assemble,
+    bare,
+    blame,
+    facts,
+    line_call,
+    modules,
+    profiler,
+)
 from jaxscope.capture.arguments import paths_of
 from jaxscope.capture.cell import Block, CellText
 from jaxscope.capture.decorated import Call, Decorated, Execution
@@ -20,7 +29,7 @@ from jaxscope.capture.peaks import PeakCache
 from jaxscope.capture.program import Request, capture, context
 from jaxscope.capture.repeat import measure
 from jaxscope.capture.sampling import quiet_gc
-from jaxscope.capture.settings import Settings, SettingsError
+from jaxscope.capture.settings import Settings
 from jaxscope.capture.sources import Sources
 from jaxscope.capture.stack import JIT, Stack, differentiates, is_plain, titles, written
 from jaxscope.capture.surroundings import Ran, Surroundings
@@ -68,23 +77,18 @@ def expression(
 
     Raises SettingsError for what is no expression and for what is no call.
     """
-    try:
-        tree = ast.parse(text.strip(), "<jaxjit>", "eval")
-    except SyntaxError as error:
-        raise SettingsError(f"`{text}` is no Python expression: {error.msg}.") from None
-    if not isinstance(tree.body, ast.Call):
-        raise SettingsError(f"%{magic} needs a call such as f(x, y), and `{text}` is none.")
+    asked = line_call.parsed(text, magic)
     _wait(settings, around)
-    function, args, kwargs = _evaluate(tree.body, around.namespace)
+    function, args, kwargs = line_call.evaluated(asked, around.namespace)
     began = time.perf_counter()
     try:
         return _call(function, args, kwargs, settings, around, Form.LINE, text, stack)
     except Exception as error:
-        if not blame.is_ours(error, "<jaxjit>"):
+        if not blame.is_ours(error, line_call.FILE):
             raise
         why = blame.reason(error)
     if is_plain(stack):
-        value = function(*args, **kwargs)
+        value = line_call.called(function, args, kwargs)
         failure = f"jaxscope could not compile this call ({why}), so it ran as plain Python."
     else:
         with context(settings):
@@ -283,8 +287,8 @@ def _call(
 ) -> Ran:
     began = time.perf_counter()
     source = modules.source_of(function, around.cell_name)
-    if source is None and form is Form.LINE and _defines(title):
-        source = Source("the call", "<jaxjit>", SourceKind.CELL, title.strip())
+    if source is None and form is Form.LINE and line_call.defines(title):
+        source = Source("the call", line_call.FILE, SourceKind.CELL, title.strip())
     sources = Sources(source, around.cell_name)
     with context(settings) as device, collecting(around.listener) as compiles:
         one = OneCall(function, args, kwargs, settings, around, sources, device)
@@ -293,13 +297,6 @@ def _call(
         return _finish(
             title, form, value, lambda: [part()], compiles, sources, around, began, notes, known
         )
-
-
-def _defines(call: str) -> bool:
-    """Whether a call expression has code of its own that is traced."""
-    return any(
-        isinstance(node, ast.Lambda) for node in ast.walk(ast.parse(call.strip(), mode="eval"))
-    )
 
 
 def _finish(
@@ -354,18 +351,3 @@ def _explained(
         if note is not None:
             error.add_note(note)
         raise
-
-
-def _evaluate(
-    node: ast.Call, namespace: MutableMapping[str, Any]
-) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """The function, positional and keyword arguments of a call, each evaluated once, in order."""
-    keywords = ast.Dict(
-        [None if k.arg is None else ast.Constant(k.arg) for k in node.keywords],
-        [k.value for k in node.keywords],
-    )
-    whole = ast.Expression(
-        ast.Tuple([node.func, ast.Tuple(list(node.args), ast.Load()), keywords], ast.Load())
-    )
-    code = compile(ast.fix_missing_locations(ast.copy_location(whole, node)), "<jaxjit>", "eval")
-    return eval(code, namespace)  # type: ignore[arg-type]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +40,9 @@ class BenchOptions:
 def parser() -> Parser:
     """The parser of both forms."""
     made = Parser(
-        prog="jaxbench",
-        description="Compare NumPy, PyTorch and JAX side by side.",
-        add_help=False,
+        "jaxbench",
+        "Compare NumPy, PyTorch, JAX and others side by side.",
+        ("%%jaxbench [options] [x=normal(n,n) ...]", "%jaxbench [options] f(x) vs g(x)"),
     )
     # `--size n=4` must not pass for `--sizes` without its value.
     made.allow_abbrev = False
@@ -53,9 +51,7 @@ def parser() -> Parser:
     return made
 
 
-def parse(
-    line: str, using: argparse.ArgumentParser, is_cell: bool, default_view: str
-) -> BenchOptions:
+def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOptions:
     """Read the line. Raises UsageError with a sentence for what it cannot take.
 
     In a cell, inputs such as `x=normal(n,n)` may stand anywhere on the line; in the line form the
@@ -101,9 +97,7 @@ def parse(
     )
 
 
-def _split(
-    line: str, using: argparse.ArgumentParser, is_cell: bool
-) -> tuple[list[str], list[tuple[str, str]], str]:
+def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tuple[str, str]], str]:
     """Options, inputs, and the rest of a line magic."""
     from jaxscope.bench.cell.line import split_input, tokens
 
@@ -124,7 +118,7 @@ def _split(
             at += 1
             break
         if _UNKNOWN.fullmatch(name) and name not in takes_value:
-            raise UsageError(_unknown(name, takes_value, is_cell))
+            raise UsageError(_unknown(name, using, is_cell))
         if piece.startswith("-") and (name in takes_value or is_cell):
             flags.append(_unquoted(piece))
             if takes_value.get(name) and not equals and following:
@@ -145,15 +139,11 @@ def _split(
     return flags, inputs, " ".join(pieces[at:])
 
 
-def _unknown(name: str, known: Iterable[str], is_cell: bool) -> str:
-    near = difflib.get_close_matches(name, list(known), 1, 0.7)
-    meant = f" Did you mean {near[0]}?" if near else ""
+def _unknown(name: str, using: Parser, is_cell: bool) -> str:
+    said = using.unknown(name)
     if is_cell:
-        return f"%%jaxbench has no option {name}.{meant} `%%jaxbench?` lists the options."
-    return (
-        f"%jaxbench has no option {name}.{meant} `%jaxbench?` lists the options; write `--` before "
-        "an expression that begins with two minus signs."
-    )
+        return said
+    return f"{said} Write `--` before an expression that begins with two minus signs."
 
 
 def _names_inputs(option: str, text: str) -> bool:

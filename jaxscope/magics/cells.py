@@ -16,11 +16,14 @@ MOST_TEXT = 2_000_000
 """Characters of a cell; CPython's parser takes minutes beyond."""
 
 
-def read_cell(shell: Any, head: str, body: str, raw: str = "") -> CellText:
+def read_cell(
+    shell: Any, head: str, body: str, raw: str = "", whole: str = "a compiled program"
+) -> CellText:
     """The cell as Python, its `%%` line counted as line 1.
 
     `raw` is the whole cell as the front end sent it, from which the front end computes the cell's
-    file name; so tracebacks, breakpoints and links agree on file and line. Raises SyntaxError at
+    file name; so tracebacks, breakpoints and links agree on file and line. `whole` says what the
+    cell becomes. Raises SyntaxError at
     the right line for what is no Python, and UsageError for what cannot be compiled.
     """
     from jaxscope.capture.cell import CellText
@@ -32,12 +35,12 @@ def read_cell(shell: Any, head: str, body: str, raw: str = "") -> CellText:
         )
     # An empty first line stands for the `%%` line, so that lines count as in the whole cell.
     numbered = f"\n{body}"
-    found = forbidden(numbered)
+    found = forbidden(numbered, whole)
     if found is not None:
         raise UsageError(found.message)
     text = f"{head}\n{body}"
-    whole = raw if raw.strip() == text.strip() else text
-    name = shell.compile.cache(text, prompt(shell), raw_code=whole)
+    sent = raw if raw.strip() == text.strip() else text
+    name = shell.compile.cache(text, prompt(shell), raw_code=sent)
     tree = shell.transform_ast(ast.parse(numbered, filename=name))
     return CellText(text, body, name, tree, is_silenced(body), shell.compile.flags)
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from jaxscope.report import Report
 
 _PARSER = Parser(
-    prog="jaxdiff [BEFORE] [AFTER]",
-    description="Show what is different between two runs: time, work, memory, findings, code and "
-    "each stage by structure, so that renumbered names are no changes.",
-    add_help=False,
+    "jaxdiff",
+    "Show what is different between two runs: time, work, memory, findings, code, and each stage\n"
+    "by structure, so that renumbered names are no changes.",
+    ("%jaxdiff [options] [BEFORE] [AFTER]",),
 )
 _PARSER.add_argument("-o", "--report", default=None, metavar="NAME", help="Bind the ReportDiff.")
 _PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line only.")
@@ -125,8 +125,9 @@ class Differences(Family):
         if not options.is_name(name):
             raise UsageError(f"%jaxdiff takes names of variables, and {name!r} is none.")
         if name not in space:
-            raise UsageError(f"There is no variable {name!r}. {_NAME_THEM}")
+            raise UsageError(f"There is no variable `{name}`. {_NAME_THEM}")
         value = space[name]
         if not isinstance(value, Report):
-            raise UsageError(f"`{name}` is no report but a {type(value).__name__}. {_NAME_THEM}")
+            kind = type(value).__name__
+            raise UsageError(f"`{name}` is no report; its type is {kind}. {_NAME_THEM}")
         return value

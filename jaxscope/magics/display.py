@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import jaxscope
@@ -107,9 +108,9 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
     Else it begins below the last frame of jaxscope: in the user's function, or in JAX. What
     jaxscope itself refuses is raised at the line that it refuses.
     """
-    line = getattr(error, "line", None)
-    if isinstance(error, MemoryError) or (isinstance(error, TypeError) and line is not None):
-        return _at_line(error, file, line or 1)
+    refused = isinstance(error, TypeError) and hasattr(error, "line")
+    if refused or isinstance(error, MemoryError):
+        return _at_line(error, file, getattr(error, "line", None) or 1)
     entry = error.__traceback__
     while entry is not None and entry.tb_frame.f_code.co_filename != file:
         entry = entry.tb_next
@@ -119,7 +120,14 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
             if last.tb_frame.f_code.co_filename.startswith(_HOME):
                 entry = last.tb_next
             last = last.tb_next
+        # Arguments that the function does not take: the call failed before it began.
+        if isinstance(error, TypeError) and entry is not None and _is_ours(entry):
+            return _at_line(error, file, 1)
     return error.with_traceback(entry)
+
+
+def _is_ours(frame: TracebackType) -> bool:
+    return frame.tb_next is None and frame.tb_frame.f_code.co_filename.startswith(_HOME)
 
 
 def _at_line(error: BaseException, file: str, line: int) -> BaseException:

@@ -69,9 +69,10 @@ def split(line: str, parser: argparse.ArgumentParser) -> tuple[list[str], str]:
     return tokens, line[at:].strip()
 
 
-def parser(name: str, description: str) -> Parser:
+def parser(name: str, description: str, stack: str = "") -> Parser:
     """The parser of one transform's magic, with the options that all transforms share."""
-    made = Parser(prog=name, description=description, add_help=False)
+    forms = (f"%%{name} [options]{stack}", f"%{name} [options]{stack} f(x, y)")
+    made = Parser(name, description, forms)
     for flags, keywords in _SHARED:
         made.add_argument(*flags, **keywords)
     return made

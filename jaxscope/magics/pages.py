@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 
 from jaxscope.magics.parser import Parser
+from jaxscope.magics.requirements import require_jax
 from jaxscope.version import __version__
 from jaxscope.view.units import UNKNOWN, byte_rate, flop_rate, size
 
@@ -24,6 +25,8 @@ _GUIDE = {
     ("cell", "jaxvmap"): "write the cell for one example, run it for the batch: -i x=0",
     ("cell", "jaxpmap"): "write the cell for one device, run it on several",
     ("cell", "jaxcompose"): "any stack of them: jit | vmap -i x=0 | grad -w w",
+    ("line", "jaxprof"): "where the time goes inside a compiled function, by line of Python",
+    ("cell", "jaxprof"): "the same for a cell as it stands: what each line waited for and ran",
     ("cell", "jaxwatch"): "run the cell as usual, show what it compiled and why",
     ("line", "jaxwatch"): "on or off: a line under every cell that compiles long, or again",
     ("line", "jaxlog"): "everything that was compiled: --by function, --since N, --slowest N",
@@ -54,7 +57,8 @@ def overview(session: Session, shell: Any) -> None:
 
 def devices(session: Session, line: str) -> None:
     """The devices as a table; measures the peaks of those kinds that are not known yet."""
-    given = _device_parser().parse_args(line.split())
+    given = DEVICES.parse_args(line.split())
+    require_jax("jaxdevices")
     from jaxscope.capture import devices as found
     from jaxscope.capture import memory
     from jaxscope.capture.peaks import peaks
@@ -90,17 +94,32 @@ def devices(session: Session, line: str) -> None:
         print(_SIMULATED)  # noqa: T201
 
 
-def _device_parser() -> Parser:
-    parser = Parser(prog="jaxdevices", add_help=False)
-    parser.add_argument("--cpu", type=_number, metavar="N")
-    parser.add_argument("--measure", action=argparse.BooleanOptionalAction, default=None)
-    return parser
-
-
 def _number(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of devices; give 1 or more")
     return int(text)
+
+
+DEVICES = Parser(
+    "jaxdevices",
+    "Show the devices, their memory and their measured peaks.",
+    ("%jaxdevices [options]",),
+)
+"""The options of `%jaxdevices`."""
+DEVICES.add_argument(
+    "--cpu", type=_number, metavar="N", help="First make N devices of the CPU, before JAX starts."
+)
+DEVICES.add_argument(
+    "--measure",
+    action=argparse.BooleanOptionalAction,
+    default=None,
+    help="Measure the peaks again, or not at all. Default: those that are not known yet.",
+)
+DEVICE_EXAMPLES = """
+    %jaxdevices                    the table; peaks that are not known yet are measured
+    %jaxdevices --no-measure       without measuring anything
+    %jaxdevices --cpu 8            in a fresh kernel: eight simulated devices
+"""
 
 
 def _jax_text() -> str:

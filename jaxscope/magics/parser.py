@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import re
+from collections.abc import Sequence
 from typing import NoReturn
 
 from IPython.core.error import UsageError
@@ -14,8 +16,35 @@ _CHOICE = re.compile(r"invalid choice: (?P<got>.*?) \(choose from (?P<choices>.*
 _UNKNOWN = "unrecognized arguments: "
 
 
+class _PageFormatter(argparse.RawDescriptionHelpFormatter):
+    """IPython's own writes for Sphinx: `--view <{auto,text}>`."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=100)
+
+
 class Parser(MagicArgumentParser):
-    """Says what argparse says, as a sentence that names what may stand there."""
+    """Says what argparse says, as a sentence that names what may stand there.
+
+    `forms` is how the magic is written, a line for each form.
+    """
+
+    def __init__(self, name: str, description: str, forms: Sequence[str] = ()) -> None:
+        super().__init__(prog=name, description=description, add_help=False)
+        self.formatter_class = _PageFormatter
+        self.forms = tuple(forms)
+
+    def format_help(self) -> str:
+        """What the magic does, how it is written, its options."""
+        page = self._get_formatter()
+        page.add_text(self.description)
+        page.start_section("forms")
+        page.add_text("\n".join(self.forms))
+        page.end_section()
+        page.start_section("options")
+        page.add_arguments(self._actions)
+        page.end_section()
+        return page.format_help()
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError."""
@@ -24,11 +53,11 @@ class Parser(MagicArgumentParser):
     def sentence(self, message: str) -> str:
         """What argparse says, as a whole sentence."""
         if message.startswith(_UNKNOWN):
-            return self._unknown(message.removeprefix(_UNKNOWN).split()[0])
+            return self.unknown(message.removeprefix(_UNKNOWN).split()[0])
         of_option = _OF_OPTION.fullmatch(message)
         if of_option is None:
             return f"{message[:1].upper()}{message[1:]}."
-        option, said = of_option["option"].split("/")[-1], of_option["said"]
+        option, said = of_option["option"], of_option["said"]
         choice = _CHOICE.fullmatch(said)
         if choice is not None:
             *rest, last = [one.strip(" '") for one in choice["choices"].split(",")]
@@ -37,8 +66,22 @@ class Parser(MagicArgumentParser):
             return f"{option} needs a value."
         return f"{option}: {said}."
 
-    def _unknown(self, given: str) -> str:
-        known = [name for action in self._actions for name in action.option_strings]
-        near = difflib.get_close_matches(given.partition("=")[0], known, 1, 0.7)
-        meant = f" Did you mean {near[0]}?" if near else ""
-        return f"There is no option {given}.{meant} `%{self.prog.split()[0]}?` lists the options."
+    def unknown(self, given: str) -> str:
+        """What is said of an option that does not exist."""
+        magic = f"%{self.prog.split()[0]}"
+        if not given.startswith("-"):
+            return f"{magic} takes options only, and {given!r} is none. {self.page()}"
+        return f"There is no option {given}.{self._meant(given)} {self.page()}"
+
+    def page(self) -> str:
+        """Where the options are listed."""
+        return f"`%{self.prog.split()[0]}?` lists the options."
+
+    def _meant(self, given: str) -> str:
+        """The option that is spelled almost so: without its dashes, which make all look alike."""
+        known = {
+            name.lstrip("-"): name for action in self._actions for name in action.option_strings
+        }
+        bare = given.partition("=")[0].lstrip("-")
+        near = difflib.get_close_matches(bare, list(known), 1, 0.7) if len(bare) > 1 else []
+        return f" Did you mean {known[near[0]]}?" if near else ""

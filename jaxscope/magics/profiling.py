@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
@@ -13,8 +11,10 @@ from jaxscope.capture.plan import Plan
 from jaxscope.magics import display, options
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.completion import completer
+from jaxscope.magics.documented import documented
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.parser import Parser
+from jaxscope.magics.requirements import require_jax
 from jaxscope.magics.status import Status
 from jaxscope.report import Report
 
@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from jaxscope.magics.scope import JaxScope
 
 _PARSER = Parser(
-    prog="jaxprof",
-    description="Measure where the time goes, by line of Python, inside compiled functions too.",
-    add_help=False,
+    "jaxprof",
+    "Measure where the time goes, by line of Python, inside compiled functions too.",
+    ("%%jaxprof [options]", "%jaxprof [options] f(x, y)"),
 )
-_PARSER.add_argument("-o", "--report", default=None, metavar="NAME", help="Bind the Report to it.")
+_PARSER.add_argument(
+    "-o", "--report", default=None, metavar="NAME", help="Bind the Report to NAME."
+)
 _PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line only.")
 _PARSER.add_argument(
     "--view", choices=("auto", "widget", "html", "text"), default=None, help="How to show it."
@@ -52,15 +54,6 @@ _EXAMPLES = """
     %%jaxjit --profile             a cell compiled as one program; --profile goes with
     y = jnp.sin(x) @ w             %%jaxgrad, %%jaxvmap, %%jaxpmap and %%jaxcompose as well
 """
-_LINE = "<jaxprof>"
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _documented(function: F) -> F:
-    """Gives the magic the page that `%jaxprof?` shows."""
-    usage = _PARSER.format_help().replace("::", "")
-    function.__doc__ = f"{usage}\nexamples:\n{_EXAMPLES}"
-    return function
 
 
 @magics_class
@@ -77,7 +70,7 @@ class Profiling(Family):
 
     @no_var_expand
     @line_cell_magic
-    @_documented
+    @documented(_PARSER, _EXAMPLES)
     def jaxprof(self, line: str, cell: str | None = None) -> Any:
         __tracebackhide__ = True
         tokens, rest = options.split(line, _PARSER)
@@ -95,11 +88,7 @@ class Profiling(Family):
             )
         if given.report is not None and not options.is_name(given.report):
             raise UsageError(f"-o needs a name to bind the report to, and got {given.report!r}.")
-        if importlib.util.find_spec("jax") is None:
-            raise UsageError(
-                "%jaxprof needs JAX, and this Python has none: run `%pip install jax` and restart "
-                "the kernel."
-            )
+        require_jax("jaxprof")
         plan = options.plan(given, always=True) or Plan()
         ran = (
             self._call(rest, plan)
@@ -151,7 +140,7 @@ class Profiling(Family):
 
     def _call(self, call: str, plan: Plan) -> Ran:
         __tracebackhide__ = True
-        from jaxscope.capture import run
+        from jaxscope.capture import line_call, run
         from jaxscope.capture.settings import Settings, SettingsError
         from jaxscope.capture.stack import JIT
 
@@ -163,14 +152,14 @@ class Profiling(Family):
             except SettingsError as error:
                 raise UsageError(str(error)) from None
             except BaseException as error:
-                raise display.without_our_frames(error, _LINE)  # noqa: B904
+                raise display.without_our_frames(error, line_call.FILE)  # noqa: B904
 
     def _cell(self, head: str, body: str, plan: Plan) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture import profiled
 
         try:
-            text = read_cell(self._shell, head, body, self.scope.raw_cell)
+            text = read_cell(self._shell, head, body, self.scope.raw_cell, "a profiled cell")
         except SyntaxError as error:
             raise error.with_traceback(None)  # noqa: B904
         with Status(self._shell) as status:

@@ -9,6 +9,8 @@ from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from jaxscope.magics import pages
+from jaxscope.magics.completion import completer
+from jaxscope.magics.documented import documented
 from jaxscope.magics.session import Session
 
 if TYPE_CHECKING:
@@ -41,13 +43,12 @@ class JaxScope(Magics):
         self.families: tuple[Family, ...] = ()
 
     def completers(self) -> dict[str, Completer]:
-        """None of its magics takes names."""
-        return {}
+        return {"%jaxdevices": completer(pages.DEVICES, dict[str, Any])}
 
     @no_var_expand
     @line_magic
+    @documented(pages.DEVICES, pages.DEVICE_EXAMPLES)
     def jaxdevices(self, line: str) -> None:
-        """Devices, memory and measured peaks; `--cpu N` simulates N devices."""
         pages.devices(self.session, line)
 
     @no_var_expand
@@ -55,7 +56,7 @@ class JaxScope(Magics):
     def jaxscope(self, line: str) -> None:
         """Version, devices, what is on, and a guide."""
         if line.strip():
-            raise UsageError("%jaxscope takes no options; %jaxjit? shows those of %%jaxjit.")
+            raise UsageError("%jaxscope takes no options. `%jaxjit?` lists those of %%jaxjit.")
         pages.overview(self.session, self._shell)
 
     def before_cell(self, info: Any) -> None:

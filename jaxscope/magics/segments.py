@@ -135,7 +135,7 @@ def read_stack(text: str) -> tuple[list[Segment], str]:
         if match is None or (match[0] not in _OWN and match[0] not in _ALIASES):
             raise UsageError(_no_transform(rest, number))
         name, more = _ALIASES.get(match[0], (match[0], ""))
-        parser = _SegmentParser(prog=name, add_help=False)
+        parser = _SegmentParser(name, "")
         parser.place = f"segment {number}, `{match[0]}`"
         add_own(parser, name)
         tokens, rest = options.split(rest[match.end() :], parser)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -13,18 +12,17 @@ from jaxscope.capture.stack import Stack, compiled, is_plain, written
 from jaxscope.magics import display, options, plain, segments
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.completion import completer
+from jaxscope.magics.documented import documented
 from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.requirements import require_jax
 from jaxscope.magics.status import Status
-from jaxscope.magics.usage import EXAMPLES, PARSERS, documented
+from jaxscope.magics.usage import EXAMPLES, PARSERS
 from jaxscope.model import Form
 from jaxscope.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.run import Ran, Surroundings
     from jaxscope.capture.settings import Settings
-
-_LINE = "<jaxjit>"
-"""The file name of a line magic's expression."""
 
 
 @magics_class
@@ -107,7 +105,7 @@ class Transforms(Family):
             )
         if given.report is not None and not options.is_name(given.report):
             raise UsageError(f"-o needs a name to bind the report to, and got {given.report!r}.")
-        _require_jax(magic)
+        require_jax(magic)
         stack = compiled(found)
         if cell is None:
             ran = self._call(rest, given, stack, magic)
@@ -157,7 +155,7 @@ class Transforms(Family):
 
     def _call(self, call: str, given: options.Options, stack: Stack, magic: str) -> Ran:
         __tracebackhide__ = True
-        from jaxscope.capture import run
+        from jaxscope.capture import line_call, run
         from jaxscope.capture.settings import SettingsError
 
         settings = self._settings(given)
@@ -169,7 +167,7 @@ class Transforms(Family):
                 words = str(error)
                 raise UsageError(words[:1].upper() + words[1:]) from None
             except BaseException as error:
-                raise display.without_our_frames(error, _LINE)  # noqa: B904
+                raise display.without_our_frames(error, line_call.FILE)  # noqa: B904
 
     def _around(self, key: str, status: Status) -> Surroundings:
         from jaxscope.capture.run import Surroundings
@@ -200,15 +198,3 @@ class Transforms(Family):
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
-
-
-def _require_jax(magic: str) -> None:
-    try:
-        importlib.import_module("jax")
-    except ModuleNotFoundError as error:
-        if error.name not in ("jax", "jaxlib"):
-            raise
-        raise UsageError(
-            f"%{magic} needs JAX, and this Python has none: run `%pip install jax` and restart "
-            "the kernel."
-        ) from None

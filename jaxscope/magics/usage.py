@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
-
-from IPython.core.magic_arguments import MagicArgumentParser
+from collections.abc import Mapping
 
 from jaxscope.magics import options, segments
-
-F = TypeVar("F", bound=Callable[..., Any])
+from jaxscope.magics.parser import Parser
 
 _DESCRIPTIONS = {
     "jit": "Compile the cell as one program, run it, show the report.",
@@ -89,31 +85,22 @@ EXAMPLES = {
 
     %jaxcompose jit | vmap -i x=0 | hessian -w x f(x)  one call; binds nothing
 
-Options that all transforms share come first, then the transforms, each with its own options. A jit
-is put around the stack unless it begins with jit or pmap.
+Options that all transforms share come first, then the transforms, each with its own options, which
+%jaxgrad?, %jaxvmap? and %jaxpmap? list. A jit is put around the stack unless it begins with jit or
+pmap.
 """,
 }
 
 
-def made_parsers() -> Mapping[str, MagicArgumentParser]:
+def made_parsers() -> Mapping[str, Parser]:
     """The parser of each transform's magic: the options that all share, and its own."""
-    found: dict[str, MagicArgumentParser] = {}
+    found: dict[str, Parser] = {}
     for name, description in _DESCRIPTIONS.items():
-        found[name] = options.parser(f"jax{name}", description)
+        stack = " TRANSFORM [| TRANSFORM ...]" if name == "compose" else ""
+        found[name] = options.parser(f"jax{name}", description, stack)
         if name != "compose":
             segments.add_own(found[name], name)
     return found
 
 
 PARSERS = made_parsers()
-
-
-def documented(parser: MagicArgumentParser, examples: str) -> Callable[[F], F]:
-    """Gives a magic the page that `%magic?` shows: what it does, its options, examples."""
-
-    def set_page(function: F) -> F:
-        usage = parser.format_help().replace("::", "").replace(str(parser.description), "").strip()
-        function.__doc__ = f"{parser.description}\n\n{usage}\n\nexamples:\n{examples}"
-        return function
-
-    return set_page

@@ -12,9 +12,9 @@ from IPython.core.magic import line_cell_magic, line_magic, magics_class, no_var
 
 from jaxscope.magics import display, logpage, options
 from jaxscope.magics.completion import completer
+from jaxscope.magics.documented import documented
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.parser import Parser
-from jaxscope.magics.transforms import documented
 from jaxscope.magics.usual import run_as_usual
 
 if TYPE_CHECKING:
@@ -46,8 +46,10 @@ _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 )
 
 
-def _parser(name: str, about: str, *own: tuple[tuple[str, ...], dict[str, Any]]) -> Parser:
-    made = Parser(prog=name, description=about, add_help=False)
+def _parser(
+    name: str, about: str, forms: tuple[str, ...], *own: tuple[tuple[str, ...], dict[str, Any]]
+) -> Parser:
+    made = Parser(name, about, forms)
     for flags, keywords in (*own, *_SHARED):
         made.add_argument(*flags, **keywords)
     return made
@@ -56,6 +58,7 @@ def _parser(name: str, about: str, *own: tuple[tuple[str, ...], dict[str, Any]])
 _WATCH = _parser(
     "jaxwatch",
     "Run the cell as usual, then show what it compiled and why.",
+    ("%%jaxwatch [options]", "%jaxwatch on [--over SECONDS]", "%jaxwatch off"),
     (
         ("--over",),
         {
@@ -91,6 +94,7 @@ _WATCH_EXAMPLES = """
 _LOG = _parser(
     "jaxlog",
     "What was compiled since %load_ext jaxscope, where, why, and what to change.",
+    ("%jaxlog [options]",),
     (
         ("--by",),
         {
@@ -142,11 +146,16 @@ class Watching(Family):
             words = line.split()
             switch, rest_of_line = (words[0], line.strip()[len(words[0]) :]) if words else ("", "")
             return self._switch(switch, rest_of_line)
+        given = _WATCH.parse_args(tokens)
         if rest:
             raise UsageError(
-                f"%%jaxwatch takes options only, and {rest!r} is none; %jaxwatch? shows them."
+                f"%%jaxwatch takes options only, and {rest!r} is none. {_WATCH.page()}"
             )
-        given = _WATCH.parse_args(tokens)
+        if given.over is not None:
+            raise UsageError(
+                "--over is for the lines under cells: write `%jaxwatch on --over "
+                f"{given.over:g}` in a cell of its own."
+            )
         _check_name(given.log)
         return self._watch(line, cell, given)
 
@@ -155,9 +164,9 @@ class Watching(Family):
     @documented(_LOG, _LOG_EXAMPLES)
     def jaxlog(self, line: str) -> None:
         tokens, rest = options.split(line, _LOG)
-        if rest:
-            raise UsageError(f"%jaxlog takes options only, and {rest!r} is none.")
         given = _LOG.parse_args(tokens)
+        if rest:
+            raise UsageError(f"%jaxlog takes options only, and {rest!r} is none. {_LOG.page()}")
         _check_name(given.log)
         if given.since is not None and given.since > self._shell.execution_count:
             raise UsageError(
@@ -181,9 +190,13 @@ class Watching(Family):
                 "write %%jaxwatch on its first line."
             )
         tokens, left = options.split(rest, _WATCH)
-        if left:
-            raise UsageError(f"%jaxwatch {switch} takes --over SECONDS, and got {left!r}.")
-        over = _WATCH.parse_args(tokens).over
+        given = _WATCH.parse_args(tokens)
+        of_cells = {"-o": given.log, "-q": given.quiet, "--view": given.view}
+        of_cells["--slow-path"] = given.slow_path
+        wrong = left or next((option for option, value in of_cells.items() if value), "")
+        if wrong:
+            raise UsageError(f"%jaxwatch {switch} takes --over SECONDS only, and got {wrong!r}.")
+        over = given.over
         if over is not None:
             self.scope.footer_s = over
         if switch:
@@ -212,8 +225,8 @@ class Watching(Family):
             # The cell is over: nothing may take its value or its error back.
             try:
                 log.freeze()
-                # A cell that is no Python has not run.
-                if not isinstance(sys.exc_info()[1], SyntaxError):
+                # A cell that is no Python, or awaits, has not run.
+                if not isinstance(sys.exc_info()[1], (SyntaxError, UsageError)):
                     self._show(log, given)
             except Exception as error:
                 display.say(f"jaxscope could not show the log ({type(error).__name__}: {error}).")

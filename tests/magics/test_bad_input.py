@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 import signal
 import subprocess
@@ -239,6 +240,34 @@ CASES = {
     "line with an error inside": Bad(
         "%jaxjit user(x)", "TracerArrayConversionError", ("__array__",)
     ),
+    "line with an unknown argument": Bad("%jaxjit user(nowhere)", "NameError", ("'nowhere'",)),
+    "line with too many arguments": Bad(
+        "%jaxjit user(x, x)", "TypeError", ("user() takes 1 positional argument but 2",)
+    ),
+    "gradient of a line with too many arguments": Bad(
+        "%jaxgrad user(x, x)", "TypeError", ("user() takes 1 positional argument but 2",)
+    ),
+    "gradient of no number": Bad("%jaxgrad print(x)", "RefusedError", ("The loss is None, and",)),
+    "gradient of an empty cell": Bad(
+        "%%jaxgrad\n# nothing", "RefusedError", ("The value of the last statement",)
+    ),
+    "batch of a line without arrays": Bad(
+        "%jaxvmap len(w)", USAGE, ("no axis to map. It has no traced inputs. Name an input",)
+    ),
+    "short option that does not exist": Bad(
+        jit("y = x", "-z"), USAGE, ("There is no option -z. `%jaxjit?` lists the options.",)
+    ),
+    "option that looks like none": Bad(
+        "%%jaxprof --device gpu\ny = x",
+        USAGE,
+        ("There is no option --device. `%jaxprof?` lists the options.",),
+    ),
+    "words after %jaxdevices": Bad(
+        "%jaxdevices now", USAGE, ("%jaxdevices takes options only, and 'now' is none.",)
+    ),
+    "shell inside a profiled cell": Bad(
+        "%%jaxprof\n!ls", USAGE, ("which cannot be part of a profiled cell.",)
+    ),
     "options of %jaxscope": Bad("%jaxscope -n", USAGE, ("%jaxscope takes no options",)),
     "devices without number": Bad(
         "%jaxdevices --cpu many", USAGE, ("'many' is not a number of devices; give 1 or more",)
@@ -277,6 +306,15 @@ def unchanged(before: dict[str, tuple[Any, Any]], after: dict[str, tuple[Any, An
     for name, (thing, value) in before.items():
         assert after[name][0] is thing, name
         assert after[name][1] == value, name
+
+
+@pytest.mark.parametrize(
+    "line", ["%jaxjit user(nowhere)", "%jaxjit user(x, x)", "%jaxgrad user(x, x)"]
+)
+def test_the_traceback_of_a_line_ends_on_its_text(notebook: Notebook, line: str) -> None:
+    ran = notebook.run(line)
+    assert ran.frames[-1] == ("<call>", 1)
+    assert linecache.getline("<call>", 1) == line.partition(" ")[2] + "\n"
 
 
 def next_cell_works(notebook: Notebook) -> None:

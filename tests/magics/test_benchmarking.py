@@ -304,11 +304,11 @@ BAD = {
     ),
     "unknown option": Bad(
         "%%jaxbench --size n=4\nxp.sin(x)",
-        "%%jaxbench has no option --size. Did you mean --sizes? `%%jaxbench?` lists the options.",
+        "There is no option --size. Did you mean --sizes? `%jaxbench?` lists the options.",
     ),
     "unknown option before expressions": Bad(
         "%jaxbench --bogus 3 f(x) vs f(x)",
-        "%jaxbench has no option --bogus. `%jaxbench?` lists the options; write `--` before an",
+        "There is no option --bogus. `%jaxbench?` lists the options. Write `--` before an",
     ),
     "no expression": Bad(
         "%jaxbench f(x) vs for x", "%jaxbench cannot read `for x` as an expression: invalid syntax"

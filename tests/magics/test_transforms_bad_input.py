@@ -286,7 +286,7 @@ CASES = {
     "option without its value": Bad(
         "%%jaxcompose jit | grad -w\n(w ** 2).sum()",
         USAGE,
-        ("Line 1: segment 2, `grad`: --wrt needs a value. Its options are -w, --wrt,",),
+        ("Line 1: segment 2, `grad`: -w/--wrt needs a value. Its options are -w, --wrt,",),
     ),
     "unknown mode": Bad(
         "%%jaxgrad --mode newton\n(w ** 2).sum()",
