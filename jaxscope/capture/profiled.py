@@ -73,7 +73,7 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     except Exception as error:
         session, failed = None, str(error)
     value = None
-    zero = time.perf_counter_ns()
+    zero = settling = time.perf_counter_ns()
     try:
         with (
             collecting(around.listener) as compiles,
@@ -85,6 +85,8 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
             exec(statements, around.namespace)  # type: ignore[arg-type]
             if expression is not None:
                 value = eval(expression, around.namespace)  # type: ignore[arg-type]
+            clock.moved(0)  # what follows is no line's
+            settling = time.perf_counter_ns()
             _settle(text.tree, value, around.namespace)
     finally:
         ended = time.perf_counter_ns()
@@ -104,7 +106,7 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
         return Ran(shown, record, (Ended((), session.xspace),))
     try:
         events = list(session.events())
-        watched = _Watched(text, clock, zero, ended, tuple(called.calls))
+        watched = _Watched(text, clock, zero, settling, ended, tuple(called.calls))
         record = _profiled(record, watched, events, around, sources, plan)
     except Exception as error:
         note = f"The trace could not be read ({type(error).__name__}: {error}); the cell has run."
@@ -164,6 +166,8 @@ class _Watched:
     clock: LineClock
     began: int
     """By Python's clock, when the trace's event of the cell did."""
+    settling: int
+    """When its last line was over, and its work was waited for."""
     ended: int
     calls: tuple[JittedCall, ...]
 
@@ -203,7 +207,8 @@ def _profiled(
     found = replace(
         found, doubts=_doubts(found, clock, runs, modules), phases=compile_phases(events)
     )
-    found = replace(found, live=_live(sources))
+    waited = max(watched.ended - watched.settling, 0) * 1e-9
+    found = replace(found, live=_live(sources), waited_s=waited)
     apart: dict[str, Profile | Unavailable] = {}
     if plan.line_mode:
         around.say("keeping lines apart")

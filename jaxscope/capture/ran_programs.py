@@ -16,6 +16,7 @@ from jaxscope.analysis.profile import (
     RunProgram,
     TracedCall,
     TracedSession,
+    frames_inside,
     of_frames,
     profile,
 )
@@ -182,7 +183,7 @@ def records(
 
 
 def _files(module: HloModule, sources: Sources) -> dict[str, int]:
-    """The user's files that the module's frames name, also other cells and modules."""
-    names = {frame.file for i in module.instructions() for frame in module.frames(i)}
+    """The user's files that the function's frames name, also other cells and modules."""
+    names = {frame.file for _, frames in frames_inside(module) for frame in frames}
     found = {name: sources.index(name) for name in sorted(names)}
     return {name: index for name, index in found.items() if index is not None}

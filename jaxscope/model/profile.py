@@ -136,6 +136,12 @@ class Profile:
         return _median([_median(s.traced) for s in self.sessions if s.traced])
 
     @property
+    def whole_s(self) -> float:
+        """Seconds of a traced call as its parts add up, each the middle of its own; what shares
+        are of, so that they add up to one."""
+        return self.covered_s + self.dispatch_s + self.gaps_s + self.return_s
+
+    @property
     def untraced_s(self) -> float:
         """Seconds of a call with the profiler off: the median of the sessions' medians."""
         return _median([_median(s.untraced) for s in self.sessions if s.untraced])
@@ -154,8 +160,7 @@ class Profile:
     @property
     def coverage(self) -> float:
         """Share of a traced call in which an instruction was open."""
-        whole = self.covered_s + self.dispatch_s + self.gaps_s + self.return_s
-        return self.covered_s / whole if whole else math.nan
+        return self.covered_s / self.whole_s if self.whole_s else math.nan
 
     @property
     def crossing_s(self) -> float:
@@ -228,6 +233,8 @@ class CellProfile:
     """What compiling did while the cell ran, by path."""
     live: tuple[LiveArrays, ...] = ()
     """Arrays alive after the cell, of all cells, by the line that made them."""
+    waited_s: float = 0.0
+    """After the last line, until the work that the cell had left running was done."""
 
 
 def _median(values: list[float] | tuple[float, ...]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
 from jaxscope.analysis.profile.shares import of_lines
@@ -68,30 +69,35 @@ def _first(record: Record, profile: Profile) -> str:
     """The line that matters most, in words."""
     source = next((i for i in range(len(record.sources)) if any(lines_of(profile, i))), 0)
     totals = of_lines(profile, source)
-    call = f"of a call of {units.seconds(profile.call_s)}"
+    call = f"of a call of {units.seconds(profile.whole_s)}"
     if not totals:
         whose = "no line of yours" if not record.sources else f"no line of {record.sources[0].name}"
         if not profile.ops:
             return f"{whose.capitalize()} took time {call}."
         longest = profile.ops[0]
-        share = units.percent(longest.seconds / profile.call_s)
+        share = units.percent(longest.seconds / profile.whole_s)
         return (
             f"Instruction {longest.name} takes {units.seconds(longest.seconds)} ({share}) {call}; "
             f"it comes from {whose}."
         )
-    if profile.joint and profile.joint[0].seconds > 0.5 * profile.covered_s:
+    if _mostly_joint(profile):
         joint = profile.joint[0]
-        lines = _lines_of(joint.places)
-        if "," in lines or "to" in lines:
-            return (
-                f"Lines {lines} are fused together: {units.seconds(joint.seconds)} "
-                f"({units.percent(joint.seconds / profile.call_s)}) {call}."
-            )
+        return (
+            f"Lines {_lines_of(joint.places)} are fused together: {units.seconds(joint.seconds)} "
+            f"({units.percent(joint.seconds / profile.whole_s)}) {call}."
+        )
     line, (_, seconds, *_) = max(totals.items(), key=lambda item: item[1].seconds)
     text = code(record, source, line)
-    share = units.percent(seconds / profile.call_s)
+    share = units.percent(seconds / profile.whole_s)
     where = f"of {record.sources[source].name} " if source else ""
     return f"Line {line} {where}takes {units.seconds(seconds)} ({share}) {call}: `{text}`"
+
+
+def _mostly_joint(profile: Profile) -> bool:
+    """More than half of the time is that of several lines together."""
+    if not profile.joint or profile.joint[0].seconds <= 0.5 * profile.covered_s:
+        return False
+    return len({place[:2] for place in profile.joint[0].places}) > 1
 
 
 def _quality(profile: Profile) -> str:
@@ -100,7 +106,9 @@ def _quality(profile: Profile) -> str:
         f"{units.percent(profile.coverage)} of a call inside instructions",
         f"dispatch {units.seconds(profile.dispatch_s)}",
         f"gaps {units.seconds(profile.gaps_s)}",
+        f"loop overhead {units.seconds(profile.overhead_s)}",
         f"return {units.seconds(profile.return_s)}",
+        f"across lines {units.percent(profile.crossing_s / profile.covered_s)}",
         f"no known line {units.percent(profile.unattributed_s / profile.covered_s)}",
         f"by likeness {units.percent(profile.inferred_s / profile.covered_s)}",
         f"overlap {units.percent(profile.concurrent_s / profile.covered_s)}",
@@ -109,6 +117,9 @@ def _quality(profile: Profile) -> str:
         parts.append(f"traced ÷ untraced {profile.ratio:.2f}")
     sessions = units.count(len(profile.sessions), "session")
     parts.append(f"{units.count(calls, 'call')} in {sessions}")
+    medians = [statistics.median(s.traced) for s in profile.sessions if s.traced]
+    if len(medians) > 1:
+        parts.append(f"sessions {units.seconds(min(medians))} … {units.seconds(max(medians))}")
     return " · ".join(parts)
 
 
@@ -119,12 +130,19 @@ def _joint(record: Record, profile: Profile) -> tuple[str, ...]:
         for row in profile.joint
         if row.seconds > _CROSSING * profile.covered_s and len({p[:2] for p in row.places}) > 1
     ]
+    said = rows[:1] if _mostly_joint(profile) else []
     found = tuple(
         f"Lines {_lines_of(row.places)}, fused together: {units.seconds(row.seconds)} "
-        f"({units.percent(row.seconds / profile.call_s)}). What each of them took is an estimate "
-        f"({profile.weights}); the bracket holds the truth."
-        for row in rows[:3]
+        f"({units.percent(row.seconds / profile.whole_s)})."
+        for row in rows[len(said) : 3]
     )
+    if rows:
+        found += (
+            (
+                f"What each of them took is an estimate ({profile.weights}); the bracket holds "
+                "the truth."
+            ),
+        )
     folded = tuple(
         f"Line {row.place.line} ({', '.join(row.primitives)}) has no instruction of its own: XLA "
         f"folded it into {_into(row.into)}."

@@ -12,13 +12,16 @@ from jaxscope.view.icicle import svg, tree
 from jaxscope.view.rows import Table
 from jaxscope.view.visible import excerpt, split_lines
 
+_NOTICED = 0.05
+"""Share of the cell from which a sentence says what happened in it."""
+
 
 def chapter(record: Record) -> Chapter | None:
     """None for a run that was no profile of a cell."""
     found = record.profile
     if found is None:
         return None
-    lead = (_first(record, found), _quality(found), *found.doubts)
+    lead = (_first(record, found), _quality(found), *_waited(found), *found.doubts)
     parts = (_lines(record, found), *_live(record, found), *_compiling(found))
     return Chapter("cell", "Time of the cell", lead, parts)
 
@@ -93,8 +96,21 @@ def _quality(found: CellProfile) -> str:
             f"({units.seconds(found.eager_s)})"
         ),
         f"overlap {units.percent(found.concurrent_s / found.wall_s)}",
+        f"waited {units.seconds(found.waited_s)} after the last line",
     ]
     return " · ".join(parts)
+
+
+def _waited(found: CellProfile) -> tuple[str, ...]:
+    """JAX returns before its work is done: without this, lines that ask for it look cheap."""
+    if found.waited_s <= _NOTICED * found.wall_s:
+        return ()
+    return (
+        (
+            f"{units.percent(found.waited_s / found.wall_s)} of the cell passed after its last "
+            "line, until the work that its lines had asked for was done: JAX returns before that."
+        ),
+    )
 
 
 def _lines(record: Record, found: CellProfile) -> Part:

@@ -40,15 +40,20 @@ def code(record: Record, source: int, line: int) -> str:
 def source_part(record: Record, profile: Profile, source: int) -> Part:
     """The code with its heat."""
     rows: dict[int, Heat] = {}
-    for line, row in of_lines(profile, source).items():
-        mark = "≈" if row.is_estimate else ""
-        words = (f"{mark}{units.seconds(row.seconds)}", units.percent(row.share))
-        rows[line] = Heat(words, row.share)
+    found = of_lines(profile, source)
+    bracketed = any(row.is_estimate for row in found.values())
+    for line, row in found.items():
+        mark, between = "", ""
+        if row.is_estimate:
+            mark, between = "≈", f"{units.seconds(row.low)} … {units.seconds(row.high)}"
+        words = (f"{mark}{units.seconds(row.seconds)}", between, units.percent(row.share))
+        rows[line] = Heat(words if bracketed else (words[0], words[2]), row.share)
     for lost in profile.folded:
         if lost.place.source == source and lost.place.line not in rows:
             into = ", ".join(map(str, lost.into)) or "others"
-            rows[lost.place.line] = Heat((f"in {into}", ""), 0.0)
-    html, drawing = heat(record.sources[source].text, rows, ("", ""))
+            rows[lost.place.line] = Heat((f"in {into}", *("",) * (1 + bracketed)), 0.0)
+    heads = ("time", "between", "share") if bracketed else ("", "")
+    html, drawing = heat(record.sources[source].text, rows, heads)
     name = record.sources[source].name
     first = next((i for i in range(len(record.sources)) if any(lines_of(profile, i))), 0)
     return Part(f"{name}: time of each line", None, html, drawing, brief=source == first)
@@ -98,7 +103,7 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
     several = len(record.sources) > 1
     for row in sorted(profile.lines, key=lambda row: -row.seconds):
         name = record.sources[row.place.source].name
-        share = row.seconds / profile.call_s if profile.call_s else math.nan
+        share = row.seconds / profile.whole_s if profile.whole_s else math.nan
         bracket = f"{units.seconds(row.low_s)} … {units.seconds(row.high_s)}" if row.shared else ""
         low, high = row.range_s
         spread = "" if math.isnan(low) else f"{units.seconds(low)} … {units.seconds(high)}"

@@ -32,7 +32,7 @@ def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
             f"`{program.equations[number].primitive}`" if number is not None else "no equation",
             DIRECTIONS.get(program.equations[number].phase, "") if number is not None else "",
             units.seconds(seconds),
-            units.percent(seconds / profile.call_s) if profile.call_s else "",
+            units.percent(seconds / profile.whole_s) if profile.whole_s else "",
             ", ".join(program.equations[number].outputs[:2]) if number is not None else "",
             _frame(program, number),
         )
@@ -82,7 +82,7 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
                 f"`{row.name}`" + (" overhead" if row.overhead else ""),
                 row.opcode,
                 units.seconds(row.seconds),
-                units.percent(row.seconds / profile.call_s) if profile.call_s else "",
+                units.percent(row.seconds / profile.whole_s) if profile.whole_s else "",
                 units.seconds(row.cpu_s),
                 units.significant(row.times),
                 "" if found is None or math.isnan(found.flops) else units.flop_rate(found.flops),
@@ -133,7 +133,7 @@ def rest(profile: Profile) -> Part:
         ("return", profile.return_s, "from the last instruction until the result was there"),
         ("no known line", profile.unattributed_s, "instructions that no line is known of"),
     )
-    call = profile.call_s or math.nan
+    call = profile.whole_s or math.nan
     table = Table(
         ("what", "time", "share", "meaning"),
         tuple((w, units.seconds(s), units.percent(s / call), why) for w, s, why in rows),

@@ -9,10 +9,11 @@ import pytest
 
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.profile import Origin, TracedCall, TracedSession, profile
+from jaxscope.analysis.profile.trust import doubts
 from jaxscope.analysis.profile.weights import Weigher
 from jaxscope.analysis.trace import Op
 from jaxscope.model import Phase
-from jaxscope.model.profile import Place
+from jaxscope.model.profile import Place, ProfileSession
 
 MS = 1e6
 """ns"""
@@ -108,7 +109,25 @@ def test_a_fusion_of_several_lines_gives_a_bracket_and_a_joint_row() -> None:
     assert by_line[4].seconds > 5 * by_line[5].seconds
     assert "model" in found.weights
     assert found.crossing_s == pytest.approx(3e-3)
-    assert any("several lines at once" in doubt for doubt in found.doubts)
+    assert not any("several lines at once" in doubt for doubt in found.doubts)  # has its own row
+
+
+def test_many_small_fusions_across_lines_are_a_doubt_of_their_own() -> None:
+    fused = dataclasses.replace(profile(MODULE, [ORIGINS], [measured(usual())], "cpu:0"))
+    (joint,) = fused.joint
+    small = dataclasses.replace(joint, seconds=0.04 * fused.covered_s)
+    assert any(
+        "several lines at once" in doubt
+        for doubt in doubts(dataclasses.replace(fused, joint=(small,) * 3))
+    )
+
+
+def test_calls_that_vary_are_a_doubt() -> None:
+    found = profile(MODULE, [ORIGINS], [measured(usual())], "cpu:0")
+    assert not any("The calls vary" in doubt for doubt in found.doubts)
+    slow = ProfileSession((13e-3,), (13e-3,))
+    told = doubts(dataclasses.replace(found, sessions=(slow, slow)))
+    assert any("The calls vary: the middle one took 13 ms" in doubt for doubt in told)
 
 
 def test_measured_weights_replace_the_model() -> None:

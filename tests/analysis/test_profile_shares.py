@@ -40,6 +40,8 @@ PROFILE = Profile(
         line(1, 8.0, 8.0, 8.0, source=1),
     ),
     covered_s=8.0,
+    dispatch_s=1.0,
+    return_s=1.0,
 )
 
 
@@ -82,3 +84,10 @@ def test_a_line_of_plain_python_has_what_passed_on_it_or_what_it_asked_for() -> 
         2: (0.75, 3.0),
         3: (0.5, 2.0),
     }
+
+
+def test_shares_of_calls_that_vary_still_add_up() -> None:
+    # The middle call took 10 s, and the middles of its parts add up to less: 106 % is no share.
+    slow = replace(PROFILE, sessions=(ProfileSession((7.0, 7.0), (7.0,)),))
+    assert sum(row.share for row in op_shares(program(slow)).values()) == pytest.approx(0.8)
+    assert slow.coverage == pytest.approx(0.8)

@@ -210,6 +210,28 @@ def test_a_cell_has_line_mode_for_the_functions_that_it_calls(shell: Any, capsys
         assert "what fusion saves" in words
 
 
+def test_a_function_of_another_cell_has_its_own_lines_and_not_its_callers(shell: Any) -> None:
+    assert shell.run_cell(LAYER, store_history=True).success
+    for again in range(2):  # the frames are those of the first call
+        cell = f"%%jaxprof\nn = {again}\nz = layer(w + 0, x, 2)\n"
+        assert shell.run_cell(cell, store_history=True).success
+        record = jaxscope.last().record
+        (program,) = record.programs
+        assert isinstance(program.profile, Profile)
+        texts = {record.sources[row.place.source].text for row in program.profile.lines}
+        assert len(texts) == 1
+        assert "def layer" in texts.pop()
+
+
+def test_waiting_for_work_is_no_time_of_the_last_line(shell: Any) -> None:
+    shell.run_cell("big = jnp.ones((1500, 1500))\nf = jax.jit(lambda a: a @ a @ a @ a)\nf(big)")
+    assert shell.run_cell("%%jaxprof\nz = f(big)\n").success
+    found = cell_profile(jaxscope.last())
+    assert found.waited_s > 0
+    assert sum(row.host_s for row in found.lines) + found.waited_s < 1.05 * found.wall_s
+    assert "after the last line" in jaxscope.last().to_text()
+
+
 def test_line_mode_that_fails_leaves_the_cells_profile(shell: Any, monkeypatch: Any) -> None:
     def gone(*args: Any) -> Any:
         raise AttributeError("no such name")

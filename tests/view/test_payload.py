@@ -92,6 +92,7 @@ def test_a_profiled_line_and_instruction_have_their_share(golden: m.Record) -> N
         (OpTime(name, "dot", 1e-3, 1e-3, 1.0),),
         (LineTime(Place(0, 3, m.Phase.PRIMAL), 1e-3, 1e-3, 1e-3, ops=(name,)),),
         covered_s=1e-3,
+        dispatch_s=1e-3,
     )
     program = dataclasses.replace(program, profile=profile)
     assert by_line(program, 1)[0]["3"]["time"] == {

@@ -60,7 +60,9 @@ def test_the_first_sentence_names_the_line(golden: Record) -> None:
     assert chapter is not None
     assert chapter.lead[0].startswith("Line 4 takes 6 ms (60 %) of a call of 10 ms: `")
     assert "90 % of a call inside instructions" in chapter.lead[1]
-    assert "traced ÷ untraced 1.11 · 4 calls in 2 sessions" in chapter.lead[1]
+    assert "loop overhead 0 s" in chapter.lead[1]
+    assert "across lines 33 %" in chapter.lead[1]
+    assert "1.11 · 4 calls in 2 sessions · sessions 10 ms … 10 ms" in chapter.lead[1]
 
 
 def test_what_is_measured_together_comes_before_the_estimates(golden: Record) -> None:
@@ -85,6 +87,15 @@ def test_fusion_of_most_of_the_program_is_the_first_sentence(golden: Record) -> 
     chapter = profile.chapter(record, record.programs[0])
     assert chapter is not None
     assert chapter.lead[0] == "Lines 4 to 6 are fused together: 8 ms (80 %) of a call of 10 ms."
+    assert not any("fused together: 8 ms" in sentence for sentence in chapter.lead[1:])
+
+
+def test_the_code_has_the_bracket_beside_each_estimate(golden: Record) -> None:
+    words = text(with_profile(golden, PROFILE), 120)
+    estimated = next(line for line in words.splitlines() if " 5 │" in line and "≈2 ms" in line)
+    assert "≈2 ms  0 s … 3 ms   20 %" in estimated
+    measured = next(line for line in words.splitlines() if " 4 │" in line and "6 ms" in line)
+    assert "…" not in measured.partition("│")[0]
 
 
 def test_what_cannot_be_trusted_has_a_sentence_and_no_lines(golden: Record) -> None:

@@ -6,7 +6,13 @@ profile(module, [of_equations(program, stage, module, 0)], sessions, "cpu:0")
 from jaxscope.analysis.profile.attribute import profile
 from jaxscope.analysis.profile.calls import TracedCall, TracedSession
 from jaxscope.analysis.profile.folded import folded
-from jaxscope.analysis.profile.origins import Origin, Origins, of_equations, of_frames
+from jaxscope.analysis.profile.origins import (
+    Origin,
+    Origins,
+    frames_inside,
+    of_equations,
+    of_frames,
+)
 from jaxscope.analysis.profile.runs import ProgramRun, RunProgram, cell_profile, program_runs
 from jaxscope.analysis.profile.shares import LineShare, OpShare, cell_shares, line_shares, op_shares
 
@@ -22,6 +28,7 @@ __all__ = [
     "cell_profile",
     "cell_shares",
     "folded",
+    "frames_inside",
     "line_shares",
     "of_equations",
     "of_frames",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from jaxscope.analysis.hlo import HloModule, Instruction
+from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction
 from jaxscope.model import Phase, Program, Stage
 from jaxscope.model.profile import Place
 
@@ -59,16 +61,48 @@ def _same_line(places: set[Place | None]) -> Place | None:
 def of_frames(module: HloModule, files: Mapping[str, int], source: int) -> Origins:
     """By the stack frames that JAX writes into the module, for a program without tags.
 
-    `files` are the sources by file name. The frames are those of the call that was traced; a
-    program that another line uses again still shows the first.
+    `files` are the sources by file name. Who called the function is no part of it: the frames are
+    those of the call that was traced, and of all other calls they would be wrong.
     """
     found: dict[str, Origin] = {}
-    for instruction in module.instructions():
-        frame = next((f for f in module.frames(instruction) if files.get(f.file) == source), None)
+    for instruction, frames in frames_inside(module):
+        frame = next((f for f in frames if files.get(f.file) == source), None)
         if frame is not None:
             place = Place(source, frame.line, _phase(instruction))
             found[instruction.name] = Origin(place, True)
     return found
+
+
+_Stack = tuple[HloFrame, ...]
+
+
+def frames_inside(module: HloModule) -> list[tuple[Instruction, _Stack]]:
+    """The instructions with their frames, innermost first, up to the compiled function's own."""
+    stacks = [(i, frames) for i in module.instructions() if (frames := module.frames(i))]
+    name = _plain(module.name.removeprefix("jit_"))
+    cut = [(i, _up_to(frames, name)) for i, frames in stacks]
+    if any(len(short) < len(frames) for (_, short), (_, frames) in zip(cut, stacks, strict=True)):
+        return cut
+    # No frame has the program's name (an object that is called, say): what all share is outside.
+    outermost_first = zip(*(frames[::-1] for _, frames in stacks), strict=False)
+    callers = sum(1 for _ in itertools.takewhile(lambda row: len(set(row)) == 1, outermost_first))
+    if any(len(frames) == callers for _, frames in stacks):
+        callers -= 1
+    return [(i, frames[: len(frames) - max(callers, 0)]) for i, frames in stacks]
+
+
+def _up_to(frames: _Stack, name: str) -> _Stack:
+    """Without the callers of the outermost function of that name; all where there is none."""
+    last = max(
+        (n for n, f in enumerate(frames) if _plain(f.function.rpartition(".")[2]) == name),
+        default=len(frames) - 1,
+    )
+    return frames[: last + 1]
+
+
+def _plain(name: str) -> str:
+    """Letters and digits alone: XLA's name of a module replaces all others."""
+    return re.sub(r"[\W_]+", "", name)
 
 
 def _phase(instruction: Instruction) -> Phase:

@@ -48,7 +48,7 @@ def of_lines(profile: Profile, source: int) -> dict[int, LineShare]:
     for row in _of(profile, source):
         a, b, c = totals.get(row.place.line, (0.0, 0.0, 0.0))
         totals[row.place.line] = (a + row.seconds, b + row.low_s, c + row.high_s)
-    call = profile.call_s
+    call = profile.whole_s
     found: dict[int, LineShare] = {}
     for line, (seconds, low, high) in totals.items():
         # Both directions of a line in one instruction make its high end count twice.
@@ -66,7 +66,7 @@ def op_shares(program: Program) -> dict[str, OpShare]:
     found = program.profile
     if not isinstance(found, Profile):
         return {}
-    call = found.call_s
+    call = found.whole_s
     seconds: dict[str, float] = {}
     for op in found.ops:
         seconds[op.name] = seconds.get(op.name, 0.0) + op.seconds

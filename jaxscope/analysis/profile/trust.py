@@ -20,6 +20,8 @@ _COVERED = 0.9
 _INFERRED = 0.06
 _LOST = 0.05
 _DRIFT = 0.25
+_UNSTEADY = 0.1
+"""Between the middle call and the sum of the middles of its parts."""
 _NOTICED = 1.3
 
 
@@ -92,7 +94,13 @@ def doubts(profile: Profile) -> tuple[str, ...]:
     if [len(session.traced) for session in profile.sessions] == [1]:
         found.append("One call was traced, so nothing is known of how these times vary.")
     covered = profile.covered_s or math.nan
-    if profile.crossing_s > _CROSSING * covered:
+    if abs(profile.call_s - profile.whole_s) > _UNSTEADY * profile.call_s:
+        found.append(
+            f"The calls vary: the middle one took {profile.call_s * 1e3:.3g} ms, and its parts, "
+            f"each the middle of its own, add up to {profile.whole_s * 1e3:.3g} ms."
+        )
+    largest = max((joint.seconds for joint in profile.joint), default=0.0)
+    if profile.crossing_s > _CROSSING * covered >= largest:  # a larger one has its own sentence
         found.append(
             f"{_percent(profile.crossing_s / covered)} of the time lies in instructions that do "
             "the work of several lines at once: only their sum is measured, each line's part is "
