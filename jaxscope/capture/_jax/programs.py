@@ -164,7 +164,7 @@ def traced_arguments(
     info = getattr(jitted, "_jit_info", None)
     numbers = getattr(info, "static_argnums", None) or ()
     names = getattr(info, "static_argnames", None) or ()
-    static = {number % len(args) if args else number for number in numbers}
+    static = {number if number >= 0 else number + len(args) for number in numbers}
     return (
         tuple([arg for number, arg in enumerate(args) if number not in static]),
         {name: value for name, value in kwargs.items() if name not in names},
