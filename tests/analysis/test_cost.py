@@ -168,6 +168,22 @@ def test_an_opaque_call_is_unknown_and_a_note_to_the_compiler_is_nothing() -> No
     assert xla_cost(parse_module(text)).flops == -2
 
 
+def test_what_holds_for_many_calls_is_said_once() -> None:
+    calls = [
+        f'%mine.{i} = f32[10]{{0}} custom-call(%x), custom_call_target="my_kernel"'
+        for i in range(3)
+    ]
+    text = entry(
+        "%x = f32[10]{0} parameter(0)",
+        *calls,
+        'ROOT %other = f32[10]{0} custom-call(%x), custom_call_target="other"',
+    )
+    assert program_cost(parse_module(text)).unknown == (
+        "mine.0 and 2 more: each calls my_kernel, whose work is unknown; it is left out.",
+        "other calls other, whose work is unknown; it is left out.",
+    )
+
+
 def test_transforms_cost_five_n_log_n() -> None:
     x = "%x = f32[4,1024]{1,0} parameter(0)"
     row = cost_of("f", x, "ROOT %f = c64[4,513]{1,0} fft(%x), fft_type=RFFT, fft_length={1024}")

@@ -1,6 +1,6 @@
 """What one run of a program costs, loops multiplied out, by instruction."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jaxscope.analysis.cost.counter import CONTAINERS, CostCounter
@@ -59,14 +59,33 @@ class _Run:
     times: float
 
 
+_Note = tuple[str, str]
+"""The name of an instruction, and what is to be said of it."""
+
+
+def _sentences(notes: Sequence[_Note]) -> tuple[str, ...]:
+    """The notes in their order; what is said of many instructions is said once."""
+    names: dict[str, list[str]] = {}
+    for name, text in notes:
+        names.setdefault(text, []).append(name)
+    return tuple(
+        [
+            f"{named[0]} {text}"
+            if len(named) == 1
+            else f"{named[0]} and {len(named) - 1} more: each {text}"
+            for text, named in names.items()
+        ]
+    )
+
+
 class _ProgramCounter:
     def __init__(self, module: HloModule) -> None:
         self._module = module
         self._counter = CostCounter(module, OURS)
         self._executions = executed_times(module)
         self._totals: dict[str, Cost] = {}
-        self._unknown: list[str] = []
-        self._estimated: list[str] = []
+        self._unknown: list[_Note] = []
+        self._estimated: list[_Note] = []
 
     def count(self) -> ProgramCost:
         if any(i.opcode == "conditional" for i in self._module.instructions()):
@@ -88,8 +107,8 @@ class _ProgramCounter:
             transcendentals=sum((row.transcendentals or 0) * row.times for row in rows),
             by_instruction=tuple(rows),
             fused=tuple(fused),
-            unknown=tuple(self._unknown),
-            estimated=tuple(self._estimated),
+            unknown=_sentences(self._unknown),
+            estimated=_sentences(self._estimated),
         )
 
     def _runs(self) -> list[_Run]:
@@ -139,7 +158,7 @@ class _ProgramCounter:
         count = trip_count(self._module, loop)
         if count is None and noting:
             self._unknown.append(
-                f"{loop.name} runs an unknown number of times; its body is counted once."
+                (loop.name, "runs an unknown number of times; its body is counted once.")
             )
         body = (loop.attribute("body") or "").removeprefix("%")
         rounds = 1.0 if count is None else float(count)
@@ -152,10 +171,11 @@ class _ProgramCounter:
         totals = [self._total(callee) for callee in called]
         dearest = max(range(len(called)), key=lambda number: _weight(totals[number]))
         if noting and len(called) > 1:
-            self._unknown.append(
-                f"{conditional.name} takes one of {len(called)} branches; the most expensive, "
+            text = (
+                f"takes one of {len(called)} branches; the most expensive, "
                 f"{called[dearest].name}, is counted."
             )
+            self._unknown.append((conditional.name, text))
         return [(callee, float(number == dearest)) for number, callee in enumerate(called)]
 
     def _row(self, instruction: Instruction, run: _Run) -> InstructionCost | None:
@@ -176,13 +196,11 @@ class _ProgramCounter:
         estimate = estimate_custom_call(call, self._counter.operands(call))
         target = call.custom_call_target
         if estimate is None:
-            self._unknown.append(
-                f"{call.name} calls {target}, whose work is unknown; it is left out."
-            )
+            text = f"calls {target}, whose work is unknown; it is left out."
+            self._unknown.append((call.name, text))
         elif estimate.basis:
-            self._estimated.append(
-                f"{call.name} calls {target}: FLOPs estimated as {estimate.basis}."
-            )
+            text = f"calls {target}: FLOPs estimated as {estimate.basis}."
+            self._estimated.append((call.name, text))
         return estimate
 
     def _inside(self, fusion: Instruction, run: _Run) -> Iterator[InstructionCost]:
