@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from jaxscope.model import (
@@ -188,4 +189,12 @@ def no_program(record: Record) -> str:
         return "The cell ran as plain Python, and without a profile there are no stages to show."
     if record.form is Form.PLAIN:
         return "jaxscope could not look into this cell, so it ran as plain Python."
+    if record.compiles:
+        names = Counter(compile.fun_name for compile in record.compiles)
+        listed = [f"`{name}`" + (f" × {n}" if n > 1 else "") for name, n in names.most_common(3)]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        return (
+            f"What compiled ({', '.join(listed)}{more}) was no call of a function that this cell "
+            "compiles, so there are no stages, costs or timings. `%jaxlog` shows all of it."
+        )
     return "Nothing was compiled in this run, so there are no stages, costs or timings."

@@ -50,6 +50,8 @@ def _profiled(record: Record, found: CellProfile) -> tuple[str, ...]:
 def _without_program(record: Record) -> tuple[str, ...]:
     plain = record.form in (Form.PLAIN, Form.PROFILED)
     parts = [record.title, "ran as plain Python" if plain else "nothing was compiled"]
+    if record.compiles and not plain:
+        parts[1:] = ["no program to show", units.count(len(record.compiles), "compile")]
     if record.wall_s is not None:
         parts.append(units.seconds(record.wall_s))
     return tuple(parts)

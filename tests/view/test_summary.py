@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from jaxscope import model as m
+from jaxscope.view.rows import no_program
 from jaxscope.view.summary import first_line
 from view.conftest import load, plain, with_program
 
@@ -114,3 +115,14 @@ def test_without_a_program() -> None:
     assert first_line(record) == "cell · ran as plain Python · 12 ms"
     block = plain(load(), form=m.Form.BLOCK, wall_s=None)
     assert first_line(block) == "In [12] · nothing was compiled"
+
+
+def test_compiles_of_others_are_told_where_no_program_is_shown() -> None:
+    record = load()
+    twice = record.compiles[:1] * 2
+    others = plain(record, form=m.Form.DECORATOR, wall_s=None, compiles=twice)
+    assert first_line(others) == "In [12] · no program to show · 2 compiles"
+    told = no_program(others)
+    assert f"`{record.compiles[0].fun_name}` × 2" in told
+    assert "Nothing was compiled" not in told
+    assert "Nothing was compiled" in no_program(plain(record, form=m.Form.DECORATOR))
