@@ -141,6 +141,8 @@ def _program(part: Part, sources: Sources) -> Program:
     leaves = captured.leaves()
     reasons: dict[str, str] = {}
     paths: Sequence[str] = captured.paths
+    if len(paths) < len(leaves):
+        leaves = captured.traced_leaves()
     if part.arguments is not None:
         reasons = {slot.path: slot.reason for slot in part.arguments.slots}
         by_path = {slot.path: slot.value for slot in part.arguments.slots}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MethodType
 from typing import Any
 
 import jax
@@ -30,6 +31,16 @@ class NoFunctionError(SettingsError, TypeError):
     """What was given cannot be called."""
 
 
+def _unbound(function: Any) -> Any:
+    """The jitted function of a method that is bound to an object, else what was given.
+
+    `counter.step.trace` is found on the function, and it knows nothing of `counter`.
+    """
+    inner = getattr(function, "__func__", None)
+    jitted = hasattr(inner, "trace") and hasattr(inner, "lower")
+    return inner if isinstance(function, MethodType) and jitted else function
+
+
 @dataclass(frozen=True, slots=True)
 class OneCall:
     """A function and its arguments, with what the run needs."""
@@ -49,6 +60,10 @@ class OneCall:
         Raises NoFunctionError for what cannot be called, and TransformError for what a transform
         cannot do.
         """
+        method = _unbound(self.function)
+        if method is not self.function:
+            args = (self.function.__self__, *self.args)
+            return replace(self, function=method, args=args).run(stack)
         if isinstance(self.function, _STAGES):
             if not is_plain(stack):
                 raise NoFunctionError(

@@ -20,6 +20,7 @@ import numpy as np
 from jaxscope.capture import _jax, devices
 from jaxscope.capture.base import Base, Untransformed
 from jaxscope.capture.callbacks import callback_marks
+from jaxscope.capture.describe import argument_infos
 from jaxscope.capture.origin import Origin, standing_for
 from jaxscope.capture.settings import Settings
 from jaxscope.capture.sources import Sources
@@ -303,6 +304,7 @@ def _paths(request: Request, handles: Handles | None = None) -> tuple[str, ...]:
         known = () if handles is None else _jax.argument_names(handles.traced)
     except Exception:
         known = ()
-    if known and (not number or len(known) == number):
+    # JAX names what it traces; static arguments are leaves of the call and no inputs.
+    if known and handles is not None and len(known) in (number, len(argument_infos(handles))):
         return known
     return tuple([str(i) for i in range(number)])

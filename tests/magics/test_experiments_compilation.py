@@ -144,6 +144,52 @@ def test_a_method_with_a_static_self_counts_its_traces(notebook: Notebook) -> No
     assert "__hash__" in cause.fix
 
 
+def test_a_jitted_method_of_an_object_can_be_looked_into(notebook: Notebook) -> None:
+    notebook.must(
+        "class Scaler:\n"
+        "    factor = 3\n"
+        "    @functools.partial(jax.jit, static_argnums=0)\n"
+        "    def scaled(self, x):\n"
+        "        return x * self.factor\n"
+        "scaler = Scaler()"
+    )
+    ran = notebook.must("%jaxjit -q -n 1 -o looked scaler.scaled(np.ones(3))")
+    assert ran.value.tolist() == [3.0, 3.0, 3.0]
+    report = notebook.names["looked"]
+    assert [value.name for value in report.inputs] == ["x"]
+    assert [equation.primitive for equation in report.equations] == ["mul"]
+    same = jaxscope.inspect(notebook.names["scaler"].scaled, np.ones(3))
+    assert [value.name for value in same.inputs] == ["x"]
+
+
+@pytest.mark.parametrize("call", ["g(x, 3)", "g(x, n=3)", "g(n=3, x=x)"])
+def test_a_static_argument_is_no_input_however_it_is_given(notebook: Notebook, call: str) -> None:
+    notebook.must(
+        "x = np.ones(4, np.float32)\n"
+        "@functools.partial(jax.jit, static_argnames='n')\n"
+        "def g(x, n):\n"
+        "    return x * n"
+    )
+    notebook.must(f"%jaxjit -q -n 1 -o told {call}")
+    (value,) = notebook.names["told"].inputs
+    assert (value.name, value.reason) == ("x", "NumPy array of float32")
+
+
+def test_what_a_method_of_the_cell_compiles_is_not_denied(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit\n"
+        "class Doubler:\n"
+        "    @functools.partial(jax.jit, static_argnums=0)\n"
+        "    def doubled(self, x):\n"
+        "        return x * 2\n"
+        "x = np.ones(3)\n"
+        "Doubler().doubled(x), Doubler().doubled(x)"
+    )
+    assert "no program to show · 2 compiles" in ran.text
+    assert "What compiled (`doubled` × 2)" in " ".join(ran.text.split())
+    assert "othing was compiled" not in ran.text
+
+
 # When XLA recompiles.
 
 CALLS = {
