@@ -63,7 +63,7 @@ def user_frames(frame: types.FrameType | None, limit: int = 8) -> tuple[RawFrame
         file = frame.f_code.co_filename
         if is_user_file(file):
             found.append(_raw(frame))
-        elif any(name in file for name in _FRONT_ENDS):
+        elif _is_front_end(file):
             break
         frame = frame.f_back
     return tuple(found)
@@ -71,11 +71,19 @@ def user_frames(frame: types.FrameType | None, limit: int = 8) -> tuple[RawFrame
 
 def _raw(frame: types.FrameType) -> RawFrame:
     code = frame.f_code
-    # One entry of co_positions per two-byte code unit, f_lasti counts bytes.
-    positions = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), None)
-    line, end_line, column, end_column = positions or (None, None, None, None)
+    line, end_line, column, end_column = _position(code, frame.f_lasti)
     line = line or frame.f_lineno or code.co_firstlineno
     return RawFrame(code.co_filename, code.co_name, line, end_line or line, column, end_column)
+
+
+_Position = tuple[int | None, int | None, int | None, int | None]
+
+
+@functools.lru_cache(maxsize=256)  # a loop compiles at one place, and a long cell is slow to read
+def _position(code: types.CodeType, instruction: int) -> _Position:
+    # One entry of co_positions per two-byte code unit, f_lasti counts bytes.
+    found = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
+    return found or (None, None, None, None)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -85,6 +93,11 @@ def is_user_file(file: str) -> bool:
         return False
     parts = file.split(os.sep)
     return "site-packages" not in parts and "dist-packages" not in parts
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_front_end(file: str) -> bool:
+    return any(name in file for name in _FRONT_ENDS)
 
 
 @functools.cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from jaxscope.capture import _jax
 from jaxscope.capture._jax import CacheRequest, JaxCall
 from jaxscope.capture.rawcompile import RawCompile
 from jaxscope.model.compiles import CompileKind
@@ -74,3 +75,21 @@ def joins(record: Pending, stage: Stage, name: str, call: JaxCall, *, latest: bo
     if not record.described or not call.keys:
         return True
     return bool(record.keys) and record.keys[0] in call.keys
+
+
+def goes_on(record: Pending, stage: Stage, name: str) -> bool:
+    """Whether this is the XLA compilation right after that compile's lowering, in the same call.
+
+    Then all is known of it, and JAX's frames need not be read again. Stage by stage the user may
+    give other options to each, so that these are read.
+    """
+    return (
+        stage is Stage.XLA
+        and record.stage is Stage.LOWER
+        and record.event_name == name
+        and record.described
+        and record.raw.kind is not CompileKind.AOT
+        and not record.raw.error
+        and bool(record.keys)
+        and _jax.still_called(record.keys[0])
+    )

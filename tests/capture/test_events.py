@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax._src import monitoring
+from jax._src.interpreters import partial_eval
 from private_names import break_private
 
 from jaxscope.capture import _jax
@@ -319,6 +320,46 @@ def test_a_private_name_that_fails_loses_detail_and_no_count(listener, monkeypat
     assert all(c.fun_name == "f" and c.compile_s > 0 for c in run.compiles())
     (note,) = listener.notes
     assert f"no {name} any more" in note
+
+
+def test_a_compile_while_an_exception_is_handled_has_not_failed(listener):
+    with collecting(listener) as run:
+        try:
+            raise ValueError("handled")
+        except ValueError:
+            jax.jit(fresh())(X)
+    assert [compile.error for compile in run.compiles()] == [""]
+
+
+@NAMES_ITS_TRACES
+def test_a_new_function_does_not_read_all_that_jax_has_traced(monkeypatch):
+    """With thousands of traces alive that took milliseconds a compile."""
+    kept = [jax.jit(fresh()) for _ in range(3)]
+    for f in kept:
+        f(X)
+    _jax.traced_before(fresh())
+    real, asked = partial_eval.trace_to_jaxpr, []
+
+    class Watched:
+        cache_info = real.cache_info
+
+        def __hash__(self):
+            return hash(real)
+
+        def __eq__(self, other):
+            return other is real or other is self
+
+        def cache_keys(self):
+            asked.append(1)
+            return real.cache_keys()
+
+    monkeypatch.setattr(partial_eval, "trace_to_jaxpr", Watched())
+    assert _jax.traced_before(fresh()) is False
+    assert not asked
+    assert _jax.traced_before(kept[0]._fun) is True
+    assert len(asked) == 1
+    jax.clear_caches()
+    assert _jax.traced_before(kept[0]._fun) is False
 
 
 def test_a_failing_hook_does_not_reach_the_user(listener):

@@ -95,7 +95,7 @@ def test_events_by_the_thousand_leave_no_more_behind(monkeypatch):
 
     break_private(monkeypatch, "jax_call", call)
     listener = Listener()
-    listener.history = History(kept=500)
+    listener._accounts.history = History(kept=500)
     stages = (
         "/jax/core/compile/jaxpr_to_mlir_module_duration",
         "/jax/core/compile/backend_compile_duration",
@@ -107,8 +107,8 @@ def test_events_by_the_thousand_leave_no_more_behind(monkeypatch):
     assert listener.notes == ()
     assert listener.compile_count == 2000
     assert len(listener.records) == 500
-    assert len(listener._thread.open) == 0
-    assert len(listener._caller.reader.serials) < 10
+    assert len(listener._accounts.here.open) == 0
+    assert len(listener._accounts._caller.reader.serials) < 10
     assert listener.records[-1].explained().causes[0].kind is CauseKind.SHAPE
 
 
@@ -164,7 +164,7 @@ def test_an_interrupt_in_a_trace_is_no_compile_and_the_next_is_a_first():
     (compile,) = run.compiles()
     assert compile.causes[0].kind is CauseKind.FIRST_CALL
     assert "ended with KeyboardInterrupt" in compile.causes[0].text
-    assert listener._thread.open == []
+    assert listener._accounts.here.open == []
 
 
 def test_seconds_inside_are_counted_with_what_happened_there():
@@ -231,6 +231,7 @@ def work() -> list[np.ndarray]:
 
 READ = (
     "jax_call",
+    "still_called",
     "jit_options",
     "stage_options",
     "bodies",

@@ -117,7 +117,7 @@ def test_a_program_with_large_constants_is_left_to_jax(listener):
 
 
 def test_programs_that_can_be_looked_up_are_bounded(listener):
-    kept = listener.programs = KeptPrograms(3)
+    kept = listener._accounts.programs = KeptPrograms(3)
     functions = [jax.jit(lambda x, i=i: x + i) for i in range(5)]
     for f in functions:
         f(np.ones(3, np.float32))

@@ -15,6 +15,7 @@ from jaxscope.capture._jax.call import (
     calling_pmap,
     jax_call,
     pmapped_call,
+    still_called,
 )
 from jaxscope.capture._jax.context import (
     named_settings,
@@ -135,6 +136,7 @@ __all__ = [
     "slow_call",
     "slow_codes",
     "stage_options",
+    "still_called",
     "trace_context",
     "trace_misses",
     "traceback_of",

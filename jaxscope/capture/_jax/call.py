@@ -18,6 +18,8 @@ from typing import Any
 from jaxscope.capture._jax.frames import jax_directory, jax_frames
 from jaxscope.model.compiles import CompileKind
 
+Keys = tuple[tuple[int, int], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class JaxCall:
@@ -34,7 +36,7 @@ class JaxCall:
     """The arguments are those that the function declares."""
     static_argnums: tuple[int, ...] = ()
     static_argnames: tuple[str, ...] = ()
-    keys: tuple[tuple[int, int], ...] = ()
+    keys: Keys = ()
     """Identities of the calls on the stack, innermost first: stages of one call share one."""
     info: Any = None
     """JAX's own record of the jit's options."""
@@ -63,77 +65,59 @@ def jax_call() -> JaxCall:
     (dispatch.py), `lower`, `compile` (stages.py) and `wrapped` (pmap.py). Without them: a call of
     kind `jit` that knows neither function nor arguments.
     """
-    calls: list[tuple[str, types.FrameType]] = []
+    calls: list[tuple[str, dict[str, Any]]] = []
+    keys: Keys = ()
     for frame, file in jax_frames():
-        role = _ROLES.get((file, frame.f_code.co_name))
-        if role is not None:
-            calls.append((role, frame))
+        known = _ROLES.get(frame.f_code.co_name)
+        if known is not None and (role := known.get(file)):
+            # Before Python 3.13 each `f_locals` copies all of them.
+            values = frame.f_locals
+            calls.append((role, values))
+            keys += ((id(frame), id(values.get("args"))),)
     if not calls:
         return JaxCall(CompileKind.JIT)
-    keys = tuple([(id(f), id(f.f_locals.get("args"))) for _, f in calls])
-    role, frame = calls[0]
-    outer = calls[1][0] if len(calls) > 1 else ""
-    if role == "cache_miss":
-        call = _jitted(frame)
-        if outer == "apply_primitive":
-            return _primitive(calls[1][1], keys)
-        if outer == "pmap":
-            return _pmapped(calls[1][1], keys)
-        return replace(call, keys=keys)
-    if role == "call_impl":
-        miss = next((f for r, f in calls if r == "cache_miss"), None)
-        known = _jitted(miss) if miss is not None else JaxCall(CompileKind.TRANSFORMED)
-        # The arguments as XLA gets them: those of the call itself are tracers of the transform.
-        args = tuple(frame.f_locals.get("args", ()))
-        eager = known.kind is CompileKind.EAGER
-        kind = CompileKind.EAGER if eager else CompileKind.TRANSFORMED
-        named = known.args is not None and len(known.args) == len(args)
-        given = None if known.args is None else (tuple(known.args), dict(known.kwargs or {}))
-        name = known.name or (str(frame.f_locals.get("name", "")) if known.fun is None else "")
-        return replace(
-            known,
-            kind=kind,
-            name=name,
-            args=args,
-            kwargs={},
-            named=named,
-            keys=keys,
-            transforms=_transforms(),
-            given=given,
-        )
-    if role == "jit_trace":
-        values = frame.f_locals
-        jitted = values.get("jit_func")
-        info = getattr(jitted, "_jit_info", None)
-        return JaxCall(
-            CompileKind.AOT,
-            getattr(jitted, "_fun", None),
-            args=values.get("args"),
-            kwargs=values.get("kwargs"),
-            static_argnums=tuple(getattr(info, "static_argnums", ()) or ()),
-            static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
-            keys=keys,
-            info=info,
-        )
-    if role == "apply_primitive":
-        return _primitive(frame, keys)
-    return JaxCall(CompileKind.AOT, keys=keys)
+    role, values = calls[0]
+    outer, around = calls[1] if len(calls) > 1 else ("", {})
+    match role:
+        case "cache_miss" if outer == "apply_primitive":
+            return _primitive(around, keys)
+        case "cache_miss" if outer == "pmap":
+            return _pmapped(around, keys)
+        case "cache_miss":
+            return _jitted(values, keys)
+        case "call_impl":
+            return _transformed(
+                values, keys, next((v for r, v in calls if r == "cache_miss"), None)
+            )
+        case "jit_trace":
+            return _staged(values, keys)
+        case "apply_primitive":
+            return _primitive(values, keys)
+        case _:
+            return JaxCall(CompileKind.AOT, keys=keys)
+
+
+def still_called(key: tuple[int, int]) -> bool:
+    """Whether the call of this key (of `JaxCall.keys`) is on the stack; cheaper than `jax_call`."""
+    for frame, _ in jax_frames():
+        if id(frame) == key[0]:
+            return id(frame.f_locals.get("args")) == key[1]
+    return False
 
 
 _ROLES = {
-    ("_src/pjit.py", "cache_miss"): "cache_miss",
-    ("_src/pjit.py", "_pjit_call_impl"): "call_impl",
-    ("_src/pjit.py", "jit_trace"): "jit_trace",
-    ("_src/pjit.py", "jit_lower"): "stages",
-    ("_src/stages.py", "lower"): "stages",
-    ("_src/stages.py", "compile"): "stages",
-    ("_src/dispatch.py", "apply_primitive"): "apply_primitive",
-    ("_src/pmap.py", "wrapped"): "pmap",
+    "cache_miss": {"_src/pjit.py": "cache_miss"},
+    "_pjit_call_impl": {"_src/pjit.py": "call_impl"},
+    "jit_trace": {"_src/pjit.py": "jit_trace"},
+    "jit_lower": {"_src/pjit.py": "stages"},
+    "lower": {"_src/stages.py": "stages"},
+    "compile": {"_src/stages.py": "stages"},
+    "apply_primitive": {"_src/dispatch.py": "apply_primitive"},
+    "wrapped": {"_src/pmap.py": "pmap"},
 }
 
 
-def _jitted(frame: types.FrameType) -> JaxCall:
-    values = frame.f_locals
+def _jitted(values: dict[str, Any], keys: Keys) -> JaxCall:
     fun, info = values.get("fun"), values.get("jit_info")
     # A plain function of JAX itself under a jit is a jnp function called outside any jit. What the
     # user jitted, `jax.jit(jnp.sin)`, is a jitted object, not a plain function.
@@ -147,12 +131,45 @@ def _jitted(frame: types.FrameType) -> JaxCall:
         kwargs=values.get("kwargs"),
         static_argnums=tuple(getattr(info, "static_argnums", ()) or ()),
         static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
+        keys=keys,
         info=info,
     )
 
 
-def _primitive(frame: types.FrameType, keys: tuple[tuple[int, int], ...]) -> JaxCall:
-    values = frame.f_locals
+def _transformed(values: dict[str, Any], keys: Keys, miss: dict[str, Any] | None) -> JaxCall:
+    """A jitted function that a transform calls; `miss` is the call as the user made it."""
+    known = _jitted(miss, keys) if miss is not None else JaxCall(CompileKind.TRANSFORMED)
+    # The arguments as XLA gets them: those of the call itself are tracers of the transform.
+    args = tuple(values.get("args", ()))
+    return replace(
+        known,
+        kind=CompileKind.EAGER if known.is_eager else CompileKind.TRANSFORMED,
+        name=known.name or (str(values.get("name", "")) if known.fun is None else ""),
+        args=args,
+        kwargs={},
+        named=known.args is not None and len(known.args) == len(args),
+        keys=keys,
+        transforms=_transforms(),
+        given=None if known.args is None else (tuple(known.args), dict(known.kwargs or {})),
+    )
+
+
+def _staged(values: dict[str, Any], keys: Keys) -> JaxCall:
+    jitted = values.get("jit_func")
+    info = getattr(jitted, "_jit_info", None)
+    return JaxCall(
+        CompileKind.AOT,
+        getattr(jitted, "_fun", None),
+        args=values.get("args"),
+        kwargs=values.get("kwargs"),
+        static_argnums=tuple(getattr(info, "static_argnums", ()) or ()),
+        static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
+        keys=keys,
+        info=info,
+    )
+
+
+def _primitive(values: dict[str, Any], keys: Keys) -> JaxCall:
     primitive = values.get("prim")
     return JaxCall(
         CompileKind.EAGER,
@@ -198,10 +215,9 @@ def _transforms() -> tuple[str, ...]:
     return tuple(found[::-1])
 
 
-def _pmapped(frame: types.FrameType, keys: tuple[tuple[int, int], ...]) -> JaxCall:
+def _pmapped(values: dict[str, Any], keys: Keys) -> JaxCall:
     """The function under a pmap is a free variable of `infer_params`, which `wrapped` closes over:
     `f` or `fun`, since jax 0.9 only as `wrapped_fun.f`."""
-    values = frame.f_locals
     infer = values.get("infer_params")
     held: dict[str, Any] = {}
     if isinstance(infer, types.FunctionType):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -24,11 +25,17 @@ def jax_frames() -> Iterator[tuple[types.FrameType, str]]:
     """The innermost run of JAX frames of this stack, innermost first, with their file names."""
     home = jax_directory()
     frame = inspect.currentframe()
-    while frame is not None and not frame.f_code.co_filename.startswith(home):
+    while frame is not None and not inside(frame.f_code.co_filename, home):
         frame = frame.f_back
-    while frame is not None and (file := frame.f_code.co_filename).startswith(home):
-        yield frame, file[len(home) :].replace(os.sep, "/")
+    while frame is not None and (file := inside(frame.f_code.co_filename, home)):
+        yield frame, file
         frame = frame.f_back
+
+
+@functools.lru_cache(maxsize=4096)  # every compile walks some two hundred frames
+def inside(file: str, home: str) -> str:
+    """The name of a file below that directory, with slashes; empty for one outside of it."""
+    return file[len(home) :].replace(os.sep, "/") if file.startswith(home) else ""
 
 
 def event_error() -> str:
@@ -37,6 +44,10 @@ def event_error() -> str:
     Local `exc_type` of `LogElapsedTimeContextManager.__exit__` (dispatch.py). Empty when the frame
     is not there, so that a failed stage then looks like a finished one.
     """
+    # An exception that ends a `with` block is being handled while its `__exit__` runs. One that is
+    # handled is not yet one that ended the stage: the whole call may stand in an `except` block.
+    if sys.exception() is None:
+        return ""
     for frame, file in jax_frames():
         if frame.f_code.co_name == "__exit__" and file.endswith("/dispatch.py"):
             kind = frame.f_locals.get("exc_type")

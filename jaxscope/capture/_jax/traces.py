@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import functools
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,10 +94,32 @@ def traced_before(fun: Any) -> bool | None:
     """Whether JAX still holds a trace of this function from before; None when it cannot say.
 
     Keys of the same cache as `trace_misses`, whose first entry is a weak reference to the function.
+    To ask for all keys of a thousand traces takes a millisecond, so it is done only for a function
+    that this cache has such a reference to.
     """
     from jax._src.interpreters import partial_eval
 
     cache = getattr(partial_eval, "trace_to_jaxpr", None)
     if cache is None:
         return None
+    if not _referred_to_by(cache, fun):
+        return False
     return any(key[0]() is fun for key in cache.cache_keys())
+
+
+def _referred_to_by(cache: Any, fun: Any) -> bool:
+    """False when the cache has no weak reference to this function, True when it may have one."""
+    if not cache.cache_info().currsize:
+        return False
+    forget = _on_death(cache)
+    return forget is None or any(
+        reference.__callback__ is forget for reference in weakref.getweakrefs(fun)
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _on_death(cache: Any) -> Any | None:
+    """What all weak references of a cache call when a function dies; None when they call nothing,
+    or each of them another."""
+    found = {id(call): call for key in cache.cache_keys() if (call := key[0].__callback__)}
+    return next(iter(found.values())) if len(found) == 1 else None
