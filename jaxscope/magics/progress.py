@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
+
+from jaxscope.view.visible import fitted
 
 if TYPE_CHECKING:
     from jaxscope.bench.plan import Progress
@@ -57,7 +60,9 @@ class ProgressBar:
             else:
                 self._display.update(content, raw=True)
         elif sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{text}")
+            # A line that wraps could not be taken back.
+            room = shutil.get_terminal_size((80, 24)).columns - 1
+            sys.stderr.write(f"\r\x1b[K{fitted(text, room)}")
             sys.stderr.flush()
 
 

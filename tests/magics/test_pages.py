@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 from notebook import Notebook, open_notebook
 
 from jaxscope.magics.parser import Parser
+from jaxscope.magics.progress import ProgressBar
 from jaxscope.magics.usage import PARSERS
 
 
@@ -38,6 +42,11 @@ def test_the_overview_names_every_magic(notebook: Notebook) -> None:
         assert cell in listed
 
 
+def test_the_overview_of_the_magics_fits_80_columns(notebook: Notebook) -> None:
+    lines = notebook.must("%jaxscope").printed.splitlines()
+    assert max(len(line) for line in lines if line.startswith("%")) <= 80
+
+
 def test_every_magic_with_options_has_a_page(notebook: Notebook) -> None:
     for name in ours(notebook):
         page = str(notebook.shell.find_magic(name.lstrip("%"), "line").__doc__)
@@ -60,3 +69,25 @@ def test_a_misspelled_option_is_told_by_its_letters_and_not_its_dashes() -> None
     assert "Did you mean --view?" in parser.unknown("-veiw")
     parser.add_argument("--devices")
     assert "Did you mean --devices?" in parser.unknown("--device=3")
+
+
+class _Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@dataclass
+class _Step:
+    done: float
+    text: str
+
+
+def test_a_progress_bar_stays_on_one_line_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys, "stderr", drawn := _Tty())
+    bar = ProgressBar(None)
+    bar(_Step(0.98, "n = 100 000: numpy: dispatch, kernel and memory"))
+    line = drawn.getvalue().removeprefix("\r\x1b[K")
+    assert "98%" in line
+    assert line.endswith("…")
+    assert len(line) == 59
