@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import math
 import threading
@@ -22,6 +23,7 @@ from jaxscope.capture.plan import Calls, Plan
 from jaxscope.model import Phase, Roofline, Unavailable
 from jaxscope.model.buffers import BufferTimeline
 from jaxscope.model.profile import Profile
+from jaxscope.view.profile_ops import times_of
 
 
 def square(key: int, n: int) -> Any:
@@ -134,6 +136,38 @@ def test_a_folded_line_is_named_and_not_shown_as_free() -> None:
     folded = {row.place.line: row.primitives for row in found.folded}
     # XLA makes exp(b) * exp(b) into exp(b + b) or leaves it; either way the line is accounted for.
     assert exp in timed or "exp" in folded[exp]
+    assert all(row.into == (exp + 1,) for row in found.folded)
+
+
+def extremes(x):
+    highest = x.max(axis=1)
+    where = x.argmax(axis=1)
+    return highest, where
+
+
+def summed(x):
+    c = jnp.cumsum(x, axis=1)
+    return c * 2
+
+
+def test_reductions_that_become_one_are_accounted_for() -> None:
+    found = of(jaxscope.profile(extremes, square(0, 700)))
+    first, second = line_of(extremes, 1), line_of(extremes, 2)
+    timed = {row.place.line for row in found.lines}
+    folded = {row.place.line: row.into for row in found.folded}
+    assert second in timed
+    assert first in timed or folded[first] == (second,)
+
+
+def test_a_cumulative_sum_has_its_time_though_xla_tags_none_of_it() -> None:
+    report = jaxscope.profile(summed, square(0, 700))
+    found = of(report)
+    rows = {row.place.line: row for row in found.lines}
+    row = rows[line_of(summed, 1)]
+    assert not found.folded
+    assert row.low_s > 0
+    words = " ".join(report.to_text(full=True).split())
+    assert "`cumsum`" in words
 
 
 def test_forward_and_backward_are_told_apart() -> None:
@@ -501,6 +535,22 @@ def test_line_mode_keeps_every_line_apart(function: Any) -> None:
         assert found.distrust or "keeps lines apart" in of(report).weights
     if not (found.distrust or of(report).distrust):  # a fast machine makes the call too short
         assert "With its lines kept apart the program takes" in report.to_text(width=200)
+
+
+def test_measured_lines_split_the_call_stack_as_they_split_the_lines() -> None:
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(chain, jnp.ones(1 << 21))
+    found, program = of(report), report.programs[0]
+    assert isinstance(program.line_mode, Profile)
+    if found.distrust or program.line_mode.distrust:
+        pytest.skip("the machine was too busy for either build")
+    report.stage("optimized_hlo")
+    by_line: dict[int, float] = collections.defaultdict(float)
+    for (_, equation), seconds in times_of(report.programs[0], found).items():
+        assert equation is not None
+        by_line[program.equations[equation].span.line] += seconds
+    for row in found.lines:
+        assert by_line[row.place.line] == pytest.approx(row.seconds)
 
 
 def test_line_mode_reaches_into_loops() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.profile.calls import Divided, TracedSession, divided, middle
+from jaxscope.analysis.profile.folded import with_folded
 from jaxscope.analysis.profile.origins import Origins
 from jaxscope.analysis.profile.trust import command_buffers, distrust, doubts, in_graphs
 from jaxscope.analysis.profile.weights import Weigher, Work
@@ -56,7 +57,8 @@ def profile(
     crossing = False
     # A function of a library alone has no source: then all time belongs to no known line.
     for index, origin in enumerate(origins or ({},)):
-        weigher = Weigher(module, origin, seen, measured[index] if index < len(measured) else None)
+        apart = with_folded(measured[index], folded) if index < len(measured) else None
+        weigher = Weigher(module, origin, seen, apart)
         work = functools.cache(weigher.work)
         found, lost = _lines(whole, work, parts)
         lines += found

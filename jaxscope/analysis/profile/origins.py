@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction
+from jaxscope.analysis.profile.renamed import renamed
 from jaxscope.model import Phase, Program, Stage
 from jaxscope.model.profile import Place
 
@@ -48,6 +49,11 @@ def of_equations(program: Program, stage: Stage, module: HloModule, source: int)
             place = places.pop() if len(places) == 1 else _same_line(places)
         if place is not None:
             found[instruction.name] = Origin(place, anchor.exact)
+    for name, equation in renamed(program, stage, module).items():
+        if equation in homes:
+            found[name] = Origin(homes[equation], False)
+        else:
+            found.pop(name, None)
     return found
 
 

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.hlo import HloModule
+from jaxscope.analysis.profile.folded import with_folded
+from jaxscope.analysis.profile.renamed import renamed
 from jaxscope.analysis.profile.weights import Weigher
 from jaxscope.model import Equation, Frame, Phase, Program, Stage
-from jaxscope.model.profile import Profile
+from jaxscope.model.profile import Place, Profile
 
 
 @dataclass(slots=True)
@@ -45,16 +47,52 @@ def by_instruction_and_equation(
         for anchor in stage.anchors
         if anchor.equations and (instruction := module.at_line(anchor.line)) is not None
     }
+    owners |= {name: (one, False) for name, one in renamed(program, stage, module).items()}
     weigher: Weigher[int] = Weigher(module, owners, {op.name for op in profile.ops})
+    apart = _measured(program, profile)
     found: dict[tuple[str, int | None], float] = collections.defaultdict(float)
     for op in profile.ops:
-        parts = weigher.work(op.name).parts
+        parts = _as_measured(weigher.work(op.name).parts, program, apart)
         total = sum(parts.values())
         if total <= 0:
             found[op.name, None] += op.seconds
         for equation, weight in parts.items():
             found[op.name, equation] += op.seconds * weight / total
     return dict(found)
+
+
+def _measured(program: Program, profile: Profile) -> Mapping[Place, float]:
+    """Seconds of the lines where they were kept apart."""
+    apart = program.line_mode
+    if not isinstance(apart, Profile) or apart.distrust:
+        return {}
+    return with_folded({row.place: row.seconds for row in apart.lines}, profile.folded)
+
+
+def _as_measured(
+    parts: Mapping[int, float], program: Program, apart: Mapping[Place, float]
+) -> Mapping[int, float]:
+    """The lines among themselves as they were measured; inside a line as estimated."""
+    homes = {equation: _home(program.equations[equation]) for equation in parts}
+    if len(set(homes.values())) < 2 or not all(apart.get(home) for home in homes.values() if home):
+        return parts
+    lines: dict[Place | None, float] = collections.defaultdict(float)
+    for equation, weight in parts.items():
+        lines[homes[equation]] += weight
+    if None in lines:
+        return parts
+    return {
+        equation: apart[home] * weight / lines[home]
+        for equation, weight in parts.items()
+        if (home := homes[equation]) is not None
+    }
+
+
+def _home(equation: Equation) -> Place | None:
+    for frame in equation.frames:
+        if frame.source is not None:
+            return Place(frame.source, frame.span.line, equation.phase)
+    return None
 
 
 def by_equation(times: Mapping[tuple[str, int | None], float]) -> dict[int | None, float]:
