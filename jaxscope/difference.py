@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from jaxscope.model import Finding, Program, Record, StageKind, to_json
@@ -89,6 +90,16 @@ class ReportDiff:
     def to_json(self) -> dict[str, Any]:
         """Everything as JSON data."""
         return to_json(self._record)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write one offline page: the viewer with the texts of both, and nothing from outside."""
+        from jaxscope.view.diff.page import page
+        from jaxscope.view.diff.payload import payload
+
+        target = Path(path)
+        whole = payload(self._record, self._pairs, cap=None)
+        target.write_text(page(self._record, whole), encoding="utf-8")
+        return target
 
     def static_html(self) -> str:
         """The comparison as HTML without script, as a saved notebook shows it."""

@@ -489,7 +489,7 @@ class Report:
         from jaxscope.view.payload import CAP, payload
 
         cap = None if whole else CAP
-        kinds = self._figure_kinds() if report_id else {}
+        kinds = self._figure_kinds()
         return payload(self._with_texts(whole), report_id, cap=cap, figure_kinds=kinds)
 
     def _with_texts(self, whole: bool) -> Record:

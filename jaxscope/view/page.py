@@ -28,8 +28,12 @@ def page(record: Record, payload: dict[str, Any]) -> str:
 
     The payload should be whole: the page has nobody to ask for what is left out.
     """
-    title = escape(f"{first_parts(record)[0]} · jaxscope")
-    static = static_html(record, "static")
+    return around(first_parts(record)[0], static_html(record, "static"), payload)
+
+
+def around(subject: str, static: str, payload: dict[str, Any]) -> str:
+    """A page about `subject`: the viewer, or the static HTML where no script runs."""
+    title = escape(f"{subject} · jaxscope")
     script, style = built("page.js"), built("page.css")
     if script is None or style is None:
         return _document(title, "", f"<p>{prose(NOT_BUILT)}</p>{static}", "")

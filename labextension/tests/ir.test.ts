@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { TextAbsent } from "../src/host";
 import { added, chosen, closed, firstKinds } from "../src/ir/chosen";
 import { sourceDress, stageDress, vanishedLines } from "../src/ir/dress";
-import { fitting, instructionFigures, sourceFigures } from "../src/ir/figures";
+import { costliest, fitting, instructionFigures, sourceFigures } from "../src/ir/figures";
 import { Fusions, instructionName } from "../src/ir/fusions";
 import { huesOf } from "../src/ir/hues";
 import { litSource, litStage } from "../src/ir/lit";
@@ -179,6 +179,22 @@ test("beside the optimised HLO stand the share of the time, work and traffic of 
   expect(found?.cells(4)).toEqual([{ text: "50 %", bar: 0.5 }, { text: "6 k", bar: 1 }, "192"]);
   expect(found?.cells(9)).toEqual(["", { text: "", bar: 0 }, "—"]);
   expect(instructionFigures(model())).toBeNull();
+});
+
+test("of many instructions a click leads to what takes the time, else to what moves the bytes", () => {
+  const row = { shape: "f32[8]", flops: 9, times: 1 };
+  const profiled = {
+    4: { ...row, bytes: null },
+    7: { ...row, bytes: 900, share: 0.1 },
+    9: { ...row, bytes: 64, share: 0.3 },
+  };
+  expect(costliest([4, 7, 9], profiled)).toBe(9);
+  const timed = { 4: { ...row, bytes: null }, 7: { ...row, bytes: 64 }, 9: { ...row, bytes: 64 } };
+  expect(costliest([4, 7, 9], timed)).toBe(7);
+  const loop = { 4: { ...row, bytes: 64 }, 7: { ...row, bytes: 40, times: 2 } };
+  expect(costliest([4, 7], loop)).toBe(7);
+  expect(costliest([4, 7], {})).toBe(4);
+  expect(costliest([], profiled)).toBeUndefined();
 });
 
 // Words.

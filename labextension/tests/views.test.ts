@@ -68,6 +68,26 @@ test("a line in a table leads to its source", () => {
   expect([report.source, report.pinned?.line, report.pinned?.origin]).toEqual([1, 1, "tab"]);
 });
 
+test("a host that draws no figures says, last, how Python does", () => {
+  const { element } = tabView(model(), { ...TAB, figures: ["stack", "roofline"] });
+  expect(element.lastElementChild?.textContent).toBe(
+    'Interactive figures, in a cell of their own: report.figure("stack"), report.figure("roofline")',
+  );
+  expect(tabView(model(), { ...TAB, figures: [] }).element.querySelector(".jxs-aside")).toBeNull();
+  const drawn = tabView(model({ drawFigure: vi.fn() }), TAB).element;
+  expect(drawn.querySelector(".jxs-aside")).toBeNull();
+});
+
+test("short cells stay whole, long ones break", () => {
+  const markup = `<table><tr><td>70.6 µs … 84.9 µs</td><td>${"word ".repeat(9)}</td></tr></table>`;
+  const sections = [{ program: 0, heading: "", markup }];
+  const { element } = tabView(model(), { ...TAB, sections });
+  expect([...element.querySelectorAll("td")].map((cell) => cell.className)).toEqual([
+    "jxs-short",
+    "",
+  ]);
+});
+
 test("figures are offered only where the host can draw them", () => {
   expect(tabView(model(), TAB).element.querySelector(".jxs-plot")).toBeNull();
   const { element } = tabView(model({ drawFigure: vi.fn() }), TAB);

@@ -5,14 +5,20 @@ from __future__ import annotations
 import base64
 import dataclasses
 import gzip
+import hashlib
 import json
+import re
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from jaxscope import model as m
 from jaxscope.analysis.diff import compare, pair_programs
 from jaxscope.difference import compare_reports
 from jaxscope.report import Report
 from jaxscope.view.diff.payload import payload
+from jaxscope.view.page import built
 from jaxscope.view.payload import CAP, size
 from view.conftest import load, plain, with_program
 from view.test_html import evil
@@ -83,3 +89,23 @@ def test_runs_without_a_program_and_foreign_text_are_shown(golden: m.Record) -> 
 def test_the_same_report_twice_has_no_change() -> None:
     data = unpack(compare_reports(Report(load()), Report(load())).payload())
     assert all(stage["groups"] == [] for stage in data["stages"])
+
+
+def test_the_page_carries_everything(golden: m.Record, tmp_path: Path) -> None:
+    noise = "\n".join(hashlib.sha512(str(n).encode()).hexdigest() for n in range(3000))
+    stages = tuple(
+        dataclasses.replace(stage, text=f"{stage.text}\n{noise}")
+        for stage in golden.programs[0].stages
+    )
+    before = with_program(golden, stages=stages)
+    diff = compare_reports(Report(before), Report(changed(before, "tanh", "sine")))
+    assert all(stage["before"] is None for stage in unpack(diff.payload())["stages"])
+    written = diff.to_html(tmp_path / "diff.html").read_text("utf-8")
+    found = re.search(r'id="jaxscope-payload">(.*?)</script>', written, re.DOTALL)
+    if found is None:
+        assert built("page.js") is None
+        pytest.skip("The viewer is not built.")
+    whole = unpack(json.loads(found[1]))
+    assert all(noise in stage["before"] for stage in whole["stages"])
+    assert "<noscript>" in written
+    assert "jit(cell)" in written.partition("<noscript>")[2]

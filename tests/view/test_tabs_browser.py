@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jaxscope import model as m
-from jaxscope.difference import compare_reports
+from jaxscope.difference import ReportDiff, compare_reports
 from jaxscope.report import Report
 from jaxscope.view.page import built, page
 from view.conftest import load, with_program
@@ -39,7 +39,7 @@ def tab(page: Page, title: str) -> Locator:
     return page.get_by_role("tabpanel", name=title, exact=True)
 
 
-def compared(viewer: Viewer, old: str = "tanh", new: str = "sine") -> Page:
+def difference(old: str = "tanh", new: str = "sine") -> ReportDiff:
     """The comparison of the golden report with one whose texts differ in a word."""
     before = load()
     stages = tuple(
@@ -47,8 +47,11 @@ def compared(viewer: Viewer, old: str = "tanh", new: str = "sine") -> Page:
         for stage in before.programs[0].stages
     )
     after = with_program(before, stages=stages)
-    diff = compare_reports(Report(before), Report(after))
-    return viewer.open(page(before, diff.payload()))
+    return compare_reports(Report(before), Report(after))
+
+
+def compared(viewer: Viewer, old: str = "tanh", new: str = "sine") -> Page:
+    return viewer.open(page(load(), difference(old, new).payload()))
 
 
 def side(page: Page, name: str) -> Locator:
@@ -131,6 +134,16 @@ def test_the_changes_of_a_stage_are_marked_on_both_sides(viewer: Viewer) -> None
     assert before.replace("tanh", "sine") == after
     signs = side(opened_page, "later").locator(".jxs-sign").all_text_contents()
     assert "~" in signs
+
+
+def test_the_texts_begin_at_their_first_change(viewer: Viewer, tmp_path: Path) -> None:
+    diff = difference()
+    page = diff.to_html(tmp_path / "diff.html").read_text("utf-8")
+    opened_page = viewer.open(page, height=500)
+    tab(opened_page, "Stages side by side")
+    opened_page.get_by_label("Stage", exact=True).select_option(index=3)
+    for name in ("earlier", "later"):
+        expect(side(opened_page, name).locator(".jxs-sign", has_text="~").first).to_be_in_viewport()
 
 
 def test_a_line_of_the_code_leads_to_what_changed_of_it(viewer: Viewer) -> None:

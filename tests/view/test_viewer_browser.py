@@ -135,7 +135,8 @@ def test_a_click_pins_and_scrolls_the_other_panes_to_the_match(viewer: Viewer) -
     expect(pane(page, "jaxpr").locator(".jxs-hot")).to_have_count(0)
 
 
-def test_a_click_in_a_stage_scrolls_the_source(viewer: Viewer) -> None:
+def of_a_file() -> m.Record:
+    """The cell's lines after 200 others, as of a function in a file."""
     record = load()
     filler = "# before\n" * 200
     shift = len(filler.splitlines())
@@ -152,9 +153,36 @@ def test_a_click_in_a_stage_scrolls_the_source(viewer: Viewer) -> None:
         dataclasses.replace(e, frames=tuple(map(moved, e.frames)))
         for e in record.programs[0].equations
     )
-    record = with_program(
+    return with_program(
         dataclasses.replace(record, sources=(source, record.sources[1])), equations=equations
     )
+
+
+def test_a_file_is_shown_from_what_was_compiled_of_it(viewer: Viewer) -> None:
+    page = viewer.page(of_a_file())
+    expect(row(page, "source", 203)).to_be_in_viewport()
+    expect(row(page, "source", 1)).to_have_count(0)
+    chooser = pane(page, "source").get_by_role("combobox")
+    chooser.select_option(index=1)
+    expect(row(page, "source", 1)).to_be_in_viewport()
+    chooser.select_option(index=0)
+    expect(row(page, "source", 203)).to_be_in_viewport()
+
+
+def test_a_click_leads_to_the_costliest_instruction(viewer: Viewer) -> None:
+    record = load()
+    page = viewer.page(record, height=500)
+    expect(row(page, "optimized_hlo", 1)).to_be_in_viewport()
+    row(page, "source", 3).click(position={"x": 2, "y": 8})
+    entry = line_of(record, "optimized_hlo", "ENTRY")
+    first, *_ = linked(record, "optimized_hlo", 3)
+    assert first < entry
+    expect(row(page, "optimized_hlo", first)).not_to_be_in_viewport()
+    assert any(line > entry for line in lines(page, "optimized_hlo", "hot"))
+
+
+def test_a_click_in_a_stage_scrolls_the_source(viewer: Viewer) -> None:
+    record = of_a_file()
     page = viewer.page(record)
     row(page, "jaxpr", line_of(record, "jaxpr", "= tanh")).click()
     expect(row(page, "source", 203)).to_be_in_viewport()

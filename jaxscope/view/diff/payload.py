@@ -16,27 +16,31 @@ from jaxscope.view.payload import CAP, pack, size, wrapped
 Json = dict[str, Any]
 Pairs = Sequence[tuple[Program, Program]]
 """The programs of both reports as the record pairs them, with their texts."""
+Kept = frozenset[tuple[int, StageKind]]
+"""Stages, by pair of programs, whose texts are carried."""
 
+MOST_ROWS = 2000
 _QUICK = 2_000_000
 """Characters of texts that are packed to see whether they fit."""
 
 
-def payload(record: DiffRecord, pairs: Pairs = (), *, cap: int = CAP) -> Json:
+def payload(record: DiffRecord, pairs: Pairs = (), *, cap: int | None = CAP) -> Json:
     """The comparison in at most `cap` bytes: the longest texts are left out first, with a sentence,
-    then the tables get shorter."""
+    then the tables get shorter. None leaves nothing out."""
     lengths = {
         (number, stage.kind): sum(len(text or "") for text in _texts(pairs, number, stage))
         for number, program in enumerate(record.programs)
         for stage in program.stages
     }
     kept = sorted((key for key, length in lengths.items() if length), key=lengths.__getitem__)
+    if cap is None:
+        return _packed(record, pairs, frozenset(kept), MOST_ROWS)
     while kept and sum(lengths[key] for key in kept) > _QUICK:
         kept.pop()
     found: Json = {}
-    for rows in (2000, 200, 40, 5):
+    for rows in (MOST_ROWS, 200, 40, 5):
         while True:
-            data = _data(record, pairs, frozenset(kept), rows)
-            found = wrapped(first_line(record), "", pack(data)) | {"kind": "diff"}
+            found = _packed(record, pairs, frozenset(kept), rows)
             if size(found) <= cap:
                 return found
             if not kept:
@@ -45,9 +49,12 @@ def payload(record: DiffRecord, pairs: Pairs = (), *, cap: int = CAP) -> Json:
     return found
 
 
-def _data(
-    record: DiffRecord, pairs: Pairs, kept: frozenset[tuple[int, StageKind]], rows: int
-) -> Json:
+def _packed(record: DiffRecord, pairs: Pairs, kept: Kept, rows: int) -> Json:
+    data = pack(_data(record, pairs, kept, rows))
+    return wrapped(first_line(record), "", data) | {"kind": "diff"}
+
+
+def _data(record: DiffRecord, pairs: Pairs, kept: Kept, rows: int) -> Json:
     return {
         "first": list(first_parts(record)),
         "notes": list(record.notes[:rows]),

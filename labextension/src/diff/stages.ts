@@ -3,7 +3,7 @@
 import { button, element, select } from "../dom";
 import { Frame } from "../ir/frame";
 import type { StageDiffJson, StageKind } from "../report";
-import type { Language, LineDress } from "../text/pane";
+import type { Language, LineDress, TextPane } from "../text/pane";
 import type { View } from "../views/view";
 import { count } from "../words";
 import { type Change, changesOf, type Fate, fate, sameLines } from "./pairs";
@@ -24,7 +24,7 @@ const LABELS: Readonly<Record<Side, string>> = { before: "earlier", after: "late
 
 export class StagesView implements View {
   readonly element = element("div", "jxs-diff");
-  private readonly lead = element("div", "jxs-diff-lead");
+  private readonly words = element("div", "jxs-diff-lead");
   private readonly list = element("ul", "jxs-diff-groups");
   private readonly status = element("div", "jxs-status");
   private readonly frames: Readonly<Record<Side, Frame>>;
@@ -36,6 +36,8 @@ export class StagesView implements View {
   private byLine: Record<Side, Map<number, Change>> = { before: new Map(), after: new Map() };
   private same: ReturnType<typeof sameLines> = { later: new Map(), earlier: new Map() };
   private at = -1;
+  /** The texts wait for room to be led to their first change. */
+  private unseen = true;
 
   constructor(stages: readonly StageDiffJson[]) {
     this.stage = stages.find((each) => each.groups.length > 0) ?? (stages[0] as StageDiffJson);
@@ -57,7 +59,7 @@ export class StagesView implements View {
       this.frames.after.element,
     );
     const bar = element("div", "jxs-diff-bar", chooser, ...this.steps);
-    this.element.append(bar, this.lead, this.body, this.status);
+    this.element.append(bar, this.words, this.body, this.status);
     // Before the texts, which keep letters from the page around.
     this.element.addEventListener("keydown", (event) => this.key(event), true);
     this.watcher = new ResizeObserver(() => this.layout());
@@ -79,6 +81,9 @@ export class StagesView implements View {
     if (!width) return;
     this.element.classList.toggle("jxs-stacked", width < SIDE_BY_SIDE);
     for (const frame of Object.values(this.frames)) frame.pane.layout();
+    const [first] = this.changes;
+    if (this.unseen && first) this.lead(first, (pane, line) => pane.beginAt(line));
+    this.unseen = false;
   }
 
   private frame(side: Side): Frame {
@@ -106,12 +111,14 @@ export class StagesView implements View {
       if (change.after !== null) this.byLine.after.set(change.after, change);
     }
     this.same = sameLines(stage.before ?? "", stage.after ?? "", this.changes);
-    this.lead.replaceChildren(...stage.lead.map((words) => element("p", "", words)));
-    this.lead.hidden = stage.lead.length === 0;
+    this.words.replaceChildren(...stage.lead.map((words) => element("p", "", words)));
+    this.words.hidden = stage.lead.length === 0;
     for (const side of ["before", "after"] as const) this.fill(side);
     for (const step of this.steps) step.disabled = this.changes.length === 0;
     this.groups();
     this.say();
+    this.unseen = true;
+    this.layout();
   }
 
   private fill(side: Side): void {
@@ -160,7 +167,7 @@ export class StagesView implements View {
     this.show((next + this.changes.length) % this.changes.length);
   }
 
-  /** Leads both texts to a change; a text without the line is led to where it would stand. */
+  /** Marks a change in both texts, and leads them to it. */
   private show(index: number): void {
     const change = this.changes[index];
     if (!change) return;
@@ -170,10 +177,17 @@ export class StagesView implements View {
       const lines = (changes: readonly Change[]) =>
         new Set(changes.flatMap((each) => each[side] ?? []));
       this.frames[side].pane.light(lines(beside), lines([change]));
-      const line = change[side] ?? this.near(side, change);
-      if (line) this.frames[side].pane.reveal(line, true);
     }
+    this.lead(change, (pane, line) => pane.reveal(line, true));
     this.say();
+  }
+
+  /** Leads both texts to a change; a text without the line is led to where it would stand. */
+  private lead(change: Change, to: (pane: TextPane, line: number) => void): void {
+    for (const side of ["before", "after"] as const) {
+      const line = change[side] ?? this.near(side, change);
+      if (line) to(this.frames[side].pane, line);
+    }
   }
 
   /** The line of a text after which a line of the other one is missing. */
@@ -211,7 +225,7 @@ export class StagesView implements View {
     const change = this.changes[this.at];
     if (!change) {
       this.status.textContent = this.changes.length
-        ? `${count(this.changes.length, "changed line")}; n and p go from one to the next.`
+        ? `${count(this.changes.length, "changed line")}: “next”, or n inside a text, goes to the first.`
         : "No line is changed.";
       return;
     }

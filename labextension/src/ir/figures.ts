@@ -103,6 +103,26 @@ function unsure(row: LineFigures): string {
   return row.exact ? "" : "≈";
 }
 
+/** Of some lines of the optimised HLO the one that tells most: what takes the time, else what moves
+ *  the bytes, as no instruction inside a fusion does; the first where nothing is known of any. */
+export function costliest(
+  lines: readonly number[],
+  rows: Readonly<Record<string, InstructionFigures>>,
+): number | undefined {
+  const weight = (line: number): readonly [number, number] => {
+    const row = rows[String(line)];
+    return [row?.share ?? 0, (row?.bytes ?? 0) * (row?.times ?? 0)];
+  };
+  let best = lines[0];
+  let most: readonly [number, number] = [0, 0];
+  for (const line of lines) {
+    const next = weight(line);
+    if (next[0] < most[0] || (next[0] === most[0] && next[1] <= most[1])) continue;
+    [best, most] = [line, next];
+  }
+  return best;
+}
+
 /** Beside the optimised HLO: the share of the time, the work, the traffic. */
 export function instructionFigures(model: ReportModel): Figures | null {
   const rows = model.instructions;

@@ -19,6 +19,9 @@ export class SourcePane {
   private readonly chooser: HTMLSelectElement;
   private figures: Figures | null = null;
   private columns = -1;
+  private shown = -1;
+  /** The text waits for room to be led to the part of it that was compiled. */
+  private unseen = false;
 
   constructor(private readonly room: Room) {
     const { model } = room;
@@ -43,10 +46,21 @@ export class SourcePane {
     const source = model.data.record.sources[model.source];
     this.chooser.value = String(model.source);
     this.lines = splitLines(source?.text ?? "");
+    this.unseen ||= this.shown !== model.source;
+    this.shown = model.source;
     if (this.lines.length) this.frame.show(source?.text ?? "");
     else this.frame.say("The source is empty.");
     this.frame.pane.dress(sourceDress(model, this.room.hues()));
     this.figure();
+    this.begin();
+  }
+
+  /** A file begins with what has nothing to do with the program. */
+  private begin(): void {
+    if (!this.unseen || !this.frame.element.clientHeight) return;
+    this.unseen = false;
+    const lines = [...this.room.model.equations.byLine(this.room.model.source).keys()];
+    if (lines.length) this.frame.pane.beginAt(Math.min(...lines));
   }
 
   /** Rows that the text would fill; says how much room is worth giving to it. */
@@ -101,6 +115,7 @@ export class SourcePane {
   layout(): void {
     this.fit();
     this.frame.pane.layout();
+    this.begin();
   }
 
   dispose(): void {

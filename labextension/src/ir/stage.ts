@@ -9,7 +9,7 @@ import { fileName } from "../text/save";
 import type { Language } from "../text/tokens";
 import { TITLES } from "./chosen";
 import { stageDress } from "./dress";
-import { fitting, instructionFigures } from "./figures";
+import { costliest, fitting, instructionFigures } from "./figures";
 import { Frame } from "./frame";
 import { DARK, litStage } from "./lit";
 import type { Room } from "./room";
@@ -133,8 +133,10 @@ export class StagePane {
       this.frame.pane.reveal(now.line, true);
       return;
     }
-    const found = this.room.model.linesOf(this.kind, now);
-    const line = found.hot[0] ?? found.soft[0];
+    const { model } = this.room;
+    const { hot, soft } = model.linesOf(this.kind, now);
+    const lines = hot.length ? hot : soft;
+    const line = this.kind === "optimized_hlo" ? costliest(lines, model.instructions) : lines[0];
     if (line) this.frame.pane.reveal(line, true);
   }
 

@@ -257,6 +257,14 @@ export class TextPane {
     this.scrollTo(doc.line(line).from, centre);
   }
 
+  /** Begins a text that was just shown at a line; asks for its room first, which "in sight" needs. */
+  beginAt(line: number): void {
+    this.view.requestMeasure();
+    // Reading a height makes the editor measure what waits to be measured.
+    this.view.lineBlockAtHeight(0);
+    this.reveal(line);
+  }
+
   private scrollTo(place: number, centre: boolean): void {
     const effects = unfolding(this.view.state, place);
     if (effects.length) this.view.dispatch({ effects });

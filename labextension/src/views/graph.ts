@@ -99,7 +99,9 @@ class GraphView implements View {
       return;
     }
     this.pinned = this.model.pinned;
-    this.start(this.indexOf(this.model.pinned) ?? this.first());
+    const index = this.indexOf(this.pinned);
+    this.start(index ?? this.first());
+    if (this.pinned && index === null) this.note = NO_INSTRUCTION;
   }
 
   dispose(): void {
@@ -249,6 +251,10 @@ class GraphView implements View {
     this.pinned = pinned;
     if (!this.around || !this.module) return;
     const index = fresh ? this.indexOf(pinned) : null;
+    if (fresh || !pinned) {
+      this.note = fresh && index === null ? NO_INSTRUCTION : "";
+      this.tell();
+    }
     if (index !== null && !this.around.shown.has(index)) {
       this.start(index);
       return;
@@ -410,6 +416,8 @@ class GraphView implements View {
   }
 }
 
+const NO_INSTRUCTION =
+  "What is selected left no instruction in the optimised HLO, so the graph stays where it was.";
 const HELP =
   "Arrow keys go along the lines, Enter selects and shows what is next to it, Space opens a fusion or " +
   "goes into a loop, Delete hides, + and − zoom, 0 shows all.";

@@ -169,6 +169,7 @@ class IrView implements View {
     pane.setAttribute("aria-label", "Graph");
     pane.dataset.pane = "graph";
     this.stages.append(pane);
+    for (const each of [this.source, ...this.panes]) each.layout();
     this.graph.shown?.();
   }
 

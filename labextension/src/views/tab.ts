@@ -1,5 +1,6 @@
 /** One tab of words, tables and pictures that Python set, for the chosen program. */
 
+import { element } from "../dom";
 import { type Absence, TextAbsent } from "../host";
 import { type Lead, markupNodes } from "../markup";
 import type { ReportModel } from "../model";
@@ -14,16 +15,18 @@ const ABSENT: Record<Absence, string> = {
   error: "The kernel could not draw this figure.",
 };
 
+/** Characters of a cell that is not worth breaking, such as `70.6 µs … 84.9 µs`. */
+const SHORT = 24;
+
 export function tabView(model: ReportModel, tab: Tab): View {
-  const element = document.createElement("div");
-  element.className = "jxs-tab jxs-prose";
+  const root = element("div", "jxs-tab jxs-prose");
   const made = new Map<TabSection, HTMLElement>();
   const figures = model.host.drawFigure
     ? (tab.figures ?? []).map((kind) => figure(model, kind))
     : [];
-  const room = document.createElement("div");
-  room.className = "jxs-plots";
+  const room = element("div", "jxs-plots");
   room.append(...figures.map((each) => each.element));
+  const hint = figures.length || !tab.figures?.length ? [] : [inPython(tab.figures)];
 
   const draw = () => {
     const shown = tab.sections.filter(
@@ -38,12 +41,11 @@ export function tabView(model: ReportModel, tab: Tab): View {
       return node;
     });
     if (nodes.length === 0) {
-      const nothing = document.createElement("p");
-      nothing.className = "jxs-nothing";
-      nothing.textContent = `There is nothing about this program under “${tab.title}”.`;
-      nodes.push(nothing);
+      const words = `There is nothing about this program under “${tab.title}”.`;
+      nodes.push(element("p", "jxs-nothing", words));
     }
-    element.replaceChildren(...(figures.length ? [room] : []), ...nodes);
+    const around = figures.length ? [room, ...nodes] : [...nodes, ...(shown.length ? hint : [])];
+    root.replaceChildren(...around);
   };
   draw();
   const stop = model.on("program", draw);
@@ -51,7 +53,7 @@ export function tabView(model: ReportModel, tab: Tab): View {
     stop();
     for (const each of figures) each.dispose();
   };
-  return { element, dispose };
+  return { element: root, dispose };
 }
 
 /** A section with its heading; its links call `lead`. */
@@ -66,6 +68,10 @@ export function sectionNode(section: TabSection, lead: Lead): HTMLElement {
   for (const link of node.querySelectorAll("button.jxs-link")) {
     link.setAttribute("aria-label", `Go to line ${link.textContent}`);
   }
+  // Figures and names stay whole; what is longer breaks.
+  for (const cell of node.querySelectorAll("td")) {
+    if ((cell.textContent ?? "").length <= SHORT) cell.classList.add("jxs-short");
+  }
   // A wide table scrolls by itself and leaves the page where it is.
   for (const table of node.querySelectorAll("table")) {
     const scroll = document.createElement("div");
@@ -76,6 +82,13 @@ export function sectionNode(section: TabSection, lead: Lead): HTMLElement {
   return node;
 }
 
+/** Where nobody draws figures it is said how to get them. */
+function inPython(kinds: readonly string[]): HTMLElement {
+  const calls = kinds.map((kind) => element("code", "", `report.figure("${kind}")`));
+  const listed = calls.flatMap((call, i) => (i ? [", ", call] : [call]));
+  return element("p", "jxs-aside", "Interactive figures, in a cell of their own: ", ...listed);
+}
+
 interface Figure {
   element: HTMLElement;
   dispose(): void;
@@ -83,15 +96,12 @@ interface Figure {
 
 /** A button that asks for the figure, and the place where it is drawn. */
 function figure(model: ReportModel, kind: string): Figure {
-  const element = document.createElement("div");
-  element.className = "jxs-plot";
-  const button = document.createElement("button");
+  const button = element("button", "jxs-button");
   button.type = "button";
-  button.className = "jxs-button";
-  const said = document.createElement("span");
+  const said = element("span");
   said.setAttribute("role", "status");
-  const place = document.createElement("div");
-  element.append(button, said, place);
+  const place = element("div");
+  const root = element("div", "jxs-plot", button, said, place);
 
   let remove: (() => void) | null = null;
   let gone = false;
@@ -125,7 +135,7 @@ function figure(model: ReportModel, kind: string): Figure {
     gone = true;
     remove?.();
   };
-  return { element, dispose };
+  return { element: root, dispose };
 }
 
 function reason(error: unknown): string {
