@@ -226,7 +226,8 @@ def ratio_to_stored(row: Row, stored: Row, seed: int = 0) -> Ratio:
     """The time of `row` over that of a row of an earlier run: unpaired, and so less sure.
 
     A percentile bootstrap of the ratio of medians. Between processes and days a machine changes by
-    more than any interval of one session shows, so a verdict needs 5 %.
+    more than any interval of one session shows, so a verdict needs 5 %, or the median deviation
+    of the rounds on either side where that is more; a factor of two is always one.
     """
     now, then = row.samples, stored.samples
     if len(now) < _FEWEST or len(then) < _FEWEST:
@@ -240,8 +241,14 @@ def ratio_to_stored(row: Row, stored: Row, seed: int = 0) -> Ratio:
     logs = log_ratios(*middles)
     low, high = quantile(logs, 0.025), quantile(logs, 0.975)
     middle = math.log(statistics.median(now) / statistics.median(then))
-    said = verdict(low, high, STORED, STORED)
-    why = _near(low, high, STORED) if said is Verdict.UNCLEAR else ""
+    scatter = max(side.mad / side.median for side in map(spread, (now, then)))
+    margin = min(max(STORED, scatter), DOUBTED)
+    said = verdict(low, high, margin, STORED)
+    why = ""
+    if said is Verdict.UNCLEAR:
+        why = _near(low, high, margin, STORED)
+        if scatter > STORED:
+            why += f" The rounds themselves are {scatter:.0%} apart."
     count = min(len(now), len(then))
     return Ratio(math.exp(middle), math.exp(low), math.exp(high), said, why, count, paired=False)
 
@@ -259,6 +266,6 @@ def _capping(doubts: Sequence[Doubt]) -> str:
     return next((doubt.text for doubt in doubts if doubt.code in _CAPPING), "")
 
 
-def _near(low: float, high: float, margin: float = DIFFERENT) -> str:
+def _near(low: float, high: float, margin: float = DIFFERENT, equal: float = EQUAL) -> str:
     shown = f"{math.expm1(low):+.1%} to {math.expm1(high):+.1%}"
-    return f"The interval, {shown}, neither clears ±{margin:.0%} nor stays within ±{EQUAL:.0%}."
+    return f"The interval, {shown}, neither clears ±{margin:.0%} nor stays within ±{equal:.0%}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,9 +37,13 @@ def check(
     terms: int,
     tolerance: float | None = None,
     against: str = "float64 NumPy",
+    coarsest: float = 0.0,
 ) -> Check:
-    """Results and reference as NumPy arrays, in order; `terms` is the size of the largest input."""
-    limit = max([limit_of(r, terms) for r in results], default=0.0)
+    """Results and reference as NumPy arrays, in order; `terms` is the size of the largest input.
+
+    `coarsest` is the precision that can be expected at best, where a result's dtype claims more.
+    """
+    limit = max([limit_of(r, terms, coarsest) for r in results], default=0.0)
     limit = limit if tolerance is None else tolerance
     if len(results) != len(reference):
         mine, theirs = _arrays(len(results)), _arrays(len(reference))
@@ -72,11 +76,19 @@ def nothing_finite(results: Sequence[Any]) -> Doubt | None:
     return Doubt("J203", f"{text}: nothing shows that this is the work that was meant.")
 
 
-def limit_of(result: Any, terms: int) -> float:
+def limit_of(result: Any, terms: int, coarsest: float = 0.0) -> float:
     """64·eps·√n for floats of the result's dtype, nothing for integers and bools."""
     if result.dtype.kind not in "fcV":
         return 0.0
-    return _FACTOR * _eps(result.dtype) * math.sqrt(max(terms, 1))
+    return _FACTOR * max(_eps(result.dtype), coarsest) * math.sqrt(max(terms, 1))
+
+
+def expected(leaves: Sequence[Any], inputs: Iterable[Any]) -> float:
+    """The inputs' precision where a result is Python's own number, which is a double whatever it
+    was computed in; else 0: a result's dtype tells its own."""
+    if not any(type(leaf) in (float, complex) for leaf in leaves):
+        return 0.0
+    return max([_eps(array.dtype) for array in inputs if array.dtype.kind in "fcV"], default=0.0)
 
 
 def difference(result: Any, wanted: Any) -> float:

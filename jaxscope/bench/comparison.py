@@ -217,13 +217,12 @@ class _Run:
         plan = self.plan
         readies = [slot.ready for slot in live if slot.ready is not None]
         if plan.check:
-            terms = max([array.size for array in setting.host.values()], default=1)
             found, why = self._reference(setting, readies)
             for ready in readies:
                 if why:
                     unchecked(ready, why)
                 else:
-                    checked(ready, found, plan, terms)
+                    checked(ready, found, plan, list(setting.host.values()))
         x64 = describe.environment().x64
         doubt = checks.dtypes_differ({r.row.label: r.row.dtype for r in readies}, x64)
         if doubt is not None:
@@ -233,7 +232,7 @@ class _Run:
         viewing = [r for r in readies if r.is_view and not r.contestant.name.startswith("jax")]
         if copying and viewing:
             for ready in viewing:
-                ready.doubts.append(round_doubts.views([ready.row.label]))
+                ready.doubts.append(round_doubts.view())
 
     def _reference(
         self, setting: Setting, readies: Sequence[Ready]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -185,15 +185,17 @@ def _get_ready(
     return ready
 
 
-def checked(ready: Ready, found: Reference | None, plan: Plan, terms: int) -> None:
+def checked(
+    ready: Ready, found: Reference | None, plan: Plan, inputs: Sequence[np.ndarray[Any, Any]]
+) -> None:
     """Fills in the row's error and what is to be said of it."""
     if found is None:
         return
-    arrays = [
-        np.asarray(ready.contestant.to_numpy(leaf))
-        for leaf in ready.contestant.leaves(ready.outputs)
-    ]
-    result = checks.check(arrays, found.leaves, terms, plan.tolerance, found.name)
+    leaves = ready.contestant.leaves(ready.outputs)
+    arrays = [np.asarray(ready.contestant.to_numpy(leaf)) for leaf in leaves]
+    terms = max([array.size for array in inputs], default=1)
+    coarsest = checks.expected(leaves, inputs)
+    result = checks.check(arrays, found.leaves, terms, plan.tolerance, found.name, coarsest)
     ready.doubts += result.doubts
     ready.row = replace(ready.row, error=result.error, error_limit=result.limit)
 

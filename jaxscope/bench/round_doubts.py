@@ -76,12 +76,10 @@ def unsteady_clock(machine: Machine) -> Doubt | None:
     return Doubt("J308", f"The clock may change during the run: {'; '.join(reasons)}.")
 
 
-def views(labels: Sequence[str]) -> Doubt:
+def view() -> Doubt:
     """J110."""
-    who = ", ".join(labels)
     return Doubt(
-        "J110",
-        f"{who} returns a view of its input, and JAX a copy: that is not the same work.",
+        "J110", "It returns a view of its input, and JAX a copy: that is not the same work."
     )
 
 
@@ -125,9 +123,11 @@ def _drifting(samples: Sequence[float]) -> Doubt | None:
     moved = stats.drift(samples)
     if moved is None or abs(moved) <= DRIFTING:
         return None
-    way = "more" if moved > 0 else "less"
-    text = f"Drift: the second half took {100 * abs(moved):.0f} % {way} time than the first."
-    return Doubt("J302", text)
+    if moved >= 1:
+        much = f"{1 + moved:.3g} times the time of the first"
+    else:
+        much = f"{100 * abs(moved):.0f} % {'more' if moved > 0 else 'less'} time than the first"
+    return Doubt("J302", f"Drift: the second half took {much}.")
 
 
 def _near_the_floor(samples: Sequence[float], floor_s: float) -> Doubt | None:

@@ -10,6 +10,9 @@ from jaxscope.bench.plan import Entry, Plan, Size
 from jaxscope.bench.ready import Ready, said
 from jaxscope.model.comparison import Doubt, Row
 
+_MANY = 1024
+"""Devices of a kind; more are not counted."""
+
 
 @dataclass(slots=True)
 class Slot:
@@ -48,7 +51,8 @@ def slots(plan: Plan, size: Size, find: Callable[[str], Contestant]) -> list[Slo
             found.append(Slot(entry, contestant, replace(row, failure=missing)))
             continue
         if not here:
-            text = f"It sees {', '.join(known)}, and not {', '.join(plan.devices)}."
+            there = ", ".join(further(contestant, known))
+            text = f"It sees {there}, and not {', '.join(plan.devices)}."
             found.append(Slot(entry, contestant, replace(row, failure=text)))
         found += [Slot(entry, contestant, replace(row, device=device)) for device in here]
     return found
@@ -68,14 +72,27 @@ def unseen(plan: Plan, find: Callable[[str], Contestant]) -> str:
         try:
             if contestant.missing():
                 continue
-            there |= dict.fromkeys(contestant.devices())
+            there |= dict.fromkeys(further(contestant, contestant.devices()))
             seen |= {one for one in plan.devices if chosen(contestant, (one,))}
         except Exception:  # its row says what it raised
             continue
     missing = [one for one in plan.devices if one not in seen]
     if not missing or not seen:
         return ""
-    return f"No contestant sees {' or '.join(missing)}: there is {', '.join(there)}."
+    verb = "is" if len(there) == 1 and " to " not in next(iter(there)) else "are"
+    return f"No contestant sees {' or '.join(missing)}: there {verb} {', '.join(there)}."
+
+
+def further(contestant: Contestant, listed: Sequence[str]) -> tuple[str, ...]:
+    """The devices listed, each with the others of its kind: `cpu:0 to cpu:3`."""
+    found: list[str] = []
+    for first in listed:
+        kind, _, number = first.partition(":")
+        last = int(number or 0)
+        while last < _MANY and contestant.sees(f"{kind}:{last + 1}"):
+            last += 1
+        found.append(first if f"{kind}:{last}" == first else f"{first} to {kind}:{last}")
+    return tuple(found)
 
 
 def chosen(contestant: Contestant, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -83,6 +83,21 @@ def _parsed(text: str) -> ast.Expression:
         raise UsageError(f"%jaxbench cannot read `{text}` as an expression: {said}.") from None
 
 
+def _unreadable(error: SyntaxError) -> UsageError:
+    """The line of the cell with a caret below it.
+
+    As a SyntaxError, IPython would show it below its own frames and ours: it takes every one that
+    a magic raises for the error of code that ran.
+    """
+    line = (error.text or "").rstrip()
+    text = f"Line {error.lineno} of the cell is not Python: {error.msg}."
+    if not line.strip():
+        return UsageError(text)
+    left = len(line) - len(line.lstrip())
+    caret = max((error.offset or 1) - 1 - left, 0)
+    return UsageError(f"{text}\n    {line.lstrip()}\n    {' ' * caret}^")
+
+
 @magics_class
 class Benchmarking(Family):
     """The magic that compares."""
@@ -149,8 +164,8 @@ class Benchmarking(Family):
         except CellError as error:
             raise UsageError(str(error)) from None
         except SyntaxError as error:
-            raise error.with_traceback(None)  # noqa: B904
-        except Exception as error:  # the set-up's own
+            raise _unreadable(error) from None
+        except (Exception, KeyboardInterrupt) as error:  # the set-up's own
             raise display.without_our_frames(error, file)  # noqa: B904
 
     def _expressions(self, given: BenchOptions, bar: ProgressBar) -> Prepared:

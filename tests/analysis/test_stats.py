@@ -183,6 +183,17 @@ def test_a_stored_baseline_needs_five_percent():
     assert stats.ratio_to_stored(sampled("row", [1.0]), stored).why.startswith("There are fewer")
 
 
+def test_rounds_that_scatter_need_more_than_five_percent_against_a_stored_baseline():
+    rng = random.Random(5)
+    wild = [rng.uniform(0.7, 1.3) for _ in range(401)]
+    steady = sampled("row", noisy(rng, 401))
+    found = stats.ratio_to_stored(sampled("row", [1.15 * one for one in wild]), steady)
+    assert found.verdict is Verdict.UNCLEAR
+    assert "The rounds themselves are" in found.why
+    twice = stats.ratio_to_stored(sampled("row", [2.5 * one for one in wild]), steady)
+    assert twice.verdict is Verdict.SLOWER
+
+
 def test_drift_is_half_against_half():
     assert stats.drift([1.0] * 10 + [1.2] * 10) == pytest.approx(0.2)
     assert stats.drift([1.0] * 9) is None

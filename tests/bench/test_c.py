@@ -53,9 +53,37 @@ def test_one_that_writes_into_its_input_is_noticed():
 
 
 def test_what_the_compiler_says_is_the_reason():
-    text = row(measured(("c", "c", "void run( {", {})), "c").failure
-    assert text.startswith("The C compiler refused the text:\nsection.c:1:")
+    text = row(measured(("c", "c", "\nvoid run( {", {})), "c").failure
+    assert text.startswith("The C compiler refused line 2: expected ")
     assert "/tmp" not in text
+    assert "\n" not in text
+
+
+def test_a_name_that_is_defined_nowhere_is_said():
+    text = row(measured(("c", "c", "void walk(void); void run(float *x) { walk(); }", {})), "c")
+    assert text.failure == "The C code calls `walk`, which is defined nowhere."
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        (
+            "a/section.c:3:5: error: one\nsection.c:4: fatal error: two.\n",
+            "The C compiler refused line 3: one (the first of 2 errors).",
+        ),
+        (
+            (
+                "/usr/bin/ld: x.o: in function `run':\nsection.c:(.text+0x1): undefined "
+                "reference to `walk'\ncollect2: error: ld returned 1 exit status"
+            ),
+            "The C code calls `walk`, which is defined nowhere.",
+        ),
+        ("\ncc: no space left\nmore", "The C compiler refused the text: cc: no space left."),
+        ("", "The C compiler refused the text: it said nothing."),
+    ],
+)
+def test_of_what_a_compiler_says_the_first_error_counts(said, sentence):
+    assert c._refused(said) == sentence
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from side_by_side import measured, normal, row
 
+from jaxscope.bench import checks
 from jaxscope.bench.checks import check, difference, dtypes_differ, limit_of, nothing_finite
 
 
@@ -22,6 +23,17 @@ def test_the_limit_grows_with_the_root_of_the_terms_and_the_precision_of_the_res
     assert limit_of(np.asarray(jnp.ones(1, jnp.bfloat16)), 1) == 64 * 2.0**-7
     assert limit_of(np.ones(1, np.int32), 10**6) == 0.0
     assert limit_of(np.ones(1, np.complex64), 1) == pytest.approx(64 * np.finfo(np.float32).eps)
+
+
+def test_a_number_of_python_is_no_more_precise_than_the_inputs_it_was_made_of():
+    inputs = (np.ones(4, np.float32), np.ones(4, np.int64))
+    coarsest = checks.expected([1.5], inputs)
+    assert coarsest == np.finfo(np.float32).eps
+    assert checks.expected([np.float64(1.5)], inputs) == 0.0
+    assert checks.expected([1.5], [np.ones(4, np.int64)]) == 0.0
+    result, wanted = [np.asarray(1 + 1e-6)], [np.asarray(1.0)]
+    assert checks.check(result, wanted, 4, coarsest=coarsest).doubts == ()
+    assert checks.check(result, wanted, 4).doubts[0].code == "J201"
 
 
 def test_the_difference_is_relative_to_the_largest_value():

@@ -199,7 +199,7 @@ def test_j109_reaches_the_row(monkeypatch):
 def test_j110_a_view_against_a_copy(view):
     record = measured(("numpy", "numpy", view), ("jax", "jax", view))
     assert texts(row(record, "numpy"), "J110") == [
-        "numpy returns a view of its input, and JAX a copy: that is not the same work."
+        "It returns a view of its input, and JAX a copy: that is not the same work."
     ]
     assert "J110" not in codes(row(record, "jax"))
 

@@ -24,7 +24,7 @@ from jaxscope.view.comparison.doubts import sentences
 from jaxscope.view.comparison.html import static_html
 from jaxscope.view.comparison.markdown import markdown
 from jaxscope.view.comparison.page import page
-from jaxscope.view.comparison.since import headline
+from jaxscope.view.comparison.since import headline, others, telling
 from jaxscope.view.comparison.text import text
 from tests.comparisons import pair, record, row, sweep_of
 
@@ -176,7 +176,18 @@ def test_warnings_stand_once_with_all_that_they_are_about():
     ]
     (found,) = sentences(dataclasses.replace(made, rows=tuple(rows)))
     assert found.about == "NumPy at n = 10, 40; JAX jit at n = 10, 40"
-    assert found.text == "Noisy: the spread is 15% of the median."
+    assert found.text == "Noisy: the spread is 15% of the median (the largest of 4)."
+
+
+def test_failures_on_other_lines_of_the_cell_are_not_one():
+    rows = [
+        row(label, 1e-6, sessions=(), failure=f"It raised ValueError on line {line}: no.")
+        for label, line in (("numpy", 3), ("jax", 5), ("torch", 5))
+    ]
+    assert [(one.about, one.text) for one in sentences(record(*rows))] == [
+        ("NumPy", "It raised ValueError on line 3: no."),
+        ("JAX jit, PyTorch", "It raised ValueError on line 5: no."),
+    ]
 
 
 def test_what_was_not_compared_says_why_unless_nobody_asked():
@@ -261,6 +272,32 @@ def test_a_regression_stands_in_every_view():
     ):
         assert "REGRESSION: 1.2× slower" in said
         assert "The only row became slower than the baseline." in said
+        assert said.index("The only row became slower") < said.index("REGRESSION")
+
+
+def test_of_many_rows_those_that_changed_are_shown_and_the_others_counted():
+    sizes = tuple(range(10, 110, 10))
+    then = sweep_of(*sizes)
+    now = dataclasses.replace(
+        then,
+        rows=(
+            dataclasses.replace(then.rows[0], sessions=row("numpy", 3e-6).sessions),
+            dataclasses.replace(then.rows[1], sessions=(), failure="It raised."),
+            *then.rows[2:],
+        ),
+    )
+    changes = regressions(now, then)
+    assert [one.label for one in telling(changes)] == ["numpy"]
+    rest = "Of the other 19 rows no change is known: 18 within 5 %, 1 not compared."
+    assert others(changes) == rest
+    for said in (text(now, 100, changes=changes), markdown(now, changes)):
+        assert said.count("no change beyond 5 %") == 0
+        assert rest in said
+    page = static_html(now, "", changes)
+    assert rest in page
+    assert page.count("no change beyond 5 %") == 18
+    assert telling(changes[:8]) == changes[:8]
+    assert others(changes[:8]) == ""
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,8 @@ class CFunction:
         )
         back = f"*({self.returns} *){_own(_VALUE)} = " if self.returns != "void" else ""
         call = f"void {SYMBOL}({taken or 'void'}) {{ {back}{self.name}({handed}); }}"
-        return f"{source.strip(chr(10))}\n\n{call}\n"
+        # Line breaks before it stay: the compiler counts lines as the cell does.
+        return f"{source.rstrip(chr(10))}\n\n{call}\n"
 
 
 def c_function(section: Section, inputs: Sequence[str], numbers: Sequence[str]) -> CFunction:
@@ -120,7 +121,8 @@ def c_function(section: Section, inputs: Sequence[str], numbers: Sequence[str]) 
         if not one.pointer and one.name not in numbers:
             raise CellError(
                 f"Line {line}: nothing gives the C function its `{one.name}`: whole numbers are "
-                f"found by their names, and there {_there(numbers)}.",
+                f"found by their names, and there {_there(numbers)}. Write `{one.name}=1000` or "
+                f"`--sizes {one.name}=1000` on the first line.",
                 line,
             )
     if match["returns"] == "void" and not results:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -29,6 +30,8 @@ from jaxscope.model.comparison import Phases
 _COMPILERS = ("cc", "gcc", "clang")
 _FLAGS = ("-O3", "-shared", "-fPIC")
 _NATIVE = "-march=native"  # some compilers for ARM do not know it
+_ERROR = re.compile(r"^[^\n:]*section\.c:(\d+)(?::\d+)?: (?:fatal )?error: ([^\n]*)", re.M)
+_MISSING = re.compile(r"undefined (?:reference to|symbol:?) [`'\u2018\"]?(\w+)")
 _SCALARS = {"double": ctypes.c_double, "float": ctypes.c_float, "long": ctypes.c_long}
 
 
@@ -68,6 +71,8 @@ class C(Contestant):
             raise Refusal(
                 f"The C text defines no function `{symbol}` that can be called."
             ) from None
+        except OSError as error:  # the loader found no place for a name
+            raise Refusal(_refused(str(error))) from None
         call = _bound(function, task, args)
         return Prepared(
             call,
@@ -102,9 +107,22 @@ def compiled(source: str, flags: tuple[str, ...], limit_s: float) -> Path:
     except subprocess.TimeoutExpired:
         raise Refusal(f"The C compiler took longer than {limit_s:.3g} s.") from None
     if done.returncode:
-        said = done.stderr.replace(f"{folder}/", "").strip()
-        raise Refusal(f"The C compiler refused the text:\n{said[:2000]}")
+        raise Refusal(_refused(done.stderr))
     return library
+
+
+def _refused(said: str) -> str:
+    """The first thing that the compiler or the linker found wrong, as a sentence with its line."""
+    errors = _ERROR.findall(said)
+    if errors:
+        line, text = errors[0]
+        more = f" (the first of {len(errors)} errors)" if len(errors) > 1 else ""
+        return f"The C compiler refused line {line}: {text.strip().rstrip('.')}{more}."
+    missing = _MISSING.search(said)
+    if missing is not None:
+        return f"The C code calls `{missing[1]}`, which is defined nowhere."
+    first = next((line.strip() for line in said.splitlines() if line.strip()), "it said nothing")
+    return f"The C compiler refused the text: {first[:300].rstrip('.')}."
 
 
 def _bound(function: Any, task: Task, args: Sequence[Any]) -> Callable[[], Any]:

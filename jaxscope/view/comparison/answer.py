@@ -18,8 +18,9 @@ def answer(record: ComparisonRecord) -> str:
     """One sentence for the question that the benchmark asks, without a full stop at its end."""
     measured = [row for row in record.rows if row.measured]
     if not measured:
-        failed = next((row for row in record.rows if row.failure), None)
-        reason = record.stopped if failed is None else _reason(failed)
+        # What the run ended by stands on a line of its own, and need not be said of each row.
+        own = [row for row in record.rows if row.failure and not _by_the_end(row, record)]
+        reason = _reason(own[0]) if own else ""
         return f"Nothing was measured. {reason}".rstrip(" .")
     subject = _subject(record)
     if subject is None:
@@ -178,6 +179,10 @@ def _alone(record: ComparisonRecord, measured: list[Row]) -> str:
     because = f"; {_reason(failed[0])}" if failed else ""
     time = units.seconds(statistics.median(row.samples))
     return f"{names.label(row.label)} takes {time}{at}{because}".rstrip(".")
+
+
+def _by_the_end(row: Row, record: ComparisonRecord) -> bool:
+    return bool(record.stopped) and row.failure.startswith("Not measured: ")
 
 
 def _reason(row: Row) -> str:

@@ -55,13 +55,16 @@ def _merged(
 ) -> Iterator[Sentence]:
     """Sentences that differ in their figures alone stand once, with all that they are about.
 
-    The figures shown are those with the largest numbers in them, the worst case as a rule.
+    The figures shown are those with the largest numbers in them, and it is said of how many.
     """
     groups: dict[tuple[str, str], list[tuple[str, Row | None]]] = {}
     for code, text, row in found:
         groups.setdefault((code, _shape(text)), []).append((text, row))
     for (code, _), members in groups.items():
+        different = len({text for text, _ in members})
         text = max((text for text, _ in members), key=_largest)
+        if different > 1:
+            text = f"{text.rstrip('.')} (the largest of {len(members)})."
         yield Sentence(_about([row for _, row in members if row is not None], record), text, code)
 
 
@@ -86,7 +89,8 @@ def _largest(text: str) -> float:
 
 
 def _shape(text: str) -> str:
-    return re.sub(r"[-+]?\d[\d.,e+-]*", "#", text)
+    """The text without its figures; a line of the cell is none."""
+    return re.sub(r"(?<!line )(?<![\w.])[-+]?\d[\d.,e+-]*", "#", text)
 
 
 def _brief_size(row: Row, record: ComparisonRecord) -> str:

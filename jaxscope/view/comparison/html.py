@@ -50,9 +50,9 @@ class Content:
 def _whole(record: ComparisonRecord, content: Content, changes: tuple[Regression, ...]) -> str:
     large = f"{_everything(record)}{_sorted(record)}{_copies(record, content.csv)}"
     return (
-        f'<div class="jxs report"><style>{style()}</style>{head(record)}'
-        f"{figures(record) if content.pictures else ''}{since_baseline(changes)}"
-        f"{_by_size(record)}{_times(record)}{warnings(record)}"
+        f'<div class="jxs report"><style>{style()}</style>{head(record, changes)}'
+        f"{figures(record) if content.pictures else ''}"
+        f"{_by_size(record)}{_times(record)}{since_baseline(changes)}{warnings(record)}"
         f"{large if content.tables else _SHORTENED}"
         f"{_details('Conditions', f'<p>{escape(conditions(record))}</p>')}</div>"
     )
@@ -72,11 +72,12 @@ def style() -> str:
     return "".join(files.joinpath(name).read_text("utf-8") for name in sheets).replace("\n", "")
 
 
-def head(record: ComparisonRecord) -> str:
-    """The answer and what must be known at once."""
+def head(record: ComparisonRecord, changes: tuple[Regression, ...] = ()) -> str:
+    """The answer, what became of it since the baseline, and what must be known at once."""
+    later = f'<p class="answer">{escape(since.headline(changes))}</p>' if changes else ""
     lines = (names.sentence(record.stopped), *record.notes)
     notes = "".join(f'<p class="muted">{prose(line)}</p>' for line in lines if line)
-    return f'<p class="answer">{escape(answer(record))}</p>{notes}'
+    return f'<p class="answer">{escape(answer(record))}</p>{later}{notes}'
 
 
 def figures(record: ComparisonRecord) -> str:
@@ -104,8 +105,11 @@ def since_baseline(changes: tuple[Regression, ...]) -> str:
     """What became of each row since the stored baseline."""
     if not changes:
         return ""
-    table = marked(since.table(changes))
-    return f'<h4>{escape(since.headline(changes))}</h4><div class="wide">{table}</div>'
+    telling, rest = since.telling(changes), since.others(changes)
+    shown = f'<div class="wide">{marked(since.table(telling))}</div>' if telling else ""
+    every = f'<div class="wide">{marked(since.table(changes))}</div>' if rest else ""
+    more = f"<p>{prose(rest)}</p>{_details('Every row since the baseline', every)}" if rest else ""
+    return f"<h4>Since the baseline</h4>{shown}{more}"
 
 
 def _by_size(record: ComparisonRecord) -> str:

@@ -20,6 +20,8 @@ def markdown(record: ComparisonRecord, changes: tuple[Regression, ...] = ()) -> 
 
 def _parts(record: ComparisonRecord, changes: tuple[Regression, ...]) -> Iterator[str]:
     yield f"**{words(answer(record))}**"
+    if changes:
+        yield f"\n**{words(since.headline(changes))}**"
     for note in (names.sentence(record.stopped), *record.notes):
         if note:
             yield f"\n{words(note)}"
@@ -32,8 +34,9 @@ def _parts(record: ComparisonRecord, changes: tuple[Regression, ...]) -> Iterato
         yield ""
         yield from pipes(tables.whole(record, record.at(size)))
     if changes:
-        yield f"\n### Since the baseline\n\n{words(since.headline(changes))}\n"
-        yield from pipes(since.table(changes))
+        yield "\n### Since the baseline\n"
+        yield from pipes(since.table(since.telling(changes)))
+        yield f"\n{words(since.others(changes))}"
     said = sentences(record)
     if said:
         yield "\n### To know\n"

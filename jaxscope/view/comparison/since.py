@@ -13,6 +13,7 @@ _WORDS = {
     Verdict.SAME: "no change beyond 5 %",
     Verdict.UNCLEAR: "unclear",
 }
+_FEW = 8
 
 
 def headline(found: tuple[Regression, ...]) -> str:
@@ -31,6 +32,36 @@ def headline(found: tuple[Regression, ...]) -> str:
     those = "The only row" if count == 1 else f"{len(first)} of {count} rows"
     text = f"{those} became {how} than the baseline"
     return f"{text}, {len(faster)} became faster." if slower and faster else f"{text}."
+
+
+def telling(found: tuple[Regression, ...]) -> tuple[Regression, ...]:
+    """The rows that a reader wants to see: all of a few, of many those that changed for sure."""
+    if len(found) <= _FEW:
+        return found
+    return tuple(
+        [
+            one
+            for one in found
+            if one.ratio is not None and one.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER)
+        ]
+    )
+
+
+def others(found: tuple[Regression, ...]) -> str:
+    """`Of the other 20 rows no change is known: 18 within 5 %, 2 unclear.`; empty if all stand."""
+    left = [one for one in found if one not in telling(found)]
+    counts = {
+        "within 5 %": sum(_is(one, Verdict.SAME) for one in left),
+        "unclear": sum(_is(one, Verdict.UNCLEAR) for one in left),
+        "not compared": sum(one.ratio is None for one in left),
+    }
+    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    whose = "other row" if len(left) == 1 else f"other {len(left)} rows"
+    return f"Of the {whose} no change is known: {said}." if left else ""
+
+
+def _is(one: Regression, verdict: Verdict) -> bool:
+    return one.ratio is not None and one.ratio.verdict is verdict
 
 
 def table(found: tuple[Regression, ...]) -> Table:

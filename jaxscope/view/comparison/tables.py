@@ -178,6 +178,8 @@ def _error(row: Row) -> str:
         return units.UNKNOWN
     if row.error == 0:
         return "0"
+    if not math.isfinite(row.error):  # another shape, or NaN on one side: there is no distance
+        return "✗"
     mark = " ✗" if row.agrees is False else ""
     return f"{row.error:.1e}{mark}"
 
@@ -187,8 +189,8 @@ def _rounds(row: Row) -> str:
         return units.UNKNOWN
     counts = [len(one.seconds) for one in row.sessions]
     dropped = sum(len(one.dropped) for one in row.sessions)
-    # Rounds are as many in each session only if none of them stopped early.
-    rounds = "+".join(str(count) for count in dict.fromkeys(counts))
+    low, high = min(counts), max(counts)
+    rounds = str(low) if low == high else f"{low}–{high}"
     sessions = f"{len(counts)} × " if len(counts) > 1 else ""
     left_out = f", {dropped} left out" if dropped else ""
     return f"{sessions}{rounds} × {row.sessions[0].inner}{left_out}"

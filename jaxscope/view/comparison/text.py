@@ -30,6 +30,8 @@ def _parts(
     record: ComparisonRecord, terminal: Terminal, changes: tuple[Regression, ...]
 ) -> Iterator[str]:
     yield from terminal.wrap(answer(record), "", "bold")
+    if changes:
+        yield from terminal.wrap(since.headline(changes), "", "bold")
     for note in (*_mode(record), *record.notes):
         yield from terminal.wrap(note, "  ", "dim")
     if record.stopped:
@@ -50,8 +52,9 @@ def _parts(
             yield from terminal.table(tables.preparation(record, rows), heads=True)
     if changes:
         yield from terminal.heading("Since the baseline")
-        yield from terminal.wrap(since.headline(changes), "  ")
-        yield from terminal.table(since.table(changes), heads=True)
+        yield from terminal.table(since.table(since.telling(changes)), heads=True)
+        if since.others(changes):
+            yield from terminal.wrap(since.others(changes), "  ")
     said = sentences(record)
     if said:
         yield from terminal.heading("To know")
