@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "labextension" / "dist"
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds: a server, a kernel and a browser share two cores with other tests."""
 NOT_OURS = ("reading 'schema'",)
 """Notebook 7 says it on each of its pages, without any extension too."""
@@ -34,9 +34,11 @@ def _server(app: str, tmp: pytest.TempPathFactory) -> Iterator[Server]:
     if not (BUILT / "package.json").exists():
         pytest.fail(f"{BUILT} is not there: build the plugin with `make front-end` first.")
     server = Server(app, tmp.mktemp(app), BUILT)
-    server.start()
-    yield server
-    server.stop()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +46,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield from _server("jupyterlab", tmp_path_factory)
 
 
+# A process of its own: served by JupyterLab's, Notebook 7 restores a layout that is not its own.
 @pytest.fixture(scope="session")
 def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield from _server("notebook", tmp_path_factory)

@@ -130,7 +130,7 @@ class Server:
         (kernel / "kernel.json").write_text(json.dumps(spec), "utf-8")
 
     def _wait(self) -> None:
-        limit = time.monotonic() + 90
+        limit = time.monotonic() + 180
         while time.monotonic() < limit:
             try:
                 with urllib.request.urlopen(f"{self.url}/api/status", timeout=5):
@@ -139,7 +139,7 @@ class Server:
                 assert self._process is not None
                 assert self._process.poll() is None, self.log()
                 time.sleep(0.1)
-        raise TimeoutError(f"The server did not answer within 90 s.\n{self.log()}")
+        raise TimeoutError(f"The server did not answer within 180 s.\n{self.log()}")
 
 
 def _free_port() -> int:

@@ -100,7 +100,7 @@ def test_a_saved_report_is_linked_without_a_kernel(
 ) -> None:
     server: Server = request.getfixturevalue(app)
     cells = orphan(saved.short, saved.long)
-    page = visit(server, server.write(f"saved-{trusted}.ipynb", cells, trusted=trusted))
+    page = visit(server, server.write(f"saved-{app}-{trusted}.ipynb", cells, trusted=trusted))
     without_kernel(page)
     report = viewer(page, 0)
     source = pane(report, "source").locator(".cm-line").filter(has_text="jnp.sin")
