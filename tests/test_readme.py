@@ -10,6 +10,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import jaxscope
+from jaxscope.magics import FAMILIES
+from jaxscope.magics.scope import JaxScope
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
@@ -117,3 +119,30 @@ def test_the_readme_names_every_public_function() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [n for n in jaxscope.__all__ if n != "Report" and f"jaxscope.{n}" not in text]
     assert missing == []
+
+
+def _options() -> dict[str, set[str]]:
+    """The long options of every magic, as its page lists them."""
+    found: dict[str, set[str]] = {}
+    for family in (JaxScope, *FAMILIES):
+        for kind in family.magics.values():
+            for name, method in kind.items():
+                page = str(getattr(family, method).__doc__)
+                options = page.partition("\noptions:\n")[2].partition("\nexamples:\n")[0]
+                found[name] = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", options))
+    return found
+
+
+def test_every_option_is_described_and_every_described_option_exists() -> None:
+    options = _options()
+    assert len(options["jaxjit"]) > 10
+    known = set().union(*options.values())
+    pages = ("README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
+    described: set[str] = set()
+    for page in pages:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text))
+        described |= named
+        unknown = {name for name in named - known if not name.startswith("--xla_")}
+        assert unknown <= {"--jaxscope-compiles"}, page
+    assert known <= described, known - described
