@@ -14,7 +14,7 @@ from jaxscope.view.batching import chapter as batching
 from jaxscope.view.chapter import Chapter, Part, Writer
 from jaxscope.view.devices import devices
 from jaxscope.view.gradient import gradient
-from jaxscope.view.markup import Link, escape, prose, table
+from jaxscope.view.markup import Link, escape, prose, table, unlinked
 from jaxscope.view.memory import chapter as memory
 from jaxscope.view.profile import chapter as profile
 from jaxscope.view.profile_cell import chapter as profile_of_cell
@@ -43,9 +43,9 @@ def as_html(
     chapter: Chapter,
     limit: int = 10_000,
     pictures: bool = True,
-    link: Link = lambda line: "",
+    link: Link = unlinked,
 ) -> str:
-    """The chapter without its title; `link` leads to a line of the first source."""
+    """The chapter without its title; `link` leads to a line of a source."""
     lead = "".join(f"<p>{prose(sentence)}</p>" for sentence in chapter.lead)
     return lead + "".join(_part_as_html(part, limit, pictures, link) for part in chapter.parts)
 

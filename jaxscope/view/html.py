@@ -123,8 +123,10 @@ def _href(linked: Linked, finding: Finding) -> str:
 
 
 def _details(record: Record, program: Program | None, limits: Limits, linked: Linked) -> str:
-    def link(line: int) -> str:
-        target = linked.source_id(0, line)
+    def link(source: int, line: int) -> str:
+        if record.profile is not None and source == 0:
+            return ""  # a profiled cell stands above with its heat, and not once more
+        target = linked.source_id(source, line)
         return f'href="#{target}"' if target else ""
 
     parts: list[tuple[str, str]] = []

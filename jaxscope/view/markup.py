@@ -29,11 +29,16 @@ def prose(sentence: str) -> str:
     return _BACKTICKS.sub(r"<code>\1</code>", escape(sentence))
 
 
-Link = Callable[[int], str]
-"""The attributes of the link to a line of the first source; empty where it cannot be reached."""
+Link = Callable[[int, int], str]
+"""The attributes of the link to a source's line; empty where it cannot be reached."""
 
 
-def table(content: Table, css: str = "", limit: int = 10_000, link: Link = lambda line: "") -> str:
+def unlinked(source: int, line: int) -> str:
+    """A view without links."""
+    return ""
+
+
+def table(content: Table, css: str = "", limit: int = 10_000, link: Link = unlinked) -> str:
     """A table of at most `limit` rows; columns that are empty throughout are left out."""
     kept = [i for i in range(len(content.heads)) if any(row[i] for row in content.rows)]
     if not kept:
@@ -42,7 +47,10 @@ def table(content: Table, css: str = "", limit: int = 10_000, link: Link = lambd
         f"<th scope=col{_right(i, content)}>{escape(content.heads[i])}</th>" for i in kept
     )
     head = f"<thead><tr>{heads}</tr></thead>" if any(content.heads) else ""
-    body = "".join(_row(row, kept, content, link) for row in content.rows[:limit])
+    body = "".join(
+        _row(row, kept, content, content.places[i] if content.places else None, link)
+        for i, row in enumerate(content.rows[:limit])
+    )
     if (rest := len(content.rows) - limit) > 0:
         more = f"{units.count(rest, 'more row')} left out here"
         body += f"<tr><td colspan={len(kept)}>{more}</td></tr>"
@@ -50,10 +58,17 @@ def table(content: Table, css: str = "", limit: int = 10_000, link: Link = lambd
     return f"<table{classes}>{head}<tbody>{body}</tbody></table>"
 
 
-def _row(row: tuple[str, ...], kept: list[int], content: Table, link: Link) -> str:
+def _row(
+    row: tuple[str, ...],
+    kept: list[int],
+    content: Table,
+    place: tuple[int, int] | None,
+    link: Link,
+) -> str:
     def cell(i: int) -> str:
-        number = row[i].removeprefix("≈") if i in content.lines else ""
-        attributes = link(int(number)) if number.isdigit() else ""
+        number = row[i].removeprefix("≈") if i in content.lines and not content.places else ""
+        to = (0, int(number)) if number.isdigit() else place if i in content.lines else None
+        attributes = link(*to) if to else ""
         return f"<a {attributes}>{prose(row[i])}</a>" if attributes else prose(row[i])
 
     first, *others = kept

@@ -102,6 +102,8 @@ def _by_line(record: Record, found: BufferTimeline) -> Table:
             for key, size in rows
         ),
         right=(1, 2),
+        lines=(0,),
+        places=tuple(key for key, _ in rows),
     )
 
 
@@ -112,7 +114,11 @@ def _buffers(record: Record, found: BufferTimeline) -> Table:
         return (f"`{alive.instruction}`", units.size(alive.bytes), line, _code(record, key))
 
     rows = tuple(row(alive) for alive in found.alive[:_MOST])
-    return Table(("written by", "bytes", "line", "code"), rows, right=(1, 2))
+    places = tuple(
+        (alive.place.source, alive.place.line) if alive.place else None
+        for alive in found.alive[:_MOST]
+    )
+    return Table(("written by", "bytes", "line", "code"), rows, (1, 2), (2,), places)
 
 
 def _area(found: BufferTimeline) -> str:

@@ -64,7 +64,8 @@ def _kept(record: Record, program: Program) -> tuple[Part, ...]:
         )
         for row in kept_by_line(program)[:_MOST]
     )
-    table = Table(("line", "bytes", "values", "code"), rows, right=(1, 2))
+    places = tuple((row.source, row.line) for row in kept_by_line(program)[:_MOST])
+    table = Table(("line", "bytes", "values", "code"), rows, (1, 2), (0,), places)
     caption = "Kept for the backward pass, by the line that makes it"
     return (Part(caption, table),) if rows else ()
 
@@ -85,7 +86,10 @@ def _given(record: Record, given: tuple[Donation, ...], whole: int) -> Table:
             )
         )
     heads = ("donated", "saves", "peak with it and those above", "result made at", "code")
-    return Table(heads, tuple(rows), right=(1, 2))
+    places = tuple(
+        (row.place.source, row.place.line) if row.place else None for row in given[:_MOST]
+    )
+    return Table(heads, tuple(rows), (1, 2), (3,), places)
 
 
 def _again(record: Record, program: Program, whole: int) -> tuple[Part, ...]:
@@ -103,7 +107,8 @@ def _again(record: Record, program: Program, whole: int) -> tuple[Part, ...]:
     )
     heads = ("lines", "function", "saves", "peak then", "operations again", "note")
     caption = "What `jax.checkpoint` on a function would change, estimated"
-    return (Part(caption, Table(heads, rows, right=(2, 3, 4))),) if rows else ()
+    places = tuple((one.source, one.line) for one in _checkpoints(program)[:_MOST])
+    return (Part(caption, Table(heads, rows, (2, 3, 4), (0,), places)),) if rows else ()
 
 
 def _checkpoints(program: Program) -> tuple[Checkpoint, ...]:

@@ -40,7 +40,9 @@ def _live(record: Record, found: CellProfile) -> tuple[Part, ...]:
         code = excerpt(lines[live.line - 1]) if 0 < live.line <= len(lines) else ""
         return (f"{source.name} line {live.line}", str(live.count), size, code)
 
-    table = Table(("made at", "arrays", "bytes", "code"), tuple(map(row, found.live)), (1, 2))
+    heads = ("made at", "arrays", "bytes", "code")
+    places = tuple(None if one.source is None else (one.source, one.line) for one in found.live)
+    table = Table(heads, tuple(map(row, found.live)), (1, 2), (0,), places)
     return (Part("Arrays alive after the cell, by the line that made them", table),)
 
 

@@ -100,8 +100,9 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
     """The lines as a table, the longest first."""
     times = {op.name: op.seconds for op in profile.ops if not op.overhead}
     rows: list[tuple[str, ...]] = []
+    ordered = sorted(profile.lines, key=lambda row: -row.seconds)
     several = len(record.sources) > 1
-    for row in sorted(profile.lines, key=lambda row: -row.seconds):
+    for row in ordered:
         name = record.sources[row.place.source].name
         share = row.seconds / profile.whole_s if profile.whole_s else math.nan
         bracket = f"{units.seconds(row.low_s)} … {units.seconds(row.high_s)}" if row.shared else ""
@@ -133,4 +134,5 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
         "limit",
         "code",
     )
-    return Part("Lines, the longest first", Table(heads, tuple(rows), right=(2, 3)))
+    places = tuple((row.place.source, row.place.line) for row in ordered)
+    return Part("Lines, the longest first", Table(heads, tuple(rows), (2, 3), (0,), places))

@@ -39,9 +39,10 @@ def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
         for number, seconds in list(by_equation(times).items())[:_MOST_EQUATIONS]
     )
     heads = ("equation", "direction", "time", "share", "makes", "at")
+    places = tuple(_place(program, number) for number in list(by_equation(times))[:_MOST_EQUATIONS])
     return (
         Part("By call stack", None, svg(root), tree(root)),
-        Part("Equations, the longest first", Table(heads, rows, right=(2, 3))),
+        Part("Equations, the longest first", Table(heads, rows, (2, 3), (5,), places)),
     )
 
 
@@ -52,6 +53,11 @@ def times_of(program: Program, profile: Profile) -> dict[tuple[str, int | None],
     if stage is None or known is None or not program.equations:
         return {}
     return by_instruction_and_equation(program, stage, known[0], profile)
+
+
+def _place(program: Program, number: int | None) -> tuple[int, int] | None:
+    frames = program.equations[number].frames[:1] if number is not None else ()
+    return next(((f.source, f.span.line) for f in frames if f.source is not None), None)
 
 
 def _frame(program: Program, number: int | None) -> str:

@@ -30,6 +30,9 @@ class Table:
     right: tuple[int, ...] = ()
     lines: tuple[int, ...] = ()
     """Columns whose cells are line numbers of the first source: links where a view has them."""
+    places: tuple[tuple[int, int] | None, ...] = ()
+    """Source and line of each row, where its cell in `lines` is no bare number or of another
+    source; None for a row that leads nowhere."""
 
 
 def values(values: tuple[Value, ...]) -> Table:

@@ -62,8 +62,8 @@ def _href(record: Record, finding: Finding) -> str:
     return f'href="#" data-source="{finding.source}" data-line="{finding.line}"'
 
 
-def _line(line: int) -> str:
-    return f'href="#" data-source="0" data-line="{line}"'
+def _line(source: int, line: int) -> str:
+    return f'href="#" data-source="{source}" data-line="{line}"'
 
 
 def _chapters(record: Record, room: Room) -> Iterator[Tab]:

@@ -23,6 +23,7 @@ from jaxscope.model.profile import (
 )
 from jaxscope.view import heat, memory, profile, profile_cell
 from jaxscope.view.chapters import as_html
+from jaxscope.view.tabs import tabs
 from jaxscope.view.text import text
 from jaxscope.view.visible import excerpt
 from tests.view.conftest import tabs_html, with_program
@@ -73,6 +74,23 @@ def test_what_is_measured_together_comes_before_the_estimates(golden: Record) ->
     assert "≈2 ms" in words
     assert "0 s … 3 ms" in words
     assert "--line-mode measures each line" in words
+
+
+def test_tables_of_time_and_memory_lead_to_their_lines(golden: Record) -> None:
+    record = with_profile(golden, PROFILE, buffers=PLAN)
+    markup = {tab.key: "".join(s.markup for s in tab.sections) for tab in tabs(record)}
+    assert '<a href="#" data-source="0" data-line="4">' in markup["lines"]
+    assert '<a href="#" data-source="0" data-line="5">' in markup["lines"]
+    places = {(row.place.source, row.place.line) for row in PLAN.alive if row.place}
+    for source, line in places:
+        assert f'data-source="{source}" data-line="{line}"' in markup["buffers"]
+
+
+def test_a_row_of_another_source_leads_there(golden: Record) -> None:
+    there = LineTime(Place(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
+    record = with_profile(golden, dataclasses.replace(PROFILE, lines=(there,)))
+    (tab,) = (tab for tab in tabs(record) if tab.key == "lines")
+    assert '<a href="#" data-source="1" data-line="2">' in tab.sections[0].markup
 
 
 def test_a_line_that_is_folded_reads_as_that_and_not_as_free(golden: Record) -> None:
