@@ -14,6 +14,7 @@ from typing import Any
 import jax
 from jax.core import Tracer
 
+from jaxscope.analysis.names import roots
 from jaxscope.capture.refusal import RefusedError
 from jaxscope.capture.settings import SettingsError
 
@@ -57,8 +58,10 @@ def explain(
             jax.errors.ConcretizationTypeError,
             IndexError,
         ),
-    ):
-        names = sorted(_names_on(tree, line) & set(traced))
+    ) or (isinstance(error, TypeError) and any(part in str(error) for part in _OF_A_VALUE)):
+        fixable = _parameters(error, file, tree) if wrote else set(traced)
+        on_line = _names_on(tree, line) & fixable
+        names = sorted(_blamed(error) & fixable or on_line)
         if isinstance(error, (jax.errors.TracerIntegerConversionError, IndexError)):
             # An int was asked for: where a scalar stands on the line, it is the one that is meant.
             scalars = [name for name in names if getattr(values.get(name), "ndim", 0) == 0]
@@ -69,6 +72,33 @@ def explain(
             options = " ".join(f"-s {name}" for name in names)
             cure = f"{which} {verb} traced. {cure} If its value may be fixed, run with `{options}`."
     return f"jaxscope: {where}{cure}"
+
+
+# What JAX 0.8 to 0.12 and Python say of a shape and of a text that depend on a traced value.
+_SHAPE = "Shapes must be 1D sequences of concrete values"
+_FORMAT = "Tracer.__format__"
+_OF_A_VALUE = (_SHAPE, _FORMAT)
+
+_BLAMED = re.compile(r"depends on the values? of the arguments? (.+)\.")
+
+
+def _blamed(error: BaseException) -> set[str]:
+    """The arguments that JAX names: `config` where it says that it depends on `config['lr']`."""
+    found = _BLAMED.search(str(error))
+    return set() if found is None else set(re.findall(r"(?:^|[ ,])([^\W\d]\w*)", found[1]))
+
+
+def _parameters(error: BaseException, file: str, tree: ast.Module) -> set[str]:
+    """Numbers among the parameters of the compiled function that failed: `-s` makes them static."""
+    found: set[str] = set()
+    compiled = roots(tree)
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        if code.co_filename == file and code.co_name in compiled:
+            given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            held = {name: frame.f_locals.get(name) for name in given}
+            found = {n for n, v in held.items() if isinstance(v, Tracer) and v.ndim == 0}
+    return found
 
 
 def line_of(error: BaseException, file: str) -> int | None:
@@ -134,6 +164,18 @@ def _cure(error: BaseException, values: Mapping[str, Any]) -> str | None:
         )
     if isinstance(error, ValueError) and "unhashable" in str(error).lower():
         return "A static argument must be hashable: pass a tuple instead of a list or an array."
+    if isinstance(error, TypeError) and _SHAPE in str(error):
+        return "A shape needs known ints while the cell is traced."
+    if isinstance(error, TypeError) and _FORMAT in str(error):
+        return (
+            'A traced value has no digits yet: `jax.debug.print("{x:.3f}", x=x)` shows them when '
+            "the program runs, or print the result in the next cell."
+        )
+    if isinstance(error, AttributeError) and "block_until_ready" in str(error):
+        return (
+            "The program has not begun while the cell is traced. The magic waits for the results "
+            "and times them itself: leave `block_until_ready` out."
+        )
     if isinstance(error, TypeError | ValueError):
         for part, cure in _TRANSFORMS:
             if part in str(error):
