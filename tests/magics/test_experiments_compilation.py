@@ -245,6 +245,9 @@ def test_an_unhashable_static_argument_is_an_error_and_no_compile(notebook: Note
         ("y = jnp.unique(a)", "", "ConcretizationTypeError", "size="),
         ("y = a[a > 0]", "", "NonConcreteBooleanIndexError", "`jnp.where(mask, x, 0)`"),
         ("y = a[:count]", "-t count", "IndexError", "-s count"),
+        ("y = jnp.zeros(count)", "-t count", "TypeError", "`-s count`"),
+        ("print(f'{limit:.2e}')", "", "TypeError", "jax.debug.print"),
+        ("b.block_until_ready()", "", "AttributeError", "leave `block_until_ready` out"),
     ],
 )
 def test_what_needs_a_value_is_an_error_with_its_line_and_the_cure(
@@ -255,6 +258,29 @@ def test_what_needs_a_value_is_an_error_with_its_line_and_the_cure(
     assert type(ran.error).__name__ == error
     assert "Line 3" in ran.message
     assert cure in ran.message
+
+
+def test_the_cure_names_the_input_that_was_asked_for_and_no_other(notebook: Notebook) -> None:
+    notebook.must("a, limit, config = np.ones(3, np.float32), 1.5, {'rate': 0.5}")
+    ran = notebook.run("%%jaxjit\ny = a if limit > 0 else -a")
+    assert "`limit` is traced" in ran.message
+    assert "`-s limit`" in ran.message
+    ran = notebook.run("%%jaxjit\nif config['rate'] > 0.2: y = a")
+    assert "`config` is traced" in ran.message
+
+
+def test_in_a_function_a_number_may_be_made_static_and_an_array_may_not(
+    notebook: Notebook,
+) -> None:
+    notebook.must("a = np.ones(3, np.float32)")
+    body = "def head(v, n):\n    return v[:n]\nhead(a, 2)"
+    ran = notebook.run(f"%%jaxjit\n{body}")
+    assert "Line 3: `n` is traced" in ran.message
+    assert "`-s n`" in ran.message
+    notebook.must(f"%%jaxjit -n 1 -s n\n{body}")
+    ran = notebook.run("%%jaxjit\ndef sign(v):\n    return v if v[0] > 0 else -v\nsign(a)")
+    assert "`jnp.where`" in ran.message
+    assert "-s" not in ran.message
 
 
 # A Python loop traced many times.
