@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import random
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TextIO
 
 from jaxscope.bench import checks, columns, registry, room, round_doubts
 from jaxscope.bench.contestant import Contestant
 from jaxscope.bench.place import host_arrays
 from jaxscope.bench.plan import Plan, Progress, Size, validate
+from jaxscope.bench.printing import silenced
 from jaxscope.bench.ready import Failed, Ready, Setting, checked, get_ready, said, unchecked
 from jaxscope.bench.reference import Reference, reference
 from jaxscope.bench.rounds import dropped, finished, run_rounds
@@ -59,6 +61,8 @@ class _Run:
     said_s: float = 0.0
     sizes_done: int = 0
     stopped: str = ""
+    stdout: TextIO = field(default_factory=lambda: sys.stdout)
+    """Where progress is told, whatever is silenced meanwhile."""
     notes: list[str] = field(default_factory=list[str])
 
     def record(self) -> ComparisonRecord:
@@ -141,7 +145,7 @@ class _Run:
         return [slot.finished(self.stopped) for slot in places]
 
     def _fill(self, places: list[Slot], setting: Setting, say: Callable[..., None]) -> None:
-        plan, limits = self.plan, self.plan.limits
+        plan = self.plan
         too_much = room.intermediates(plan, setting.inputs, setting.host)
         for slot in places:
             if slot.row.failure:
@@ -158,6 +162,12 @@ class _Run:
         live = [slot for slot in places if slot.ready is not None]
         if not live:
             return
+        with silenced():  # the first calls have shown what there is
+            self._measure(live, setting, say)
+
+    def _measure(self, live: list[Slot], setting: Setting, say: Callable[..., None]) -> None:
+        """Checks, rounds, columns and doubts of those that are ready."""
+        plan, limits = self.plan, self.plan.limits
         self._check(live, setting)
         readies = [slot.ready for slot in live if slot.ready is not None]
         subjects = [ready.subject for ready in readies]
@@ -339,7 +349,7 @@ class _Run:
         self.said_s = time.perf_counter()
         if self.plan.progress is not None:
             # A progress bar that fails is no reason to lose the measurement.
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception), contextlib.redirect_stdout(self.stdout):
                 self.plan.progress(Progress(text, min(done, 1.0)))
 
 

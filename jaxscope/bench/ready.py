@@ -16,6 +16,7 @@ from jaxscope.bench.blame import place as place_of
 from jaxscope.bench.contestant import Contestant, Prepared, Refusal
 from jaxscope.bench.place import aligned_copy, mover, place, task_for
 from jaxscope.bench.plan import Entry, Plan
+from jaxscope.bench.printing import printing, silenced
 from jaxscope.bench.reference import Reference, task_of
 from jaxscope.bench.signals import Signals
 from jaxscope.bench.subject import Subject
@@ -174,7 +175,7 @@ def _get_ready(
     )
     ready = Ready(row, contestant, subject, prepared, waiting, outputs, doubts, is_view)
     setting.say(f"{entry.label}: warming up")
-    with setting.alarm.within(call_s, f"{entry.label}: the warm-up"):
+    with setting.alarm.within(call_s, f"{entry.label}: the warm-up"), silenced() as sink:
         try:
             subject.warm_up(first_s)
         except Exception as error:
@@ -182,6 +183,8 @@ def _get_ready(
                 raise
             text = f"It raised {said(error)} in call {subject.calls}."
             raise Failed(replace(row, failure=text)) from error
+    prints = printing(sink)
+    doubts += [prints] if prints is not None else []
     return ready
 
 

@@ -211,6 +211,26 @@ def test_j110_does_not_fire_for_copies_nor_without_jax():
     assert "J110" not in codes(row(alone, "numpy"))
 
 
+def test_j113_code_that_prints_is_heard_once_and_told(capsys):
+    calls = []
+
+    def loud(x):
+        calls.append(print("loud"))
+        return x + 1
+
+    told = []
+    record = measured(
+        ("loud", "numpy", loud),
+        ("quiet", "numpy", lambda x: x + 1),
+        progress=lambda step: told.append(print("progress")),
+    )
+    heard = capsys.readouterr().out.split()
+    assert 0 < heard.count("loud") < 5 < len(calls)
+    assert heard.count("progress") == len(told) > 0
+    assert texts(row(record, "loud"), "J113")[0].startswith("It prints in every call")
+    assert "J113" not in codes(row(record, "quiet"))
+
+
 def test_j111_a_result_that_is_a_host_value():
     found = row(measured(("f", "jax-eager", lambda x: float(x.sum())), check=False), "f")
     assert texts(found, "J111")[0].startswith("The result is a host value (float)")
