@@ -28,15 +28,17 @@ def explain(
     *,
     wrote: bool = False,
     stack: str = "",
+    pmap: bool = False,
 ) -> str | None:
     """The note for an error of a cell, or None when there is nothing to add.
 
     `traced` holds the names of the cell's traced inputs, `values` its inputs by name. `wrote` says
     that the cell ran as Python does, and what it had bound by then is bound. `stack` spells the
-    transforms that were being applied, after the cell itself was traced, or that decorate it.
+    transforms that were being applied, after the cell itself was traced, or that decorate it;
+    `pmap` says that one of all its transforms is a pmap.
     """
     line = line_of(error, file)
-    cure = _cure(error, values)
+    cure = of_meshes(error, pmap=pmap) or _cure(error, values)
     if wrote and "pmap" in stack and any(part in str(error) for part in _TOO_LONG):
         cure = (
             "A pmap gives each device one slice: the mapped axis may be no longer than there are "
@@ -120,6 +122,22 @@ def not_allowed(error: BaseException, stack: str) -> str:
     """What to say when JAX could not apply the transforms to a program that it could trace."""
     reason = re.split(r"(?<=[.!?])\s|\n", str(error).strip())[0].rstrip(".:")
     return f"JAX cannot apply `{stack}` to this program: {reason}."
+
+
+def of_meshes(error: BaseException, *, pmap: bool) -> str | None:
+    """What to do where a mesh in force is not that of a `shard_map`, which a pmap is as well."""
+    if not isinstance(error, ValueError) or _OTHER_MESH not in str(error):
+        return None
+    if pmap:
+        return (
+            "A pmap runs on a mesh of its own, and `jax.set_mesh` has put another in force. Leave "
+            "that one with `jax.set_mesh(jax.sharding.Mesh(np.empty((), object), ()))`, or keep "
+            "it and write `jax.shard_map` under %%jaxjit."
+        )
+    return (
+        "`jax.set_mesh` has put another mesh in force than this `shard_map` names: leave out its "
+        "`mesh`, or put the same one in force."
+    )
 
 
 def _cure(error: BaseException, values: Mapping[str, Any]) -> str | None:
@@ -243,6 +261,9 @@ _TRANSFORMS = (
 )
 # A pmap is a shard_map since JAX 0.8: these are what it says of an axis longer than the devices.
 _TOO_LONG = ("evenly divi", "axis to squeeze out")
+
+# What JAX 0.8 to 0.12 says where `jax.set_mesh` and a `shard_map` name two meshes.
+_OTHER_MESH = "should match the mesh passed to shard_map"
 
 # The texts of JAX 0.8 to 0.12 for what is no array, and for an array that is gone.
 _NO_ARRAY = ("not a valid JAX type", "as an abstract array")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import hashlib
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,21 +85,25 @@ class Compiled:
         return jax.tree_util.tree_unflatten(self.treedef, flat)
 
 
+Key = tuple[str, Hashable]
+"""A program's hash, and the settings of JAX that it was traced under."""
+
+
 class Programs:
     """The compiled programs of one cell, the latest kept."""
 
     def __init__(self) -> None:
-        self._entries: collections.OrderedDict[str, Compiled] = collections.OrderedDict()
+        self._entries: collections.OrderedDict[Key, Compiled] = collections.OrderedDict()
         self.vmaps: collections.deque[_jax.VmapEntry] = collections.deque(maxlen=VMAPS_PER_CELL)
         """What entered a vmap in earlier runs: a function that the cell calls is traced once."""
 
-    def get(self, key: str) -> Compiled | None:
+    def get(self, key: Key) -> Compiled | None:
         entry = self._entries.get(key)
         if entry is not None:
             self._entries.move_to_end(key)
         return entry
 
-    def put(self, key: str, entry: Compiled) -> None:
+    def put(self, key: Key, entry: Compiled) -> None:
         self._entries[key] = entry
         while len(self._entries) > PROGRAMS_PER_CELL:
             self._entries.popitem(last=False)
@@ -230,10 +234,16 @@ def opened(stage: Any, sources: Sources) -> Captured:
     return Captured(Request("program", (), None, ()), handles, entry, False, 0.0)
 
 
-def _key(request: Request, traced: Any, lowered: Any) -> str | None:
-    """The program's identity; None when it cannot be told, and then nothing is used again."""
+def _key(request: Request, traced: Any, lowered: Any) -> Key | None:
+    """The program's identity; None when it cannot be told, and then nothing is used again.
+
+    JAX's settings belong to it: under another one JAX would trace the earlier function again, even
+    if the program is the same.
+    """
     try:
-        return identity(request, traced, lowered)
+        key = (identity(request, traced, lowered), _jax.trace_context())
+        hash(key)
+        return key
     except Exception:
         return None
 

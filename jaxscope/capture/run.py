@@ -85,6 +85,8 @@ def expression(
         return _call(function, args, kwargs, settings, around, Form.LINE, text, stack)
     except Exception as error:
         if not blame.is_ours(error, line_call.FILE):
+            if (note := advice.of_meshes(error, pmap=_has_pmap(stack))) is not None:
+                error.add_note(f"jaxscope: {note}")
             raise
         why = blame.reason(error)
     if is_plain(stack):
@@ -344,10 +346,21 @@ def _explained(
     except Exception as error:
         # Once the program under the transforms is traced, what fails is a transform.
         applying = wrote or (request is not None and request.untransformed is not None)
-        spelled = written(stack if request is None else request.stack) if applying else ""
+        whole = stack if request is None else request.stack
         note = advice.explain(
-            error, text.file, text.tree, traced, around.namespace, wrote=wrote, stack=spelled
+            error,
+            text.file,
+            text.tree,
+            traced,
+            around.namespace,
+            wrote=wrote,
+            stack=written(whole) if applying else "",
+            pmap=_has_pmap(whole),
         )
         if note is not None:
             error.add_note(note)
         raise
+
+
+def _has_pmap(stack: Stack) -> bool:
+    return any(segment.name == "pmap" for segment in stack)

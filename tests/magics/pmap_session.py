@@ -20,6 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 import jaxscope
 x = jnp.arange(24.0).reshape(8, 3)
+auto = (jax.sharding.AxisType.Auto,)
+pair = jax.make_mesh((2,), ("pair",), axis_types=auto, devices=jax.devices()[:2])
 w = jnp.array([1.0, -2.0, 0.5])
 y = jnp.ones(8)
 grown = jnp.arange(96.0).reshape(8, 4, 3)
@@ -53,6 +55,14 @@ CELLS = {
     "wrong axis": "%%jaxpmap -q --devices 4\nx * 2",
     "decorated too many": "%%jaxpmap -q\ndef g(v):\n    return v\ng(many)",
     "too late": "%jaxdevices --cpu 4",
+    "mesh": "jax.set_mesh(jax.make_mesh((8,), ('row',), axis_types=auto));",
+    "other mesh": "%%jaxpmap -q\nx * 2",
+    "other mesh decorated": "%%jaxpmap -q\ndef g(v):\n    return v * 2\ng(x)",
+    "other mesh in a line": "%jaxpmap -q -i u=None f(x, w)",
+    "other mesh written": "%%jaxjit -q\njax.shard_map(lambda v: v * 2, mesh=pair, "
+    "in_specs=jax.P('pair'), out_specs=jax.P('pair'))(x)",
+    "no mesh": "jax.set_mesh(jax.sharding.Mesh(np.empty((), object), ()));",
+    "without mesh": "%%jaxpmap -q -n 1 -o r\nx * 2",
     "after all": "%%jaxjit -q -n 1\nx.sum()",
 }
 

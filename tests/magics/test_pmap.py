@@ -100,6 +100,10 @@ def test_inspect_takes_a_pmapped_function(answers: dict[str, Any]) -> None:
         ("more devices", "UsageError", "--devices asks for 9 devices, and there are 8 devices."),
         ("wrong axis", "UsageError", "the mapped axis has length 8, and --devices asks for 4"),
         ("decorated too many", "", "A pmap gives each device one slice"),
+        ("other mesh", "ValueError", "A pmap runs on a mesh of its own, and `jax.set_mesh` has"),
+        ("other mesh decorated", "ValueError", "jaxscope: Line 4: A pmap runs on a mesh of its"),
+        ("other mesh in a line", "ValueError", "jaxscope: A pmap runs on a mesh of its own, and"),
+        ("other mesh written", "ValueError", "in force than this `shard_map` names: leave out"),
         ("too late", "UsageError", "JAX is running already, with 8 CPU devices"),
     ],
 )
@@ -109,3 +113,11 @@ def test_what_does_not_fit_is_said(
     assert answers[name]["error"] == kind or not kind
     assert says in answers[name]["message"]
     assert answers["after all"]["value"] == [276.0]
+
+
+def test_the_mesh_in_force_is_left_as_the_advice_says(answers: dict[str, Any]) -> None:
+    assert (
+        "`jax.set_mesh(jax.sharding.Mesh(np.empty((), object), ()))`"
+        in (answers["other mesh"]["message"])
+    )
+    np.testing.assert_allclose(answers["without mesh"]["value"], [X * 2])

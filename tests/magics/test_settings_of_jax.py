@@ -1,0 +1,56 @@
+"""A cell that runs again under another setting of JAX: compiled anew, as JAX itself would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax
+import pytest
+from notebook import Notebook, open_notebook
+
+import jaxscope
+
+SETUP = """
+import jax, jax.numpy as jnp
+x, w = jnp.ones((4, 3)), jnp.ones(3)
+"""
+SETTINGS = (
+    ("jax_default_matmul_precision", "highest"),
+    ("jax_numpy_rank_promotion", "warn"),
+    ("jax_numpy_dtype_promotion", "strict"),
+)
+
+
+@pytest.fixture
+def notebook() -> Iterator[Notebook]:
+    before = {name: getattr(jax.config, name) for name, _ in SETTINGS}
+    with open_notebook() as opened:
+        opened.must(SETUP)
+        yield opened
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
+@pytest.mark.parametrize(("name", "value"), SETTINGS)
+@pytest.mark.parametrize(
+    "cell",
+    ["%%jaxjit -q -n 2\nx * x", "%%jaxcompose -q -n 2 vmap -i x=0 | grad -w w\n(x * w).sum()"],
+)
+def test_a_changed_setting_compiles_once_and_says_why(
+    notebook: Notebook, cell: str, name: str, value: str
+) -> None:
+    notebook.must(cell)
+    jax.config.update(name, value)
+    assert name in notebook.must(cell).text
+    assert len(jaxscope.last().programs[0].compiles) == 1
+    assert "0 compiles" in notebook.must(cell).text
+
+
+def test_the_setting_of_before_uses_the_program_of_before(notebook: Notebook) -> None:
+    cell = "%%jaxjit -q -n 2\nx * x"
+    notebook.must(cell)
+    notebook.must(
+        f"with jax.default_matmul_precision('highest'):\n    get_ipython().run_cell({cell!r})"
+    )
+    assert len(jaxscope.last().programs[0].compiles) == 1
+    assert "0 compiles" in notebook.must(cell).text
