@@ -20,6 +20,7 @@ pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from view.test_browser import CONTRAST
 from view.viewer import Viewer, opened, row
 
 pytestmark = [
@@ -144,6 +145,17 @@ def test_the_texts_begin_at_their_first_change(viewer: Viewer, tmp_path: Path) -
     opened_page.get_by_label("Stage", exact=True).select_option(index=3)
     for name in ("earlier", "later"):
         expect(side(opened_page, name).locator(".jxs-sign", has_text="~").first).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_words_of_a_comparison_can_be_read(viewer: Viewer, scheme: str) -> None:
+    opened_page = viewer.open(page(load(), difference().payload()), scheme)
+    expect(tab(opened_page, "What changed")).to_be_visible()
+    assert opened_page.evaluate(CONTRAST) == []
+    tab(opened_page, "Stages side by side")
+    opened_page.get_by_role("button", name="Go to the next change").click()
+    expect(side(opened_page, "later").locator(".jxs-hot").first).to_be_visible()
+    assert opened_page.evaluate(CONTRAST) == []
 
 
 def test_a_line_of_the_code_leads_to_what_changed_of_it(viewer: Viewer) -> None:

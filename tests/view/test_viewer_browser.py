@@ -420,6 +420,20 @@ def test_the_grip_moves_with_the_keyboard_and_the_mouse(viewer: Viewer) -> None:
     expect(grip).to_have_attribute("aria-valuenow", "25")
 
 
+def test_the_source_gives_way_to_more_stages_until_its_width_is_chosen(viewer: Viewer) -> None:
+    page = viewer.page(load())
+    bar = page.get_by_role("separator", name="Width of the source")
+    more = page.get_by_role("button", name="Show one more stage")
+    expect(bar).to_have_attribute("aria-valuenow", "38")
+    more.click()
+    expect(bar).to_have_attribute("aria-valuenow", "30")
+    bar.press("ArrowRight")
+    expect(bar).to_have_attribute("aria-valuenow", "32")
+    more.click()
+    expect(pane(page, "hlo")).to_have_count(1)
+    expect(bar).to_have_attribute("aria-valuenow", "32")
+
+
 def test_tabs_show_one_part_each(viewer: Viewer) -> None:
     page = viewer.page(load())
     for name, words in (

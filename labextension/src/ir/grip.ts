@@ -6,8 +6,14 @@ const LEAST = 18;
 const MOST = 75;
 const STEP = 2;
 
+export interface Grip {
+  readonly element: HTMLElement;
+  /** A share that suits what stands there; of no effect once a person has chosen one. */
+  suggest(share: number): void;
+}
+
 /** Sets `--jxs-left` on `around` in percent. */
-export function grip(around: HTMLElement, first: number, moved: () => void): HTMLElement {
+export function grip(around: HTMLElement, first: number, moved: () => void): Grip {
   const node = element("div", "jxs-grip");
   node.tabIndex = 0;
   node.setAttribute("role", "separator");
@@ -16,10 +22,15 @@ export function grip(around: HTMLElement, first: number, moved: () => void): HTM
   node.setAttribute("aria-valuemin", String(LEAST));
   node.setAttribute("aria-valuemax", String(MOST));
   let share = first;
-  const set = (next: number) => {
+  let chosen = false;
+  const show = (next: number) => {
     share = Math.min(MOST, Math.max(LEAST, next));
     around.style.setProperty("--jxs-left", `${share}%`);
     node.setAttribute("aria-valuenow", String(Math.round(share)));
+  };
+  const set = (next: number) => {
+    chosen = true;
+    show(next);
     moved();
   };
   node.setAttribute("aria-valuenow", String(first));
@@ -42,5 +53,8 @@ export function grip(around: HTMLElement, first: number, moved: () => void): HTM
     event.preventDefault();
     event.stopPropagation();
   });
-  return node;
+  const suggest = (next: number) => {
+    if (!chosen) show(next);
+  };
+  return { element: node, suggest };
 }

@@ -36,8 +36,8 @@ import {
   PLAIN,
   type Spans,
 } from "./look";
+import { Mouse } from "./mouse";
 import { paint } from "./paint";
-import { placeOf } from "./place";
 import { Ruler } from "./ruler";
 import { find, inWords, stepped } from "./search";
 import type { Language } from "./tokens";
@@ -69,8 +69,7 @@ export class TextPane {
   /** The text as the editor counts its places: every line ends in one character. */
   private flat = "";
   private wrap = false;
-  private pointed = "";
-  private waiting = 0;
+  private readonly mouse: Mouse;
 
   constructor(
     private label: string,
@@ -83,13 +82,18 @@ export class TextPane {
     this.message.className = "jxs-message";
     this.spoken.className = "jxs-away";
     this.spoken.setAttribute("role", "status");
+    this.mouse = new Mouse({
+      hover: (line, column) => events.hover(line, column),
+      leave: () => events.leave(),
+      pick: (line, column) => this.pick(line, column),
+    });
     this.view = new EditorView({ state: this.state({ ...PLAIN, language }) });
     this.ruler = new Ruler(this.view);
     const body = document.createElement("div");
     body.className = "jxs-text-body";
     body.append(this.view.dom, this.ruler.element, this.message);
     this.element.append(this.heads, body, this.spoken);
-    this.element.addEventListener("mouseleave", () => this.left());
+    this.element.addEventListener("mouseleave", () => this.mouse.left());
     this.heads.hidden = this.message.hidden = true;
   }
 
@@ -107,7 +111,7 @@ export class TextPane {
     const { language, hide, figures } = this.now;
     this.view.setState(this.state({ ...PLAIN, language, hide, figures }));
     this.view.scrollDOM.scrollTop = this.view.scrollDOM.scrollLeft = 0;
-    this.pointed = "";
+    this.mouse.forget();
     this.rule();
   }
 
@@ -146,14 +150,14 @@ export class TextPane {
         folding(foldsOf(this.lines, value.language)),
         beside({
           pick: (line) => this.pick(line, -1),
-          hover: (line) => this.hover(line, -1),
+          hover: (line) => this.mouse.hover(line, -1),
         }),
         paint,
         colouring,
         EditorView.domEventHandlers({
           keydown: (event, view) => this.key(event, view),
-          mousemove: (event) => this.moved(event),
-          click: (event) => this.clicked(event),
+          mousemove: (event, view) => this.lines.length > 0 && this.mouse.moved(event, view),
+          click: (event, view) => this.lines.length > 0 && this.mouse.clicked(event, view),
         }),
         EditorView.updateListener.of((update) => {
           if (update.geometryChanged) this.rule();
@@ -295,7 +299,7 @@ export class TextPane {
   }
 
   dispose(): void {
-    cancelAnimationFrame(this.waiting);
+    this.mouse.forget();
     this.ruler.dispose();
     this.view.destroy();
     this.element.remove();
@@ -360,36 +364,6 @@ export class TextPane {
   private pick(line: number, column: number): void {
     this.activate(line);
     this.events.pick(line, column);
-  }
-
-  private hover(line: number, column: number): void {
-    const place = `${line}:${column}`;
-    if (place === this.pointed) return;
-    this.pointed = place;
-    this.events.hover(line, column);
-  }
-
-  private left(): void {
-    cancelAnimationFrame(this.waiting);
-    this.pointed = "";
-    this.events.leave();
-  }
-
-  /** Once a frame, however often the mouse says something. */
-  private moved(event: MouseEvent): void {
-    if (event.buttons) return;
-    cancelAnimationFrame(this.waiting);
-    this.waiting = requestAnimationFrame(() => {
-      const place = this.lines.length ? placeOf(this.view, event) : null;
-      if (place) this.hover(...place);
-    });
-  }
-
-  private clicked(event: MouseEvent): void {
-    // Who marks text, or clicks twice for a word, chooses no line.
-    if (event.detail > 1 || event.button || !this.view.state.selection.main.empty) return;
-    const place = this.lines.length ? placeOf(this.view, event) : null;
-    if (place) this.pick(...place);
   }
 }
 

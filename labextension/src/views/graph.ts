@@ -7,14 +7,15 @@ import { Camera } from "../graph/camera";
 import { chosen } from "../graph/chosen";
 import { Drawing } from "../graph/drawing";
 import { gestures } from "../graph/gestures";
-import { Module } from "../graph/hlo";
+import type { Module } from "../graph/hlo";
+import { Message } from "../graph/message";
 import { Neighbourhood, type Side } from "../graph/neighbourhood";
 import { origins } from "../graph/origins";
+import { Reading } from "../graph/reading";
 import { scene } from "../graph/scene";
-import { ahead, beside } from "../graph/steps";
 import { svg } from "../graph/svg";
+import { Walk } from "../graph/walk";
 import workerCode from "../graph/worker.ts?bundled";
-import { said } from "../ir/states";
 import type { ReportModel, Selection } from "../model";
 import { count } from "../words";
 import type { View } from "./view";
@@ -28,20 +29,18 @@ class GraphView implements View {
   readonly element: HTMLElement;
   private readonly canvas = svg("svg", { class: "jxs-canvas", role: "group" });
   private readonly status = element("div", "jxs-graph-status");
-  private readonly message = element("div", "jxs-said");
+  private readonly message = new Message();
   private readonly bar: GraphBar;
   private readonly camera = new Camera();
   private readonly drawing: Drawing;
   private readonly arranger = new Arranger(workerCode ?? "");
   private readonly ends: (() => void)[] = [];
-  private module: Module | null = null;
-  private text = "";
+  private readonly reading = new Reading();
   private around: Neighbourhood | null = null;
   private pinned: Selection | null = null;
   private centre = -1;
   private note = "";
-  /** The last step of the arrow keys. */
-  private came: { from: number; to: number } | null = null;
+  private readonly walk: Walk;
   private gone = false;
 
   constructor(private readonly model: ReportModel) {
@@ -52,6 +51,7 @@ class GraphView implements View {
       enter: (computation) => this.enter(computation),
       over: (index) => this.over(index),
     });
+    this.walk = new Walk(this.drawing, () => this.around);
     this.canvas.append(this.drawing.element);
     this.status.setAttribute("role", "status");
     this.bar = new GraphBar({
@@ -62,7 +62,7 @@ class GraphView implements View {
       again: () => this.again(),
     });
     const room = element("div", "jxs-graph-room");
-    room.append(this.canvas, this.message);
+    room.append(this.canvas, this.message.element);
     this.element = element("div", "jxs-graph", this.bar.element, room, this.status);
     gestures(this.canvas, {
       pan: (dx, dy) => {
@@ -113,47 +113,24 @@ class GraphView implements View {
   // The text, or why it is not here.
 
   private read(): boolean {
-    const { model } = this;
-    const state = model.text(KIND);
-    if (state.state === "asking") void model.request(KIND);
-    const here = state.state === "saved" || state.state === "live";
-    const text = here ? (state.stage.text ?? "") : "";
-    if (here && this.module && this.text === text) return this.around !== null || this.draws();
-    this.around = null;
-    this.text = text;
-    this.module = here ? new Module(text) : null;
-    if (here) return this.draws();
-    const words = said(state, KIND, model.figures?.omitted?.[KIND], model.payload.id !== "");
-    this.say(words?.words ?? "", words?.again ?? false, words?.busy ?? false);
-    return false;
+    const { fresh, said } = this.reading.read(this.model);
+    if (fresh) this.around = null;
+    if (this.around) return true;
+    this.element.classList.toggle("jxs-empty", said !== null);
+    this.message.say(said?.words ?? "", said?.busy, said?.again ? this.retry : undefined);
+    if (said) this.status.textContent = "";
+    else this.fillBar();
+    return said === null;
   }
 
-  private draws(): boolean {
-    if (this.module?.instructions.length) {
-      this.say("");
-      this.fillBar();
-      return true;
-    }
-    this.say("This text has no instructions of HLO in it, so there is nothing to draw.");
-    return false;
+  private get module(): Module | null {
+    return this.reading.module;
   }
 
-  private say(words: string, again = false, busy = false): void {
-    this.message.hidden = !words;
-    this.element.classList.toggle("jxs-empty", words !== "");
-    const text = element("p", busy ? "jxs-busy" : "", words);
-    this.message.replaceChildren(text);
-    if (again) {
-      const retry = element("button", "jxs-button", "Try again");
-      retry.type = "button";
-      retry.addEventListener("click", () => this.model.tryAgain());
-      this.message.append(retry);
-    }
-    if (words) this.status.textContent = "";
-  }
+  private readonly retry = () => this.model.tryAgain();
 
   private reset(): void {
-    this.module = null;
+    this.reading.forget();
     this.around = null;
     this.shown();
   }
@@ -232,7 +209,7 @@ class GraphView implements View {
   }
 
   private hide(index: number): void {
-    const next = this.along(index, ["above", "below"]);
+    const next = this.walk.along(index, ["above", "below"]);
     this.around?.hide(index);
     if (next >= 0) this.drawing.focus(next);
     void this.redraw(next);
@@ -313,7 +290,8 @@ class GraphView implements View {
     } catch (error) {
       if (error instanceof Outdated || this.gone) return;
       this.element.setAttribute("aria-busy", "false");
-      this.say(`The graph could not be laid out: ${String(error)}`);
+      this.element.classList.add("jxs-empty");
+      this.message.say(`The graph could not be laid out: ${String(error)}`);
     }
   }
 
@@ -366,10 +344,10 @@ class GraphView implements View {
     "0": () => this.fit(),
   };
   private readonly boxKeys: Readonly<Record<string, (index: number) => void>> = {
-    ArrowUp: (index) => this.go(this.along(index, ["above"])),
-    ArrowDown: (index) => this.go(this.along(index, ["below"])),
-    ArrowLeft: (index) => this.go(this.aside(index, -1)),
-    ArrowRight: (index) => this.go(this.aside(index, 1)),
+    ArrowUp: (index) => this.go(this.walk.along(index, ["above"])),
+    ArrowDown: (index) => this.go(this.walk.along(index, ["below"])),
+    ArrowLeft: (index) => this.go(this.walk.aside(index, -1)),
+    ArrowRight: (index) => this.go(this.walk.aside(index, 1)),
     Enter: (index) => this.press(index),
     " ": (index) => this.unfold(index),
     Delete: (index) => this.hide(index),
@@ -390,29 +368,11 @@ class GraphView implements View {
     return true;
   }
 
-  private along(index: number, sides: readonly Side[]): number {
-    const { around } = this;
-    const next = sides.flatMap((side) => around?.next(index, side) ?? []);
-    const shown = next.filter((each) => around?.shown.has(each));
-    // The way back is the way that was come.
-    if (this.came?.to === index && shown.includes(this.came.from)) return this.came.from;
-    return ahead(index, shown, (each) => this.drawing.place(each));
-  }
-
-  private aside(index: number, way: 1 | -1): number {
-    const others = [...(this.around?.shown ?? [])];
-    return beside(index, others, way, (each) => this.drawing.place(each));
-  }
-
   private go(index: number): void {
-    if (index < 0) return;
-    this.came = { from: this.drawing.focused, to: index };
-    this.drawing.focus(index);
-    const place = this.drawing.place(index);
-    if (place) {
-      this.camera.reveal(place);
-      this.move();
-    }
+    const place = this.walk.go(index);
+    if (!place) return;
+    this.camera.reveal(place);
+    this.move();
   }
 }
 

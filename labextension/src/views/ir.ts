@@ -1,31 +1,27 @@
 /** The source beside the stages: one selection, shown in every pane. */
 
 import { element } from "../dom";
-import { added, chosen, closed, firstKinds, MOST, SIDE_BY_SIDE } from "../ir/chosen";
+import { SIDE_BY_SIDE } from "../ir/chosen";
 import { differentiates } from "../ir/dress";
-import { grip } from "../ir/grip";
+import { type Grip, grip } from "../ir/grip";
 import { huesOf } from "../ir/hues";
 import { legend } from "../ir/legend";
 import type { Room } from "../ir/room";
 import { FIRST } from "../ir/settings";
 import { SourcePane } from "../ir/source";
-import { StagePane } from "../ir/stage";
+import type { StagePane } from "../ir/stage";
+import { Stages } from "../ir/stages";
 import { statusWords } from "../ir/status";
 import { StageTexts } from "../ir/texts";
 import { Toolbar } from "../ir/toolbar";
 import type { ReportModel, Selection } from "../model";
-import type { StageKind } from "../report";
 import { findingsView } from "./findings";
-import { graphView } from "./graph";
 import type { View } from "./view";
 
 const HINT =
   "Point at a line to see what it became; a click or Enter pins it and scrolls every pane to its match.";
-const SOURCE_SHARE = 38;
-/** Room of the graph beside that of one text. */
-const GRAPH_SHARE = 1.6;
-/** Pixels of a text that can be read. */
-const NARROWEST = 280;
+/** Percent of the width for the source, by how many stages stand beside it. */
+const SOURCE_SHARE = [38, 38, 38, 30, 24] as const;
 
 export function irView(model: ReportModel): View {
   return new IrView(model);
@@ -35,21 +31,17 @@ class IrView implements View {
   readonly element: HTMLElement;
   private readonly room: Room;
   private readonly source: SourcePane;
-  private readonly stages: HTMLElement;
+  private readonly stages: Stages;
   private readonly status: HTMLElement;
   private readonly key: HTMLElement;
   private readonly toolbar: Toolbar;
+  private readonly grip: Grip;
   private readonly ends: (() => void)[] = [];
-  private panes: StagePane[] = [];
-  private kinds: StageKind[] = [];
   private hues: ReadonlyMap<number, number> = new Map();
   private pinned: Selection | null = null;
   private frame = 0;
-  private graph: View | null = null;
   /** Something was pinned while another tab was open. */
   private unseen = false;
-  /** What was open before the graph took its room. */
-  private beside: StageKind[] = [];
 
   constructor(private readonly model: ReportModel) {
     this.room = {
@@ -62,7 +54,10 @@ class IrView implements View {
     this.source = new SourcePane(this.room);
     const findings = findingsView(model);
     if (findings.dispose) this.ends.push(findings.dispose);
-    this.stages = element("div", "jxs-stages");
+    this.stages = new Stages(this.room, {
+      opened: (fresh) => this.opened(fresh),
+      fitted: () => this.fit(),
+    });
     this.status = element("div", "jxs-status", HINT);
     this.status.setAttribute("role", "status");
     this.key = legend(differentiates(model));
@@ -71,23 +66,20 @@ class IrView implements View {
       search: (query) => this.search(query),
       step: (by) => this.step(by),
       changed: () => this.apply(),
-      add: () => this.open(added(this.kinds)),
+      add: () => this.stages.add(),
       legend: (on) => {
         this.key.hidden = !on;
       },
-      graph: (on) => this.showGraph(on),
+      graph: (on) => this.stages.showGraph(on, this.element.classList.contains("jxs-stacked")),
     });
     const left = element("div", "jxs-left", this.source.frame.element, findings.element);
     left.classList.toggle("jxs-advised", !findings.element.hidden);
     const code = element("div", "jxs-code");
-    code.append(
-      left,
-      grip(code, SOURCE_SHARE, () => this.layout()),
-      this.stages,
-    );
+    this.grip = grip(code, SOURCE_SHARE[0], () => this.layout());
+    code.append(left, this.grip.element, this.stages.element);
     this.element = element("div", "jxs-ir", this.toolbar.element, this.key, code, this.status);
     this.element.addEventListener("keydown", (event) => this.onKey(event));
-    if (!model.programJson) this.stages.append(element("p", "jxs-nothing", nothing(model)));
+    if (!model.programJson) this.stages.element.append(element("p", "jxs-nothing", nothing(model)));
     this.source.apply();
     this.size();
     this.ends.push(
@@ -114,7 +106,7 @@ class IrView implements View {
   private reveal(pinned: Selection): void {
     // What has no height cannot be scrolled: then it waits until it has.
     this.unseen = !this.element.clientWidth;
-    if (!this.unseen) for (const pane of [this.source, ...this.panes]) pane.reveal(pinned);
+    if (!this.unseen) for (const pane of this.panes) pane.reveal(pinned);
   }
 
   /** Fits the panes to the room there is; opens the first ones when that is known. */
@@ -122,85 +114,24 @@ class IrView implements View {
     const width = this.element.clientWidth;
     if (!width) return;
     this.element.classList.toggle("jxs-stacked", width < SIDE_BY_SIDE);
-    if (!this.kinds.length) this.open(firstKinds(width));
-    for (const pane of [this.source, ...this.panes]) pane.layout();
+    this.stages.begin(width);
+    this.fit();
   }
 
-  /** Shows these stages; a pane whose kind stays keeps its place in the text. */
-  private open(kinds: readonly StageKind[]): void {
-    if (!this.model.programJson) return;
-    const spare = [...this.panes];
-    this.kinds = [...kinds];
-    const fresh: StagePane[] = [];
-    this.panes = this.kinds.map((kind) => {
-      const at = spare.findIndex((pane) => pane.kind === kind);
-      const [known] = at < 0 ? [] : spare.splice(at, 1);
-      if (known) return known;
-      const made = this.make(kind);
-      fresh.push(made);
-      return made;
-    });
-    for (const pane of spare) pane.dispose();
-    const wanted = this.panes.map((pane) => pane.frame.element);
-    for (const [index, node] of wanted.entries()) {
-      if (this.stages.children[index] !== node) {
-        this.stages.insertBefore(node, this.stages.children[index] ?? null);
-      }
-    }
-    this.toolbar.adder.hidden = this.panes.length >= MOST;
-    for (const pane of this.panes) pane.closer.hidden = this.panes.length < 2;
+  private fit(): void {
+    for (const pane of this.panes) pane.layout();
+  }
+
+  private get panes(): (SourcePane | StagePane)[] {
+    return [this.source, ...this.stages.panes];
+  }
+
+  private opened(fresh: readonly StagePane[]): void {
+    this.toolbar.adder.hidden = this.stages.full;
+    this.grip.suggest(SOURCE_SHARE[this.stages.panes.length] ?? SOURCE_SHARE[0]);
     this.draw();
-    for (const pane of [this.source, ...this.panes]) pane.layout();
+    this.fit();
     this.lead(fresh);
-  }
-
-  /** The graph stands after the texts. */
-  private showGraph(on: boolean): void {
-    this.graph?.dispose?.();
-    this.graph?.element.parentElement?.remove();
-    this.graph = on ? graphView(this.model) : null;
-    if (!this.graph) {
-      if (this.beside.length) this.open(this.beside);
-      this.beside = [];
-      return;
-    }
-    this.makeRoom();
-    const pane = element("section", "jxs-pane jxs-graph-pane", this.graph.element);
-    pane.setAttribute("aria-label", "Graph");
-    pane.dataset.pane = "graph";
-    this.stages.append(pane);
-    for (const each of [this.source, ...this.panes]) each.layout();
-    this.graph.shown?.();
-  }
-
-  /** Closes what would be too narrow to read beside the graph; it comes back as the graph goes. */
-  private makeRoom(): void {
-    const width = this.stages.clientWidth;
-    const kinds = [...this.kinds];
-    const narrow = () => width / (kinds.length + GRAPH_SHARE) < NARROWEST;
-    if (!narrow() || this.element.classList.contains("jxs-stacked")) return;
-    while (kinds.length > 1 && narrow()) {
-      kinds.splice(kinds[0] === "optimized_hlo" ? 1 : 0, 1);
-    }
-    if (kinds.length === this.kinds.length) return;
-    this.beside = this.kinds;
-    this.open(kinds);
-  }
-
-  private make(kind: StageKind): StagePane {
-    const pane: StagePane = new StagePane(this.room, kind, {
-      choose: (next) => {
-        const at = this.panes.indexOf(pane);
-        this.open(chosen(this.kinds, at, next));
-        this.panes[at]?.chooser.focus();
-      },
-      close: () => {
-        const at = this.panes.indexOf(pane);
-        this.open(closed(this.kinds, at));
-        this.panes[Math.max(0, at - 1)]?.frame.pane.focus();
-      },
-    });
-    return pane;
   }
 
   private redraw(): void {
@@ -211,7 +142,7 @@ class IrView implements View {
   }
 
   private fill(): void {
-    const fresh = this.panes.filter((pane) => pane.redraw());
+    const fresh = this.stages.panes.filter((pane) => pane.redraw());
     this.draw();
     this.lead(fresh);
   }
@@ -223,7 +154,7 @@ class IrView implements View {
   }
 
   private apply(): void {
-    for (const pane of [this.source, ...this.panes]) pane.apply();
+    for (const pane of this.panes) pane.apply();
   }
 
   /** The room that the source asks for: as many rows as it has. */
@@ -260,7 +191,6 @@ class IrView implements View {
 
   private draw(): void {
     const now = this.model.selection;
-    this.source.light(now);
     for (const pane of this.panes) pane.light(now);
     const words = now ? statusWords(this.model, now, this.room.texts) : [];
     if (!words.length) {
@@ -273,7 +203,7 @@ class IrView implements View {
   }
 
   private search(query: string): { matches: number; panes: number } {
-    const found = [this.source, ...this.panes].map((pane) => pane.frame.search(query));
+    const found = this.panes.map((pane) => pane.frame.search(query));
     return {
       matches: found.reduce((sum, each) => sum + each, 0),
       panes: found.filter(Boolean).length,
@@ -281,7 +211,7 @@ class IrView implements View {
   }
 
   private step(by: number): void {
-    for (const pane of [this.source, ...this.panes]) pane.frame.step(by);
+    for (const pane of this.panes) pane.frame.step(by);
   }
 
   private onKey(event: KeyboardEvent): void {
@@ -310,12 +240,12 @@ class IrView implements View {
   }
 
   private focused(): SourcePane | StagePane | undefined {
-    return [this.source, ...this.panes].find((pane) => pane.frame.element.matches(":focus-within"));
+    return this.panes.find((pane) => pane.frame.element.matches(":focus-within"));
   }
 
   /** Left and right move between the panes. */
   private turn(by: number): void {
-    const panes = [this.source, ...this.panes];
+    const { panes } = this;
     const here = panes.findIndex((pane) => pane.frame.pane.element.matches(":focus-within"));
     if (here >= 0) panes[here + by]?.frame.pane.focus();
   }
@@ -324,8 +254,7 @@ class IrView implements View {
     cancelAnimationFrame(this.frame);
     for (const end of this.ends) end();
     this.source.dispose();
-    for (const pane of this.panes) pane.dispose();
-    this.graph?.dispose?.();
+    this.stages.dispose();
     this.element.remove();
   }
 }

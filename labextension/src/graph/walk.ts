@@ -1,0 +1,38 @@
+/** The arrow keys' way through the boxes: along the lines, and to what stands beside. */
+
+import type { Drawing } from "./drawing";
+import type { Neighbourhood, Side } from "./neighbourhood";
+import { ahead, beside } from "./steps";
+
+export class Walk {
+  /** The last step. */
+  private came: { from: number; to: number } | null = null;
+
+  constructor(
+    private readonly drawing: Drawing,
+    private readonly around: () => Neighbourhood | null,
+  ) {}
+
+  /** The next box in sight above or below; negative where there is none. */
+  along(index: number, sides: readonly Side[]): number {
+    const around = this.around();
+    const next = sides.flatMap((side) => around?.next(index, side) ?? []);
+    const shown = next.filter((each) => around?.shown.has(each));
+    // The way back is the way that was come.
+    if (this.came?.to === index && shown.includes(this.came.from)) return this.came.from;
+    return ahead(index, shown, (each) => this.drawing.place(each));
+  }
+
+  aside(index: number, way: 1 | -1): number {
+    const others = [...(this.around()?.shown ?? [])];
+    return beside(index, others, way, (each) => this.drawing.place(each));
+  }
+
+  /** Takes the focus to a box; where it is. */
+  go(index: number): ReturnType<Drawing["place"]> {
+    if (index < 0) return undefined;
+    this.came = { from: this.drawing.focused, to: index };
+    this.drawing.focus(index);
+    return this.drawing.place(index);
+  }
+}

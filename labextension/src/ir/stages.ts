@@ -1,0 +1,125 @@
+/** The stages that stand side by side, as many as there is room for, and the graph after them. */
+
+import { element } from "../dom";
+import type { StageKind } from "../report";
+import { graphView } from "../views/graph";
+import type { View } from "../views/view";
+import { added, chosen, closed, firstKinds, MOST } from "./chosen";
+import type { Room } from "./room";
+import { StagePane } from "./stage";
+
+/** Room of the graph beside that of one text. */
+const GRAPH_SHARE = 1.6;
+/** Pixels of a text that can be read. */
+const NARROWEST = 280;
+
+export interface StagesEvents {
+  /** Other panes are open than before; those that are new have nothing lit up yet. */
+  opened(fresh: readonly StagePane[]): void;
+  /** The room of the texts has changed. */
+  fitted(): void;
+}
+
+export class Stages {
+  readonly element = element("div", "jxs-stages");
+  panes: StagePane[] = [];
+  private kinds: StageKind[] = [];
+  private graph: View | null = null;
+  /** What was open before the graph took its room. */
+  private beside: StageKind[] = [];
+
+  constructor(
+    private readonly room: Room,
+    private readonly events: StagesEvents,
+  ) {}
+
+  /** Opens the first ones, as many as so many pixels have room for. */
+  begin(width: number): void {
+    if (!this.kinds.length) this.open(firstKinds(width));
+  }
+
+  add(): void {
+    this.open(added(this.kinds));
+  }
+
+  get full(): boolean {
+    return this.panes.length >= MOST;
+  }
+
+  /** Shows these stages; a pane whose kind stays keeps its place in the text. */
+  private open(kinds: readonly StageKind[]): void {
+    if (!this.room.model.programJson) return;
+    const spare = [...this.panes];
+    this.kinds = [...kinds];
+    const fresh: StagePane[] = [];
+    this.panes = this.kinds.map((kind) => {
+      const at = spare.findIndex((pane) => pane.kind === kind);
+      const [known] = at < 0 ? [] : spare.splice(at, 1);
+      if (known) return known;
+      const made = this.make(kind);
+      fresh.push(made);
+      return made;
+    });
+    for (const pane of spare) pane.dispose();
+    for (const [index, { frame }] of this.panes.entries()) {
+      const here = this.element.children[index] ?? null;
+      if (here !== frame.element) this.element.insertBefore(frame.element, here);
+    }
+    for (const pane of this.panes) pane.closer.hidden = this.panes.length < 2;
+    this.events.opened(fresh);
+  }
+
+  private make(kind: StageKind): StagePane {
+    const pane: StagePane = new StagePane(this.room, kind, {
+      choose: (next) => {
+        const at = this.panes.indexOf(pane);
+        this.open(chosen(this.kinds, at, next));
+        this.panes[at]?.chooser.focus();
+      },
+      close: () => {
+        const at = this.panes.indexOf(pane);
+        this.open(closed(this.kinds, at));
+        this.panes[Math.max(0, at - 1)]?.frame.pane.focus();
+      },
+    });
+    return pane;
+  }
+
+  /** The graph stands after the texts; `stacked`: below them. */
+  showGraph(on: boolean, stacked: boolean): void {
+    this.graph?.dispose?.();
+    this.graph?.element.parentElement?.remove();
+    this.graph = on ? graphView(this.room.model) : null;
+    if (!this.graph) {
+      if (this.beside.length) this.open(this.beside);
+      else this.events.fitted();
+      this.beside = [];
+      return;
+    }
+    if (!stacked) this.makeRoom();
+    const pane = element("section", "jxs-pane jxs-graph-pane", this.graph.element);
+    pane.setAttribute("aria-label", "Graph");
+    pane.dataset.pane = "graph";
+    this.element.append(pane);
+    this.events.fitted();
+    this.graph.shown?.();
+  }
+
+  /** Closes what would be too narrow to read beside the graph; it comes back as the graph goes. */
+  private makeRoom(): void {
+    const width = this.element.clientWidth;
+    const kinds = [...this.kinds];
+    const narrow = () => width / (kinds.length + GRAPH_SHARE) < NARROWEST;
+    while (kinds.length > 1 && narrow()) {
+      kinds.splice(kinds[0] === "optimized_hlo" ? 1 : 0, 1);
+    }
+    if (kinds.length === this.kinds.length) return;
+    this.beside = this.kinds;
+    this.open(kinds);
+  }
+
+  dispose(): void {
+    for (const pane of this.panes) pane.dispose();
+    this.graph?.dispose?.();
+  }
+}
