@@ -85,8 +85,13 @@ class Report implements Rendered {
     );
     const said = [...(record.notes ?? []), ...notes].filter(Boolean);
     if (said.length) {
-      const note = element("span", "jxs-note", said.join(" · "));
-      note.title = said.join("\n");
+      const note = element("span", "jxs-note");
+      said
+        .join(" · ")
+        .split("`")
+        .forEach((part, i) => {
+          note.append(i % 2 ? element("code", "", part) : part);
+        });
       parts.bar.append(note);
     }
     // A finding or a line of a table leads to the code.

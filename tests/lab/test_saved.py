@@ -116,13 +116,20 @@ def test_a_saved_report_is_linked_without_a_kernel(
 def test_what_another_version_wrote_is_shown_or_refused_in_words(
     lab: Server, visit: Visit, saved: Saved
 ) -> None:
-    older = changed(saved.short, version="0.0.1")
+    long = "0.0.1, of which `says()` is long," + " and longer" * 60
+    older = changed(saved.short, version=long)
     newer = changed(saved.short, schema=99, version="9.9.9")
     cut = changed(saved.short, data=saved.short[MIME]["data"][:100])
     page = visit(lab, lab.write("versions.ipynb", orphan(older, newer, cut)))
     without_kernel(page)
     expect(viewer(page, 0)).to_contain_text("Written by jaxscope 0.0.1")
     expect(pane(viewer(page, 0), "source")).to_contain_text("jnp.sin")
+    # Its note is read in full, and does not push the panes out of the page.
+    beyond = "n => n.offsetWidth - n.closest('.jp-OutputArea').clientWidth"
+    assert viewer(page, 0).evaluate(beyond) <= 0
+    note = viewer(page, 0).locator(".jxs-note")
+    expect(note.locator("code").first).to_have_text("says()")
+    assert note.evaluate("n => n.scrollWidth - n.clientWidth") <= 0
     expect(cell(page, 1)).to_contain_text("written by jaxscope 9.9.9 in schema 99")
     expect(cell(page, 2)).to_contain_text("cut short or damaged")
 
