@@ -146,7 +146,8 @@ class _Run:
 
     def _fill(self, places: list[Slot], setting: Setting, say: Callable[..., None]) -> None:
         plan = self.plan
-        too_much = room.intermediates(plan, setting.inputs, setting.host)
+        with setting.alarm.within(setting.at_most(plan.limits.call_s), "tracing the code"):
+            too_much = room.intermediates(plan, setting.inputs, setting.host)
         for slot in places:
             if slot.row.failure:
                 continue

@@ -105,6 +105,8 @@ def _get_ready(
     entry: Entry, contestant: Contestant, device: str, row: Row, setting: Setting
 ) -> Ready:
     plan, limits = setting.plan, setting.plan.limits
+    if time.perf_counter() > setting.deadline:
+        raise Failed(replace(row, failure="The time limit was over before its turn came."))
     compile_s, call_s = setting.at_most(limits.compile_s), setting.at_most(limits.call_s)
     namespace = contestant.namespace() if entry.namespaced else None
     task = replace(task_of(plan, entry), compile_s=compile_s, say=setting.say)

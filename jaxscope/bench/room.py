@@ -42,7 +42,7 @@ def intermediates(plan: Plan, made: Mapping[str, Any], host: Mapping[str, Any]) 
         function = fixed(entry.function, made, jax.numpy if entry.namespaced else None)
         shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in host.values()]
         largest = _largest(jax.make_jaxpr(function)(*shapes))
-    except Exception:  # it will fail, or run, where its row says so
+    except Exception:  # it will fail, hang, or run, where its row says so
         return ""
     factor = 2 if plan.check else 1  # the reference is in float64
     return _exceeds(

@@ -212,6 +212,35 @@ def test_one_that_hangs_in_python_is_cut_off_and_says_how_far_it_came():
     assert len(row(record, "numpy").samples) == 8
 
 
+def test_one_that_hangs_while_it_is_traced_is_cut_off_each_time():
+    begun, ended = [], []
+
+    def slow(x):
+        begun.append(1)
+        for _ in range(1000):
+            time.sleep(0.01)
+        ended.append(1)
+        return x
+
+    limits = Limits(min_rounds=8, max_rounds=8, call_s=0.3, compile_s=0.3, seconds=1000)
+    record = measured(("slow", "jax", slow), ("numpy", "numpy", np.sum), check=False, limits=limits)
+    assert "slow: getting it ready took longer than" in row(record, "slow").failure
+    assert (len(begun), ended) == (2, [])  # the look at its jaxpr, and the compile
+    assert len(row(record, "numpy").samples) == 8
+
+
+def test_who_comes_after_the_time_limit_is_told_so():
+    def endless(x):
+        while True:
+            time.sleep(0.01)
+
+    limits = Limits(min_rounds=8, max_rounds=8, total_s=0.5, seconds=1000)
+    record = measured(
+        ("endless", "numpy", endless), ("numpy", "numpy", np.sum), check=False, limits=limits
+    )
+    assert row(record, "numpy").failure == "The time limit was over before its turn came."
+
+
 def test_one_that_hangs_in_the_rounds_keeps_what_it_has():
     calls = []
 

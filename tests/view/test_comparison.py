@@ -179,6 +179,22 @@ def test_warnings_stand_once_with_all_that_they_are_about():
     assert found.text == "Noisy: the spread is 15% of the median (the largest of 4)."
 
 
+def test_shapes_of_different_contestants_are_not_put_together():
+    def other(shape: str) -> tuple[Doubt, ...]:
+        return (Doubt("J201", f"The shape of the result is {shape}: other work."),)
+
+    made = record(
+        row("numpy", 1e-6),
+        row("jax", 1e-6, warnings=other("(3, 4)")),
+        row("torch", 1e-6, warnings=other("(5, 4)")),
+        row("c", 1e-6, warnings=other("(5, 4)")),
+    )
+    assert [(one.about, one.text) for one in sentences(made)] == [
+        ("JAX jit", "The shape of the result is (3, 4): other work."),
+        ("PyTorch, C", "The shape of the result is (5, 4): other work."),
+    ]
+
+
 def test_failures_on_other_lines_of_the_cell_are_not_one():
     rows = [
         row(label, 1e-6, sessions=(), failure=f"It raised ValueError on line {line}: no.")

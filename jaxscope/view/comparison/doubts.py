@@ -55,17 +55,26 @@ def _merged(
 ) -> Iterator[Sentence]:
     """Sentences that differ in their figures alone stand once, with all that they are about.
 
-    The figures shown are those with the largest numbers in them, and it is said of how many.
+    The figures shown are those with the largest numbers in them, and it is said of how many. What
+    is no measured figure (a shape, a count of inputs) is put together for one contestant only.
     """
-    groups: dict[tuple[str, str], list[tuple[str, Row | None]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[str, Row | None]]] = {}
     for code, text, row in found:
-        groups.setdefault((code, _shape(text)), []).append((text, row))
-    for (code, _), members in groups.items():
-        different = len({text for text, _ in members})
+        whose = "" if row is None or _measures(code) else names.contender(row, True)
+        groups.setdefault((code, _shape(text), whose), []).append((text, row))
+    said: dict[tuple[str, str], list[Row]] = {}
+    for (code, _, _), members in groups.items():
         text = max((text for text, _ in members), key=_largest)
-        if different > 1:
+        if len({one for one, _ in members}) > 1:
             text = f"{text.rstrip('.')} (the largest of {len(members)})."
-        yield Sentence(_about([row for _, row in members if row is not None], record), text, code)
+        said.setdefault((code, text), []).extend([row for _, row in members if row is not None])
+    for (code, text), rows in said.items():
+        yield Sentence(_about(rows, record), text, code)
+
+
+def _measures(code: str) -> bool:
+    """Whether the figures of this code are times and shares, which compare between contestants."""
+    return code.startswith("J3") or code == "unclear"
 
 
 def _about(rows: list[Row], record: ComparisonRecord) -> str:
