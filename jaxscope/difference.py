@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxscope.model import Finding, Program, Record, StageKind, to_json
 from jaxscope.model.diff import DiffRecord, ProgramDiff, Quantity, SourceDiff, StageDiff
 from jaxscope.report import Report
+
+if TYPE_CHECKING:
+    from jaxscope.diff_widget import DiffWidget
 
 
 class ReportDiff:
@@ -113,13 +117,41 @@ class ReportDiff:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(self.to_text())
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        from jaxscope.front_end import FrontEnd, front_end
+
+        if front_end() in (FrontEnd.VSCODE, FrontEnd.COLAB):
+            # Where it cannot be made, the HTML says the same.
+            with contextlib.suppress(Exception):
+                return self.widget().bundle()
+        return self.bundle()
+
+    def bundle(self, *, viewer: bool = True) -> dict[str, Any]:
+        """The displays by MIME type, with the viewer's own where a front end may have it."""
         from jaxscope.front_end import FrontEnd, front_end
         from jaxscope.view.bundle import bundle
         from jaxscope.view.payload import MIME
 
-        own = (MIME, self.payload) if front_end() is FrontEnd.JUPYTER else None
+        own = (MIME, self.payload) if viewer and front_end() is FrontEnd.JUPYTER else None
         return bundle("diff", self._plain, self.static_html, own)
+
+    def widget(self) -> DiffWidget:
+        """The viewer as a widget, for VS Code, Colab and layouts of ipywidgets. Needs anywidget.
+
+        Raises ModuleNotFoundError without anywidget, and FileNotFoundError in a checkout in which
+        the viewer is not built.
+        """
+        try:
+            from jaxscope.diff_widget import DiffWidget
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] == "jaxscope":
+                raise
+            raise ModuleNotFoundError(
+                f"The widget needs {error.name}, which is not installed: `pip install "
+                "jaxscope[widget]`. Without it the comparison is shown by `display(diff)`.",
+                name=error.name,
+            ) from None
+        return DiffWidget(self)
 
     def payload(self) -> dict[str, Any]:
         """The comparison as the viewer reads it, at most 150 kB."""

@@ -24,7 +24,34 @@ from jaxscope.report import Report
 from jaxscope.view.page import built
 
 
-class ReportWidget(anywidget.AnyWidget):
+class ViewerWidget(anywidget.AnyWidget):
+    """The viewer of what `payload` holds, with HTML beside it for a saved notebook, whose kernel
+    has no widgets any more."""
+
+    # Read when the first widget is made, since a checkout may have no viewer.
+    _esm = traitlets.Unicode("").tag(sync=True)
+    _css = traitlets.Unicode("").tag(sync=True)
+    payload = traitlets.Dict().tag(sync=True)
+    selected_line = traitlets.Int(None, allow_none=True, min=1).tag(sync=True)
+
+    def __init__(self, payload: dict[str, Any], **traits: Any) -> None:
+        script, style = _viewer()
+        super().__init__(payload=payload, _esm=script, _css=style, **traits)
+
+    def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Data and metadata of a display."""
+        data, metadata = super()._repr_mimebundle_() or ({}, {})
+        return {**data, **self.beside()}, metadata
+
+    def beside(self) -> dict[str, Any]:
+        """What stands in the notebook with the widget."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        return self.bundle()
+
+
+class ReportWidget(ViewerWidget):
     """The viewer of one report.
 
     `selected_line` is the line of the first source that is pinned in the viewer, or None. It may be
@@ -35,16 +62,9 @@ class ReportWidget(anywidget.AnyWidget):
         w.selected_line = 3
     """
 
-    # Read when the first widget is made, since a checkout may have no viewer.
-    _esm = traitlets.Unicode("").tag(sync=True)
-    _css = traitlets.Unicode("").tag(sync=True)
-    payload = traitlets.Dict().tag(sync=True)
-    selected_line = traitlets.Int(None, allow_none=True, min=1).tag(sync=True)
-
     def __init__(self, report: Report, **traits: Any) -> None:
-        script, style = _viewer()
         self._report = report
-        super().__init__(payload=report.payload(report.id), _esm=script, _css=style, **traits)
+        super().__init__(report.payload(report.id), **traits)
         self.on_msg(self._asked)
 
     @property
@@ -52,14 +72,8 @@ class ReportWidget(anywidget.AnyWidget):
         """What it shows."""
         return self._report
 
-    def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Data and metadata of a display: the widget, and HTML for a saved notebook, whose kernel
-        has no widgets any more."""
-        data, metadata = super()._repr_mimebundle_() or ({}, {})
-        return {**data, **self._report.bundle(viewer=False)}, metadata
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return self.bundle()
+    def beside(self) -> dict[str, Any]:
+        return self._report.bundle(viewer=False)
 
     def _asked(self, widget: Any, content: Any, buffers: Any) -> None:
         number = content.get("request") if isinstance(content, dict) else None

@@ -15,6 +15,7 @@ pytest.importorskip("anywidget")
 from view.conftest import load
 
 import jaxscope.widget
+from jaxscope.difference import compare_reports
 from jaxscope.report import Report
 from jaxscope.widget import ReportWidget
 
@@ -47,6 +48,17 @@ def test_the_trait_is_the_payload(widget: ReportWidget) -> None:
     data = json.loads(gzip.decompress(base64.b64decode(widget.payload["data"])))
     assert widget.payload["id"] == widget.report.id
     assert len(data["record"]["programs"][0]["stages"]) == 4
+
+
+def test_a_comparison_is_a_widget_with_its_html_beside_it(viewer: None) -> None:
+    diff = compare_reports(Report(load()), Report(load()))
+    widget = diff.widget()
+    assert widget.payload == diff.payload()
+    assert widget.payload["kind"] == "diff"
+    assert widget.diff is diff
+    data, _ = widget.bundle()
+    assert set(data) == {"text/plain", "text/html", WIDGET}
+    assert diff.summary() in data["text/plain"]
 
 
 def test_the_selected_line_is_set_from_either_side(widget: ReportWidget) -> None:

@@ -39,7 +39,7 @@ def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
     display(data, raw=True)
 
 
-def _show_widget(report: Report, shell: Any) -> bool:
+def _show_widget(found: Report | ReportDiff, shell: Any) -> bool:
     """Whether it could be shown; if not, a line has said why."""
     from IPython.display import display
 
@@ -47,7 +47,7 @@ def _show_widget(report: Report, shell: Any) -> bool:
         say("A terminal shows no widgets; this is what `auto` shows.")
         return False
     try:
-        widget = report.widget()
+        widget = found.widget()
     except Exception as error:
         say(f"{error} This is what `auto` shows.")
         return False
@@ -82,6 +82,8 @@ def show_difference(found: ReportDiff, shell: Any, view: str, quiet: bool) -> No
     from IPython.display import display
 
     in_terminal = getattr(shell, "kernel", None) is None
+    if view == "widget" and not quiet and _show_widget(found, shell):
+        return
     if quiet:
         data = {"text/plain": found.summary()}
     elif view == "html":

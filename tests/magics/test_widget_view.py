@@ -51,6 +51,13 @@ def test_a_widget_is_shown_when_asked_for(built: Kernel) -> None:
 
 
 @pytest.mark.kernel
+def test_a_comparison_is_shown_as_a_widget_when_asked_for(built: Kernel) -> None:
+    shown(built)
+    assert WIDGET in shown(built, "%jaxdiff --view widget r r")
+    assert WIDGET not in shown(built, "%jaxdiff r r")
+
+
+@pytest.mark.kernel
 def test_a_widget_answers_over_its_own_comm(built: Kernel) -> None:
     shown(built)
     model = shown(built, "display(r.widget())")
@@ -64,6 +71,7 @@ def test_a_widget_answers_over_its_own_comm(built: Kernel) -> None:
 @pytest.mark.kernel
 def test_vscode_gets_the_widget_and_not_our_type(vscode: Kernel) -> None:
     assert set(shown(vscode)) == {"text/plain", "text/html", WIDGET}
+    assert set(shown(vscode, "%jaxdiff r r")) == {"text/plain", "text/html", WIDGET}
 
 
 @pytest.mark.kernel
