@@ -8,9 +8,10 @@ from typing import Any
 
 from jaxscope.analysis.by_line import LineFigures, all_figures, counted, differentiates, stage_of
 from jaxscope.analysis.hlo import real_instructions
-from jaxscope.analysis.profile.shares import LineShare, line_shares, op_shares
+from jaxscope.analysis.profile.shares import LineShare, cell_shares, line_shares, op_shares
 from jaxscope.analysis.vanished import GONE, reasons
 from jaxscope.model import Program, Stage, StageKind
+from jaxscope.model.profile import CellProfile
 
 Json = dict[str, Any]
 
@@ -18,12 +19,18 @@ _LAYOUT = re.compile(r"\{[^{}]*\}|/\*.*?\*/")
 _LONGEST_SHAPE = 120
 
 
-def by_line(program: Program, sources: int) -> list[Json]:
-    """For each of the record's sources: line → equations, instructions, FLOPs, time."""
+def by_line(program: Program, sources: int, cell: CellProfile | None = None) -> list[Json]:
+    """For each of the record's sources: line → equations, instructions, FLOPs, time.
+
+    `cell` is the profile of the cell as it ran: then the first source has that one's times.
+    """
     phases = differentiates(program)
     found: list[Json] = []
     for source, figures in enumerate(all_figures(program, sources)):
-        shares = line_shares(program, source)
+        if cell is not None and source == 0:
+            shares = cell_shares(cell)
+        else:
+            shares = line_shares(program, source)
         lines = sorted(figures.keys() | shares.keys())
         nothing = LineFigures()
         found.append(

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jaxscope.model import Program, Record, Source, Stage, StageKind, to_json
+from jaxscope.model.profile import Profile
 from jaxscope.version import __version__
 from jaxscope.view import figures
 from jaxscope.view.summary import first_line, first_parts
@@ -40,6 +41,7 @@ _SHORTENED = (
     "Shortened to keep the notebook small: long tables end early, and what the viewer does not "
     "need is left out. `report.to_html(path)` and `report.save(path)` write everything."
 )
+_MOST_REASONS = 3
 _LONGEST = 2000
 """Characters of one line."""
 
@@ -106,7 +108,7 @@ def payload(
             record,
             report_id,
             figure_kinds or {},
-            [figures.by_line(program, len(record.sources)) for program in record.programs],
+            [figures.by_line(p, len(record.sources), record.profile) for p in record.programs],
             [figures.lost(program) for program in record.programs],
         ),
     )
@@ -194,6 +196,7 @@ def pack(data: Json) -> str:
 def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
     record, figure_kinds = made.record, made.figure_kinds
     carried = _carried(record, bounds)
+    carried = dataclasses.replace(carried, notes=(*carried.notes, *_untimed(record)))
     rows = bounds.room.rows
     return {
         "record": to_json(_without(carried, dropped)),
@@ -205,6 +208,14 @@ def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
         "findings": findings(record, rows) if rows else "",
         "first": [_cut(part) for part in first_parts(record)],
     }
+
+
+def _untimed(record: Record) -> tuple[str, ...]:
+    """Why a profiled program has no times beside its lines, once for each reason."""
+    found = (p.profile.distrust for p in record.programs if isinstance(p.profile, Profile))
+    return tuple(
+        dict.fromkeys(_cut(f"No time stands beside the lines. {why}") for why in found if why)
+    )[:_MOST_REASONS]
 
 
 def _tab(tab: Tab, figure_kinds: Mapping[str, tuple[str, ...]]) -> Json:

@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 
 from jaxscope import model as m
-from jaxscope.model.profile import LineTime, OpTime, Place, Profile, ProfileSession
+from jaxscope.model.profile import (
+    CellLine,
+    CellProfile,
+    LineTime,
+    OpTime,
+    Place,
+    Profile,
+    ProfileSession,
+)
 from jaxscope.view.figures import by_instruction, by_line
 from jaxscope.view.payload import CAP, MOST_EQUATIONS, PAYLOAD_SCHEMA, payload, size
 from view.conftest import GOLDEN, plain, with_program
@@ -226,3 +234,17 @@ def test_a_large_program_keeps_its_figures_by_line_without_its_equations(golden:
     assert data["record"]["programs"][0]["equations"] == []
     assert data["programs"][0]["lines"][0]["3"]["instructions"] == 6
     assert [s["kind"] for s in data["record"]["programs"][0]["stages"]] == list(m.StageKind)
+
+
+def test_why_lines_have_no_time_is_said_above_them(golden: m.Record) -> None:
+    doubtful = Profile("cpu:0", (), 0, (), (), distrust="A call takes 20 µs.")
+    program = dataclasses.replace(golden.programs[0], profile=doubtful)
+    data = unpack(payload(dataclasses.replace(golden, programs=(program, program))))
+    told = [note for note in data["record"]["notes"] if note.startswith("No time stands")]
+    assert told == ["No time stands beside the lines. A call takes 20 µs."]
+
+
+def test_a_profiled_cell_has_its_own_times_beside_its_lines(golden: m.Record) -> None:
+    cell = CellProfile(0.2, (CellLine(0, 4, 0.15, 0.01, 3, 0),), 0.03, 0.0, 3, 0, 20, 0.0, 0.0)
+    data = unpack(payload(dataclasses.replace(golden, profile=cell)))
+    assert data["programs"][0]["lines"][0]["4"]["time"]["share"] == 0.75
