@@ -29,13 +29,14 @@ def explain(
     wrote: bool = False,
     stack: str = "",
     pmap: bool = False,
+    mapped: bool = False,
 ) -> str | None:
     """The note for an error of a cell, or None when there is nothing to add.
 
     `traced` holds the names of the cell's traced inputs, `values` its inputs by name. `wrote` says
     that the cell ran as Python does, and what it had bound by then is bound. `stack` spells the
     transforms that were being applied, after the cell itself was traced, or that decorate it;
-    `pmap` says that one of all its transforms is a pmap.
+    `pmap` says that one of all its transforms is a pmap, `mapped` that one is a map of some kind.
     """
     line = line_of(error, file)
     cure = of_meshes(error, pmap=pmap) or _cure(error, values)
@@ -72,7 +73,9 @@ def explain(
             which = " and ".join(f"`{name}`" for name in names)
             verb = "is" if len(names) == 1 else "are"
             options = " ".join(f"-s {name}" for name in names)
-            cure = f"{which} {verb} traced. {cure} If its value may be fixed, run with `{options}`."
+            cure = f"{which} {verb} traced. {cure}"
+            if not mapped:  # an input that is mapped has a value for each example
+                cure += f" If its value may be fixed, run with `{options}`."
     return f"jaxscope: {where}{cure}"
 
 

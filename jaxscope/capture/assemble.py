@@ -20,7 +20,7 @@ from jaxscope.capture.profile import profile_of
 from jaxscope.capture.program import Captured
 from jaxscope.capture.repeat import Measured
 from jaxscope.capture.sources import Sources
-from jaxscope.capture.stack import applied
+from jaxscope.capture.stack import applied, differentiates
 from jaxscope.capture.stages import Handles
 from jaxscope.model import (
     Batching,
@@ -244,7 +244,10 @@ def _notes(parts: Sequence[Part]) -> list[str]:
     notes: list[str] = []
     for part in parts:
         unused = _unused(part)
-        if unused:
+        if unused and differentiates(part.captured.request.stack):
+            # A derivative by it can be there, and is constant.
+            notes.append(f"No result depends on the value of {unused}.")
+        elif unused:
             notes.append(f"No result depends on {unused}.")
     return notes
 

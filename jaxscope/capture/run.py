@@ -31,7 +31,7 @@ from jaxscope.capture.repeat import measure
 from jaxscope.capture.sampling import quiet_gc
 from jaxscope.capture.settings import Settings
 from jaxscope.capture.sources import Sources
-from jaxscope.capture.stack import JIT, Stack, differentiates, is_plain, titles, written
+from jaxscope.capture.stack import JIT, Stack, differentiates, is_plain, maps, titles, written
 from jaxscope.capture.surroundings import Ran, Surroundings
 from jaxscope.capture.transfer import place
 from jaxscope.capture.witness import Witness
@@ -356,6 +356,7 @@ def _explained(
             wrote=wrote,
             stack=written(whole) if applying else "",
             pmap=_has_pmap(whole),
+            mapped=maps(whole),
         )
         if note is not None:
             error.add_note(note)

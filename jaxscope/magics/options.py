@@ -41,17 +41,13 @@ class Options:
     """All that was parsed, the transform's own options too."""
 
 
-def split(line: str, parser: argparse.ArgumentParser) -> tuple[list[str], str]:
+def split(line: str, parser: Parser) -> tuple[list[str], str]:
     """The options of a magic line and the rest, verbatim.
 
     Options end at the first token that is not one, or at `--`, so that the rest may hold anything:
     `%jaxjit -n 3 f(x, -y)`.
     """
-    takes_value = {
-        name: action.nargs != 0
-        for action in parser._actions  # type: ignore[reportPrivateUsage]
-        for name in action.option_strings
-    }
+    takes_value = parser.takes_value
     tokens: list[str] = []
     at = 0
     while match := _TOKEN.match(line, at):
@@ -78,7 +74,7 @@ def parser(name: str, description: str, stack: str = "") -> Parser:
     return made
 
 
-def parse(line: str, using: argparse.ArgumentParser, default_view: str = "auto") -> Options:
+def parse(line: str, using: Parser, default_view: str = "auto") -> Options:
     """Read a magic line. Raises UsageError with a sentence for what it cannot take."""
     tokens, rest = split(line, using)
     found = using.parse_args(tokens)
@@ -117,12 +113,24 @@ def is_name(text: str) -> bool:
     return text.isidentifier() and not keyword.iskeyword(text)
 
 
+def check_name(given: str | None, what: str) -> None:
+    """Raises UsageError for what `-o` cannot bind a report, a log, … to."""
+    if given is not None and not is_name(given):
+        raise UsageError(f"-o needs a name to bind the {what} to, and got {given!r}.")
+
+
 def names(given: Sequence[str]) -> tuple[str, ...]:
     """`-s a,b -s c` → a, b, c."""
     found = [name.strip() for text in given for name in text.split(",")]
     for name in found:
+        whole = re.match(r"\w+(?=[.\[])", name)
+        if whole is not None and is_name(whole[0]):
+            raise UsageError(
+                f"{name!r} is not a name; give names separated by commas: {whole[0]}. A part needs "
+                "a name of its own: bind it in an earlier cell."
+            )
         if not is_name(name):
-            raise UsageError(f"{name!r} is not a name; give names separated by commas: -s n,mode")
+            raise UsageError(f"{name!r} is not a name; give names separated by commas: n,mode")
     return tuple(dict.fromkeys(found))
 
 

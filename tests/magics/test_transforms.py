@@ -464,3 +464,16 @@ def test_completion(notebook: Notebook, line: str, offers: set[str]) -> None:
         warnings.simplefilter("ignore")  # IPython's completer is provisional
         found = list(notebook.shell.Completer.completions(line, len(line)))
     assert offers <= {completion.text for completion in found}
+
+
+def test_a_derivative_that_is_constant_depends_on_no_value(notebook: Notebook) -> None:
+    ran = notebook.must("%%jaxgrad -n 1 --mode jacrev -w w\n3 * w")
+    assert "No result depends on the value of `w`." in ran.text
+
+
+def test_no_input_of_a_map_is_to_be_made_static(notebook: Notebook) -> None:
+    branch = "if x.sum() > 0:\n    s = 1"
+    assert "run with `-s x`" in notebook.run(f"%%jaxjit\n{branch}").message
+    mapped = notebook.run(f"%%jaxvmap -i x=0\n{branch}").message
+    assert "`x` is traced." in mapped
+    assert "-s x" not in mapped

@@ -115,6 +115,11 @@ CASES = {
         USAGE,
         ("Line 1: -w names `nowhere`, which is no input of this cell.", "are `x` and `w`."),
     ),
+    "part of a name": Bad(
+        "%%jaxgrad -w params['w']\nparams['w'].sum()",
+        USAGE,
+        ("\"params['w']\" is a part of `params`, and names are wanted here: give params, or",),
+    ),
     "nothing to differentiate by": Bad(
         "%%jaxgrad\n(whole ** 2.0).sum()",
         USAGE,
