@@ -118,7 +118,7 @@ CASES = {
     "part of a name": Bad(
         "%%jaxgrad -w params['w']\nparams['w'].sum()",
         USAGE,
-        ("\"params['w']\" is a part of `params`, and names are wanted here: give params, or",),
+        ("is not a name; give names separated by commas: params. A part needs a name of its own",),
     ),
     "nothing to differentiate by": Bad(
         "%%jaxgrad\n(whole ** 2.0).sum()",
