@@ -7,11 +7,12 @@ The wall clock of this pass is of no use: tracing makes a short call half as lon
 from __future__ import annotations
 
 import math
+import statistics
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jaxscope.analysis.trace import operations
+from jaxscope.analysis.trace import Op, operations
 from jaxscope.capture import profiler
 from jaxscope.model import Unavailable
 
@@ -22,7 +23,8 @@ _GROUPED = ("Steps", "XLA Modules", "Framework Ops", "Framework Name Scope", "So
 
 
 def kernel_seconds(call: Callable[[], Any], seconds: float) -> float | Unavailable:
-    """Mean over a few calls; `call` waits for its results, `seconds` is what one takes."""
+    """Of a few calls the median, the mean on a device; `call` waits for its results, `seconds` is
+    what one takes."""
     count = max(1, min(_CALLS, math.ceil(_BUDGET_S / seconds) if seconds > 0 else _CALLS))
     try:
         with profiler.recording() as recorded:
@@ -31,9 +33,27 @@ def kernel_seconds(call: Callable[[], Any], seconds: float) -> float | Unavailab
     except profiler.ProfilerBusyError as busy:
         return Unavailable(str(busy))
     on_devices = list(device_spans(recorded.xspace))
-    spans = on_devices or [(op.start, op.end) for op in operations(recorded.events())]
-    busy_s = union_ns(spans) / 1e9
-    return busy_s / count if busy_s else Unavailable("the profiler saw no operation of XLA")
+    if on_devices:
+        busy = union_ns(on_devices) / count
+    else:
+        busy = statistics.median(by_call(operations(recorded.events()), count))
+    return busy / 1e9 if busy else Unavailable("the profiler saw no operation of XLA")
+
+
+def by_call(ops: Sequence[Op], count: int) -> list[float]:
+    """Nanoseconds of each of so many calls; their mean alone where the runs cannot be dealt out.
+
+    One call that was preempted among twenty would make the mean longer than the call.
+    """
+    runs: dict[int, list[tuple[float, float]]] = {}
+    for op in ops:  # by start, so runs come in the order of the calls
+        runs.setdefault(op.run, []).append((op.start, op.end))
+    each, rest = divmod(len(runs), count)
+    if rest or not each:
+        return [union_ns((op.start, op.end) for op in ops) / count]
+    dealt = list(runs.values())
+    calls = [dealt[i : i + each] for i in range(0, len(dealt), each)]
+    return [union_ns(span for run in call for span in run) for call in calls]
 
 
 def device_spans(xspace: bytes) -> Iterator[tuple[float, float]]:

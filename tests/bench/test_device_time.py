@@ -5,7 +5,8 @@ import time
 import jax
 import jax.numpy as jnp
 
-from jaxscope.bench.kernel import kernel_seconds, union_ns
+from jaxscope.analysis.trace import Op
+from jaxscope.bench.kernel import by_call, kernel_seconds, union_ns
 from jaxscope.capture import profiler
 from jaxscope.model import Unavailable
 
@@ -31,6 +32,21 @@ def test_the_kernel_is_a_part_of_the_call():
     assert isinstance(found, float)
     assert 0 < found <= max(calls) - 0.005
     assert len(calls) == 10
+
+
+def op(run, start, end):
+    return Op("add", "jit_f", 1, run, 0, "main", start, end, end)
+
+
+def test_operations_are_dealt_out_to_the_calls_by_their_runs():
+    two_each = [op(1, 0, 2), op(1, 1, 3), op(2, 4, 5), op(3, 10, 90), op(4, 91, 92)]
+    assert by_call(two_each, 2) == [4.0, 81.0]
+    assert by_call(two_each, 4) == [3.0, 1.0, 80.0, 1.0]
+
+
+def test_runs_that_cannot_be_dealt_out_give_the_mean():
+    assert by_call([op(0, 0, 2), op(0, 4, 6)], 2) == [2.0]
+    assert by_call([], 3) == [0.0]
 
 
 def test_a_call_without_xla_has_no_kernel():

@@ -312,6 +312,7 @@ def test_of_many_rows_those_that_changed_are_shown_and_the_others_counted():
     page = static_html(now, "", changes)
     assert rest in page
     assert page.count("no change beyond 5 %") == 18
+    assert "### Since the baseline" in page
     assert telling(changes[:8]) == changes[:8]
     assert others(changes[:8]) == ""
 

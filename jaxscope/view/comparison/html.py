@@ -48,7 +48,7 @@ class Content:
 
 
 def _whole(record: ComparisonRecord, content: Content, changes: tuple[Regression, ...]) -> str:
-    large = f"{_everything(record)}{_sorted(record)}{_copies(record, content.csv)}"
+    large = f"{_everything(record)}{_sorted(record)}{_copies(record, content.csv, changes)}"
     return (
         f'<div class="jxs report"><style>{style()}</style>{head(record, changes)}'
         f"{figures(record) if content.pictures else ''}"
@@ -157,9 +157,9 @@ def _sorted(record: ComparisonRecord) -> str:
     return _details("Sorted", made) if made else ""
 
 
-def _copies(record: ComparisonRecord, csv: str) -> str:
+def _copies(record: ComparisonRecord, csv: str, changes: tuple[Regression, ...]) -> str:
     """What to copy: the comparison as Markdown and CSV."""
-    text = _details("As Markdown", f"<pre>{verbatim(markdown(record))}</pre>")
+    text = _details("As Markdown", f"<pre>{verbatim(markdown(record, changes))}</pre>")
     if csv:
         text += _details("As CSV", f"<pre>{verbatim(csv)}</pre>")
     return _details("Copy", text)
