@@ -158,6 +158,20 @@ def test_the_words_of_a_comparison_can_be_read(viewer: Viewer, scheme: str) -> N
     assert opened_page.evaluate(CONTRAST) == []
 
 
+def test_a_narrow_comparison_has_one_text_below_the_other(viewer: Viewer) -> None:
+    opened_page = viewer.open(page(load(), difference().payload()), width=700)
+    tab(opened_page, "Stages side by side")
+    earlier, later = (side(opened_page, name).bounding_box() for name in ("earlier", "later"))
+    assert earlier is not None
+    assert later is not None
+    assert later["y"] >= earlier["y"] + earlier["height"]
+    assert earlier["width"] > 600
+    table = tab(opened_page, "What changed").get_by_role("row", name=re.compile("^time of a call"))
+    found = table.bounding_box()
+    assert found is not None
+    assert found["height"] < 60
+
+
 def test_a_line_of_the_code_leads_to_what_changed_of_it(viewer: Viewer) -> None:
     opened_page = compared(viewer)
     tab(opened_page, "Stages side by side")

@@ -17,7 +17,8 @@ const LANGUAGES: Readonly<Record<StageKind, Language>> = {
 /** A sign beside each changed line says what its colour says. */
 const SIGNS: Readonly<Record<Fate, string>> = { added: "+", removed: "−", changed: "~" };
 const HUES: Readonly<Record<Fate, number>> = { added: 150, removed: 25, changed: 85 };
-const SIDE_BY_SIDE = 700;
+/** Pixels from which both texts can be read beside the list of changes. */
+const SIDE_BY_SIDE = 880;
 
 type Side = "before" | "after";
 const LABELS: Readonly<Record<Side, string>> = { before: "earlier", after: "later" };
