@@ -15,7 +15,7 @@ import pytest
 from jax import monitoring
 
 import jaxscope
-from jaxscope.capture import events, gathered, watching
+from jaxscope.capture import accounts, events, gathered, watching
 from jaxscope.capture.events import own_work
 from jaxscope.capture.history import History
 from jaxscope.model import CauseKind, CompileKind, SchemaError
@@ -243,7 +243,7 @@ def test_a_watch_that_cannot_end_keeps_the_blocks_exception(
 
 
 def test_more_compiles_than_are_kept_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "History", functools.partial(History, 4))
+    monkeypatch.setattr(accounts, "History", functools.partial(History, 4))
     with jaxscope.watch() as log:
         for n in range(6):
             fresh()(ones(n + 1))

@@ -67,6 +67,10 @@ class Accounts:
         """What goes on on this thread."""
         return self._thread
 
+    def listening(self) -> None:
+        """The listening begins: what JAX has traced by now, nobody heard of."""
+        self._caller.traced = self._attempt(_jax.traced_functions)
+
     def begin(self, stage: Stage, name: str) -> None:
         """A stage of this name begins on this thread."""
         thread = self._thread

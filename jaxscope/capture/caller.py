@@ -20,6 +20,8 @@ class Caller:
 
     def __init__(self) -> None:
         self.reader = Reader()
+        self.traced: _jax.TracedFunctions | None = None
+        """What JAX had traced when the listening began; None when it cannot say."""
         self._lock = threading.RLock()
 
     def read(self, raw: RawCompile, call: _jax.JaxCall) -> None:
@@ -40,7 +42,8 @@ class Caller:
             raw.call = replace(known, options=(*kept, *given) if given else known.options)
 
     def look_back(self, raw: RawCompile, call: _jax.JaxCall, history: History) -> None:
-        """What only can be known now: whether an earlier function is gone, what JAX has traced."""
+        """What only can be known now: whether an earlier function is gone, what JAX had traced of
+        this one before anybody listened."""
         if raw.call is None:
             return
         latest = history.latest(raw)
@@ -49,9 +52,11 @@ class Caller:
         fun = call.fun
         if fun is None or raw.call.eager:
             return
-        met = history.met(raw, lambda: _jax.traced_before(fun))
-        if raw.traced_before and not met:
-            found = _jax.earlier_traces(fun)
+        known = None if self.traced is None else self.traced.count(fun)
+        met = history.met(raw, None if known is None else known > 0)
+        # Under a transform the arguments are not those that the function is traced with.
+        if known and not met and not raw.call.transform:
+            found = _jax.earlier_traces(fun)[:known]
             places = [p for trace in found for p, _ in trace.statics if isinstance(p, int)]
             names = parameter_names(call, max(places, default=-1) + 1)
             with self._lock:

@@ -58,7 +58,7 @@ class Listener:
         self.errors = 0
         """Events that could not be read in full."""
         self.first_error = ""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what fails while it is held is noted under it
         self._held = 0
         self._hearers: tuple[Callable[[RawCompile], None], ...] = ()
         self.places = Places()
@@ -106,6 +106,7 @@ class Listener:
     def _register(self) -> None:
         from jax import monitoring
 
+        self._accounts.listening()
         monitoring.register_event_listener(self._on_event)
         monitoring.register_event_duration_secs_listener(self._on_end)
         monitoring.register_scalar_listener(self._on_start)

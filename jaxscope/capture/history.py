@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from jaxscope.analysis.causes import (
@@ -62,22 +62,18 @@ class History:
             for key in families(raw):
                 self._families.setdefault(key, deque()).append(raw.number)
 
-    def met(self, raw: RawCompile, ask: Callable[[], bool | None]) -> bool:
-        """Whether this function was seen before. If not, `ask` says whether JAX knows it, and the
-        answer is kept for it."""
+    def met(self, raw: RawCompile, traced: bool | None) -> bool:
+        """Whether this function was seen before. If not, `traced` is kept for it: whether JAX had
+        traced it before the listening began."""
         serial = raw.call.function.serial if raw.call is not None else 0
         if serial <= 0:
             return False
         with self._lock:
-            if serial in self._known:
-                raw.traced_before = self._known[serial]
-                return True
-        raw.traced_before = answer = ask()
-        with self._lock:
-            if len(self._known) >= _FUNCTIONS:
+            met = serial in self._known
+            if not met and len(self._known) >= _FUNCTIONS:
                 self._known.clear()
-            self._known[serial] = answer
-        return False
+            raw.traced_before = self._known.setdefault(serial, traced)
+        return met
 
     def get(self, number: int) -> RawCompile | None:
         """The compile of this number, as long as it is kept."""

@@ -54,7 +54,7 @@ class RawCompile:
     error: str = ""
     """The type of the exception that ended it."""
     traced_before: bool | None = None
-    """What JAX's own cache said of a function new to the listener; None when it cannot say."""
+    """Whether JAX had traced the function before the listening began; None when it cannot say."""
     history: History | None = None
     """What else was compiled; None once this compile is too old to be kept."""
     _explained: Explained | None = None

@@ -776,6 +776,36 @@ def vmap_of_another_size():
 
 
 @case((K.FIRST_CALL, ""), says="`f` had not been compiled under vmap before")
+def vmap_of_a_function_that_is_new():
+    """Since jax 0.9 the function has been traced when its lowering is the first that is heard."""
+    yield
+    jax.vmap(fresh())(ones(3, 4))
+
+
+@case((K.FIRST_CALL, ""), says="`f` had not been compiled under jvp before")
+def jvp_of_a_function_that_is_new():
+    yield
+    jax.jvp(fresh(), (ones(4),), (ones(4),))
+
+
+@case((K.FIRST_CALL, ""))
+def after_it_was_traced_inside_another():
+    """No compile of its own came before, of this shape or another."""
+    f = fresh()
+    jax.jit(lambda x: f(x) + 1)(ones(4))
+    yield
+    f(ones(5))
+
+
+@case((K.FIRST_CALL, ""))
+def after_it_was_compiled_inside_another():
+    f = fresh()
+    jax.jit(lambda x: f(x) + 1)(ones(4))
+    yield
+    f(ones(4))
+
+
+@case((K.FIRST_CALL, ""), says="`f` had not been compiled under vmap before")
 def vmap_after_the_plain_function():
     f = fresh()
     f(ones(3, 4))

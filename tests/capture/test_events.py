@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax._src import monitoring
-from jax._src.interpreters import partial_eval
 from private_names import break_private
 
 from jaxscope.capture import _jax
@@ -303,9 +302,7 @@ def test_a_failed_trace_is_no_compile_and_the_users_error_stays(listener):
     assert len(run.compiles()) == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["jax_call", "trace_misses", "traced_before", "event_error", "jax_directory"]
-)
+@pytest.mark.parametrize("name", ["jax_call", "trace_misses", "event_error", "jax_directory"])
 def test_a_private_name_that_fails_loses_detail_and_no_count(listener, monkeypatch, name):
     def broken(*_):
         raise AttributeError(f"no {name} any more")
@@ -332,34 +329,31 @@ def test_a_compile_while_an_exception_is_handled_has_not_failed(listener):
 
 
 @NAMES_ITS_TRACES
-def test_a_new_function_does_not_read_all_that_jax_has_traced(monkeypatch):
-    """With thousands of traces alive that took milliseconds a compile."""
-    kept = [jax.jit(fresh()) for _ in range(3)]
-    for f in kept:
-        f(X)
-    _jax.traced_before(fresh())
-    real, asked = partial_eval.trace_to_jaxpr, []
-
-    class Watched:
-        cache_info = real.cache_info
-
-        def __hash__(self):
-            return hash(real)
-
-        def __eq__(self, other):
-            return other is real or other is self
-
-        def cache_keys(self):
-            asked.append(1)
-            return real.cache_keys()
-
-    monkeypatch.setattr(partial_eval, "trace_to_jaxpr", Watched())
-    assert _jax.traced_before(fresh()) is False
-    assert not asked
-    assert _jax.traced_before(kept[0]._fun) is True
+def test_a_compile_does_not_read_all_that_jax_has_traced(monkeypatch):
+    """With thousands of traces alive that takes milliseconds."""
+    asked = []
+    real = _jax.traced_functions
+    break_private(monkeypatch, "traced_functions", lambda: asked.append(1) or real())
+    with Listener() as listener, collecting(listener) as run:
+        for _ in range(3):
+            jax.jit(fresh())(X)
+    assert len(run.compiles()) == 3
     assert len(asked) == 1
-    jax.clear_caches()
-    assert _jax.traced_before(kept[0]._fun) is False
+
+
+@NAMES_ITS_TRACES
+def test_what_jax_had_traced_is_counted_without_keeping_it():
+    f = fresh()
+    for size in (1, 2):
+        jax.jit(f)(np.ones(size, np.float32))
+    before = _jax.traced_functions()
+    jax.jit(f)(np.ones(3, np.float32))
+    assert before.count(f) == 2
+    assert before.count(fresh()) == 0
+    gone = weakref.ref(f)
+    del f
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_failing_hook_does_not_reach_the_user(listener):

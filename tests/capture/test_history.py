@@ -34,7 +34,7 @@ def made(history: History, i: int, functions: int = 1) -> RawCompile:
     raw.call = Signature(known, (Argument("x", BARE, (leaf,)),))
     raw.compiled = True
     history.add(raw)
-    history.met(raw, lambda: False)
+    history.met(raw, False)
     history.finished(raw)
     return raw
 
@@ -239,7 +239,7 @@ READ = (
     "named_settings",
     "transform_of",
     "earlier_traces",
-    "traced_before",
+    "traced_functions",
     "lowering_jaxpr",
     "constant_bytes",
     "compiled_program",

@@ -75,9 +75,10 @@ from jaxscope.capture._jax.slow import (
 )
 from jaxscope.capture._jax.traces import (
     EarlierTrace,
+    TracedFunctions,
     earlier_traces,
     trace_misses,
-    traced_before,
+    traced_functions,
 )
 from jaxscope.capture._jax.vmaps import (
     VmapEntry,
@@ -95,6 +96,7 @@ __all__ = [
     "PmappedCall",
     "Site",
     "SlowReason",
+    "TracedFunctions",
     "VmapEntry",
     "argument_names",
     "backends_started",
@@ -141,7 +143,7 @@ __all__ = [
     "trace_misses",
     "traceback_of",
     "traced_arguments",
-    "traced_before",
+    "traced_functions",
     "transform_of",
     "vmap_sites",
     "watching_vmaps",

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +24,7 @@ class EarlierTrace:
 def earlier_traces(fun: Any) -> tuple[EarlierTrace, ...]:
     """Traces of a function that JAX holds, oldest first.
 
-    Keys of the cache of `traced_before`, jax 0.9 and later; empty on older versions.
+    Keys of the cache of `trace_misses`, jax 0.9 and later; empty on older versions.
     """
     from jax._src.interpreters import partial_eval
 
@@ -90,36 +89,32 @@ def trace_misses() -> int | None:
     return None if cache is None else int(cache.cache_info().misses)
 
 
-def traced_before(fun: Any) -> bool | None:
-    """Whether JAX still holds a trace of this function from before; None when it cannot say.
+@dataclass(frozen=True, slots=True)
+class TracedFunctions:
+    """The functions that JAX held traces of at one moment. Keeps none of them alive."""
+
+    _found: dict[int, tuple[weakref.ref[Any], int]]
+
+    def count(self, fun: Any) -> int:
+        """How many traces there were of this function."""
+        reference, count = self._found.get(id(fun), (None, 0))
+        return count if reference is not None and reference() is fun else 0
+
+
+def traced_functions() -> TracedFunctions | None:
+    """Which functions JAX holds traces of now; None when it cannot say.
 
     Keys of the same cache as `trace_misses`, whose first entry is a weak reference to the function.
-    To ask for all keys of a thousand traces takes a millisecond, so it is done only for a function
-    that this cache has such a reference to.
     """
     from jax._src.interpreters import partial_eval
 
     cache = getattr(partial_eval, "trace_to_jaxpr", None)
     if cache is None:
         return None
-    if not _referred_to_by(cache, fun):
-        return False
-    return any(key[0]() is fun for key in cache.cache_keys())
-
-
-def _referred_to_by(cache: Any, fun: Any) -> bool:
-    """False when the cache has no weak reference to this function, True when it may have one."""
-    if not cache.cache_info().currsize:
-        return False
-    forget = _on_death(cache)
-    return forget is None or any(
-        reference.__callback__ is forget for reference in weakref.getweakrefs(fun)
-    )
-
-
-@functools.lru_cache(maxsize=1)
-def _on_death(cache: Any) -> Any | None:
-    """What all weak references of a cache call when a function dies; None when they call nothing,
-    or each of them another."""
-    found = {id(call): call for key in cache.cache_keys() if (call := key[0].__callback__)}
-    return next(iter(found.values())) if len(found) == 1 else None
+    found: dict[int, tuple[weakref.ref[Any], int]] = {}
+    for key in cache.cache_keys():
+        fun = key[0]()
+        if fun is not None:
+            _, before = found.get(id(fun), (None, 0))
+            found[id(fun)] = (key[0], before + 1)
+    return TracedFunctions(found)
