@@ -26,7 +26,7 @@ from lab.pages import (
     run_all,
     viewer,
 )
-from lab.servers import Server
+from lab.servers import Server, notebook
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
@@ -173,6 +173,31 @@ def test_the_panel_lists_compiles_and_leads_to_their_lines(lab: Server, visit: V
     panel.get_by_role("button", name="Clear").click()
     expect(panel).to_contain_text("Cleared. The next compile appears here.")
     expect(badge(page, 33)).to_contain_text("recompiles")
+
+
+def test_the_panel_follows_the_notebook_and_two_views_of_a_report_go_their_own_ways(
+    lab: Server, visit: Visit
+) -> None:
+    lab.write("other.ipynb", notebook("%load_ext jaxscope"))
+    page = opened(lab, visit, "one.ipynb", SETUP, SHORT)
+    panel = compiles(page)
+    run_all(page, 3)
+    entry = panel.locator(".jxs-compile-entry").filter(has_text="%%jaxjit")
+    expect(entry).to_be_visible()
+    # The same report once more: what is pinned in one view is not pinned in the other.
+    choose(page, 2)
+    command(page, "notebook:create-output-view")
+    clone = page.locator(".jp-LinkedOutputView .jxs-root")
+    line(clone, "source", 3).click()
+    expect(pane(clone, "optimized_hlo").locator(".cm-line.jxs-hot").first).to_be_visible()
+    expect(viewer(page, 2).locator(".cm-line.jxs-hot")).to_have_count(0)
+    # A second notebook has a kernel of its own, which compiled nothing.
+    page.evaluate("void jupyterapp.commands.execute('docmanager:open', {path: 'other.ipynb'})")
+    expect(panel).to_contain_text("other.ipynb")
+    expect(panel).to_contain_text("Run %load_ext jaxscope in this notebook")
+    expect(entry).to_have_count(0)
+    page.get_by_role("tab", name="one.ipynb").click()
+    expect(entry).to_be_visible()
 
 
 def test_a_restart_keeps_the_texts_in_sight_and_says_what_is_gone(
