@@ -164,8 +164,3 @@ def _check_axes(axes: Sequence[int | None], inputs: Mapping[str, Any]) -> None:
     if len(set(batches.values())) > 1:
         said = ", ".join(f"{length} of `{name}`" for name, length in batches.items())
         raise Refusal(f"vmap needs batches of one length, and there are {said}.")
-
-
-def writable(array: Any) -> Any:
-    """A plain copy, to compare with later."""
-    return np.array(array, copy=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from jaxscope.magics.options import is_name
+from jaxscope.magics.options import check_name, is_name
 from jaxscope.magics.parser import Parser
 
 if TYPE_CHECKING:
@@ -83,8 +83,7 @@ def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOp
         )
     except CellError as error:
         raise UsageError(str(error)) from None
-    if found.report is not None and not is_name(found.report):
-        raise UsageError(f"-o needs a name to bind the comparison to, and got {found.report!r}.")
+    check_name(found.report, "comparison")
     return BenchOptions(
         request,
         found.save,
@@ -101,11 +100,7 @@ def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tup
     """Options, inputs, and the rest of a line magic."""
     from jaxscope.bench.cell.line import split_input, tokens
 
-    takes_value = {
-        name: action.nargs != 0
-        for action in using._actions  # pyright: ignore[reportPrivateUsage]
-        for name in action.option_strings
-    }
+    takes_value = using.takes_value
     flags: list[str] = []
     inputs: list[tuple[str, str]] = []
     pieces = tokens(line)

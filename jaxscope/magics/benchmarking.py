@@ -60,7 +60,7 @@ _PREFIX = re.compile(r"\s*([A-Za-z][\w.-]*)\s*:(?!=)\s*(.+)", re.S)
 
 
 def _values(option: str) -> list[str]:
-    """What may follow an option: contestants, stored baselines, or its choices."""
+    """What may follow an option: contestants, stored baselines."""
     if option == "--vs":
         from jaxscope.bench import registry
 
@@ -69,9 +69,6 @@ def _values(option: str) -> list[str]:
         from jaxscope import baselines
 
         return list(baselines.names())
-    for action in _PARSER._actions:  # pyright: ignore[reportPrivateUsage]
-        if option in action.option_strings and action.choices is not None:
-            return [str(choice) for choice in action.choices]
     return []
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from jaxscope.magics.parser import Parser
 
 _TAKE_NAMES = ("-s", "--static", "-t", "--traced", "-d", "--donate", "--only", "-w", "--wrt")
 _TAKE_VALUES = ("--tangents", "--cotangent", "-i", "--in-axes")
@@ -15,17 +16,13 @@ _DEVICES = ("cpu:0", "gpu:0", "tpu:0")
 
 
 def completer(
-    parser: argparse.ArgumentParser,
+    parser: Parser,
     names: Callable[[], Mapping[str, Any]],
     *,
     stack: bool = False,
 ) -> Callable[[Any, Any], list[str]]:
     """A handler for IPython's `complete_command` hook; `stack` says that transforms are named."""
-    flags = sorted(
-        name
-        for action in parser._actions  # pyright: ignore[reportPrivateUsage]
-        for name in action.option_strings
-    )
+    flags = sorted(parser.flags)
 
     def complete(shell: Any, event: Any) -> list[str]:
         before = event.line[: len(event.line) - len(event.symbol)].split()
@@ -35,8 +32,8 @@ def completer(
             return list(_MODES)
         if before and before[-1] == "--device":
             return list(_DEVICES)
-        if before and before[-1] == "--view":
-            return ["auto", "html", "text", "widget"]
+        if before and (choices := parser.choices(before[-1])):
+            return choices
         if stack and (len(before) == 1 or before[-1] == "|"):
             return [*_TRANSFORMS, *flags]
         return [*flags, *_OF_STACKS, "|"] if stack else flags

@@ -65,8 +65,7 @@ class Differences(Family):
         __tracebackhide__ = True
         tokens, rest = options.split(line, _PARSER)
         given = _PARSER.parse_args(tokens)
-        if given.report is not None and not options.is_name(given.report):
-            raise UsageError(f"-o needs a name to bind the diff to, and got {given.report!r}.")
+        options.check_name(given.report, "diff")
         before, after = self._reports(rest.replace(",", " ").split())
         from jaxscope.difference import compare_reports
 

@@ -50,6 +50,23 @@ class Parser(MagicArgumentParser):
         """Raises UsageError."""
         raise UsageError(self.sentence(message))
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Every way to write an option."""
+        return tuple([name for action in self._actions for name in action.option_strings])
+
+    @property
+    def takes_value(self) -> dict[str, bool]:
+        """Whether a value may stand behind an option."""
+        return {
+            name: action.nargs != 0 for action in self._actions for name in action.option_strings
+        }
+
+    def choices(self, option: str) -> list[str]:
+        """What may stand behind an option that has choices."""
+        found = [a.choices for a in self._actions if option in a.option_strings]
+        return [str(choice) for choices in found for choice in choices or ()]
+
     def sentence(self, message: str) -> str:
         """What argparse says, as a whole sentence."""
         if message.startswith(_UNKNOWN):
@@ -79,9 +96,7 @@ class Parser(MagicArgumentParser):
 
     def _meant(self, given: str) -> str:
         """The option that is spelled almost so: without its dashes, which make all look alike."""
-        known = {
-            name.lstrip("-"): name for action in self._actions for name in action.option_strings
-        }
+        known = {name.lstrip("-"): name for name in self.flags}
         bare = given.partition("=")[0].lstrip("-")
         near = difflib.get_close_matches(bare, list(known), 1, 0.7) if len(bare) > 1 else []
         return f" Did you mean {known[near[0]]}?" if near else ""

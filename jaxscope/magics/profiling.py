@@ -19,7 +19,7 @@ from jaxscope.magics.status import Status
 from jaxscope.report import Report
 
 if TYPE_CHECKING:
-    from jaxscope.capture.run import Ran, Surroundings
+    from jaxscope.capture.run import Ran
     from jaxscope.capture.xprof import Server
     from jaxscope.magics.scope import JaxScope
 
@@ -86,8 +86,7 @@ class Profiling(Family):
             raise UsageError(
                 "%jaxprof needs a call: %jaxprof f(x, y). For a cell, write %%jaxprof."
             )
-        if given.report is not None and not options.is_name(given.report):
-            raise UsageError(f"-o needs a name to bind the report to, and got {given.report!r}.")
+        options.check_name(given.report, "report")
         require_jax("jaxprof")
         plan = options.plan(given, always=True) or Plan()
         ran = (
@@ -147,7 +146,7 @@ class Profiling(Family):
         settings = Settings(device=self.scope.device or None, profile=plan)
         with Status(self._shell) as status:
             try:
-                around = self._around(f"line:{call}", status)
+                around = self.scope.session.around(f"line:{call}", status.say)
                 return run.expression(call, settings, around, JIT, "jaxprof")
             except SettingsError as error:
                 raise UsageError(str(error)) from None
@@ -164,20 +163,7 @@ class Profiling(Family):
             raise error.with_traceback(None)  # noqa: B904
         with Status(self._shell) as status:
             try:
-                around = self._around(self.scope.session.cell_key(body), status)
+                around = self.scope.session.around(self.scope.session.cell_key(body), status.say)
                 return profiled.cell(text, around, plan)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
-
-    def _around(self, key: str, status: Status) -> Surroundings:
-        from jaxscope.capture.run import Surroundings
-
-        session = self.scope.session
-        return Surroundings(
-            self._shell.user_ns,
-            session.listener,
-            session.peaks,
-            session.cell_name,
-            session.programs(key),
-            status.say,
-        )

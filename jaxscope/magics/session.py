@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jaxscope.capture.peaks import PeakCache
     from jaxscope.capture.program import Programs
     from jaxscope.capture.rawcompile import RawCompile
+    from jaxscope.capture.surroundings import Surroundings
     from jaxscope.log import CompileLog
     from jaxscope.model import Compile
     from jaxscope.model.log import CompileEvent, Log
@@ -201,6 +202,14 @@ class Session:
         while len(self._programs) > CELLS_KEPT:
             self._programs.popitem(last=False)
         return found
+
+    def around(self, key: str, say: Callable[[str], None]) -> Surroundings:
+        """What a run under this key finds around it: names, caches, and whom to tell its phase."""
+        from jaxscope.capture.surroundings import Surroundings
+
+        programs = self.programs(key)
+        space = self._shell.user_ns
+        return Surroundings(space, self.listener, self.peaks, self.cell_name, programs, say)
 
     def cell_key(self, body: str) -> str:
         """The front end's id of the running cell; without one, the first line of its text."""

@@ -21,7 +21,7 @@ from jaxscope.model import Form
 from jaxscope.report import Report
 
 if TYPE_CHECKING:
-    from jaxscope.capture.run import Ran, Surroundings
+    from jaxscope.capture.run import Ran
     from jaxscope.capture.settings import Settings
 
 
@@ -103,8 +103,7 @@ class Transforms(Family):
             raise UsageError(
                 f"%{magic} needs a call: %{magic} f(x, y). For a cell, write %%{magic}."
             )
-        if given.report is not None and not options.is_name(given.report):
-            raise UsageError(f"-o needs a name to bind the report to, and got {given.report!r}.")
+        options.check_name(given.report, "report")
         require_jax(magic)
         stack = compiled(found)
         if cell is None:
@@ -138,7 +137,7 @@ class Transforms(Family):
         form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
         with Status(self._shell) as status:
             try:
-                around = self._around(self.scope.session.cell_key(body), status)
+                around = self.scope.session.around(self.scope.session.cell_key(body), status.say)
                 return run.cell(text, settings, around, form, stack)
             except SettingsError as error:
                 raise UsageError(str(error)) from None
@@ -160,7 +159,7 @@ class Transforms(Family):
 
         settings = self._settings(given)
         with Status(self._shell) as status:
-            around = self._around(f"line:{written(stack)} {call}", status)
+            around = self.scope.session.around(f"line:{written(stack)} {call}", status.say)
             try:
                 return run.expression(call, settings, around, stack, magic)
             except SettingsError as error:  # in a cell it begins with the line
@@ -168,19 +167,6 @@ class Transforms(Family):
                 raise UsageError(words[:1].upper() + words[1:]) from None
             except BaseException as error:
                 raise display.without_our_frames(error, line_call.FILE)  # noqa: B904
-
-    def _around(self, key: str, status: Status) -> Surroundings:
-        from jaxscope.capture.run import Surroundings
-
-        session = self.scope.session
-        return Surroundings(
-            self._shell.user_ns,
-            session.listener,
-            session.peaks,
-            session.cell_name,
-            session.programs(key),
-            status.say,
-        )
 
     def _settings(self, given: options.Options) -> Settings:
         from jaxscope.capture.settings import Settings

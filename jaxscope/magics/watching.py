@@ -156,7 +156,7 @@ class Watching(Family):
                 "--over is for the lines under cells: write `%jaxwatch on --over "
                 f"{given.over:g}` in a cell of its own."
             )
-        _check_name(given.log)
+        options.check_name(given.log, "log")
         return self._watch(line, cell, given)
 
     @no_var_expand
@@ -167,7 +167,7 @@ class Watching(Family):
         given = _LOG.parse_args(tokens)
         if rest:
             raise UsageError(f"%jaxlog takes options only, and {rest!r} is none. {_LOG.page()}")
-        _check_name(given.log)
+        options.check_name(given.log, "log")
         if given.since is not None and given.since > self._shell.execution_count:
             raise UsageError(
                 f"There is no cell In [{given.since}] yet; this is In "
@@ -268,8 +268,3 @@ class Watching(Family):
 
 def _shows_itself(cell: str) -> bool:
     return cell.lstrip().startswith(("%%jaxwatch", "%%jaxjit"))
-
-
-def _check_name(name: str | None) -> None:
-    if name is not None and not options.is_name(name):
-        raise UsageError(f"-o needs a name to bind the log to, and got {name!r}.")

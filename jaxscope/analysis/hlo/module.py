@@ -71,16 +71,6 @@ class Instruction:
         count = _TRIP_COUNT.search(self.attributes_text)
         return int(count[1]) if count else None
 
-    @property
-    def source_file(self) -> str:
-        """The file that JAX before 0.9 writes inline; empty otherwise."""
-        return self.metadata.get("source_file", "")
-
-    @property
-    def source_line(self) -> int:
-        """The line that JAX before 0.9 writes inline; 0 otherwise."""
-        return int(self.metadata.get("source_line", "0"))
-
 
 @dataclass(frozen=True, slots=True)
 class Computation:
