@@ -20,6 +20,7 @@ from jaxscope.analysis.trace import TraceEvent
 from jaxscope.capture import profile as profiling
 from jaxscope.capture import profiler, repeat
 from jaxscope.capture.plan import Calls, Plan
+from jaxscope.capture.stages import Handles
 from jaxscope.model import Phase, Roofline, Unavailable
 from jaxscope.model.buffers import BufferTimeline
 from jaxscope.model.profile import Profile
@@ -370,6 +371,22 @@ def test_a_program_of_many_events_is_traced_less_and_says_so() -> None:
     assert "about 41 000 instructions" in once.guard
     assert "one call was traced" in once.guard
     assert "`--all-events`" in once.guard
+
+
+def test_a_loop_that_leaves_one_event_is_traced_as_often_as_usual() -> None:
+    def looped(x):
+        return jax.lax.fori_loop(0, 5000, lambda i, c: jnp.sin(c) + jnp.roll(c, i), x)
+
+    traced = jax.jit(looped).trace(jnp.ones(8))
+    handles = Handles(traced, traced.lower(), traced.lower().compile())
+    if profiling.events_of(handles) <= Plan().most_events:
+        pytest.skip("this XLA expects few events of such a loop")
+    found = of(jaxscope.profile(looped, jnp.ones(8)))
+    if found.events > Plan().most_events:
+        assert "one call was traced" in found.guard  # each of its steps is an event here
+    else:
+        assert found.guard == ""
+        assert len(found.sessions) == 2
 
 
 def test_what_takes_minutes_to_trace_is_asked_for_first() -> None:
