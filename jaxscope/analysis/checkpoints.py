@@ -9,49 +9,18 @@ therefore saves nothing.
 
 from __future__ import annotations
 
-import ast
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.dataflow import Inside, Region, Step, Use, operations
-from jaxscope.analysis.findings.code import parsed
+from jaxscope.analysis.function_calls import Call, Function, Run, calls_in, lines_in_loops
 from jaxscope.analysis.passes import phase
-from jaxscope.model import Checkpoint, Equation, Frame, Phase, Source, Span
+from jaxscope.model import Checkpoint, Equation, Phase, Source
 
-_NO_FUNCTIONS = ("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
-"""Last words of names that no decorator can stand above."""
 _LEAST = 0.05
 """A saving below this share of what is kept is not worth a line in the report."""
 _MOST = 5
-_LOOPS = (
-    ast.For,
-    ast.AsyncFor,
-    ast.While,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-)
 _BACKWARD = (Phase.BACKWARD, Phase.RECOMPUTE)
-
-Function = tuple[int, str]
-"""Source and qualified name."""
-Place = tuple[Span, ...]
-Run = tuple[int, int]
-"""One of several gradients in a row: the first equation of its region, and its number there."""
-
-
-@dataclass(slots=True)
-class _Call:
-    """The equations of one call of a function."""
-
-    run: Run
-    around: tuple[Frame, ...]
-    first: tuple[str, tuple[Frame, ...]]
-    steps: list[Step] = field(default_factory=list[Step])
-    places: set[Place] = field(default_factory=set[Place])
-    """Where in the function, and in what it calls, its equations stand."""
 
 
 @dataclass(slots=True)
@@ -99,7 +68,8 @@ def checkpoints(
             values = here.use.region.values
             total = max(total, sum(values[value].bytes for value in here.kept))
         readers = _readers(here, equations)
-        for function, calls in _calls(here, equations, looped).items():
+        every = calls_in(here.use, here.phases, here.runs, equations, looped)
+        for function, calls in every.items():
             saving = found.setdefault(function, _Saving())
             outside = {v for v, all_of in readers.items() if function not in all_of}
             _add(saving, function, here, calls, outside, equations, handed)
@@ -217,95 +187,18 @@ def _there(use: Use, step: Step, inside: Inside, there: frozenset[int]) -> froze
     return frozenset(found)
 
 
-def _calls(
-    here: _Here, equations: Sequence[Equation], looped: Sequence[frozenset[int]]
-) -> dict[Function, list[_Call]]:
-    """The calls of each function whose forward equations stand in this region, in order."""
-    use = here.use
-    found: dict[Function, list[_Call]] = {}
-    for step, its_phase, run in zip(use.region.steps, here.phases, here.runs, strict=True):
-        if its_phase is not Phase.FORWARD:
-            continue
-        equation = equations[use.first + step.offset]
-        frames = equation.frames
-        # Functions around the whole region are counted where the region is one step.
-        own = len(frames) - len(() if use.parent is None else equations[use.parent].frames)
-        for depth, frame in enumerate(frames[:own]):
-            last = frame.function.rpartition(".")[2]
-            if frame.source is None or last in _NO_FUNCTIONS:
-                continue
-            if any(f.function == frame.function for f in frames[:depth]):
-                continue  # recursion: the innermost call stands for all
-            around, sign = frames[depth + 1 :], (equation.primitive, frames[: depth + 1])
-            calls = found.setdefault((frame.source, frame.function), [])
-            again = bool(calls) and calls[-1].first == sign and not _loops(sign[1], looped)
-            if not calls or calls[-1].around != around or calls[-1].run != run or again:
-                calls.append(_Call(run, around, sign))
-            calls[-1].steps.append(step)
-            calls[-1].places.add(tuple(f.span for f in frames[: depth + 1]))
-    return {function: _joined(calls) for function, calls in found.items()}
-
-
-def _loops(frames: tuple[Frame, ...], looped: Sequence[frozenset[int]]) -> bool:
-    """Whether an equation that comes again may be that of a loop's next round."""
-    return any(
-        frame.source is not None
-        and frame.source < len(looped)
-        and frame.span.line in looped[frame.source]
-        for frame in frames
-    )
-
-
-def lines_in_loops(source: Source) -> frozenset[int]:
-    """The lines of a source that stand in a loop of their own function, or of the module."""
-    tree = parsed(source)
-    if tree is None:
-        return frozenset()
-    found: dict[int, bool] = {}
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if is_function or isinstance(node, _LOOPS):
-            # What stands further inside comes later, and has the last word.
-            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-            found.update(dict.fromkeys(lines, not is_function))
-        waiting += ast.iter_child_nodes(node)
-    return frozenset(line for line, inside in found.items() if inside)
-
-
-def _joined(calls: list[_Call]) -> list[_Call]:
-    """The calls, those made one that are only rounds of a loop inside a single call.
-
-    Rounds begin with the same equation, as calls do. But then what stands before or after the loop
-    belongs to one of them alone.
-    """
-    result: list[_Call] = []
-    groups: dict[tuple[Run, tuple[Frame, ...]], list[_Call]] = {}
-    for call in calls:
-        groups.setdefault((call.run, call.around), []).append(call)
-    for group in groups.values():
-        places = Counter(place for call in group for place in call.places)
-        if len(group) > 1 and 1 in places.values():
-            steps = [step for call in group for step in call.steps]
-            one = group[0]
-            group = [_Call(one.run, one.around, one.first, steps, set(places))]
-        result += group
-    return result
-
-
 def _add(
     saving: _Saving,
     function: Function,
     here: _Here,
-    calls: list[_Call],
+    calls: list[Call],
     outside: set[int],
     equations: Sequence[Equation],
     handed: Mapping[int, int] | None,
 ) -> None:
     """Add what the calls of one function in one region save; values read `outside` it stay."""
     use, kept = here.use, here.kept
-    dropped_of: list[tuple[_Call, set[int]]] = []
+    dropped_of: list[tuple[Call, set[int]]] = []
     for call in calls:
         made = {value for step in call.steps for value in step.outputs}
         dropped_of.append((call, (made & kept) - outside))
@@ -334,7 +227,7 @@ def _add(
         saving.passes[run].kept += sum(size[value].bytes for value in values) * here.rounds
 
 
-def _gone(call: _Call, first: int, staying: set[int], handed: Mapping[int, int]) -> int:
+def _gone(call: Call, first: int, staying: set[int], handed: Mapping[int, int]) -> int:
     """Bytes that the compiled program hands on of what a call makes, without what stays."""
     total = 0
     for step in call.steps:
@@ -345,7 +238,7 @@ def _gone(call: _Call, first: int, staying: set[int], handed: Mapping[int, int])
     return total
 
 
-def _again(call: _Call, dropped: set[int]) -> tuple[list[Step], set[int]]:
+def _again(call: Call, dropped: set[int]) -> tuple[list[Step], set[int]]:
     """The steps that make these values again, and what they start from."""
     makers = {value: step for step in call.steps for value in step.outputs if value >= 0}
     steps: dict[int, Step] = {}

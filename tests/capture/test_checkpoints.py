@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxscope.analysis.checkpoints import lines_in_loops
 from jaxscope.analysis.cost import program_cost
+from jaxscope.analysis.function_calls import lines_in_loops
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.capture.differentiate import differentiation
 from jaxscope.capture.sources import Sources
