@@ -254,6 +254,18 @@ def test_an_eager_operation_is_told_as_one_thing():
     assert cause.text.endswith("a new function: <lambda> at train.py:4.")
 
 
+def test_an_eager_operation_is_advised_on_sizes_only_where_they_differ():
+    operation = Function(1, "add", internal=True)
+
+    def run(*leaves):
+        return call(*leaves, function=operation, eager=True)
+
+    (grown,) = causes(run(array(4)), run(array(3))).causes
+    assert "For sizes that grow" in grown.fix
+    (typed,) = causes(run(array(3, dtype="i32")), run(array(3))).causes
+    assert typed.fix == "Put the code around it into a function under `jax.jit`."
+
+
 def test_every_kind_that_can_differ_has_words():
     from jaxscope.analysis.causes.difference import ORDER
     from jaxscope.analysis.causes.wording import _WORDS

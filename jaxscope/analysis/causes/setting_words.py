@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from jaxscope.analysis.causes.difference import Difference
 from jaxscope.analysis.causes.sentence import Words, Writer, change
 from jaxscope.analysis.causes.signature import Signature
 from jaxscope.model import CauseKind
+
+_IN_BRACKETS = re.compile(r"[\[(]([\d, ]*)[\])]")
 
 
 def _donation(found: Difference, signature: Signature, nearest: int) -> Words:
@@ -58,13 +62,21 @@ def _cleared(found: Difference, signature: Signature, nearest: int) -> Words:
 def _eager_shape(found: Difference, signature: Signature, nearest: int) -> Words:
     what = f"{found.detail} {change(found)}" if found.detail else change(found)
     name = signature.function.name
+    fix = "Put the code around it into a function under `jax.jit`."
+    if _sizes(found.before) != _sizes(found.after):
+        fix += (
+            " For sizes that grow, use a fixed size with `jax.lax.dynamic_slice` or a mask, or "
+            "NumPy."
+        )
     return (
         f"The operation `{name}` runs outside any jit, and was given something else: {what}.",
-        (
-            "Put the code around it into a function under `jax.jit`. For sizes that grow, use a "
-            "fixed size with `jax.lax.dynamic_slice` or a mask, or NumPy."
-        ),
+        fix,
     )
+
+
+def _sizes(text: str) -> list[str]:
+    """`["4,8"]` of `f32[4,8]`, `["3,"]` of `(3,)`."""
+    return _IN_BRACKETS.findall(text)
 
 
 def _eager_body(found: Difference, signature: Signature, nearest: int) -> Words:
