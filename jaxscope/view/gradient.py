@@ -199,10 +199,13 @@ def _by_line(record: Record, program: Program) -> Table:
             for row in rows
         ),
         right=(1, 2, 3),
+        lines=(0,),
+        places=tuple((row.source, row.line) for row in rows),
     )
 
 
 def _values(record: Record, program: Program) -> Table:
+    rows = alike(program)
     return Table(
         ("size", "values", "type", "why", "made at", "read for"),
         tuple(
@@ -214,9 +217,11 @@ def _values(record: Record, program: Program) -> Table:
                 _at(kept.made_at, record),
                 _at(kept.used_at, record),
             )
-            for kept in alike(program)
+            for kept in rows
         ),
         right=(0, 1),
+        lines=(4,),
+        places=tuple(_place(kept.made_at) for kept in rows),
     )
 
 
@@ -300,6 +305,10 @@ def _lines(one: Checkpoint, record: Record) -> str:
         return _line(one.source, one.line, record)
     first = _line(one.source, one.line, record)
     return f"{first.replace('line', 'lines', 1)}–{one.end_line}"
+
+
+def _place(frame: Frame | None) -> tuple[int, int] | None:
+    return None if frame is None or frame.source is None else (frame.source, frame.span.line)
 
 
 def _at(frame: Frame | None, record: Record) -> str:

@@ -78,6 +78,16 @@ test("a host that draws no figures says, last, how Python does", () => {
   expect(drawn.querySelector(".jxs-aside")).toBeNull();
 });
 
+test("a link in a table is named by its line, whatever its cell says", () => {
+  const link = (words: string) => `<td><a data-source="0" data-line="2">${words}</a></td>`;
+  const markup = `<table><tr>${link("2")}${link("≈2")}${link("line 2")}${link("train.py:2")}</tr></table>`;
+  const { element } = tabView(model(), { ...TAB, sections: [{ program: 0, heading: "", markup }] });
+  const names = [...element.querySelectorAll("button")].map((each) =>
+    each.getAttribute("aria-label"),
+  );
+  expect(names).toEqual(["Go to line 2", "Go to line ≈2", "Go to line 2", "Go to train.py:2"]);
+});
+
 test("short cells stay whole, long ones break", () => {
   const markup = `<table><tr><td>70.6 µs … 84.9 µs</td><td>${"word ".repeat(9)}</td></tr></table>`;
   const sections = [{ program: 0, heading: "", markup }];

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxscope
+from jaxscope.analysis.gradients import alike
 from jaxscope.model import Applied, Form, Record, StageKind, from_json, to_json
 from jaxscope.view.figures import by_line
 from jaxscope.view.gradient import gradient
@@ -94,6 +95,18 @@ def test_lines_are_listed_with_their_text(trained):
     first = rows(trained, "Kept for the backward pass")[0]
     assert first[0] == f"line {line_of(trained, 'jnp.tanh(x @ p)')}"
     assert first[4] == "`return x + jnp.tanh(x @ p)`"
+
+
+def test_lines_of_the_tables_lead_to_their_place(trained):
+    found = tabs_html(trained.record)
+    places = [f'data-source="{source}" data-line="{line}">' for source, line in kept_at(trained)]
+    assert places
+    assert all(place in found for place in places)
+
+
+def kept_at(report):
+    frames = [kept.made_at for kept in alike(report.record.programs[0]) if kept.made_at]
+    return [(f.source, f.span.line) for f in frames if f.source is not None]
 
 
 def test_a_checkpoint_is_proposed_with_its_cost(trained):

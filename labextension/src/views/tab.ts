@@ -66,7 +66,8 @@ export function sectionNode(section: TabSection, lead: Lead): HTMLElement {
   }
   node.append(markupNodes(section.markup, lead));
   for (const link of node.querySelectorAll("button.jxs-link")) {
-    link.setAttribute("aria-label", `Go to line ${link.textContent}`);
+    const words = link.textContent ?? "";
+    link.setAttribute("aria-label", `Go to ${/^\W?\d/.test(words) ? "line " : ""}${words}`);
   }
   // Figures and names stay whole; what is longer breaks.
   for (const cell of node.querySelectorAll("td")) {
