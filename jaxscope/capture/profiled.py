@@ -213,7 +213,7 @@ def _profiled(
     if plan.line_mode:
         around.say("keeping lines apart")
         apart = cell_line_mode.of_calls(watched.calls, sources, plan)
-        found = replace(found, doubts=(*found.doubts, *_not_apart(runs, programs, apart)))
+        found = replace(found, doubts=(*found.doubts, *_not_apart(runs, programs, apart, around)))
     written = ran_programs.records(runs, modules, texts, programs, by_op, sources, apart)
     return replace(
         record,
@@ -239,7 +239,10 @@ def _live(sources: Sources) -> tuple[LiveArrays, ...]:
 
 
 def _not_apart(
-    runs: Sequence[ProgramRun], programs: Mapping[int, RunProgram], apart: Collection[str]
+    runs: Sequence[ProgramRun],
+    programs: Mapping[int, RunProgram],
+    apart: Collection[str],
+    around: Surroundings,
 ) -> tuple[str, ...]:
     """Which functions line mode did not see, as their calls are not in the cell's own lines."""
     names = {ran_programs.title(run.module) for run in runs if not programs[run.program].eager}
@@ -248,9 +251,12 @@ def _not_apart(
         return ("Line mode has no compiled function to measure: the cell calls none.",)
     if not missing:
         return ()
+    known = list(around.namespace.items())
+    # `step = jax.jit(jax.grad(loss))` runs as `loss`, and is called by its other name.
+    name = next((n for n, v in known if ran_programs.is_jitted(v, missing[0])), missing[0])
     sentence = (
         f"Line mode did not see the call of {', '.join(missing[:3])}, which is in no line of the "
-        f"cell outside functions: `%jaxprof --line-mode {missing[0]}(...)` measures it."
+        f"cell outside functions: `%jaxprof --line-mode {name}(...)` measures it."
     )
     return (sentence,)
 

@@ -93,7 +93,7 @@ def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any])
     if name == _LAMBDA:
         return False
     # Under whatever name; JAX before 0.9 writes no functions into its frames.
-    if any(_is_jitted(value, name) for value in list(namespace.values())):
+    if any(is_jitted(value, name) for value in list(namespace.values())):
         return False
     if module is not None and name in _users_functions(module):
         return False
@@ -101,7 +101,7 @@ def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any])
     return name.startswith("_") or any(hasattr(home, name) for home in homes)
 
 
-def _is_jitted(value: Any, name: str) -> bool:
+def is_jitted(value: Any, name: str) -> bool:
     """Whether it is a jitted function of that name; modules answer to any name that they hold."""
     if type(value).__name__ == "module":
         return False

@@ -254,6 +254,15 @@ def test_calls_that_line_mode_cannot_see_are_named(shell: Any) -> None:
     assert shell.run_cell("train(w)").success  # the function is as it was written
 
 
+def test_a_call_that_line_mode_cannot_see_has_the_name_that_people_call(shell: Any) -> None:
+    shell.run_cell("def loss(w): return (w @ w).sum()\nstep = jax.jit(jax.grad(loss))")
+    cell = "%%jaxprof --line-mode\ndef train(w):\n    return step(w)\nz = train(w)\n"
+    assert shell.run_cell(cell).success
+    doubts = " ".join(cell_profile(jaxscope.last()).doubts)
+    assert "did not see the call of loss" in doubts
+    assert "--line-mode step(...)" in doubts
+
+
 def test_a_cell_with_nothing_compiled_says_so_in_line_mode(shell: Any) -> None:
     assert shell.run_cell("%%jaxprof --line-mode\nn = len('ab')\ny = jnp.sin(x)\n").success
     assert "has no compiled function" in " ".join(cell_profile(jaxscope.last()).doubts)
