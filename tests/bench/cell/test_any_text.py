@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 
 import pytest
@@ -92,4 +91,4 @@ def test_a_reader_that_fails_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(line, "tokens", broken)
     with pytest.raises(KeyError):
-        bench_options.parse("x", argparse.ArgumentParser(), True, "auto")
+        bench_options.parse("x", bench_options.parser(), True, "auto")
