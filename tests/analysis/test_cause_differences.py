@@ -266,6 +266,13 @@ def test_an_eager_operation_is_advised_on_sizes_only_where_they_differ():
     assert typed.fix == "Put the code around it into a function under `jax.jit`."
 
 
+def test_new_code_must_be_compiled_so_nothing_is_advised():
+    before, edited = F, replace(F, serial=2, code=8, text=99)
+    found = causes(call(array(4), function=edited), call(array(3), function=before)).causes
+    assert [cause.kind for cause in found] == [K.REDEFINED, K.SHAPE]
+    assert [cause.fix for cause in found] == ["", ""]
+
+
 def test_every_kind_that_can_differ_has_words():
     from jaxscope.analysis.causes.difference import ORDER
     from jaxscope.analysis.causes.wording import _WORDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxscope.analysis.causes.arguments import arguments
 from jaxscope.analysis.causes.difference import Difference, merged
@@ -66,7 +66,11 @@ def explain(signature: Signature, earlier: Sequence[Earlier]) -> Explained:
         found = [Difference(CauseKind.REDEFINED, "", "", "", "inside")]
     if not found:
         found = [Difference(CauseKind.CACHE_CLEARED, signature.function.name, "", "")]
-    return Explained(tuple([worded(d, signature, one.serial) for d in found]), one.serial)
+    causes = [worded(d, signature, one.serial) for d in found]
+    if any(d.kind is CauseKind.REDEFINED and d.detail in ("edited", "cell") for d in found):
+        # New code must be compiled, however it is called: what else differs is told, not mended.
+        causes = [replace(cause, fix="") for cause in causes]
+    return Explained(tuple(causes), one.serial)
 
 
 def differences(one: Earlier, now: Signature) -> Iterator[Difference]:
