@@ -131,5 +131,5 @@ def test_names_of_reports_and_options_are_completed(shell: Any) -> None:
 
 def test_the_page_shows_options_and_examples() -> None:
     page = str(Differences.jaxdiff.__doc__)
-    for word in ("-o NAME", "-q", "--view", "%jaxdiff before after", "renumbered names"):
+    for word in ("--report NAME", "-q", "--view", "%jaxdiff before after", "renumbered names"):
         assert word in page
