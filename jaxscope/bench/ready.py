@@ -190,6 +190,10 @@ def _get_ready(
     return ready
 
 
+_NUMBERS = "biufcV"
+"""The kinds of dtypes that hold numbers; JAX's own, such as bfloat16, are of kind V."""
+
+
 def checked(
     ready: Ready, found: Reference | None, plan: Plan, inputs: Sequence[np.ndarray[Any, Any]]
 ) -> None:
@@ -200,6 +204,9 @@ def checked(
     arrays = [np.asarray(ready.contestant.to_numpy(leaf)) for leaf in leaves]
     terms = max([array.size for array in inputs], default=1)
     coarsest = checks.expected(leaves, inputs)
+    if any(array.dtype.kind not in _NUMBERS for array in (*arrays, *found.leaves)):
+        unchecked(ready, "The result is no array of numbers, so there is nothing to compare.")
+        return
     result = checks.check(arrays, found.leaves, terms, plan.tolerance, found.name, coarsest)
     ready.doubts += result.doubts
     ready.row = replace(ready.row, error=result.error, error_limit=result.limit)

@@ -18,6 +18,7 @@ from notebook import Notebook, Ran, open_notebook
 
 from jaxscope.bench.cell.casting import DTYPES
 from jaxscope.magics import bench_options
+from jaxscope.model import Unavailable
 from tests.comparisons import few_rounds
 
 SETUP = """
@@ -464,3 +465,11 @@ def test_an_interrupt_keeps_what_was_measured(notebook: Notebook) -> None:
     assert any(r.measured for r in made.rows)
     assert any(not r.measured for r in made.rows)
     assert "the run ended early" in " ".join(ran.text.split())
+
+
+def test_a_result_that_is_no_number_is_a_row_that_says_so(notebook: Notebook) -> None:
+    ran = bench(notebook, "%%jaxbench --time-limit 2 -o c\n# numpy\nlambda: 3\n# numpy: text\n'a'")
+    assert ran.error is None
+    for row in notebook.names["c"].rows:
+        assert isinstance(row.error, Unavailable)
+        assert row.error.reason.startswith("The result is no array of numbers")
