@@ -113,10 +113,15 @@ def percent(share: float | None) -> str:
 
 
 def spread(share: float) -> str:
-    """The half width of an interval: `± 2 %`; empty for a single sample."""
+    """The half width of an interval: `± 2 %`; empty for a single sample.
+
+    Beyond the value itself the number tells nothing: `± over 100 %`.
+    """
     if not math.isfinite(share):
         return ""
     value = share * 100
+    if value > 100:
+        return "± over 100 %"
     return f"± {value:.0f} %" if value >= 0.95 else f"± {value:.1f} %"
 
 

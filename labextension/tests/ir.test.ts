@@ -12,6 +12,7 @@ import { StageTexts } from "../src/ir/texts";
 import { Equations, splitLines } from "../src/links";
 import type { TextState } from "../src/model";
 import type { ProgramFigures, ProgramJson, StageJson } from "../src/report";
+import { STAGES } from "../src/report";
 import { links, model, record } from "./golden";
 
 const program = record.programs[0] as ProgramJson;
@@ -33,6 +34,13 @@ test("a pane is added, chosen and closed, four at most and one at least", () => 
   expect(closed(["hlo"], 0)).toEqual(["hlo"]);
   expect(chosen(["jaxpr", "hlo"], 0, "stablehlo")).toEqual(["stablehlo", "hlo"]);
   expect(chosen(["jaxpr", "hlo"], 0, "hlo")).toEqual(["hlo", "jaxpr"]);
+});
+
+test("a stage that there is none of takes no room at first", () => {
+  expect(firstKinds(1440, ["jaxpr", "stablehlo", "hlo"])).toEqual(["optimized_hlo"]);
+  expect(firstKinds(1440, ["jaxpr"])).toEqual(["stablehlo", "optimized_hlo"]);
+  expect(firstKinds(700, ["optimized_hlo"])).toEqual(["hlo"]);
+  expect(firstKinds(1440, [...STAGES])).toEqual(["optimized_hlo"]);
 });
 
 // Colours.

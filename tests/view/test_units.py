@@ -90,6 +90,7 @@ def test_the_width_of_an_interval_is_empty_for_a_single_sample() -> None:
     assert units.spread(0.02) == "± 2 %"
     assert units.spread(0.0012) == "± 0.1 %"
     assert units.spread(math.nan) == ""
+    assert units.spread(53.92) == "± over 100 %"
 
 
 def test_counts_have_their_noun() -> None:

@@ -17,8 +17,12 @@ export const SIDE_BY_SIDE = 760;
 export const TWO_STAGES = 1180;
 
 /** What is open at first in this much room: what runs on the device, and what was traced. */
-export function firstKinds(width: number): StageKind[] {
-  return width >= TWO_STAGES ? ["jaxpr", "optimized_hlo"] : ["optimized_hlo"];
+export function firstKinds(width: number, missing: readonly StageKind[] = []): StageKind[] {
+  const there = STAGES.filter((kind) => !missing.includes(kind));
+  const [traced] = there;
+  const last = there.at(-1);
+  if (!traced || !last) return ["optimized_hlo"];
+  return width >= TWO_STAGES && traced !== last ? [traced, last] : [last];
 }
 
 /** One more pane, of the first kind that is not open; unchanged where there is no room. */

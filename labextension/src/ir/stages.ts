@@ -35,7 +35,10 @@ export class Stages {
 
   /** Opens the first ones, as many as so many pixels have room for. */
   begin(width: number): void {
-    if (!this.kinds.length) this.open(firstKinds(width));
+    if (this.kinds.length) return;
+    const stages = this.room.model.programJson?.stages ?? [];
+    const missing = stages.filter((each) => each.unavailable).map((each) => each.kind);
+    this.open(firstKinds(width, missing));
   }
 
   add(): void {
