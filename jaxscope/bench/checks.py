@@ -13,6 +13,8 @@ from jaxscope.model.comparison import Doubt
 
 _FACTOR = 64
 """Rounding errors of n terms grow like √n; 64 leaves room for a few dozen operations in a row."""
+_INEXACT = "fcV"
+"""The kinds of dtypes that round; V is bfloat16 of ml_dtypes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,9 @@ def check(
 
     `coarsest` is the precision that can be expected at best, where a result's dtype claims more.
     """
-    limit = max([limit_of(r, terms, coarsest) for r in results], default=0.0)
-    limit = limit if tolerance is None else tolerance
+    # Two lists of different lengths are refused below, whatever the limit.
+    limits = [limit_of(r, terms, coarsest, w) for r, w in zip(results, reference, strict=False)]
+    limit = max(limits, default=0.0) if tolerance is None else tolerance
     if len(results) != len(reference):
         mine, theirs = _arrays(len(results)), _arrays(len(reference))
         text = f"It returns {mine}, and {against} returns {theirs}: they do different work."
@@ -76,11 +79,14 @@ def nothing_finite(results: Sequence[Any]) -> Doubt | None:
     return Doubt("J203", f"{text}: nothing shows that this is the work that was meant.")
 
 
-def limit_of(result: Any, terms: int, coarsest: float = 0.0) -> float:
-    """64·eps·√n for floats of the result's dtype, nothing for integers and bools."""
-    if result.dtype.kind not in "fcV":
+def limit_of(result: Any, terms: int, coarsest: float = 0.0, wanted: Any = None) -> float:
+    """64·eps·√n of the less precise of the result and what is wanted; nothing where both are
+    integers or bools."""
+    both = [array.dtype for array in (result, wanted) if array is not None]
+    precisions = [_eps(dtype) for dtype in both if dtype.kind in _INEXACT]
+    if not precisions:
         return 0.0
-    return _FACTOR * max(_eps(result.dtype), coarsest) * math.sqrt(max(terms, 1))
+    return _FACTOR * max(*precisions, coarsest) * math.sqrt(max(terms, 1))
 
 
 def expected(leaves: Sequence[Any], inputs: Iterable[Any]) -> float:
@@ -88,7 +94,7 @@ def expected(leaves: Sequence[Any], inputs: Iterable[Any]) -> float:
     was computed in; else 0: a result's dtype tells its own."""
     if not any(type(leaf) in (float, complex) for leaf in leaves):
         return 0.0
-    return max([_eps(array.dtype) for array in inputs if array.dtype.kind in "fcV"], default=0.0)
+    return max([_eps(array.dtype) for array in inputs if array.dtype.kind in _INEXACT], default=0.0)
 
 
 def difference(result: Any, wanted: Any) -> float:
@@ -127,9 +133,21 @@ def _explained(
         f"The result differs from {against} by {worst:.2g} of its largest value, and "
         f"{limit:.2g} is allowed: the ratio does not compare like with like."
     )
-    if any(r.dtype.kind in "iu" for r, _ in pairs):
-        text += " Integers have no tolerance; 32 bits may have overflowed."
-    return text
+    return text + _of_integers([r.dtype for r, _ in pairs], [w.dtype for _, w in pairs], against)
+
+
+def _of_integers(mine: Sequence[Any], theirs: Sequence[Any], against: str) -> str:
+    """What there is to say of results that are integers, with a space before it."""
+    integers = [(m, t) for m, t in zip(mine, theirs, strict=True) if m.kind in "iu"]
+    mixed = next(((m, t) for m, t in integers if t.kind in _INEXACT), None)
+    if mixed is not None:
+        return f" The result is {mixed[0]}, and that of {against} is {mixed[1]}."
+    if not integers:
+        return ""
+    bits = min(8 * m.itemsize for m, _ in integers)
+    # Counters of 64 bits overflow too, but hardly where people benchmark.
+    overflow = f"; {bits} bits may have overflowed" if bits < 64 else ""
+    return f" Integers have no tolerance{overflow}."
 
 
 def dtypes_differ(dtypes: dict[str, str], x64: bool) -> Doubt | None:

@@ -80,8 +80,24 @@ def test_results_without_a_finite_number_are_doubted(results, says):
 
 def test_integers_and_bools_are_exact_and_an_overflow_is_a_hint():
     assert check([np.array([True])], [np.array([True])], 1).doubts == ()
-    (doubt,) = check([np.array([-2147483648])], [np.array([2147483648])], 1).doubts
+    narrow = np.array([-2147483648], np.int32)
+    (doubt,) = check([narrow], [np.array([2147483648])], 1).doubts
     assert doubt.text.endswith("Integers have no tolerance; 32 bits may have overflowed.")
+
+
+def test_64_bits_are_not_said_to_have_overflowed():
+    (doubt,) = check([np.array([1])], [np.array([2])], 1).doubts
+    assert doubt.text.endswith("like with like. Integers have no tolerance.")
+
+
+def test_the_less_precise_of_the_two_dtypes_tells_the_tolerance():
+    rounded = single(16777216.0)
+    found = check([np.array([16777217])], [rounded], 1, against="torch")
+    assert found.limit == pytest.approx(64 * np.finfo(np.float32).eps)
+    assert found.doubts == ()
+    assert check([np.ones(1)], [single(1)], 1).limit == found.limit
+    (doubt,) = check([np.array([3])], [single(3.75)], 1, against="torch").doubts
+    assert doubt.text.endswith("like with like. The result is int64, and that of torch is float32.")
 
 
 def test_another_number_of_results_is_other_work():
