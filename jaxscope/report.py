@@ -57,6 +57,9 @@ SMALL_PROGRAM = 300
 _LATEST: collections.deque[Report] = collections.deque(maxlen=1)
 _NO_PROFILE = Unavailable("nobody measured the time inside the program; %jaxprof does")
 _NO_PROGRAM = Unavailable("nothing was compiled, so there is no program to show")
+_OTHERS = Unavailable(
+    "what compiled was no call of a function that this run shows, so there is no program to show"
+)
 
 
 class Report:
@@ -138,13 +141,13 @@ class Report:
     @property
     def cost(self) -> Cost | Unavailable:
         """FLOPs, transcendentals and bytes accessed of one run, loops multiplied out."""
-        return self.programs[0].cost if self.programs else _NO_PROGRAM
+        return self.programs[0].cost if self.programs else self._no_program()
 
     @property
     def roofline(self) -> Roofline | Unavailable:
         """What bounds the program on its device. Measures the device's peaks if need be (0.5 s)."""
         if not self.programs:
-            return _NO_PROGRAM
+            return self._no_program()
         found, source = self.programs[0].roofline, self._texts[0]
         if isinstance(found, Unavailable) and source is not None:
             from jaxscope.capture.assemble import judged
@@ -160,7 +163,7 @@ class Report:
     @property
     def memory(self) -> Memory | Unavailable:
         """Bytes of arguments, outputs, temporaries, aliases and the peak."""
-        return self.programs[0].memory if self.programs else _NO_PROGRAM
+        return self.programs[0].memory if self.programs else self._no_program()
 
     @property
     def differentiation(self) -> Differentiation | None:
@@ -194,7 +197,7 @@ class Report:
     @property
     def profile(self) -> Profile | Unavailable:
         """Time inside the program, from `jaxscope.profile` or `%%jaxprof`."""
-        found = self.programs[0].profile if self.programs else _NO_PROGRAM
+        found = self.programs[0].profile if self.programs else self._no_program()
         return _NO_PROFILE if found is None else found
 
     @property
@@ -300,6 +303,10 @@ class Report:
             )
         return found
 
+    def _no_program(self) -> Unavailable:
+        """Why there is none; other functions than those of the cell may have compiled."""
+        return _OTHERS if self._record.compiles else _NO_PROGRAM
+
     # Texts and links.
 
     def stage(self, kind: str, program: int = 0) -> Stage:
@@ -314,7 +321,7 @@ class Report:
             known = ", ".join(StageKind)
             raise ValueError(f"There is no stage {kind!r}. The stages are: {known}.") from None
         if not self.programs:
-            return Stage(wanted, unavailable=_NO_PROGRAM)
+            return Stage(wanted, unavailable=self._no_program())
         for stage in self.programs[program].stages:
             if stage.kind == wanted:
                 return stage
@@ -434,7 +441,7 @@ class Report:
         if not self.programs or not self.programs[0].python:
             raise ValueError(
                 "This report does not hold the source of its function: it was given as an object "
-                "that is already traced or compiled, or nothing was compiled."
+                "that is already traced or compiled, or the report has no program."
             )
         return self.programs[0].python
 

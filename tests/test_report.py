@@ -254,6 +254,17 @@ def test_a_report_without_a_program(report: Report, tmp_path: Path) -> None:
         bare.to_python()
 
 
+def test_a_report_of_what_others_compiled_does_not_deny_it(report: Report) -> None:
+    others = Report(dataclasses.replace(report.record, programs=()))
+    assert others.compiles
+    reason = m.Unavailable(
+        "what compiled was no call of a function that this run shows, so there is no program to "
+        "show"
+    )
+    assert others.cost == others.memory == others.roofline == others.profile == reason
+    assert others.stage("jaxpr").unavailable == reason
+
+
 def test_figures_that_are_not_finite_survive_saving(report: Report, tmp_path: Path) -> None:
     timing = m.Timing("call", "cpu:0", (math.inf, 1.0))
     program = dataclasses.replace(report.programs[0], timings=(timing,))
