@@ -103,8 +103,8 @@ class Level:
             raise self._disagree(sizes, chosen)
         if not sizes:
             raise TransformError(
-                f"{self.where}{magic} has no axis to map. {self._listing()}. Name an input and the "
-                "axis of its examples: `-i x=0`."
+                f"{self.where}`{magic}` has no axis to map. {self._listing()}. Name an input and "
+                "the axis of its examples: `-i x=0`."
             )
         return tuple(chosen)
 

@@ -252,7 +252,9 @@ CASES = {
         "%%jaxgrad\n# nothing", "RefusedError", ("The value of the last statement",)
     ),
     "batch of a line without arrays": Bad(
-        "%jaxvmap len(w)", USAGE, ("no axis to map. It has no traced inputs. Name an input",)
+        "%jaxvmap len(w)",
+        USAGE,
+        ("`vmap` has no axis to map. It has no traced inputs. Name an input",),
     ),
     "short option that does not exist": Bad(
         jit("y = x", "-z"), USAGE, ("There is no option -z. `%jaxjit?` lists the options.",)

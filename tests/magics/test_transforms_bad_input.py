@@ -198,7 +198,7 @@ CASES = {
         "%%jaxvmap -i x=0,n=0\nx * n", USAGE, ("Line 1: -i names `n`, which is int, so static",)
     ),
     "nothing mapped": Bad(
-        "%%jaxvmap -i x=None\nx * 2", USAGE, ("Line 1: vmap has no axis to map", "`-i x=0`")
+        "%%jaxvmap -i x=None\nx * 2", USAGE, ("Line 1: `vmap` has no axis to map", "`-i x=0`")
     ),
     "axis without a sign": Bad(
         "%%jaxvmap -i x\nx * 2", USAGE, ("Line 1: -i takes a name and an axis, and got 'x'.",)
