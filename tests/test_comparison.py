@@ -164,6 +164,7 @@ def test_inputs_may_be_arrays_texts_or_made_from_a_size():
     [
         ({}, None, {}, "There is nothing to compare"),
         ({"fast": len}, None, {}, "`fast` names no contestant"),
+        ({"autograd": len}, None, {}, r'such as \{"autograd": \("numpy", f\)\} for code that'),
         ({"nunpy": ("nunpy", np.sin)}, None, {}, "Did you mean `numpy`"),
         ({"numpy": 3}, None, {}, "`numpy` is int, which cannot be called"),
         ({"jax": "int x;"}, None, {}, "only `c` takes source code"),
