@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jaxscope.model.comparison import Doubt
+from jaxscope.view.comparison import names
 
 _FACTOR = 64
 """Rounding errors of n terms grow like √n; 64 leaves room for a few dozen operations in a row."""
@@ -156,7 +157,8 @@ def dtypes_differ(dtypes: dict[str, str], x64: bool) -> Doubt | None:
     if len(kinds) < 2:
         return None
     said = "; ".join(
-        f"{kind}: {', '.join(label for label, k in dtypes.items() if k == kind)}" for kind in kinds
+        f"{kind}: {', '.join(names.label(label) for label, k in dtypes.items() if k == kind)}"
+        for kind in kinds
     )
     text = f"The results' dtypes differ between contestants ({said}), so they do different work."
     if not x64 and any("64" in kind for kind in kinds) and any("32" in kind for kind in kinds):

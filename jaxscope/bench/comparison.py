@@ -24,6 +24,7 @@ from jaxscope.bench.watchdog import Alarm, TimedOut
 from jaxscope.capture import describe
 from jaxscope.capture.events import Listener
 from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.view.comparison import names
 
 _SAY_EVERY_S = 0.5
 _COLUMNS_S = 1.0  # for the columns of a row, even when the time of the whole is over
@@ -272,7 +273,7 @@ class _Run:
             np.array(first.contestant.to_numpy(leaf))
             for leaf in first.contestant.leaves(first.outputs)
         ]
-        return Reference(tuple(leaves), first.row.label), ""
+        return Reference(tuple(leaves), names.label(first.row.label)), ""
 
     def _collect(self, readies: Sequence[Ready]) -> None:
         """The samples into the rows."""

@@ -468,7 +468,7 @@ def test_32_and_64_bits_are_not_the_same_work():
     )
     for label in ("numpy", "jax"):
         (text,) = [d.text for d in row(record, label).warnings if d.code == "J202"]
-        assert "float32: jax; float64: numpy" in text
+        assert "float32: JAX jit; float64: NumPy" in text
         assert "jax_enable_x64" in text
 
 

@@ -92,7 +92,12 @@ def test_who_is_missing_beside_others_can_be_said():
 
 def test_without_anything_to_compare_the_answer_says_why():
     absent = dataclasses.replace(pair().rows[2], label="numpy", failure="It hung.")
-    assert answer(record(absent)) == "Nothing was measured. NumPy: It hung"
+    assert answer(record(absent)) == "Nothing was measured. NumPy hung"
+    raised = dataclasses.replace(absent, failure="It raised ValueError: no.")
+    assert answer(record(raised)) == "Nothing was measured. NumPy raised ValueError: no"
+    assert answer(record(raised, row("jax", 3e-6), row("torch", 3e-6))).endswith(
+        " cannot be compared with NumPy, which raised ValueError: no"
+    )
     named = dataclasses.replace(absent, failure="numpy: the first call took too long.")
     assert answer(record(named)) == "Nothing was measured. NumPy: The first call took too long"
     assert answer(record(row("numpy", 3e-6))) == "NumPy takes 3 µs"
@@ -204,6 +209,9 @@ def test_failures_on_other_lines_of_the_cell_are_not_one():
         ("NumPy", "It raised ValueError on line 3: no."),
         ("JAX jit, PyTorch", "It raised ValueError on line 5: no."),
     ]
+    assert "JAX jit, PyTorch raised ValueError on line 5: no." in text(record(*rows), 120)
+    assert "JAX jit, PyTorch raised ValueError on line 5: no." in markdown(record(*rows))
+    assert "<b>JAX jit, PyTorch</b> raised ValueError on line 5: no." in static_html(record(*rows))
 
 
 def test_what_was_not_compared_says_why_unless_nobody_asked():

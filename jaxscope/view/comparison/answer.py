@@ -186,13 +186,14 @@ def _by_the_end(row: Row, record: ComparisonRecord) -> bool:
 
 
 def _reason(row: Row) -> str:
-    return f"{names.label(row.label)}: {names.failure(row)}"
+    return f"{names.label(row.label)}{names.after(names.failure(row))}"
 
 
 def _not_together(record: ComparisonRecord, subject: Contender) -> str:
     base = next((row for row in record.rows if row.label == record.baseline), None)
     why = names.failure(base) if base is not None and base.failure else "They share no rounds."
+    because = f", which {why.removeprefix('It ')}" if why.startswith("It ") else f": {why}"
     return (
-        f"{names.label(subject.label)} cannot be compared with {names.label(record.baseline)}: "
-        f"{why}"
+        f"{names.label(subject.label)} cannot be compared with {names.label(record.baseline)}"
+        f"{because}"
     ).rstrip(".")

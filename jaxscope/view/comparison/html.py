@@ -136,9 +136,10 @@ def warnings(record: ComparisonRecord) -> str:
 
 
 def _item(one: Sentence) -> str:
-    about = f"<b>{escape(one.about)}</b>: " if one.about else ""
+    about = f"<b>{escape(one.about)}</b>" if one.about else ""
+    told = names.after(one.text) if one.about else one.text
     code = f'<span class="code">{escape(one.code)}</span>' if one.code else ""
-    return f"<li>{code}{about}{prose(one.text)}</li>"
+    return f"<li>{code}{about}{prose(told)}</li>"
 
 
 def _everything(record: ComparisonRecord) -> str:

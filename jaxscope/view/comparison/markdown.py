@@ -41,6 +41,6 @@ def _parts(record: ComparisonRecord, changes: tuple[Regression, ...]) -> Iterato
     if said:
         yield "\n### To know\n"
     for one in said:
-        about = f"{words(one.about)}: " if one.about else ""
-        yield f"- **{words(one.code or 'note')}** {about}{words(one.text)}"
+        told = f"{one.about}{names.after(one.text)}" if one.about else one.text
+        yield f"- **{words(one.code or 'note')}** {words(told)}"
     yield f"\n{words(conditions(record))}"

@@ -19,6 +19,9 @@ _NAMES = {
     "c": "C",
 }
 
+_DID = ("It raised ", "It hung")
+"""How the reasons begin that read well with a name, or several, in place of the `It`."""
+
 
 def label(text: str) -> str:
     """`numpy` → `NumPy`, `jax: fused` → `JAX jit: fused`; other labels as the user wrote them."""
@@ -33,6 +36,12 @@ def failure(row: Row) -> str:
         return row.failure
     text = row.failure.removeprefix(start)
     return text[:1].upper() + text[1:]
+
+
+def after(text: str) -> str:
+    """A sentence to stand after a name: ` raised …` after its own subject, else `: …`."""
+    own = text.startswith(_DID)
+    return text.removeprefix("It") if own else f": {text}"
 
 
 def contender(one: Contender | Row, with_device: bool) -> str:

@@ -59,8 +59,8 @@ def _parts(
     if said:
         yield from terminal.heading("To know")
     for one in said:
-        about = f"{one.about}: " if one.about else ""
-        yield from terminal.wrap(f"{about}{one.text}", f"  {one.code or 'note':<9} ", "yellow")
+        told = f"{one.about}{names.after(one.text)}" if one.about else one.text
+        yield from terminal.wrap(told, f"  {one.code or 'note':<9} ", "yellow")
     yield ""
     yield from terminal.wrap(conditions(record), "", "dim")
 
