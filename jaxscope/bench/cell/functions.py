@@ -158,7 +158,8 @@ def _entry(label: str, given: Given, known: Collection[str]) -> Entry:
         if found is None:
             raise CellError(
                 f"`{label}` names no contestant, and its code does not tell one. Give a pair, such "
-                f'as {{"{label}": ("numpy", f)}} for code that takes NumPy arrays. The contestants are {listing(sorted(known), "and")}.'
+                f'as {{"{label}": ("numpy", f)}} for code that takes NumPy arrays. '
+                f"The contestants are {listing(sorted(known), 'and')}."
             ) from None
         contestant = found
     return _made(label, contestant, given)
