@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Iterator
 
 from jaxscope.analysis.flow import Flow
 from jaxscope.analysis.outline import (
@@ -18,6 +19,7 @@ __all__ = [
     "Forbidden",
     "bound_names",
     "certainly_bound",
+    "certainly_read",
     "forbidden",
     "is_silenced",
     "last_expression",
@@ -54,6 +56,43 @@ def certainly_bound(tree: ast.Module) -> tuple[str, ...]:
     flow = _walk(tree)
     state = flow.state or set()
     return tuple(name for name in flow.bound if (0, name) in state)
+
+
+def certainly_read(tree: ast.Module, names: Collection[str]) -> ast.Name | None:
+    """The first place where the text reads one of these names whichever way it runs.
+
+    None where a name of them may be left unread, or be bound unseen.
+    """
+    if reflective_calls(tree):
+        return None
+    for statement in tree.body:
+        if isinstance(statement, ast.Raise):
+            return None
+        if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign):
+            for node in _evaluated(statement):
+                if isinstance(node, ast.Name) and node.id in names:
+                    return node
+    return None
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
+    """What is evaluated whenever the node is, in the order of the text."""
+    yield node
+    match node:
+        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            inside: list[ast.AST] = []
+        case ast.IfExp():
+            inside = [node.test]
+        case ast.BoolOp():
+            inside = [node.values[0]]
+        case ast.Compare():  # `a < b < c` may leave `c` unread
+            inside = [node.left, node.comparators[0]]
+        case ast.AnnAssign():  # its annotation may stay unread
+            inside = [] if node.value is None else [node.value]
+        case _:
+            inside = list(ast.iter_child_nodes(node))
+    for child in inside:
+        yield from _evaluated(child)
 
 
 def reflective_calls(tree: ast.Module) -> tuple[tuple[int, str], ...]:

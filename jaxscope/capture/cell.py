@@ -9,6 +9,7 @@ the cell bound is written when the compiled program has run: all of it, or nothi
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import inspect
 from collections.abc import Mapping, MutableMapping, Sequence
@@ -16,7 +17,12 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from jaxscope.analysis.names import last_expression, read_before_assigned
+from jaxscope.analysis.names import (
+    bound_names,
+    certainly_read,
+    last_expression,
+    read_before_assigned,
+)
 from jaxscope.capture import nnx
 from jaxscope.capture.conversions import noted
 from jaxscope.capture.inputs import Inputs, Substituted, is_code
@@ -168,6 +174,19 @@ class Block:
         for name in outcome.deleted:
             self._namespace.pop(name, None)
         return value
+
+    def read_unbound(self) -> None:
+        """Raises Python's own NameError, on its line, for a name that is read and bound nowhere."""
+        bound = bound_names(self.cell.tree)
+        if "*" in bound:
+            return
+        unbound = {n for n in self._reads if n not in bound and not self._is_bound(n)}
+        name = certainly_read(self.cell.tree, unbound)
+        if name is not None:
+            eval(compile(ast.Expression(name), self.cell.file, "eval"), self._namespace)  # type: ignore[arg-type]
+
+    def _is_bound(self, name: str) -> bool:
+        return name in self._namespace or hasattr(builtins, name)
 
     def _run(self, inputs: Substituted) -> Outcome:
         namespace = self._namespace

@@ -10,7 +10,7 @@ import jax
 
 from jaxscope.capture.arguments import Arguments
 from jaxscope.capture.inputs import Inputs
-from jaxscope.capture.stack import Axes, TransformError
+from jaxscope.capture.stack import Axes, NoInputError, TransformError
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Level:
         if len(sizes) > 1:
             raise self._disagree(sizes, chosen)
         if not sizes:
-            raise TransformError(
+            raise NoInputError(
                 f"{self.where}`{magic}` has no axis to map. {self._listing()}. Name an input and "
                 "the axis of its examples: `-i x=0`."
             )

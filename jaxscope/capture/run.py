@@ -31,7 +31,16 @@ from jaxscope.capture.repeat import measure
 from jaxscope.capture.sampling import quiet_gc
 from jaxscope.capture.settings import Settings
 from jaxscope.capture.sources import Sources
-from jaxscope.capture.stack import JIT, Stack, differentiates, is_plain, maps, titles, written
+from jaxscope.capture.stack import (
+    JIT,
+    NoInputError,
+    Stack,
+    differentiates,
+    is_plain,
+    maps,
+    titles,
+    written,
+)
 from jaxscope.capture.surroundings import Ran, Surroundings
 from jaxscope.capture.transfer import place
 from jaxscope.capture.witness import Witness
@@ -129,7 +138,7 @@ def _block(
     began = time.perf_counter()
     with context(settings) as device, collecting(around.listener) as compiles:
         block = Block(text, around.namespace, settings, stack)
-        work = Work(block, stack, "Line 1: ", "this cell", device)
+        work = _work(block, text, stack, around, device)
         arguments = work.arguments()
         values, transfer = place([slot.value for slot in arguments.slots], device)
         args = arguments.pack(values)
@@ -168,6 +177,17 @@ def _block(
         return _finish(
             "cell", Form.BLOCK, value, parts, compiles, sources, around, began, notes, known
         )
+
+
+def _work(block: Block, text: CellText, stack: Stack, around: Surroundings, device: Any) -> Work:
+    """The block under its stack; a name that is bound nowhere is told before an input is missed."""
+    try:
+        return Work(block, stack, "Line 1: ", "this cell", device)
+    except NoInputError as error:
+        missed = error
+    with _explained(text, around):
+        block.read_unbound()
+    raise missed
 
 
 def without_report(

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxscope.capture.level import Level, root
-from jaxscope.capture.stack import TransformError
+from jaxscope.capture.stack import NoInputError, TransformError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def select(level: Level, names: Sequence[str]) -> Selection:
         [n for n in level.names() if any(_is_float(level, s) for s in level.slots_of(n))]
     )
     if not chosen:
-        raise TransformError(
+        raise NoInputError(
             f"{level.where}there is nothing to differentiate by: {level.noun} has no traced float "
             "input. Make one a float array or a Python float."
         )

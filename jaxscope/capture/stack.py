@@ -17,6 +17,10 @@ class TransformError(SettingsError, TypeError):
     """A transform cannot do what was asked, in a sentence for the user."""
 
 
+class NoInputError(TransformError):
+    """There is nothing that a transform could work on: no float input, or no axis."""
+
+
 class Mode(StrEnum):
     """What of a derivative is computed; the names are JAX's."""
 

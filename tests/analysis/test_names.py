@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from jaxscope.analysis.names import (
     bound_names,
     certainly_bound,
+    certainly_read,
     forbidden,
     is_silenced,
     last_expression,
@@ -496,6 +497,32 @@ def test_what_cannot_stand_in_a_cell_is_named(text: str, line: int, part: str) -
     assert part in found.message
     assert found.message.startswith(f"Line {line}")
     assert found.message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x = 1\ny = (u ** 2).sum()", 2),
+        ("u.at[0] = 1", 1),
+        ("for i in r:\n  pass\nf(lambda: 1, u)", 3),
+        ("y = 1 if u else 2", 1),
+        ("y = 0 < u < x", 1),
+        ("f = lambda: u", None),
+        ("y = [u for _ in r]", None),
+        ("y = x and u", None),
+        ("y = 1 if x else u", None),
+        ("y = 0 < x < u", None),
+        ("if x:\n  u", None),
+        ("def f():\n  return u", None),
+        ("x: u = 1", None),
+        ("raise E\nu", None),
+        ("exec(s)\nu", None),
+        ("", None),
+    ],
+)
+def test_a_name_that_is_read_whichever_way_the_text_runs(text: str, line: int | None) -> None:
+    found = certainly_read(ast.parse(text), {"u"})
+    assert (None if found is None else found.lineno) == line
 
 
 @pytest.mark.parametrize(

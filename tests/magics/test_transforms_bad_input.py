@@ -90,6 +90,21 @@ CASES = {
         "RefusedError",
         ("Line 2: --has-aux needs a value of two parts, `(loss, aux)`, and this one is a scalar",),
     ),
+    "gradient of a name that is bound nowhere": Bad(
+        "%%jaxgrad\nn = 2\n(unknown ** n).sum()",
+        "NameError",
+        ("name 'unknown' is not defined", "jaxscope: Line 3 of the cell. Nothing was written."),
+    ),
+    "map of a name that is bound nowhere": Bad(
+        "%%jaxvmap\nunknown + n",
+        "NameError",
+        ("name 'unknown' is not defined", "jaxscope: Line 2 of the cell. Nothing was written."),
+    ),
+    "name that may never be read": Bad(
+        "%%jaxgrad\nmode and 2.0 or unknown",
+        USAGE,
+        ("Line 1: there is nothing to differentiate by",),
+    ),
     "static integer": Bad(
         "%%jaxgrad -w n\nn * w.sum()",
         USAGE,
