@@ -70,6 +70,10 @@ class PlainCall:
             raise RuntimeError("the call has not been traced yet")
         return self._outcome
 
+    def absent(self, name: str) -> str:
+        """What a name is that is no input, after `which`."""
+        return "is no input of this call"
+
     def settle(self, results: Sequence[Any]) -> Any:
         """The call's value; Flax NNX arguments are updated."""
         _, value, settle = self.outcome.settled(results)

@@ -185,6 +185,12 @@ class Block:
         if name is not None:
             eval(compile(ast.Expression(name), self.cell.file, "eval"), self._namespace)  # type: ignore[arg-type]
 
+    def absent(self, name: str) -> str:
+        """What a name is that is no input, after `which`."""
+        if name not in self._reads and name in bound_names(self.cell.tree):
+            return "this cell assigns itself, so it is no input of it"
+        return "is no input of this cell" if self._is_bound(name) else "is not defined"
+
     def _is_bound(self, name: str) -> bool:
         return name in self._namespace or hasattr(builtins, name)
 

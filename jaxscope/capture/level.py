@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,11 +24,19 @@ class Level:
     """`Line 1: ` where the options stand on a cell's first line, else empty."""
     noun: str
     """`this cell` or `this call`."""
+    absent: Callable[[str], str]
+    """Of a name that is no input: what it is then, after `which`."""
 
     @classmethod
-    def outermost(cls, inputs: Inputs, where: str, noun: str) -> Level:
+    def outermost(
+        cls,
+        inputs: Inputs,
+        where: str,
+        noun: str,
+        absent: Callable[[str], str],
+    ) -> Level:
         shapes = [tuple(jax.typeof(slot.value).shape) for slot in inputs.arguments.slots]
-        return cls(inputs, tuple(shapes), where, noun)
+        return cls(inputs, tuple(shapes), where, noun, absent)
 
     @property
     def arguments(self) -> Arguments:
@@ -148,7 +156,7 @@ class Level:
                 f"{self.where}{option} names `{name}`, which is {self.statics[root(name)]}."
             )
         return TransformError(
-            f"{self.where}{option} names `{name}`, which is no input of {self.noun}. "
+            f"{self.where}{option} names `{name}`, which {self.absent(root(name))}. "
             f"{self._listing()}."
         )
 

@@ -118,7 +118,7 @@ class Work:
         return results[: self._results], self._unflat(results[self._results :])
 
     def _level(self, where: str, noun: str) -> Level:
-        return Level.outermost(self._subject.inputs, where, noun)
+        return Level.outermost(self._subject.inputs, where, noun, self._subject.absent)
 
     def _traced(self, *packed: Any) -> tuple[Any, list[Any]]:
         results = self._subject.program(*packed)

@@ -36,7 +36,9 @@ PMAP = Segment("pmap", PmapOptions())
 
 
 def level(**values: object) -> Level:
-    return Level.outermost(Inputs(values, Settings()), "Line 1: ", "this cell")
+    return Level.outermost(
+        Inputs(values, Settings()), "Line 1: ", "this cell", lambda name: "is no input of this cell"
+    )
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,17 @@ CASES = {
     "unknown name": Bad(
         "%%jaxgrad -w nowhere\n(x @ w).sum()",
         USAGE,
-        ("Line 1: -w names `nowhere`, which is no input of this cell.", "are `x` and `w`."),
+        ("Line 1: -w names `nowhere`, which is not defined.", "are `x` and `w`."),
+    ),
+    "name that the cell assigns": Bad(
+        "%%jaxgrad -w loss\nloss = (x @ w).sum()",
+        USAGE,
+        ("Line 1: -w names `loss`, which this cell assigns itself, so it is no input of it.",),
+    ),
+    "name that the cell does not read": Bad(
+        "%%jaxgrad -w b\n(x @ w).sum()",
+        USAGE,
+        ("Line 1: -w names `b`, which is no input of this cell. Its traced inputs are `x` and",),
     ),
     "part of a name": Bad(
         "%%jaxgrad -w params['w']\nparams['w'].sum()",
@@ -207,7 +217,7 @@ CASES = {
     "unknown mapped name": Bad(
         "%%jaxvmap -i q=0\nx * 2",
         USAGE,
-        ("Line 1: -i names `q`, which is no input of this cell. Its traced inputs are `x`.",),
+        ("Line 1: -i names `q`, which is not defined. Its traced inputs are `x`.",),
     ),
     "static mapped name": Bad(
         "%%jaxvmap -i x=0,n=0\nx * n", USAGE, ("Line 1: -i names `n`, which is int, so static",)
