@@ -85,13 +85,9 @@ class Report implements Rendered {
     );
     const said = [...(record.notes ?? []), ...notes].filter(Boolean);
     if (said.length) {
-      const note = element("span", "jxs-note");
-      said
-        .join(" · ")
-        .split("`")
-        .forEach((part, i) => {
-          note.append(i % 2 ? element("code", "", part) : part);
-        });
+      const words = said.join(" · ").split("`");
+      const nodes = words.map((part, i) => element(i % 2 ? "code" : "span", "", part));
+      const note = element("span", "jxs-note", ...nodes);
       parts.bar.append(note);
     }
     // A finding or a line of a table leads to the code.
