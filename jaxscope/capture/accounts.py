@@ -58,6 +58,8 @@ class Accounts:
         self.programs = KeptPrograms(_PROGRAMS)
         self._caller = Caller()
         self._thread = Thread()
+        # Stage by stage, one thread may lower what another compiles: these were lowered last.
+        self._lowered: deque[Pending] = deque(maxlen=8)
         self._attempt = attempt
         self._own_work = own_work
         self._finished = finished
@@ -115,6 +117,8 @@ class Accounts:
             record.trace_share = 0.0
         if stage is Stage.LOWER:
             raw.lowered, raw.lower_s = True, raw.lower_s + own
+            if raw.kind is CompileKind.AOT:
+                self._lowered.append(record)
             return
         raw.compiled, raw.compile_s = True, raw.compile_s + own
         self._attempt(self.history.finished, raw)
@@ -174,6 +178,10 @@ class Accounts:
                     self._attempt(self._caller.read_stage, record.raw, record.raw.call)
                 return record
         record = Pending(self._raw(plain), plain, stage, call.keys, described=False)
+        if call.kind is CompileKind.AOT and stage is Stage.XLA:
+            handed = self._handed_over(plain, call)
+            if handed is not None:
+                return handed
         if call.kind is CompileKind.AOT and call.args is None:
             # `.compile()` again, of a stage that was compiled before.
             same = [r.raw.call for r in siblings if r.event_name == plain and r.raw.call]
@@ -181,6 +189,18 @@ class Accounts:
         self._describe(record, call, outer)
         siblings.append(record)
         return record
+
+    def _handed_over(self, name: str, call: _jax.JaxCall) -> Pending | None:
+        """The compile of this name that another thread lowered, going on here."""
+        for record in reversed(tuple(self._lowered)):
+            if joins(record, Stage.XLA, name, call, latest=False):
+                record.stage = Stage.XLA
+                self._attempt(self._caller.read_stage, record.raw, record.raw.call)
+                for run in self._thread.runs:
+                    if all(one is not record.raw for one in run.raw):
+                        run.raw.append(record.raw)
+                return record
+        return None
 
     def _raw(self, name: str) -> RawCompile:
         thread = threading.current_thread()

@@ -8,10 +8,11 @@ from dataclasses import replace
 from jaxscope.analysis.causes import Signature
 from jaxscope.capture import _jax
 from jaxscope.capture.before import traces
-from jaxscope.capture.frames import RawFrame
+from jaxscope.capture.frames import RawFrame, is_user_file
 from jaxscope.capture.history import History
 from jaxscope.capture.rawcompile import RawCompile
 from jaxscope.capture.signature import Reader, parameter_names
+from jaxscope.model.compiles import CompileKind
 
 
 class Caller:
@@ -31,7 +32,9 @@ class Caller:
         with self._lock:
             raw.call = self.reader.read(call)
         known = raw.call.function
-        if known.origin and not raw.frames:  # a cell as one program: nobody called it
+        staged = call.kind is CompileKind.AOT and known.file and is_user_file(known.file)
+        if not raw.frames and (known.origin or staged):
+            # A cell as one program, or a contestant of a benchmark: no code of the user's calls it.
             raw.frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
 
     def read_stage(self, raw: RawCompile, known: Signature | None) -> None:

@@ -267,6 +267,22 @@ def test_own_work_is_hidden(listener):
     assert len(listener.records) == 0
 
 
+def test_what_one_thread_lowers_and_another_compiles_is_one_compile(listener):
+    done = []
+    with collecting(listener) as run:
+        lowered = jax.jit(fresh("handed")).lower(X)
+        thread = threading.Thread(target=lambda: done.append(lowered.compile()))
+        thread.start()
+        thread.join()
+    assert len(done) == 1
+    (found,) = run.compiles()
+    assert (found.fun_name, found.kind) == ("handed", CompileKind.AOT)
+    assert [cause.kind for cause in found.causes] == [CauseKind.FIRST_CALL]
+    assert found.lower_s > 0
+    assert found.compile_s > 0
+    assert [raw.number for raw in listener.records] == [found.serial]
+
+
 def test_six_threads_compile_five_programs_each(listener):
     runs = {}
 

@@ -214,6 +214,15 @@ def test_the_log_listens_from_the_start_on(notebook: Notebook) -> None:
     assert "grows by 1 each time" in ran.text
 
 
+def test_what_a_benchmark_compiled_has_the_line_of_its_section(notebook: Notebook) -> None:
+    notebook.must("%jaxlog -q")
+    notebook.must("%%jaxbench -q --time-limit 5 --devices cpu v=np.ones(6)\n# jax\njnp.sin(v) + 1")
+    text = notebook.must("%jaxlog").text
+    (row,) = [line for line in text.splitlines() if " timed " in line]
+    assert row.split()[:3] == ["In", f"[{prompt(notebook) - 1}]:3", "timed"]
+    assert "is not known" not in text
+
+
 @pytest.mark.parametrize("by", ["function", "line", "cell"])
 def test_the_log_by_function_line_and_cell(notebook: Notebook, by: str) -> None:
     notebook.must("step(np.ones(3))")

@@ -154,6 +154,7 @@ def _jitted(task: Task, args: Sequence[Any], device: str) -> Any:
     if function is task.function and hasattr(function, "trace") and not task.options:
         return function
 
+    @functools.wraps(function)  # so that its place is that of the user's own code
     def fresh(*arguments: Any) -> Any:
         return function(*arguments)
 
