@@ -28,7 +28,7 @@ class PlainCall:
         """`stack` is what the call stands under; its options may name values of `namespace`."""
         self._stack = stack
         self._function = function
-        self._names, self._keywords = _parameter_names(function, args, kwargs)
+        self._names, self._keywords = parameter_names(function, args, kwargs)
         for option, names in (
             ("-s", settings.static),
             ("-t", settings.traced),
@@ -86,7 +86,7 @@ class PlainCall:
         return reader.read({}, (), value)
 
 
-def _parameter_names(
+def parameter_names(
     function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names for the positional arguments, as the signature has them, and the keyword ones."""

@@ -89,13 +89,25 @@ def expression(
     asked = line_call.parsed(text, magic)
     _wait(settings, around)
     function, args, kwargs = line_call.evaluated(asked, around.namespace)
+    settable = magic != "jaxprof"
+    with advice.of_call(function, args, kwargs, around.namespace, stack, settable=settable):
+        return _expression(text, function, args, kwargs, settings, around, stack)
+
+
+def _expression(
+    text: str,
+    function: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    settings: Settings,
+    around: Surroundings,
+    stack: Stack,
+) -> Ran:
     began = time.perf_counter()
     try:
         return _call(function, args, kwargs, settings, around, Form.LINE, text, stack)
     except Exception as error:
         if not blame.is_ours(error, line_call.FILE):
-            if (note := advice.of_meshes(error, pmap=_has_pmap(stack))) is not None:
-                error.add_note(f"jaxscope: {note}")
             raise
         why = blame.reason(error)
     if is_plain(stack):

@@ -33,6 +33,17 @@ thing = Thing()
 thing.k = 1
 def user(v):
     return v + np.sin(v)
+def branch(v):
+    return v if v.sum() > 0 else -v
+def many(v, k):
+    return [v for _ in range(k)]
+@jax.jit
+def jitted(v):
+    return v if v.sum() > 0 else -v
+import functools
+@functools.partial(jax.jit, static_argnums=1)
+def listed(v, sizes):
+    return v
 """
 
 
@@ -319,6 +330,49 @@ def test_the_traceback_of_a_line_ends_on_its_text(notebook: Notebook, line: str)
     assert linecache.getline("<call>", 1) == line.partition(" ")[2] + "\n"
 
 
+NUMPY = "NumPy asked for the values of an array that has none while the code is traced: use the "
+BRANCH = "A compiled program has no value to branch on while it is traced: use `jnp.where` for "
+FIXED = "If its value may be fixed, run with `-s "
+
+
+@pytest.mark.parametrize(
+    ("line", "says", "fixable"),
+    [
+        ("%jaxjit user(x)", f"\njaxscope: {NUMPY}", ""),
+        ("%jaxgrad user(x)", f"\njaxscope: {NUMPY}", ""),
+        ("%jaxvmap user(x)", f"\njaxscope: {NUMPY}", ""),
+        ("%jaxprof user(x)", f"\njaxscope: {NUMPY}", ""),
+        ("%jaxjit branch(x)", f"\njaxscope: `v` is traced. {BRANCH}", "v"),
+        ("%jaxjit branch(v=x)", f"\njaxscope: `v` is traced. {BRANCH}", "v"),
+        ("%jaxgrad branch(x)", f"\njaxscope: `v` is traced. {BRANCH}", "v"),
+        ("%jaxprof branch(x)", f"\njaxscope: `v` is traced. {BRANCH}", ""),
+        ("%jaxvmap branch(x)", f"\njaxscope: `v` is traced. {BRANCH}", ""),
+        ("%jaxjit jitted(x)", f"\njaxscope: `v` is traced. {BRANCH}", ""),
+        ("%jaxjit (lambda v: jitted(v * 2))(x)", f"\njaxscope: {BRANCH}", ""),
+        ("%jaxjit -t k many(x, n)", "\njaxscope: `k` is traced. An index, a shape or a", "k"),
+        ("%jaxjit listed(x, [1, 2])", "\njaxscope: A static argument must be hashable: pass", ""),
+        ("%jaxprof listed(x, [1, 2])", "\njaxscope: A static argument must be hashable: pass", ""),
+    ],
+)
+def test_a_line_has_the_advice_of_cells(
+    line: str, says: str, fixable: str, notebook: Notebook
+) -> None:
+    before = state(notebook)
+    ran = notebook.run(line)
+    assert says in ran.message
+    assert ran.message.count("jaxscope: ") == 1
+    assert (FIXED in ran.message) is bool(fixable)
+    assert not fixable or f"{FIXED}{fixable}`." in ran.message
+    unchanged(before, state(notebook))
+
+
+def test_a_line_says_nothing_of_errors_that_are_not_of_jax(notebook: Notebook) -> None:
+    for line in ("%jaxjit user(nowhere)", "%jaxjit user(x, x)", "%jaxjit rows.index(7)"):
+        ran = notebook.run(line)
+        assert ran.error is not None
+        assert "jaxscope: " not in ran.message
+
+
 def next_cell_works(notebook: Notebook) -> None:
     ran = notebook.must("%%jaxjit -q -n 1\ngood = x * 2\ngood.sum()")
     assert float(ran.value) == 12.0
@@ -406,7 +460,7 @@ def test_a_donated_input_used_again(notebook: Notebook) -> None:
         if cell.startswith("%"):
             assert (
                 "`gone` was donated to an earlier run, and its memory is gone: make it again "
-                "before this cell." in ran.message
+                "before this run." in ran.message
             )
         assert "y" not in notebook.names
     del notebook.names["gone"], notebook.names["gone2"]
