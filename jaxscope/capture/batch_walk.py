@@ -14,7 +14,7 @@ from typing import Any
 
 from jaxscope.analysis.equation_work import equation_operations
 from jaxscope.capture import _jax
-from jaxscope.capture.batched_forms import Form, became
+from jaxscope.capture.batched_forms import Form, became, reduced
 from jaxscope.capture.bodies import Body, Entry, open_jaxpr
 from jaxscope.capture.vmap_axes import TRANSPOSE, VMAP, Axes, AxisKey, Program, shape_of
 from jaxscope.model import BatchedEquation, Frame, Turn
@@ -276,7 +276,14 @@ class Walk:
         if place.one_by_one:
             form = Form(Turn.LOOP) if over and not entry.bodies else None
         elif over:
-            form = became(entry, operands, [self.axes.all[axis].size for axis in over])
+            left = self._without_ended(entry, depends)
+            ended = [self.axes.all[axis] for axis in over if not left >> axis & 1]
+            if ended:
+                form = reduced(
+                    entry, [axis.name for axis in ended] if len(ended) < len(over) else []
+                )
+            else:
+                form = became(entry, operands, [self.axes.all[axis].size for axis in over])
         work = _operations(entry) * place.times
         if form is None:
             return BatchedEquation(number, place.under, over, work)

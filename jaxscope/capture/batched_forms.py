@@ -63,6 +63,18 @@ def became(entry: Entry, operands: Sequence[int], sizes: Sequence[int | None]) -
             return None if entry.bodies and not _combines(entry) else Form(Turn.LARGER)
 
 
+def reduced(entry: Entry, names: Sequence[str]) -> Form:
+    """A collective over the axis of a vmap, which needs no other device: a sum over the batch.
+
+    `names` are its axes where the batch has others as well.
+    """
+    does = _REDUCES.get(entry.primitive, "sums")
+    return Form(Turn.LARGER, f"{does} over {' and '.join(names) or 'the batch'}")
+
+
+_REDUCES = {"pmax": "takes the largest", "pmin": "takes the smallest"}
+
+
 def _combines(entry: Entry) -> bool:
     """Its jaxpr is how two elements are put together, as in a reduction."""
     return entry.primitive.startswith(("reduce", "scatter", "select_and"))

@@ -319,6 +319,24 @@ def test_a_sum_over_the_axis_is_shared_again_and_its_index_is_a_batch() -> None:
         assert found.over("cos") == found.over("tanh") == [(0,)]
 
 
+def test_a_collective_over_the_axis_of_a_vmap_is_told_as_a_sum_over_the_batch() -> None:
+    def f(x):
+        return lax.psum(x, "i"), lax.pmax(x, "i"), lax.pmin(x, "i"), jnp.sin(x)
+
+    found = read(jax.vmap(f, axis_name="i"), ROWS)
+    assert [each.detail for each in found.each("psum")] == ["sums over the batch"]
+    assert [each.detail for each in found.each("pmax")] == ["takes the largest over the batch"]
+    assert [each.detail for each in found.each("pmin")] == ["takes the smallest over the batch"]
+    assert [each.detail for each in found.each("sin")] == [""]
+
+    def g(x):
+        return lax.psum(x, "i"), lax.psum(x, ("i", "j"))
+
+    one = jax.vmap(jax.vmap(g, axis_name="i"), axis_name="j")
+    found = read(one, jnp.ones((2, 5, 3)))
+    assert [each.detail for each in found.each("psum")] == ["sums over i", "sums over the batch"]
+
+
 def test_a_constant_that_is_mapped_is_a_batch() -> None:
     table = np.arange(12.0, dtype=np.float32).reshape(4, 3)
     found = read(lambda w: jax.vmap(lambda row: jnp.sin(row) + jnp.cos(w))(table), WEIGHTS)
