@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from jaxscope.analysis.causes import PLACE_IT
 from jaxscope.analysis.series import Series, describe, listed
 from jaxscope.model import Cause, CauseKind, Compile, CompileKind
 from jaxscope.model.log import Storm
@@ -111,6 +112,11 @@ def _with_exceptions(group: Sequence[Compile], pattern: str, fix: str) -> tuple[
 
 
 def _eager(group: Sequence[Compile]) -> tuple[str, str]:
+    cut = [compile for compile in group if any(c.fix == PLACE_IT for c in compile.causes)]
+    if 2 * len(cut) > len(group):
+        return _cut(cut), PLACE_IT
+    if cut:  # JAX's own work beside operations of the user's, which can be changed
+        return _eager([compile for compile in group if compile not in cut])
     counts = Counter(compile.fun_name for compile in group)
     name, most = counts.most_common(1)[0]
     if most < LEAST:
@@ -129,6 +135,12 @@ def _eager(group: Sequence[Compile]) -> tuple[str, str]:
         pattern, fix = _NEW[kind]
         return pattern.format(name), fix or _last_fix(same) or _JIT_IT
     return f"`{name}` {most} times", _last_fix(same) or _JIT_IT
+
+
+def _cut(group: Sequence[Compile]) -> str:
+    arrays = [_split(one)[1] for compile in group for one in compile.signature[:1]]
+    which = f" ({listed(tuple(dict.fromkeys(arrays)))})" if arrays else ""
+    return f"JAX cuts inputs into pieces for their devices{which}"
 
 
 def _operations(names: Sequence[str]) -> str:

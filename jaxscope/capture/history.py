@@ -16,11 +16,13 @@ from jaxscope.analysis.causes import (
     Earlier,
     Explained,
     Signature,
+    cut_for_devices,
     eager_op,
     explain,
     first_call,
     unknown,
 )
+from jaxscope.capture import _jax
 from jaxscope.capture.before import flat_call
 from jaxscope.capture.rawcompile import RawCompile
 from jaxscope.model.compiles import Cause, CauseKind, CompileKind
@@ -93,6 +95,8 @@ class History:
         signature = raw.call
         if signature is None:
             return Explained((self._without_call(raw),))
+        if signature.function.internal and _jax.cuts_for_devices(signature.function.name):
+            return Explained((self._cut(raw, signature),))
         for key in families(raw):
             earlier = self._earlier(key, raw)
             if earlier:
@@ -102,6 +106,13 @@ class History:
         if raw.before:
             return self._with_before(raw, signature)
         return Explained((self._first(raw, signature),))
+
+    def _cut(self, raw: RawCompile, signature: Signature) -> Cause:
+        """JAX cuts an input for its devices: the array is what there is to tell."""
+        key = next(iter(families(raw)), ())
+        earlier = self._earlier(key, raw)
+        before = _first_argument(earlier[-1].signature) if earlier else ""
+        return cut_for_devices(signature.function.name, _first_argument(signature), before)
 
     def _earlier(self, key: Key, raw: RawCompile) -> list[Earlier]:
         with self._lock:
@@ -210,3 +221,8 @@ def families(raw: RawCompile) -> Iterable[Key]:
     elif not keys:
         keys.append(("bare name", known.name, raw.place, way))
     return keys
+
+
+def _first_argument(signature: Signature) -> str:
+    """`f32[3,4]` of `self: f32[3,4]`; empty where there is none."""
+    return next(iter(signature.texts()), "").rpartition(": ")[2]

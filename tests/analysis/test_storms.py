@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Any
 
 import pytest
 
+from jaxscope.analysis.causes import PLACE_IT, cut_for_devices
 from jaxscope.analysis.series import describe, listed, numbers
 from jaxscope.analysis.storms import LEAST, storms
 from jaxscope.model import Cause, CauseKind, Compile, CompileKind, Frame, Span
@@ -107,6 +109,26 @@ def test_different_operations_of_one_line_should_be_jitted() -> None:
     (storm,) = storms([eager(name, cause(CauseKind.EAGER_OP, path="")) for name in names])
     assert storm.pattern == "6 different operations (sub, _mean, … log)"
     assert storm.fix == ("Put the line into a function under `jax.jit`: then it is one program.")
+
+
+def test_what_jax_cuts_for_its_devices_is_no_advice_to_pad_its_own_arguments() -> None:
+    sizes = ("f32[3,4]", "f32[3,5]", "f32[3,6]")
+    made = [
+        dataclasses.replace(
+            eager("_multi_slice", cut_for_devices("_multi_slice", given, before)),
+            signature=(f"self: {given}",),
+        )
+        for before, given in itertools.pairwise(("", *sizes))
+    ]
+    (storm,) = storms(made)
+    assert storm.pattern == (
+        "JAX cuts inputs into pieces for their devices (f32[3,4], f32[3,5], f32[3,6])"
+    )
+    assert storm.fix == PLACE_IT
+    # Beside operations of the user's it is what can be changed that is told.
+    (storm,) = storms([*made, *(eager(name, cause(CauseKind.EAGER_OP)) for name in "abcd")])
+    assert storm.pattern == "4 different operations (a, b, c, d)"
+    assert len(storm.serials) == 7
 
 
 def test_slices_that_grow_in_a_loop_should_keep_their_size() -> None:

@@ -1080,6 +1080,19 @@ def pmap_on_devices():
         f(ones(4, 5))
 
 
+@case(
+    (K.EAGER_SHAPE, ""),
+    says="JAX cut an input, f32[4,5], into pieces for its devices with its own `_multi_slice`; "
+    "before it was f32[4,3].",
+    devices=True,
+)
+def an_array_of_one_device_put_on_several():
+    sharding = jax.NamedSharding(mesh(), jax.P("d"))
+    jax.device_put(jnp.ones((4, 3)), sharding)
+    yield
+    jax.device_put(jnp.ones((4, 5)), sharding)
+
+
 if __name__ == "__main__":
     shown = {}
     for name, one in (ON_DEVICES if "devices" in sys.argv else CASES).items():

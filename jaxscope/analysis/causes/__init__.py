@@ -1,7 +1,7 @@
 """Why a program was compiled: the smallest additive difference to an earlier one, in words."""
 
 from jaxscope.analysis.causes.explain import NEAREST_OF, Earlier, Explained, explain
-from jaxscope.analysis.causes.first import eager_op, first_call, unknown
+from jaxscope.analysis.causes.first import PLACE_IT, cut_for_devices, eager_op, first_call, unknown
 from jaxscope.analysis.causes.signature import (
     BARE,
     Argument,
@@ -18,6 +18,7 @@ from jaxscope.analysis.causes.signature import (
 __all__ = [
     "BARE",
     "NEAREST_OF",
+    "PLACE_IT",
     "Argument",
     "Body",
     "Earlier",
@@ -29,6 +30,7 @@ __all__ = [
     "Signature",
     "Static",
     "Structure",
+    "cut_for_devices",
     "eager_op",
     "explain",
     "first_call",

@@ -26,6 +26,27 @@ def eager_op(name: str) -> Cause:
     return Cause(CauseKind.EAGER_OP, name, "", "", text, fix)
 
 
+PLACE_IT = (
+    "Pass a NumPy array, which is cut without a program, or place the input once, before: "
+    "`x = jax.device_put(x, sharding)`."
+)
+"""For the cutting of inputs. Nobody can put it into a function of theirs, or pad its arguments."""
+
+
+def cut_for_devices(name: str, given: str, before: str) -> Cause:
+    """An operation of JAX's own, which cuts an input for its devices; `before` is what it cut the
+    last time, if anything."""
+    which = f", {given}," if given else ""
+    text = f"JAX cut an input{which} into pieces for its devices with its own `{name}`"
+    if not before:
+        return Cause(CauseKind.EAGER_OP, "", "", "", f"{text}.", PLACE_IT)
+    if before == given:
+        return Cause(CauseKind.EAGER_SHAPE, "", "", "", f"{text}, into others now.", PLACE_IT)
+    return Cause(
+        CauseKind.EAGER_SHAPE, "", before, given, f"{text}; before it was {before}.", PLACE_IT
+    )
+
+
 def unknown(name: str, why: str) -> Cause:
     """Nobody can say more."""
     text = f"Why `{name}` was compiled is not known: {why}."

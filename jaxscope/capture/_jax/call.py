@@ -105,6 +105,15 @@ def still_called(key: tuple[int, int]) -> bool:
     return False
 
 
+def cuts_for_devices(function: str) -> bool:
+    """Whether this jitted function of JAX cuts an input into what each device gets.
+
+    `_multi_slice` (numpy/array_methods.py), called by `pmap` and `device_put` for an array that
+    lies on one device. Should it get another name, it is an eager operation like others.
+    """
+    return function == "_multi_slice"
+
+
 _ROLES = {
     "cache_miss": {"_src/pjit.py": "cache_miss"},
     "_pjit_call_impl": {"_src/pjit.py": "call_impl"},
