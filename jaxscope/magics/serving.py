@@ -6,9 +6,9 @@ The front end opens a comm `jaxscope.report` with one request as its data:
     {"op": "figure", "report": ID, "kind": "stack"}
 
 It gets one message, `{"ok": true}` with one buffer (see `jaxscope.answers`), or
-`{"ok": false, "why": "gone" | "error", "message": SENTENCE}`; then the kernel closes the comm, so
-that nothing has to be restored after a restart or a reload. JupyterLab runs the handler in a thread
-of its own while a cell runs.
+`{"ok": false, "why": "gone" | "forgotten" | "error", "message": SENTENCE}`; then the kernel
+closes the comm, so that nothing has to be restored after a restart or a reload. JupyterLab runs the
+handler in a thread of its own while a cell runs.
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ if TYPE_CHECKING:
 REPORT_TARGET = "jaxscope.report"
 EVENTS_TARGET = "jaxscope.events"
 GONE = (
-    "The running kernel does not have this report: it was restarted, or has kept newer reports "
-    "instead. Run the cell again."
+    "The running kernel no longer has this report: it has kept newer ones instead. Run the cell "
+    "again."
+)
+FORGOTTEN = (
+    "The running kernel never had this report: it was restarted, or jaxscope was loaded anew. Run "
+    "the cell again."
 )
 
 
@@ -83,9 +87,12 @@ class Serving(Family):
         """Data, metadata and buffers of the one message."""
         try:
             request = message["content"]["data"]
-            report = self.store.get(request.get("report"))
+            name = request.get("report")
+            report = self.store.get(name)
             if report is None:
-                return ({"ok": False, "why": "gone", "message": GONE},)
+                had = self.store.had(name)
+                why, said = ("gone", GONE) if had else ("forgotten", FORGOTTEN)
+                return ({"ok": False, "why": why, "message": said},)
             found = answer(report, request)
             self.store.shrink()
             return {"ok": True}, None, [found]

@@ -24,11 +24,13 @@ class ReportStore:
         self._room = characters
         self._reports: collections.OrderedDict[str, Report] = collections.OrderedDict()
         self._lock = threading.Lock()
+        self._known: set[str] = set()
 
     def put(self, report: Report) -> str:
         """Keep the report; its id."""
         with self._lock:
             self._reports[report.id] = report
+            self._known.add(report.id)
             self._reports.move_to_end(report.id)
             self._shrink()
         return report.id
@@ -40,6 +42,11 @@ class ReportStore:
             if found is not None:
                 self._reports.move_to_end(report_id)
             return found
+
+    def had(self, report_id: str) -> bool:
+        """Whether the report was ever put here, so that it made room for others if it is gone."""
+        with self._lock:
+            return report_id in self._known
 
     def shrink(self) -> None:
         """Let go of what is too much, after texts were fetched."""

@@ -3,7 +3,7 @@
 import type { EquationJson, InstructionFigures, StageJson, StageKind, Vanished } from "./report";
 
 /** Why a text that was not saved cannot be had now. */
-export type Absence = "no-kernel" | "gone" | "restarted" | "error";
+export type Absence = "no-kernel" | "gone" | "forgotten" | "restarted" | "error";
 
 export class TextAbsent extends Error {
   constructor(

@@ -301,6 +301,11 @@ test.each([
   ],
   [{ state: "absent", absence: "gone", message: "" }, /the kernel no longer has this report/, true],
   [
+    { state: "absent", absence: "forgotten", message: "" },
+    /the kernel has forgotten it: it was restarted, or jaxscope was loaded anew\. Run the cell/,
+    true,
+  ],
+  [
     { state: "absent", absence: "restarted", message: "" },
     /was restarted\. Run the cell again\.$/,
     true,

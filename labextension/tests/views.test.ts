@@ -137,6 +137,7 @@ test.each([
   [new TextAbsent("no-kernel"), "no kernel is connected"],
   [new TextAbsent("restarted"), "The kernel was restarted"],
   [new TextAbsent("gone"), "no longer has this report"],
+  [new TextAbsent("forgotten"), "The kernel was restarted, or jaxscope was loaded anew"],
   [new TextAbsent("error", "boom"), "It said: boom"],
   [new Error("plotly is missing."), "plotly is missing."],
 ])("a figure that cannot be had is said: %s", async (error, words) => {

@@ -53,6 +53,8 @@ function absent(
       return `${here}, and no kernel is connected that could be asked. Run the cell again to see it.`;
     case "gone":
       return `${here}, and the kernel no longer has this report: it keeps the last few. Run the cell again.`;
+    case "forgotten":
+      return `${here}, and the kernel has forgotten it: it was restarted, or jaxscope was loaded anew. Run the cell again.`;
     case "restarted":
       return `${here}, and the kernel that had it was restarted. Run the cell again.`;
     case "error":

@@ -52,8 +52,8 @@ export async function ask(
       const [buffer] = message.buffers ?? [];
       resolve({ data, bytes: buffer ? bytesOf(buffer) : null });
     };
-    // Closed without an answer: nobody is registered there, jaxscope is not loaded in this kernel.
-    comm.onClose = () => fail(new TextAbsent("gone"));
+    // Closed without an answer: jaxscope, which made the report, is not loaded in this kernel.
+    comm.onClose = () => fail(new TextAbsent("forgotten"));
     Promise.resolve(comm.open(request).done).catch(() => fail(new TextAbsent("restarted")));
   });
 }
@@ -89,7 +89,8 @@ export async function askReport<T>(
   const { data, bytes } = await ask(kernel, TARGET, request);
   if (data.ok !== true) {
     const message = typeof data.message === "string" ? data.message : "";
-    throw new TextAbsent(data.why === "gone" ? "gone" : "error", message);
+    const why = data.why === "gone" || data.why === "forgotten" ? data.why : "error";
+    throw new TextAbsent(why, message);
   }
   if (!bytes) throw new TextAbsent("error", "The kernel's answer came without its content.");
   return (await gunzipJson(bytes)) as T;

@@ -11,6 +11,8 @@ import type { View } from "./view";
 const ABSENT: Record<Absence, string> = {
   "no-kernel": "Interactive figures are drawn by Python, and no kernel is connected.",
   gone: "The kernel no longer has this report: run its cell again for interactive figures.",
+  forgotten:
+    "The kernel was restarted, or jaxscope was loaded anew: run the cell again for interactive figures.",
   restarted: "The kernel was restarted: run the cell again for interactive figures.",
   error: "The kernel could not draw this figure.",
 };
