@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from jaxscope.analysis.by_line import homes
-from jaxscope.model import Collective, CollectiveKind, Need, Origin, Partition, Program
+from jaxscope.model import Collective, CollectiveKind, Group, Need, Origin, Partition, Program
 from jaxscope.view import layouts, units
 from jaxscope.view.rows import Table
 
+_KINDS = 4
+"""Kinds of collectives that a sentence lists; the table has them all."""
 _GROUPS = 4
 """Sets of devices that are written out."""
 
@@ -17,6 +21,30 @@ _NAMES = {
     "reduce_scatter": "psum_scatter",
 }
 """What the user writes, where JAX calls the operation otherwise."""
+
+
+def listed(known: Partition) -> str:
+    """A sentence of what they are: kind, axis and sets of devices; empty where there are none."""
+    found = Counter(_in_words(collective, known) for collective in known.collectives)
+    words = [text if n == 1 else f"{n} × {text}" for text, n in found.most_common(_KINDS)]
+    if (more := len(found) - _KINDS) > 0:
+        words.append(f"{units.count(more, 'other kind')}")
+    if not found:
+        return ""
+    begin = "They are" if len(known.collectives) > 1 else "It is"
+    return f"{begin} {'; '.join(words)}."
+
+
+def _in_words(collective: Collective, known: Partition) -> str:
+    group = known.groups[collective.group]
+    text = _what(collective)
+    if group.axes:
+        text += f" along {_along(group)}"
+    if not group.members:
+        return text
+    if collective.kind is CollectiveKind.COLLECTIVE_PERMUTE:
+        return f"{text}, {_cut(_moved_between(group.members), _GROUPS)}"
+    return f"{text}, devices {_sets(group.members, pairs=False)}"
 
 
 def table(program: Program, known: Partition) -> Table:
@@ -33,12 +61,10 @@ def table(program: Program, known: Partition) -> Table:
 
 def _collective(collective: Collective, known: Partition, home: dict[int, int]) -> tuple[str, ...]:
     group = known.groups[collective.group]
-    combines = f" ({collective.combines})" if collective.combines else ""
-    along = " × ".join(group.axes) if group.axes else units.UNKNOWN
     return (
         _line(collective.equation, home, exact=collective.exact),
-        f"{collective.kind}{combines}" + (", asynchronous" if collective.asynchronous else ""),
-        f"part of {along}" if group.partial else along,
+        _what(collective) + (", asynchronous" if collective.asynchronous else ""),
+        _along(group),
         units.size(collective.operand_bytes),
         units.size(collective.result_bytes),
         units.size(collective.wire_bytes),
@@ -46,6 +72,16 @@ def _collective(collective: Collective, known: Partition, home: dict[int, int]) 
         units.size(collective.sent),
         _sets(group.members, pairs=collective.kind is CollectiveKind.COLLECTIVE_PERMUTE),
     )
+
+
+def _what(collective: Collective) -> str:
+    combines = f" ({collective.combines})" if collective.combines else ""
+    return f"{collective.kind}{combines}"
+
+
+def _along(group: Group) -> str:
+    along = " × ".join(group.axes) if group.axes else units.UNKNOWN
+    return f"part of {along}" if group.partial else along
 
 
 def _line(equation: int | None, home: dict[int, int], *, exact: bool = True) -> str:
@@ -78,9 +114,12 @@ def _sets(members: tuple[tuple[int, ...], ...], *, pairs: bool) -> str:
     if not members:
         return units.UNKNOWN
     if pairs:
-        moved = [f"{a}→{b}" for a, b in members]
-        return _cut(moved, 2 * _GROUPS)
+        return _cut(_moved_between(members), 2 * _GROUPS)
     return _cut([layouts.numbers(group) for group in members], _GROUPS)
+
+
+def _moved_between(pairs: tuple[tuple[int, ...], ...]) -> list[str]:
+    return [f"{a}→{b}" for a, b in pairs]
 
 
 def _cut(words: list[str], most: int) -> str:

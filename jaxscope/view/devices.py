@@ -36,7 +36,7 @@ def _lead(program: Program, known: Partition) -> tuple[str, ...]:
     if known.unread:
         sentences.append(f"The collectives are not known: {known.unread}.")
     else:
-        sentences.append(_talk(known))
+        sentences += [_talk(known), collectives.listed(known)]
     return tuple(sentence for sentence in sentences if sentence)
 
 

@@ -98,7 +98,7 @@ def test_a_program_on_one_device_has_no_such_chapter() -> None:
 
 
 def test_the_lead_says_who_holds_what_and_what_is_sent() -> None:
-    who, holds, work, talk = chapter().lead
+    who, holds, work, talk, kinds = chapter().lead
     assert who == "Runs on 8 of 16 devices, cpu:0 … cpu:7: mesh data=4 × model=2."
     assert "every device has its own copy of 8.19 kB" in holds
     assert "every matrix product is done 2 times over" in work
@@ -108,6 +108,30 @@ def test_the_lead_says_who_holds_what_and_what_is_sent() -> None:
         "2 collectives (1 written, 1 inserted by XLA to move data); "
         "in a run each device sends 5.63 kB."
     )
+    assert kinds == (
+        "They are all-reduce (add) along data, devices {0,2,4,6} {1,3,5,7}; "
+        "collective-permute along data, 0→2 1→3 2→4 3→5 and 4 more."
+    )
+
+
+def test_the_short_text_names_the_kind_the_axis_and_the_devices_of_collectives() -> None:
+    words = " ".join(text(record(), 100).split())
+    assert "They are all-reduce (add) along data, devices {0,2,4,6} {1,3,5,7};" in words
+
+
+def test_collectives_that_are_alike_are_listed_once() -> None:
+    twice = dataclasses.replace(KNOWN, collectives=(WRITTEN, MOVED, WRITTEN))
+    assert chapter(twice).lead[-1].startswith("They are 2 × all-reduce (add) along data, devices")
+    one = dataclasses.replace(KNOWN, collectives=(WRITTEN,))
+    assert chapter(one).lead[-1] == (
+        "It is all-reduce (add) along data, devices {0,2,4,6} {1,3,5,7}."
+    )
+    unknown = dataclasses.replace(one, groups=(m.Group(()),))
+    assert chapter(unknown).lead[-1] == "It is all-reduce (add)."
+    kinds = [k for k in m.CollectiveKind if k is not WRITTEN.kind][:4]
+    others = [dataclasses.replace(WRITTEN, kind=kind) for kind in kinds]
+    many = dataclasses.replace(KNOWN, collectives=(WRITTEN, *others))
+    assert chapter(many).lead[-1].endswith("; 1 other kind.")
 
 
 def test_a_mesh_says_what_is_not_usual() -> None:
