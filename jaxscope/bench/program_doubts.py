@@ -34,6 +34,15 @@ def program_doubts(handles: Handles, gradient: bool = False) -> tuple[Doubt, ...
     return tuple([doubt for doubt in found if doubt is not None])
 
 
+def computes_nothing() -> Doubt:
+    """J102, of whichever compiler's program."""
+    return Doubt(
+        "J102",
+        "The optimised program computes nothing (its result is constant, or its input): the time "
+        "is that of a call.",
+    )
+
+
 def donation(positions: tuple[int, ...], names: tuple[str, ...]) -> Doubt | None:
     """J105."""
     if not positions:
@@ -114,13 +123,7 @@ def _constants(handles: Handles) -> Doubt | None:
 
 def _folded(handles: Handles) -> Doubt | None:
     known = counted(handles.text(StageKind.OPTIMIZED_HLO).text)
-    if known is None or _computes(known[0]):
-        return None
-    return Doubt(
-        "J102",
-        "The optimised program computes nothing (its result is constant, or its input): the time "
-        "is that of a call.",
-    )
+    return None if known is None or _computes(known[0]) else computes_nothing()
 
 
 def _computes(module: HloModule) -> bool:

@@ -117,6 +117,26 @@ def test_torchscript_is_traced_before_the_rounds():
     assert found.compile.trace_s > 0
 
 
+def test_a_script_that_folds_into_a_constant_computes_nothing():
+    record = measured(
+        ("torch", "torch", lambda x: torch.arange(1000.0).sum()),
+        ("folded", "torchscript", lambda x: torch.arange(1000.0).sum()),
+        ("works", "torchscript", lambda x: torch.arange(1000.0).sum() + x[0]),
+        check=False,
+    )
+    assert "J102" in codes(row(record, "folded"))
+    assert "J102" not in codes(row(record, "works"))
+    assert "J102" not in codes(row(record, "torch"))
+
+
+def test_a_script_that_changes_its_input_is_looked_at_all_the_same():
+    record = measured(("script", "torchscript", lambda x: x.add_(1)), check=False)
+    found = row(record, "script")
+    assert found.failure == ""
+    assert "J112" in codes(found)
+    assert "J102" not in codes(found)
+
+
 def test_torch_func_without_a_transform_says_what_to_use_instead():
     record = measured(("func", "torch-func", lambda x: x))
     assert "it is the contestant torch" in row(record, "func").failure

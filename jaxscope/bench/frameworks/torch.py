@@ -11,11 +11,18 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from jaxscope.bench import program_doubts
 from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task, timed
 from jaxscope.model import Unavailable
-from jaxscope.model.comparison import Phases
+from jaxscope.model.comparison import Doubt, Phases
 
 _PROFILED_CALLS = 20
+_RUNS_TO_OPTIMISE = 2
+"""After the first: TorchScript observes one or two runs before it optimises."""
+_NOTHING = frozenset({
+    "prim::Constant", "prim::TupleConstruct", "prim::TupleUnpack", "prim::ListConstruct",
+})  # fmt: skip
+"""Nodes of its graphs that compute nothing."""
 _GRADIENTS = frozenset({"backward", "grad", "requires_grad", "requires_grad_", "autograd", "func"})
 
 
@@ -182,7 +189,35 @@ class Script(Torch):
             if task.vmap:
                 raise Refusal("TorchScript has no gradient for each example.")
             return Prepared(_taped(script, task.grad), Phases(trace_s=seconds))
-        return Prepared(script, Phases(trace_s=seconds))
+        return Prepared(
+            script, Phases(trace_s=seconds), observed=lambda: _script_doubt(script, args)
+        )
+
+    def carried(self, work: Callable[[], Any]) -> Callable[[], Any]:
+        """Inference mode belongs to a thread, and its arrays must not be changed without it."""
+        torch = _torch()
+        inference = bool(torch.is_inference_mode_enabled())
+
+        def alike() -> Any:
+            with torch.inference_mode(inference):
+                return work()
+
+        return alike
+
+
+def _script_doubt(script: Any, args: Sequence[Any]) -> Doubt | None:
+    """J102, where the executor folded a script into constants: it does so in its first runs.
+
+    `torch.jit.last_executed_optimized_graph`, seen on PyTorch 2.13; without it there is no doubt.
+    """
+    torch = _torch()
+    for _ in range(_RUNS_TO_OPTIMISE):
+        script(*args)
+    try:
+        kinds = {node.kind() for node in torch.jit.last_executed_optimized_graph().nodes()}
+    except (AttributeError, RuntimeError):
+        return None
+    return None if kinds - _NOTHING else program_doubts.computes_nothing()
 
 
 def _torch() -> Any:
