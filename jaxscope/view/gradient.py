@@ -26,7 +26,7 @@ from jaxscope.model import (
 )
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
-from jaxscope.view.rows import Table
+from jaxscope.view.rows import Place, Table
 
 _WORDS = {
     Phase.PRIMAL: "outside the derivative",
@@ -220,8 +220,9 @@ def _values(record: Record, program: Program) -> Table:
             for kept in rows
         ),
         right=(0, 1),
-        lines=(4,),
+        lines=(4, 5),
         places=tuple(_place(kept.made_at) for kept in rows),
+        further=(tuple(_place(kept.used_at) for kept in rows),),
     )
 
 
@@ -247,6 +248,8 @@ def _handed(handed: Sequence[Handed], record: Record, program: Program) -> Table
             for (shape, primitive, place), group in rows
         ),
         right=(0, 1),
+        lines=(4,),
+        places=tuple(_place(frame_of(program, group[0].equation)) for _, group in rows),
     )
 
 
@@ -292,6 +295,8 @@ def _checkpoints(found: Differentiation, record: Record, program: Program) -> Ta
             for one in found.checkpoints
         ),
         right=(2, 3, 4, 5, 6),
+        lines=(1,),
+        places=tuple((one.source, one.line) for one in found.checkpoints),
     )
 
 
@@ -307,7 +312,7 @@ def _lines(one: Checkpoint, record: Record) -> str:
     return f"{first.replace('line', 'lines', 1)}–{one.end_line}"
 
 
-def _place(frame: Frame | None) -> tuple[int, int] | None:
+def _place(frame: Frame | None) -> Place:
     return None if frame is None or frame.source is None else (frame.source, frame.span.line)
 
 

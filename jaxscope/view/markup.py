@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from jaxscope.view import units
-from jaxscope.view.rows import Table
+from jaxscope.view.rows import Place, Table
 from jaxscope.view.visible import visible
 
 _BACKTICKS = re.compile(r"`([^`]+)`")
@@ -48,7 +48,7 @@ def table(content: Table, css: str = "", limit: int = 10_000, link: Link = unlin
     )
     head = f"<thead><tr>{heads}</tr></thead>" if any(content.heads) else ""
     body = "".join(
-        _row(row, kept, content, content.places[i] if content.places else None, link)
+        _row(row, kept, content, content.leads(i), link)
         for i, row in enumerate(content.rows[:limit])
     )
     if (rest := len(content.rows) - limit) > 0:
@@ -62,12 +62,12 @@ def _row(
     row: tuple[str, ...],
     kept: list[int],
     content: Table,
-    place: tuple[int, int] | None,
+    leads: Mapping[int, Place],
     link: Link,
 ) -> str:
     def cell(i: int) -> str:
         number = row[i].removeprefix("≈") if i in content.lines and not content.places else ""
-        to = (0, int(number)) if number.isdigit() else place if i in content.lines else None
+        to = (0, int(number)) if number.isdigit() else leads.get(i)
         attributes = link(*to) if to else ""
         return f"<a {attributes}>{prose(row[i])}</a>" if attributes else prose(row[i])
 

@@ -1,6 +1,7 @@
 """The gradient's chapter and columns, in every view."""
 
 import dataclasses
+import re
 
 import jax
 import jax.numpy as jnp
@@ -107,6 +108,24 @@ def test_lines_of_the_tables_lead_to_their_place(trained):
 def kept_at(report):
     frames = [kept.made_at for kept in alike(report.record.programs[0]) if kept.made_at]
     return [(f.source, f.span.line) for f in frames if f.source is not None]
+
+
+@pytest.mark.parametrize(
+    ("caption", "columns"),
+    [
+        ("Kept for the backward pass", {"line"}),
+        ("Every value that is kept", {"made at", "read for"}),
+        ("What the compiled program hands on", {"made at"}),
+        ("What a checkpoint would change", {"where"}),
+    ],
+)
+def test_each_line_that_a_table_names_leads_to_itself(trained, caption, columns):
+    [table] = [part.table for part in chapter(trained).parts if part.caption.startswith(caption)]
+    assert {table.heads[i] for i in table.lines} == columns
+    for i, row in enumerate(table.rows):
+        for column, place in table.leads(i).items():
+            said = re.search(r"line(?:s)? (\d+)", row[column])
+            assert place == ((0, int(said[1])) if said else None)
 
 
 def test_a_checkpoint_is_proposed_with_its_cost(trained):
