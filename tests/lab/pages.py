@@ -73,6 +73,11 @@ def line(report: Locator, name: str, number: int) -> Locator:
     return pane(report, name).locator(f'.cm-line[data-line="{number}"]')
 
 
+def hlo_entry(report: Locator) -> Locator:
+    """Where the optimised HLO opens."""
+    return pane(report, "optimized_hlo").locator(".cm-line", has_text="ENTRY %")
+
+
 def badge(page: Page, index: int) -> Locator:
     return cell(page, index).locator(".jxs-badge")
 

@@ -6,7 +6,19 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.pages import LONG, SETUP, SHORT, badge, compiles, line, opened, pane, run_all, viewer
+from lab.pages import (
+    LONG,
+    SETUP,
+    SHORT,
+    badge,
+    compiles,
+    hlo_entry,
+    line,
+    opened,
+    pane,
+    run_all,
+    viewer,
+)
 from lab.servers import Server
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
@@ -25,7 +37,7 @@ def test_notebook_7_shows_the_same(
     line(report, "source", 3).click()
     expect(pane(report, "optimized_hlo").locator(".cm-line.jxs-hot").first).to_be_visible()
     # This one is asked of the kernel.
-    expect(line(viewer(page, 3), "optimized_hlo", 1)).to_contain_text("HloModule")
+    expect(hlo_entry(viewer(page, 3))).to_be_visible()
     expect(badge(page, 2)).to_contain_text("1 compile ·")
     panel = compiles(page)
     expect(panel.locator(".jxs-compile").filter(has_text="In [3]")).to_be_visible()

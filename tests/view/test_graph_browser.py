@@ -20,7 +20,7 @@ pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from view.viewer import Viewer, opened, pane, row
+from view.viewer import Viewer, opened, pane, row, scroll_to
 
 pytestmark = [
     pytest.mark.browser,
@@ -154,6 +154,7 @@ def test_a_fusion_opens_into_its_computation_and_closes_again(viewer: Viewer) ->
 def test_a_line_inside_a_fusion_is_shown_inside_it(viewer: Viewer) -> None:
     opened_page = viewer.page(load())
     graph = show(opened_page)
+    scroll_to(opened_page, "optimized_hlo", 0)
     row(opened_page, "optimized_hlo", 6).click(position={"x": 6, "y": 8})
     expect(graph.locator(".jxs-frame")).to_have_count(1)
     assert hot_lines(graph) == [6]

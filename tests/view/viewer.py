@@ -112,6 +112,12 @@ def top(page: Page | Locator, name: str) -> float:
     return pane(page, name).locator(".cm-scroller").evaluate("node => node.scrollTop")
 
 
+def scroll_to(page: Page | Locator, name: str, pixels: float) -> None:
+    """Scrolls a pane; only rows near what is in sight are in the page."""
+    scroll = pane(page, name).locator(".cm-scroller")
+    scroll.evaluate("(node, pixels) => { node.scrollTop = pixels; }", pixels)
+
+
 def _packed(answer: Any) -> str:
     return base64.b64encode(gzip.compress(json.dumps(answer).encode())).decode()
 

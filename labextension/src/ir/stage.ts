@@ -12,6 +12,7 @@ import { stageDress } from "./dress";
 import { costliest, fitting, instructionFigures } from "./figures";
 import { Frame } from "./frame";
 import { DARK, litStage } from "./lit";
+import { openingLine } from "./opening";
 import type { Room } from "./room";
 import { hidden } from "./settings";
 import { said } from "./states";
@@ -23,6 +24,9 @@ const LANGUAGES: Readonly<Record<StageKind, Language>> = {
   hlo: "hlo",
   optimized_hlo: "hlo",
 };
+/** The upper part of a pane: what follows a line in it is in sight as well. */
+const FOLLOWED = 0.5;
+
 export interface StageEvents {
   choose(kind: StageKind): void;
   close(): void;
@@ -36,6 +40,8 @@ export class StagePane {
   private figures: Figures | null = null;
   private columns = -1;
   private folded = false;
+  /** The text waits for room to be opened where it is read first. */
+  private unseen = false;
 
   constructor(
     private readonly room: Room,
@@ -78,7 +84,22 @@ export class StagePane {
     }
     this.frame.pane.dress(stageDress(model, this.kind, this.room.hues()));
     this.figure();
-    return changed && "stage" in state;
+    const fresh = changed && "stage" in state;
+    this.unseen ||= fresh;
+    this.begin();
+    return fresh;
+  }
+
+  private begin(): void {
+    const { model } = this.room;
+    const state = model.text(this.kind);
+    if (!this.unseen || !("stage" in state) || !this.frame.element.clientHeight) return;
+    this.unseen = false;
+    // A search that goes on has led to its match.
+    if (this.frame.query) return;
+    const line = openingLine(this.kind, state.stage.text ?? "", model.instructions);
+    this.frame.pane.beginAt(line, FOLLOWED);
+    if (model.pinned) this.reveal(model.pinned);
   }
 
   private fill(state: TextState): void {
@@ -150,6 +171,7 @@ export class StagePane {
   layout(): void {
     this.fit();
     this.frame.pane.layout();
+    this.begin();
   }
 
   dispose(): void {

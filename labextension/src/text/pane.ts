@@ -261,20 +261,26 @@ export class TextPane {
     this.scrollTo(doc.line(line).from, centre);
   }
 
-  /** Begins a text that was just shown at a line; asks for its room first, which "in sight" needs. */
-  beginAt(line: number): void {
+  /** Begins a text that was just shown at a line, which is to be in the upper `part` of the room. */
+  beginAt(line: number, part = 1): void {
     this.view.requestMeasure();
-    // Reading a height makes the editor measure what waits to be measured.
+    // Reading a height makes the editor measure what waits to be measured, which "in sight" needs.
     this.view.lineBlockAtHeight(0);
-    this.reveal(line);
+    const { doc } = this.view.state;
+    if (line < 1 || line > doc.lines) return;
+    const { from } = doc.line(line);
+    // The editor draws the line of the cursor wherever that is.
+    this.view.dispatch({ selection: { anchor: from } });
+    this.scrollTo(from, true, part);
   }
 
-  private scrollTo(place: number, centre: boolean): void {
+  /** What stands in the upper `part` of the room already stays where it is. */
+  private scrollTo(place: number, centre: boolean, part = 1): void {
     const effects = unfolding(this.view.state, place);
     if (effects.length) this.view.dispatch({ effects });
     const { top, bottom } = this.view.lineBlockAt(place);
     const height = this.view.scrollDOM.clientHeight;
-    const inSight = top >= this.top && bottom <= this.top + height;
+    const inSight = top >= this.top && bottom <= this.top + height * part;
     const scroll =
       inSight || !centre
         ? EditorView.scrollIntoView(place, { y: "nearest", yMargin: 0, xMargin: 40 })

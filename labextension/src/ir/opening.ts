@@ -1,0 +1,25 @@
+/** The line at which a stage opens: what is read first, not what is written first. */
+
+import { splitLines } from "../links";
+import type { InstructionFigures, StageKind } from "../report";
+import { costliest } from "./figures";
+
+/** In HLO what is called stands above its callers, so that the program itself comes last.
+ *  Of a profiled program it is the instruction that takes the most time. */
+export function openingLine(
+  kind: StageKind,
+  text: string,
+  rows: Readonly<Record<string, InstructionFigures>>,
+): number {
+  if (kind !== "hlo" && kind !== "optimized_hlo") return 1;
+  const timed = Object.keys(rows).filter((line) => rows[line]?.share);
+  const slowest = kind === "optimized_hlo" ? costliest(timed.map(Number), rows) : undefined;
+  return slowest ?? entryLine(text);
+}
+
+/** The line of the entry computation; the first where there is none. */
+function entryLine(text: string): number {
+  if (text.startsWith("ENTRY ")) return 1;
+  const at = ["\nENTRY ", "\rENTRY "].map((start) => text.indexOf(start)).find((at) => at >= 0);
+  return at === undefined ? 1 : splitLines(text.slice(0, at + 1)).length + 1;
+}
