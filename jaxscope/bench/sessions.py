@@ -56,8 +56,19 @@ def compare_in_sessions(plan: Plan) -> ComparisonRecord:
             break
     if not records:
         raise PlanError(f"No session came to its end: {stopped}.")
-    merged = together(records)
-    return replace(merged, stopped=stopped or merged.stopped, wall_s=time.perf_counter() - began)
+    merged, wall_s = together(records), time.perf_counter() - began
+    merged = replace(merged, stopped=stopped or merged.stopped, wall_s=wall_s)
+    if stopped:  # nobody knows how long the process that was ended took to start
+        return merged
+    starting_s = wall_s - sum(record.wall_s or 0.0 for record in records)
+    return replace(merged, notes=(*merged.notes, started(plan, len(records), starting_s)))
+
+
+def started(plan: Plan, count: int, seconds: float) -> str:
+    """A sentence on what the processes took beside their measuring."""
+    what = "a fresh process" if count == 1 else f"{count} fresh processes"
+    limit = "" if plan.limits.total_s is None else ", which the time limit does not count"
+    return f"Starting {what} took {max(seconds, 0.0):.1f} s in all{limit}."
 
 
 class SessionFailed(Exception):

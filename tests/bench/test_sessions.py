@@ -43,9 +43,18 @@ def test_two_sessions_of_a_notebook_give_two_sets_of_rounds_and_one_ratio():
     assert [len(rounds.seconds) for row in record.rows for rounds in row.sessions] == [8] * 4
     assert [row.agrees for row in record.rows] == [True, True]
     assert record.stopped == ""
+    assert [note for note in record.notes if note.startswith("Starting 2 fresh processes took ")]
     found = stats.ratio(record, record.rows[1], record.rows[0])
     assert len(found.sessions) == 2
     assert any(text.startswith("session 2: ") for text in heard)
+
+
+def test_it_is_said_how_long_the_start_took_and_whether_a_limit_counts_it():
+    assert sessions.started(plan(), 3, 8.52) == "Starting 3 fresh processes took 8.5 s in all."
+    limited = plan(limits=Limits(total_s=4.0))
+    assert sessions.started(limited, 1, 2.0) == (
+        "Starting a fresh process took 2.0 s in all, which the time limit does not count."
+    )
 
 
 def test_a_session_is_told_of_64_bits_where_it_would_not_know(monkeypatch):
