@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from jaxscope.analysis.roofline import verdict
 from jaxscope.capture import describe, memory
@@ -50,6 +50,8 @@ class Part:
     """Names of the results; empty for JAX's own order."""
     statics: tuple[Value, ...] = ()
     python: str = ""
+    mapped: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What maps do with the inputs, by path, where `arguments` does not say it."""
 
 
 def record(
@@ -147,6 +149,9 @@ def _program(part: Part, sources: Sources) -> Program:
         reasons = {slot.path: slot.reason for slot in part.arguments.slots}
         by_path = {slot.path: slot.value for slot in part.arguments.slots}
         leaves = [by_path.get(path) for path in paths]
+    for path, leaf in zip(paths, leaves, strict=False):
+        if path in part.mapped:
+            reasons[path] = f"{describe.kind_of(leaf)}, {part.mapped[path]}".removeprefix(", ")
     inputs = describe.inputs(handles, paths, reasons, leaves)
     outputs = describe.outputs(handles, part.labels)
     batching = batching_of(captured, sources)

@@ -60,7 +60,7 @@ def inputs(
                 _aval(info),
                 _bytes(info),
                 "" if kind is ValueKind.UNUSED else _sharding(placed[position]),
-                reasons.get(path) or _kind(leaf),
+                reasons.get(path) or kind_of(leaf),
             )
         )
     return tuple(values)
@@ -242,7 +242,8 @@ def _sharding(sharding: Any) -> str:
     return ", ".join(placed)
 
 
-def _kind(leaf: Any) -> str:
+def kind_of(leaf: Any) -> str:
+    """Why a leaf is traced; empty for one that nobody has."""
     from jaxscope.capture.leaves import choose
 
     if leaf is None or isinstance(leaf, jax.ShapeDtypeStruct):

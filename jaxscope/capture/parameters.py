@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jaxscope.capture.stack import Axes, TransformError
+import numpy as np
+
+from jaxscope.capture.level import root
+from jaxscope.capture.stack import Axes, PmapOptions, Stack, TransformError, VmapOptions
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -35,6 +38,29 @@ def in_axes(function: Callable[..., Any], axes: Axes) -> Any:
     while known[-1] not in named and parameters[known[-1]].default is not inspect.Parameter.empty:
         del found[known.pop()]
     return tuple(found.values())
+
+
+def mapped(
+    stack: Stack, function: Callable[..., Any], kwargs: Mapping[str, Any], leaves: Mapping[str, Any]
+) -> dict[str, str]:
+    """What the maps of a stack do with each argument of a call of the function, by path."""
+    said: dict[str, list[str]] = {path: [] for path in leaves}
+    ranks = {path: np.ndim(leaf) for path, leaf in leaves.items()}
+    for segment in stack:
+        if not isinstance(segment.options, VmapOptions | PmapOptions):
+            continue
+        given = in_axes(function, segment.options.axes)
+        known = {} if given == 0 else dict(zip(_parameters(function), given, strict=False))
+        for path in leaves:
+            name = root(path)
+            # JAX maps what is given by keyword along its first axis, whatever `in_axes` says.
+            axis = 0 if given == 0 or name in kwargs else known.get(name)
+            if axis is None:
+                said[path].append(f"whole under {segment.name}")
+            elif ranks[path]:
+                said[path].append(f"{segment.name} along axis {axis % ranks[path]}")
+                ranks[path] -= 1
+    return {path: ", ".join(words) for path, words in said.items() if words}
 
 
 def _known(name: str, known: Sequence[str], option: str, function: Callable[..., Any]) -> str:

@@ -18,6 +18,7 @@ from jaxscope.capture import (
     facts,
     line_call,
     modules,
+    parameters,
     profiler,
 )
 from jaxscope.capture.arguments import paths_of
@@ -283,7 +284,13 @@ def _called(
     captured = capture(request, sources, None, around.say, call.tagged)
     captured = replace(captured, vmaps=(*call.vmaps, *captured.vmaps))
     measured = measure(captured, args, kwargs, settings, around.listener, again=True)
-    return assemble.Part(captured, measured, python=modules.of_cell(text, around.namespace))
+    leaves = captured.leaves()
+    if len(captured.paths) < len(leaves):
+        leaves = captured.traced_leaves()
+    by_path = dict(zip(captured.paths, leaves, strict=False))
+    mapped = parameters.mapped(stack, call.jitted, call.kwargs, by_path)
+    python = modules.of_cell(text, around.namespace)
+    return assemble.Part(captured, measured, python=python, mapped=mapped)
 
 
 def decorator_notes(execution: Execution) -> tuple[str, ...]:

@@ -80,6 +80,30 @@ def test_decorator_and_line_form_show_the_same(notebook: Notebook) -> None:
     assert over(program, batching, "cos") == [()]
 
 
+def test_every_form_says_what_becomes_of_the_inputs(notebook: Notebook) -> None:
+    def reasons(cell: str) -> dict[str, str]:
+        notebook.must(cell)
+        return {value.name: value.reason for value in jaxscope.last().programs[0].inputs}
+
+    body = "def f(x, w):\n    return jnp.sin(x) * jnp.cos(w)\n"
+    expected = {"x": "jax.Array, vmap along axis 0", "w": "jax.Array, whole under vmap"}
+    head = "%%jaxvmap -q -n 1 -i x=0 -i w=None\n"
+    assert reasons(f"{head}jnp.sin(x) * jnp.cos(w)") == expected
+    assert reasons(f"{head}{body}f(x, w)\n") == expected
+    assert reasons("%jaxvmap -q -n 1 -i x=0 -i w=None f(x, w)") == expected
+    # The last axis of each, then the first of what is left.
+    stack = "%%jaxcompose -q -n 1 vmap -i a=-1 | vmap -i a=0 -i p=None"
+    cell = f"{stack}\ndef g(a, p):\n    return a * p['w'].sum()\ng(xs, {{'w': w}})\n"
+    assert reasons(cell) == {
+        "a": "jax.Array, vmap along axis 2, vmap along axis 0",
+        "p['w']": "jax.Array, whole under vmap, whole under vmap",
+    }
+    # JAX takes no axes for what is given by keyword.
+    by_keyword = f"%%jaxvmap -q -n 1\n{body}f(x, w=jnp.ones(5))\n"
+    assert reasons(by_keyword)["w"] == "jax.Array, vmap along axis 0"
+    assert reasons(f"%%jaxjit -q -n 1\n{body}f(x, w)\n") == {"x": "jax.Array", "w": "jax.Array"}
+
+
 def test_a_function_that_jax_has_traced_is_known_when_the_cell_runs_again(
     notebook: Notebook,
 ) -> None:
