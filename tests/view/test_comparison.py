@@ -200,6 +200,13 @@ def test_shapes_of_different_contestants_are_not_put_together():
     ]
 
 
+def test_the_static_display_says_where_its_tables_can_be_sorted():
+    shown = static_html(pair())
+    assert shown.count("comparison.to_html(path)") == 1
+    assert "a page whose columns sort by a click, hide and can be copied" in shown
+    assert "a page whose columns sort" not in page(pair(), "")
+
+
 def test_failures_on_other_lines_of_the_cell_are_not_one():
     rows = [
         row(label, 1e-6, sessions=(), failure=f"It raised ValueError on line {line}: no.")

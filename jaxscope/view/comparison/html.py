@@ -53,11 +53,15 @@ def _whole(record: ComparisonRecord, content: Content, changes: tuple[Regression
         f'<div class="jxs report"><style>{style()}</style>{head(record, changes)}'
         f"{figures(record) if content.pictures else ''}"
         f"{_by_size(record)}{_times(record)}{since_baseline(changes)}{warnings(record)}"
-        f"{large if content.tables else _SHORTENED}"
+        f"{large + _PAGE if content.tables else _SHORTENED}"
         f"{_details('Conditions', f'<p>{escape(conditions(record))}</p>')}</div>"
     )
 
 
+_PAGE = (
+    '<p class="muted"><code>comparison.to_html(path)</code> writes a page whose columns sort by a '
+    "click, hide and can be copied; <code>%%jaxbench -o comparison</code> gives the name.</p>"
+)
 _SHORTENED = (
     '<p class="muted">Shortened to keep the notebook small; '
     "<code>comparison.to_html(path)</code> writes every row.</p>"
