@@ -196,7 +196,7 @@ def test_the_root_of_two_comes_in_each_ones_own_precision(notebook: Notebook) ->
         "numpy": "float64",
         "jax": "float32",
     }
-    assert "(float32: jax; float64: numpy), so they do different work" in words(ran.text)
+    assert "(float32: JAX jit; float64: NumPy), so they do different work" in words(ran.text)
     notebook.must("%%jaxbench --x64 -o c\n# numpy\nnp.sqrt(two)\n# jax\njnp.sqrt(two)")
     assert {row.dtype for row in rows(notebook).values()} == {"float64"}
 
