@@ -366,6 +366,18 @@ def test_panes_can_be_added_chosen_and_closed(viewer: Viewer) -> None:
     expect(pane(page, "optimized_hlo").get_by_label("Close this pane")).to_be_hidden()
 
 
+def test_a_button_is_called_by_the_words_on_it(viewer: Viewer) -> None:
+    """Who speaks to the page says what is written there."""
+    page = viewer.page(load())
+    named = page.locator("button[aria-label]").evaluate_all(
+        "nodes => nodes.map(node => [node.textContent, node.getAttribute('aria-label')])"
+    )
+    spoken = [(words, name) for words, name in named if re.search("[a-z]", words)]
+    assert len(spoken) > 5
+    unlike = [(w, n) for w, n in spoken if w.lower() not in n.lower()]
+    assert unlike == []
+
+
 def test_a_new_pane_shows_what_is_pinned(viewer: Viewer) -> None:
     page = viewer.page(load())
     row(page, "source", 7).click(position={"x": 2, "y": 8})

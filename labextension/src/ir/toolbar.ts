@@ -52,7 +52,7 @@ export class Toolbar {
       false,
       (on) => events.graph(on),
     );
-    this.adder = button("+ pane", "Show one more stage", () => events.add());
+    this.adder = button("+ pane", "+ pane: show one more stage", () => events.add());
     this.adder.classList.add("jxs-adder");
     this.element = element(
       "div",
