@@ -153,13 +153,22 @@ def test_files_of_jaxscope_open_as_documents(lab: Server, visit: Visit, saved: S
         expect(page.locator(".jp-MimeDocument")).to_contain_text(words)
 
 
-def test_stages_are_coloured_as_files(lab: Server, visit: Visit) -> None:
-    name = "main.hlo"
-    Path(lab.files / name).write_text("ENTRY %main (p: f32[4]) -> f32[4] {\n}\n", "utf-8")
+@pytest.mark.parametrize(
+    ("name", "text", "word"),
+    [
+        ("main.hlo", "ENTRY %main (p: f32[4]) -> f32[4] {\n}\n", "ENTRY"),
+        ("main.mlir", 'func.func @f(%a: tensor<4xf32>) attributes {k = "v"} {\n}\n', "func.func"),
+        ("main.jaxpr", "{ lambda ; a:f32[4]. let b:f32[4] = sin a in (b,) }\n", "lambda"),
+    ],
+)
+def test_stages_are_coloured_as_files(
+    lab: Server, visit: Visit, name: str, text: str, word: str
+) -> None:
+    Path(lab.files / name).write_text(text, "utf-8")
     page = visit(lab, lab.address(name))
     content = page.locator(".jp-FileEditor .cm-line").first
-    expect(content).to_contain_text("ENTRY")
-    expect(content.locator("span").first).to_have_text("ENTRY")
+    expect(content).to_contain_text(word)
+    expect(content.locator("span", has_text=word).first).to_be_visible()
     colours = content.locator("span").evaluate_all(
         "spans => new Set(spans.map(span => getComputedStyle(span).color)).size"
     )
