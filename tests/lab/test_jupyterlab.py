@@ -240,3 +240,27 @@ def test_the_palette_puts_a_magic_above_the_cell(lab: Server, visit: Visit) -> N
     command(page, "jaxscope:insert-jaxjit")
     expect(page.get_by_text("a cell has room for one cell magic")).to_be_visible()
     expect(cell(page, 2).locator(".cm-line").first).to_have_text("%%time")
+
+
+def test_a_command_profiles_the_cell(lab: Server, visit: Visit, picture: Picture) -> None:
+    page = opened(lab, visit, "profile.ipynb", SETUP, "y = jax.jit(jnp.sin)(x)\ny.sum()")
+    run_all(page, 3)
+    expect(badge(page, 2)).to_be_visible()
+    choose(page, 2)
+    command(page, "jaxscope:run-jaxprof")
+    ran(page, 2, 4)
+    expect(cell(page, 2).locator(".jp-InputArea .cm-line").first).to_have_text("%%jaxprof")
+    expect(viewer(page, 2)).to_be_visible()
+    picture(page, "lab-profile")
+
+
+def test_badges_can_be_switched_off(lab: Server, visit: Visit) -> None:
+    lab.configure("@jaxscope/lab:plugin", {"badges": False})
+    try:
+        page = opened(lab, visit, "bare.ipynb", SETUP, SHORT)
+        panel = compiles(page)
+        run_all(page, 3)
+        expect(panel.locator(".jxs-compile").filter(has_text="In [3]")).to_be_visible()
+        expect(page.locator(".jxs-badge")).to_have_count(0)
+    finally:
+        lab.configure("@jaxscope/lab:plugin", {})
