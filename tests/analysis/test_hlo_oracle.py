@@ -60,7 +60,9 @@ def check_against_proto(module: HloModule, proto: ProtoModule) -> None:
             if has_tables:
                 assert (parsed.frame or 0) == true.frame
             else:
-                assert (parsed.source_file, parsed.source_line) == true.source
+                inline = parsed.metadata
+                line = int(inline.get("source_line", "0"))
+                assert (inline.get("source_file", ""), line) == true.source
             assert (parsed.fusion_kind or "") == true.fusion_kind
             assert (parsed.custom_call_target or "") == true.target
             assert parsed.shape.dims == true.dims
@@ -108,7 +110,7 @@ def test_stacks_agree_with_the_proto_frame_by_frame(name: str, stage: str) -> No
     assert bool(compared) == bool(module.stack_frames.by_id)
     if not compared:
         # JAX before 0.9: the proto has the stack, the text one frame, inline.
-        inline = [module.frames(i) for i in module.instructions() if i.source_file]
+        inline = [module.frames(i) for i in module.instructions() if i.metadata.get("source_file")]
         assert inline
         assert all(len(frames) == 1 for frames in inline)
 
