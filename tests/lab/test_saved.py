@@ -175,6 +175,19 @@ def test_stages_are_coloured_as_files(
     assert colours >= 3
 
 
+def test_languages_can_be_switched_off(lab: Server, visit: Visit) -> None:
+    name = "plain.jaxpr"
+    Path(lab.files / name).write_text("{ lambda ; a:f32[4]. let b:f32[4] = sin a in (b,) }\n")
+    lab.configure("@jaxscope/lab:plugin", {"languages": False})
+    try:
+        page = visit(lab, lab.address(name))
+        content = page.locator(".jp-FileEditor .cm-line").first
+        expect(content).to_contain_text("lambda")
+        expect(content.locator("span", has_text="lambda")).to_have_count(0)
+    finally:
+        lab.configure("@jaxscope/lab:plugin", {})
+
+
 def test_each_part_can_be_switched_off(lab: Server, visit: Visit, saved: Saved) -> None:
     address = lab.write("off.ipynb", orphan(saved.short), trusted=True)
     lab.configure("@jaxscope/lab:plugin", {"viewer": False, "panel": False})
