@@ -18,6 +18,7 @@ from jaxscope.model import Program, Record, Source, Stage, StageKind, to_json
 from jaxscope.model.profile import Profile
 from jaxscope.version import __version__
 from jaxscope.view import figures
+from jaxscope.view.rows import no_program
 from jaxscope.view.summary import first_line, first_parts
 from jaxscope.view.tabs import Room, Tab, findings, tabs
 
@@ -207,6 +208,7 @@ def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
         "tabs": [_tab(tab, figure_kinds) for tab in tabs(record, bounds.room)] if rows else [],
         "findings": findings(record, rows) if rows else "",
         "first": [_cut(part) for part in first_parts(record)],
+        **({} if record.programs else {"nothing": no_program(record)}),
     }
 
 

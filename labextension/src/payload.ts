@@ -150,6 +150,7 @@ function checked(json: Json): Data {
     tabs: checkedTabs(json.tabs),
     findings: text(json.findings),
     first: strings(json.first).length ? strings(json.first) : [record.title],
+    nothing: text(json.nothing),
   };
 }
 

@@ -29,6 +29,8 @@ export interface Data {
   findings: string;
   /** The facts of the first line: title first. */
   first: string[];
+  /** Why there is no program, in whole sentences. */
+  nothing?: string;
 }
 
 export interface Tab {

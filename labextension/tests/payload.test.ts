@@ -28,6 +28,15 @@ async function refusal(value: unknown): Promise<string> {
   return (error as Error).message;
 }
 
+test("why there is no program is read, and is a text", async () => {
+  const said = async (nothing: unknown) => {
+    const read = await readPayload(payload({}, { nothing }));
+    return read.kind === "report" ? read.data.nothing : read.kind;
+  };
+  expect(await said("The cell ran as plain Python.")).toBe("The cell ran as plain Python.");
+  expect(await said(["<b>"])).toBe("");
+});
+
 test("a payload is unpacked, and each program has its figures", async () => {
   const read = await readPayload(payload());
   if (read.kind !== "report") throw new Error(read.kind);

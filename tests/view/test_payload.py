@@ -248,3 +248,14 @@ def test_a_profiled_cell_has_its_own_times_beside_its_lines(golden: m.Record) ->
     cell = CellProfile(0.2, (CellLine(0, 4, 0.15, 0.01, 3, 0),), 0.03, 0.0, 3, 0, 20, 0.0, 0.0)
     data = unpack(payload(dataclasses.replace(golden, profile=cell)))
     assert data["programs"][0]["lines"][0]["4"]["time"]["share"] == 0.75
+
+
+def test_why_there_is_no_program_travels_with_the_record(golden: m.Record) -> None:
+    said = {
+        form: unpack(payload(plain(golden, form=form)))["nothing"]
+        for form in (m.Form.PLAIN, m.Form.BLOCK, m.Form.PROFILED)
+    }
+    assert "could not look into this cell" in said[m.Form.PLAIN]
+    assert said[m.Form.BLOCK].startswith("Nothing was compiled in this run")
+    assert "ran as plain Python" in said[m.Form.PROFILED]
+    assert "nothing" not in unpack(payload(golden))

@@ -666,3 +666,9 @@ def test_nothing_is_left_of_a_viewer_that_is_closed(viewer: Viewer) -> None:
     expect(page.locator(".jxs-status")).to_have_count(2)
     page.evaluate("ends.forEach(end => end())")
     expect(page.locator(".output > *")).to_have_count(0)
+
+
+def test_a_run_without_a_program_says_why(viewer: Viewer) -> None:
+    record = plain(load(), form=m.Form.PROFILED)
+    page = viewer.page(record)
+    expect(page.locator(".jxs-stages .jxs-nothing")).to_contain_text("The cell ran as plain Python")

@@ -261,8 +261,7 @@ class IrView implements View {
 
 /** Why there is no stage to show. */
 function nothing(model: ReportModel): string {
-  const plain = model.data.record.form === "plain";
-  return plain
-    ? "jaxscope could not look into this cell, so it ran as plain Python: there are no stages to show."
-    : "Nothing was compiled in this run, so there are no stages, costs or timings.";
+  return (
+    model.data.nothing || "There is no program in this record, so there are no stages to show."
+  );
 }
