@@ -6,7 +6,7 @@ const HLO =
   "HloModule m\n\n%inner (a: f32[]) -> f32[] {\n}\n\nENTRY %main (a: f32[]) -> f32[] {\n}";
 
 function row(share?: number, bytes = 0): InstructionFigures {
-  return { flops: 0, bytes, times: 1, ...(share === undefined ? {} : { share }) };
+  return { shape: "f32[]", flops: 0, bytes, times: 1, ...(share === undefined ? {} : { share }) };
 }
 
 test("HLO opens at its entry computation, other stages at their first line", () => {
