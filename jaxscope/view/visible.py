@@ -14,6 +14,7 @@ _HIDDEN = re.compile(
     "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_BREAK = re.compile(r" (?!(?<=\bIn )\[\d)(?!(?<=\d )(?:[nµm]?s|%|[kMGT]?B|[kMGT]?FLOP)(?!\w))")
 
 
 def visible(line: str) -> str:
@@ -74,11 +75,14 @@ def fitted(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The text in lines of at most `width` cells, broken at spaces; a long word is broken too."""
+    """The text in lines of at most `width` cells, broken at spaces; a long word is broken too.
+
+    A number keeps its unit, and `In [3]` stays one.
+    """
     width = max(width, 2)
     lines: list[str] = []
     current, used = "", 0
-    for word in text.split(" "):
+    for word in _BREAK.split(text):
         cells = columns(word)
         if current and used + 1 + cells > width:
             lines.append(current)

@@ -62,3 +62,9 @@ def test_wrapping_loses_nothing_and_stays_within_the_width(text: str, width: int
     lines = wrapped(text, width)
     assert all(columns(line) <= width for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_number_keeps_its_unit_and_a_cell_its_number() -> None:
+    assert wrapped("slowest at In [3]:13, 192 ms", 14) == ["slowest at", "In [3]:13,", "192 ms"]
+    assert wrapped("took 12 % of 4 kB", 8) == ["took", "12 % of", "4 kB"]
+    assert wrapped("Begin [here] in 3 steps", 8) == ["Begin", "[here]", "in 3", "steps"]
