@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from jaxscope.analysis.profile.shares import of_lines
 from jaxscope.model import Program, Record, Unavailable
-from jaxscope.model.profile import Place, Profile
+from jaxscope.model.profile import Profile
 from jaxscope.view import device_activity, units
 from jaxscope.view.chapter import Chapter
+from jaxscope.view.hottest import line_numbers, mostly_joint
 from jaxscope.view.profile_lines import by_line, code, lines_apart, lines_of, source_part, usual_s
 from jaxscope.view.profile_ops import bounds_of, by_op, by_stack, rest
 from jaxscope.view.roofline import roofs
@@ -80,10 +81,11 @@ def _first(record: Record, profile: Profile) -> str:
             f"Instruction {longest.name} takes {units.seconds(longest.seconds)} ({share}) {call}; "
             f"it comes from {whose}."
         )
-    if _mostly_joint(profile):
+    if mostly_joint(profile):
         joint = profile.joint[0]
         return (
-            f"Lines {_lines_of(joint.places)} are fused together: {units.seconds(joint.seconds)} "
+            f"Lines {line_numbers(joint.places)} are fused together: "
+            f"{units.seconds(joint.seconds)} "
             f"({units.percent(joint.seconds / profile.whole_s)}) {call}."
         )
     line, (_, seconds, *_) = max(totals.items(), key=lambda item: item[1].seconds)
@@ -91,13 +93,6 @@ def _first(record: Record, profile: Profile) -> str:
     share = units.percent(seconds / profile.whole_s)
     where = f"of {record.sources[source].name} " if source else ""
     return f"Line {line} {where}takes {units.seconds(seconds)} ({share}) {call}: `{text}`"
-
-
-def _mostly_joint(profile: Profile) -> bool:
-    """More than half of the time is that of several lines together."""
-    if not profile.joint or profile.joint[0].seconds <= 0.5 * profile.covered_s:
-        return False
-    return len({place[:2] for place in profile.joint[0].places}) > 1
 
 
 def _quality(profile: Profile) -> str:
@@ -130,9 +125,9 @@ def _joint(record: Record, profile: Profile) -> tuple[str, ...]:
         for row in profile.joint
         if row.seconds > _CROSSING * profile.covered_s and len({p[:2] for p in row.places}) > 1
     ]
-    said = rows[:1] if _mostly_joint(profile) else []
+    said = rows[:1] if mostly_joint(profile) else []
     found = tuple(
-        f"Lines {_lines_of(row.places)}, fused together: {units.seconds(row.seconds)} "
+        f"Lines {line_numbers(row.places)}, fused together: {units.seconds(row.seconds)} "
         f"({units.percent(row.seconds / profile.whole_s)})."
         for row in rows[len(said) : 3]
     )
@@ -187,13 +182,3 @@ def _into(lines: Sequence[int]) -> str:
     if not lines:
         return "others"
     return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
-
-
-def _lines_of(places: Sequence[Place]) -> str:
-    """`2 to 6`, `3, 7 and 9`."""
-    lines = sorted({place.line for place in places})
-    if len(lines) > 2 and lines[-1] - lines[0] == len(lines) - 1:
-        return f"{lines[0]} to {lines[-1]}"
-    if len(lines) == 1:
-        return str(lines[0])
-    return f"{', '.join(map(str, lines[:-1]))} and {lines[-1]}"

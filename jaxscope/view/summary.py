@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roofline, Timing
 from jaxscope.model.profile import CellProfile
 from jaxscope.view import units
+from jaxscope.view.hottest import hottest
 
 SEPARATOR = " · "
 
@@ -25,6 +26,7 @@ def first_parts(record: Record) -> tuple[str, ...]:
         program.title,
         _devices(program.devices),
         _time(program, record.form),
+        hottest(record, program),
         _compiles(tuple(record.compiles[i] for i in program.compiles if i < len(record.compiles))),
         _cost(program),
     ]

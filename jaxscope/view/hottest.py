@@ -1,0 +1,52 @@
+"""Where most of a profiled call went, in a few words for the first line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxscope.analysis.profile.shares import of_lines
+from jaxscope.model import Program, Record
+from jaxscope.model.profile import Place, Profile
+from jaxscope.view import units
+
+_WORTH = 0.1
+"""Share of a call below which no line stands out."""
+
+
+def hottest(record: Record, program: Program) -> str:
+    """`89 % on line 5`, `98 % on lines 2, 3 and 5 together`; empty without a profile to believe."""
+    profile = program.profile
+    if not isinstance(profile, Profile) or profile.distrust or profile.whole_s <= 0:
+        return ""
+    if mostly_joint(profile):
+        joint = profile.joint[0]
+        share = units.percent(joint.seconds / profile.whole_s)
+        return f"{share} on lines {line_numbers(joint.places)} together"
+    for source in range(len(record.sources)):
+        totals = of_lines(profile, source)
+        if not totals:
+            continue
+        line, row = max(totals.items(), key=lambda item: item[1].seconds)
+        if row.share < _WORTH:
+            return ""
+        mark = "≈" if row.is_estimate else ""
+        where = f" of {record.sources[source].name}" if source else ""
+        return f"{mark}{units.percent(row.share)} on line {line}{where}"
+    return ""
+
+
+def mostly_joint(profile: Profile) -> bool:
+    """More than half of the time is that of several lines together."""
+    if not profile.joint or profile.joint[0].seconds <= 0.5 * profile.covered_s:
+        return False
+    return len({place[:2] for place in profile.joint[0].places}) > 1
+
+
+def line_numbers(places: Sequence[Place]) -> str:
+    """`2 to 6`, `3, 7 and 9`."""
+    lines = sorted({place.line for place in places})
+    if len(lines) > 2 and lines[-1] - lines[0] == len(lines) - 1:
+        return f"{lines[0]} to {lines[-1]}"
+    if len(lines) == 1:
+        return str(lines[0])
+    return f"{', '.join(map(str, lines[:-1]))} and {lines[-1]}"
