@@ -44,7 +44,8 @@ look();
 _SCROLL = """
 ([pane, frames, step]) => new Promise((done) => {
   const node = document.querySelectorAll(".cm-scroller")[pane];
-  const from = node.scrollTop;
+  node.scrollTop = 0; // it opens at the entry computation, near the end
+  const from = 0;
   const times = [];
   const next = (now) => {
     times.push(now);

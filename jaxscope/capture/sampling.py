@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import itertools
 import math
-import operator
 import statistics
 import time
 from collections.abc import Callable, Generator, Iterable
@@ -61,7 +60,8 @@ def quiet_gc() -> Generator[None]:
 def waiting(outputs: Any) -> Callable[[Any], Any] | None:
     """The cheapest call that waits for outputs like these; None when there is nothing to wait for.
 
-    The method of a single array takes 0.5 µs, `jax.block_until_ready` 1.4 µs and more.
+    The method of a single array takes 0.5 µs, `jax.block_until_ready` 1.4 µs and more. The unbound
+    method costs what `result.block_until_ready()` does; a `methodcaller` takes 50 ns longer.
     """
     import jax
 
@@ -69,7 +69,7 @@ def waiting(outputs: Any) -> Callable[[Any], Any] | None:
     if not any(isinstance(leaf, jax.Array) for leaf in leaves):
         return None
     if isinstance(outputs, jax.Array):
-        return operator.methodcaller("block_until_ready")
+        return type(outputs).block_until_ready
     return jax.block_until_ready
 
 
