@@ -16,6 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from bench.page import page
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "measured"
 NAMES = (
@@ -98,7 +100,7 @@ def measured(names: list[str], folder: Path, more: dict[str, Any]) -> int:
         text = json.dumps({"environment": around, "measured": found}, indent=1, sort_keys=True)
         (folder / f"{name}.json").write_text(text + "\n")
         print(f"{name}: {'ok' if within(found) else 'over its budget, or no budget'}")
-    (folder / "README.md").write_text(table(folder))
+    (folder / "README.md").write_text(page(folder, NAMES))
     return failed
 
 
@@ -107,39 +109,6 @@ def within(found: Any) -> bool:
     if isinstance(found, dict):
         return all(value if key == "ok" else within(value) for key, value in found.items())
     return True
-
-
-def table(folder: Path = FOLDER) -> str:
-    """The figures as a page: one line each, raw samples left out."""
-    lines = [
-        "# Measured",
-        "",
-        "Written by `make bench`; the JSON files beside this page hold the raw samples.",
-        "",
-        "| what | figure | value |",
-        "|---|---|---|",
-    ]
-    for path in sorted(folder.glob("*.json")):
-        data = json.loads(path.read_text())
-        for key, value in flat(data["measured"]):
-            lines.append(f"| {path.stem} | {key} | {value} |")
-    lines += ["", "Environments:", ""]
-    for path in sorted(folder.glob("*.json")):
-        around = json.loads(path.read_text())["environment"]
-        lines.append(f"- {path.stem}: " + ", ".join(f"{k} {v}" for k, v in around.items()))
-    return "\n".join(lines) + "\n"
-
-
-def flat(found: Any, path: str = "") -> list[tuple[str, str]]:
-    """Single figures by their path; lists are raw samples and stay in the JSON."""
-    if isinstance(found, dict):
-        return [row for key, value in found.items() for row in flat(value, f"{path} {key}".strip())]
-    if isinstance(found, list) and path and not (found and isinstance(found[0], str)):
-        return []
-    if isinstance(found, list):
-        return [(path, ", ".join(map(str, found)) or "none")]
-    shown = f"{found:.4g}" if isinstance(found, float) else str(found)
-    return [(path, shown.replace("|", "\\|").replace("\n", "; "))]
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ def measure(names: Iterable[str] | None = None) -> dict[str, Any]:
         "findings": len(said),
         "by_kind": dict(Counter(finding.kind for finding in said)),
         "false": len(false),
+        "ok": not false,
         "said_falsely": [
             f"{finding.cell} {finding.kind} line {finding.line}: {finding.message}"
             for finding in false

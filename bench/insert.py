@@ -1,4 +1,4 @@
-"""Put the measured figures into the README: `python -m bench.insert`.
+"""Put the measured figures into the documents and their page: `python -m bench.insert`.
 
 In a document, `<!-- measured:FILE/KEY/KEY*FACTOR -->…<!-- /measured -->` holds the figure at those
 keys of `docs/measured/FILE.json`, times the factor if there is one (`*1000` gives milliseconds of
@@ -13,8 +13,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench.__main__ import NAMES
+from bench.page import page
+
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "docs" / "measured"
+DOCUMENTS = ("README.md", "docs/benchmark-method.md")
 MARK = re.compile(
     r"(<!-- measured:(?P<key>[^*>]+?)(?:\*(?P<factor>[\d.e+-]+))? -->)(?P<text>.*?)"
     r"(<!-- /measured -->)",
@@ -51,8 +55,10 @@ def inserted(text: str, folder: Path = MEASURED) -> str:
 
 
 def main() -> int:
-    path = ROOT / "README.md"
-    path.write_text(inserted(path.read_text("utf-8")), "utf-8")
+    for document in DOCUMENTS:
+        path = ROOT / document
+        path.write_text(inserted(path.read_text("utf-8")), "utf-8")
+    (MEASURED / "README.md").write_text(page(MEASURED, NAMES), "utf-8")
     return 0
 
 

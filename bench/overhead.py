@@ -1,4 +1,4 @@
-"""What jaxscope costs while nobody asks it anything: `python bench/overhead.py` prints JSON.
+"""What jaxscope costs while nobody asks it anything: `python -m bench.overhead` prints JSON.
 
 Budgets: a cached call with a listener is 1.00 ± 0.01 of one without, a compile event costs 1 ms or
 2 % of the compile (5 ms for an argument of 1000 leaves), `import jaxscope` 50 ms and no jax.
@@ -23,6 +23,9 @@ from jaxscope.model.timing import order_interval
 _BLOCK_S = 0.2e-3
 _IMPORTS = 9
 _COMPILES = 30
+_CACHED = 0.01
+_EVENT_S, _EVENT_SHARE, _EVENT_OF_1000_S = 1e-3, 0.02, 5e-3
+_IMPORT_S = 0.05
 
 _IMPORT = """
 import sys, time
@@ -67,8 +70,10 @@ def cached_call(rounds: int, seed: int = 0) -> dict[str, Any]:
     pairs = zip(seconds["with"], seconds["without"], strict=True)
     logs = sorted(math.log(a / b) for a, b in pairs)
     low, high = order_interval(len(logs)) or (0, len(logs) - 1)
+    ratio = math.exp(statistics.median(logs))
     return {
-        "ratio": math.exp(statistics.median(logs)),
+        "ratio": ratio,
+        "ok": abs(ratio - 1) <= _CACHED,
         "interval": [math.exp(logs[low]), math.exp(logs[high])],
         "rounds": rounds,
         "calls_a_block": calls,
@@ -128,9 +133,14 @@ def compile_event() -> dict[str, Any]:
             if listener.errors or len(records) != count:  # what fails is quick
                 raise RuntimeError(f"{len(records)} of {count} compiles; {listener.first_error}")
             own = [raw.trace_s + raw.lower_s + raw.compile_s for raw in records]
+            median, compiling = statistics.median(samples), statistics.median(own)
+            small = max(_EVENT_S, _EVENT_SHARE * compiling)
+            budget = small if argument is leaf else _EVENT_OF_1000_S
             found[name] = {
-                "median_s": statistics.median(samples),
-                "compile_median_s": statistics.median(own),
+                "median_s": median,
+                "budget_s": budget,
+                "ok": median <= budget,
+                "compile_median_s": compiling,
                 "share": statistics.median(a / b for a, b in zip(samples, own, strict=True)),
                 "samples": samples,
                 "compile_samples": own,
@@ -157,7 +167,14 @@ def import_time() -> dict[str, Any]:
         seconds, imported = done.stdout.split()
         samples.append(float(seconds))
         jax_too |= imported == "True"
-    return {"median_s": statistics.median(samples), "imports_jax": jax_too, "samples": samples}
+    median = statistics.median(samples)
+    return {
+        "median_s": median,
+        "budget_s": _IMPORT_S,
+        "imports_jax": jax_too,
+        "ok": median <= _IMPORT_S and not jax_too,
+        "samples": samples,
+    }
 
 
 if __name__ == "__main__":

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import NAMES, main, within
-from bench.insert import MARK, inserted
+from bench.insert import DOCUMENTS, MARK, inserted
+from bench.page import about, page
 from bench.shell import STAGES, Counter
 
 ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "measured"
 TEXT = "takes <!-- measured:cell/mlp/median_s*1000 -->12.3<!-- /measured --> ms"
 
 
@@ -20,8 +22,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_readme_quotes_what_was_measured():
-    text = (ROOT / "README.md").read_text("utf-8")
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_documents_quote_what_was_measured(document: str):
+    text = (ROOT / document).read_text("utf-8")
+    assert MARK.search(text)
     assert text.count("<!-- measured:") == text.count("<!-- /measured -->")
     assert text.count("<!-- measured:") == len(MARK.findall(text))
     assert inserted(text) == text, "Run `python -m bench.insert`."
@@ -44,10 +48,49 @@ def test_a_figure_that_nothing_measured_is_an_error(folder: Path, key: str):
 
 
 def test_measured_files_hold_where_and_when():
-    for path in sorted((ROOT / "docs" / "measured").glob("*.json")):
+    for path in sorted(FOLDER.glob("*.json")):
         data = json.loads(path.read_text("utf-8"))
         assert path.stem in NAMES
         assert {"commit", "date", "python", "jax", "jaxlib"} <= set(data["environment"]), path
+
+
+def test_the_page_is_of_the_files_beside_it():
+    text = (FOLDER / "README.md").read_text("utf-8")
+    assert text == page(FOLDER, NAMES), "Run `python -m bench.insert`."
+
+
+def test_the_page_has_a_row_for_each_group_with_its_budget(tmp_path: Path):
+    measured = {
+        "an | odd name": {"median_s": 0.0123, "budget_s": 0.01, "ok": False, "samples": [1, 2]},
+        "lines": {"1000": {"opened": {"value": 3, "ok": True}, "page_bytes": 532_004}},
+        "imports_jax": False,
+    }
+    around = {"date": "2026-01-02", "commit": "abc", "jax": "0.10.2", "load_1_min": 1.25}
+    data = {"environment": around, "measured": measured}
+    (tmp_path / "cell.json").write_text(json.dumps(data), "utf-8")
+    text = page(tmp_path, ("startup", "cell"))
+    assert text.startswith("# Measured\n")
+    assert "## startup" not in text
+    _, _, section = text.partition("## cell\n\n")
+    assert section.splitlines() == [
+        "What `%%jaxjit` costs beyond the cell's own trace, compile and run, and its display.",
+        "",
+        "| what | figures | budget |",
+        "|---|---|---|",
+        "| all | imports jax no |  |",
+        "| an \\| odd name | median 12.3 ms · budget 10 ms | **over** |",
+        "| lines · 1000 | page 532 kB |  |",
+        "| lines · 1000 · opened | 3 | within |",
+        "",
+        "*2026-01-02 at abc · jax 0.10.2 · load 1.2 before*",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_measurement_says_what_it_is(name: str):
+    said = about(name)
+    assert said.endswith(".")
+    assert "python -m" not in said
 
 
 def test_a_figure_over_its_budget_is_noticed():
@@ -95,5 +138,5 @@ def test_figures_of_a_gpu_lie_in_a_folder_of_their_own(
     assert main(["--gpu", "profile"]) == 0
     written = json.loads((tmp_path / "gpu" / "profile.json").read_text("utf-8"))
     assert written["environment"] == {"device": "a GPU"}
-    assert "| profile | lines value | 1 |" in (tmp_path / "gpu" / "README.md").read_text("utf-8")
+    assert "| lines | 1 | within |" in (tmp_path / "gpu" / "README.md").read_text("utf-8")
     assert not (tmp_path / "README.md").exists()
