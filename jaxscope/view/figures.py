@@ -42,6 +42,11 @@ def by_line(program: Program, sources: int, cell: CellProfile | None = None) -> 
     return found
 
 
+def of_cell(cell: CellProfile) -> Json:
+    """The times of a cell that ran as plain Python, for a record without programs: by line."""
+    return {str(line): {"time": _time(share)} for line, share in sorted(cell_shares(cell).items())}
+
+
 def _line(figures: LineFigures, share: LineShare | None, phases: bool) -> Json:
     row: Json = {
         "equations": figures.equations,
@@ -53,14 +58,18 @@ def _line(figures: LineFigures, share: LineShare | None, phases: bool) -> Json:
         backward = figures.backward
         row["backward"] = {"equations": backward.equations, "flops": finite(backward.flops)}
     if share is not None:
-        row["time"] = {
-            "seconds": finite(share.seconds),
-            "share": rounded(share.share),
-            "low": finite(share.low),
-            "high": finite(share.high),
-            "estimate": share.is_estimate,
-        }
+        row["time"] = _time(share)
     return row
+
+
+def _time(share: LineShare) -> Json:
+    return {
+        "seconds": finite(share.seconds),
+        "share": rounded(share.share),
+        "low": finite(share.low),
+        "high": finite(share.high),
+        "estimate": share.is_estimate,
+    }
 
 
 def by_instruction(program: Program, stage: Stage | None = None) -> Json:

@@ -1,4 +1,4 @@
-"""Where most of a profiled call went, in a few words for the first line."""
+"""Where most of a profiled call or cell went, in a few words for the first line."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from jaxscope.analysis.profile.shares import of_lines
 from jaxscope.model import Program, Record
-from jaxscope.model.profile import Place, Profile
+from jaxscope.model.profile import CellLine, CellProfile, Place, Profile
 from jaxscope.view import units
 
 _WORTH = 0.1
-"""Share of a call below which no line stands out."""
+"""Share of a call, or of a cell, below which no line stands out."""
 
 
 def hottest(record: Record, program: Program) -> str:
@@ -33,6 +33,20 @@ def hottest(record: Record, program: Program) -> str:
         where = f" of {record.sources[source].name}" if source else ""
         return f"{mark}{units.percent(row.share)} on line {line}{where}"
     return ""
+
+
+def line_of_cell(profile: CellProfile) -> CellLine | None:
+    """The line of the cell that Python was on for longest; None where none took time."""
+    rows = [row for row in profile.lines if row.source == 0 and row.host_s > 0]
+    return max(rows, key=lambda row: row.host_s, default=None)
+
+
+def hottest_of_cell(profile: CellProfile) -> str:
+    """`50 % on line 4`; empty where no line stands out."""
+    row = line_of_cell(profile)
+    if row is None or row.host_s < _WORTH * profile.wall_s:
+        return ""
+    return f"{units.percent(min(row.host_s / profile.wall_s, 1.0))} on line {row.line}"
 
 
 def mostly_joint(profile: Profile) -> bool:

@@ -208,8 +208,16 @@ def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
         "tabs": [_tab(tab, figure_kinds) for tab in tabs(record, bounds.room)] if rows else [],
         "findings": findings(record, rows) if rows else "",
         "first": [_cut(part) for part in first_parts(record)],
-        **({} if record.programs else {"nothing": no_program(record)}),
+        **({} if record.programs else _without_program(record)),
     }
+
+
+def _without_program(record: Record) -> Json:
+    """Why there is none, and what is known of the lines all the same."""
+    found: Json = {"nothing": no_program(record)}
+    if record.profile is not None:
+        found["lines"] = figures.of_cell(record.profile)
+    return found
 
 
 def _untimed(record: Record) -> tuple[str, ...]:

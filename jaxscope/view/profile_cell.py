@@ -8,6 +8,7 @@ from jaxscope.model.profile import CellLine, CellProfile, LiveArrays
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.heat import Heat, heat
+from jaxscope.view.hottest import line_of_cell
 from jaxscope.view.icicle import svg, tree
 from jaxscope.view.rows import Table
 from jaxscope.view.visible import excerpt, split_lines
@@ -65,12 +66,9 @@ def _compiling(found: CellProfile) -> tuple[Part, ...]:
 
 
 def _first(record: Record, found: CellProfile) -> str:
-    if not found.lines:
+    row = line_of_cell(found)
+    if row is None:
         return "No line of the cell took time."
-    rows = [row for row in found.lines if row.host_s > 0]
-    if not rows:
-        return "No line of the cell took time."
-    row = max(rows, key=lambda row: row.host_s)
     lines = split_lines(record.sources[0].text)
     code = excerpt(lines[row.line - 1]) if row.line <= len(lines) else ""
     share = units.percent(min(row.host_s / found.wall_s, 1.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roofline, Timing
 from jaxscope.model.profile import CellProfile
 from jaxscope.view import units
-from jaxscope.view.hottest import hottest
+from jaxscope.view.hottest import hottest, hottest_of_cell
 
 SEPARATOR = " · "
 
@@ -40,6 +40,8 @@ def first_parts(record: Record) -> tuple[str, ...]:
 def _profiled(record: Record, found: CellProfile) -> tuple[str, ...]:
     """A cell that ran as plain Python under the profiler."""
     parts = [record.title, f"ran once in {units.seconds(found.wall_s)}"]
+    if hot := hottest_of_cell(found):
+        parts.append(hot)
     if found.wall_s:
         parts.append(f"{units.percent(found.covered_s / found.wall_s)} inside instructions")
     parts.append(units.count(found.runs, "program run"))

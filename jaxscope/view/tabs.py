@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from jaxscope.model import Finding, Program, Record
-from jaxscope.view import rows, sections
+from jaxscope.view import sections
 from jaxscope.view.chapter import Chapter
 from jaxscope.view.chapters import as_html, chapters, of_record
-from jaxscope.view.markup import escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +94,14 @@ def _markup(chapter: Chapter, room: Room) -> str:
 
 
 def _usual(record: Record, room: Room) -> Iterator[Tab]:
-    yield Tab("time", "Time", _each(record, "Time", lambda p: sections.time(p, room.pictures)))
-    yield Tab("work", "Work and memory", _each(record, "Work and memory", _work))
+    if record.programs:
+        yield Tab("time", "Time", _each(record, "Time", lambda p: sections.time(p, room.pictures)))
+        yield Tab("work", "Work and memory", _each(record, "Work and memory", _work))
     compiles = sections.compiles(record, room.rows)
     yield Tab("compiles", "Compiles", (Section(None, "Compiles of this run", compiles),))
-    values = _each(record, "Inputs and outputs", lambda p: sections.values(p, room.rows))
-    yield Tab("values", "Inputs and outputs", values)
+    if record.programs:
+        values = _each(record, "Inputs and outputs", lambda p: sections.values(p, room.rows))
+        yield Tab("values", "Inputs and outputs", values)
     environment = Section(None, "Environment", sections.environment(record))
     yield Tab("environment", "Environment", (environment,))
 
@@ -110,8 +111,6 @@ def _work(program: Program) -> str:
 
 
 def _each(record: Record, title: str, draw: Callable[[Program], str]) -> tuple[Section, ...]:
-    if not record.programs:
-        return (Section(None, title, f"<p>{escape(rows.no_program(record))}</p>"),)
     return tuple(
         Section(index, heading(title, program, record), draw(program))
         for index, program in enumerate(record.programs)

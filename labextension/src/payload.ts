@@ -151,6 +151,7 @@ function checked(json: Json): Data {
     findings: text(json.findings),
     first: strings(json.first).length ? strings(json.first) : [record.title],
     nothing: text(json.nothing),
+    lines: (isObject(json.lines) ? json.lines : {}) as Data["lines"],
   };
 }
 

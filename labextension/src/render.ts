@@ -98,7 +98,7 @@ class Report implements Rendered {
     });
     this.ends.push(lead);
     this.root.replaceChildren(top, parts.bar, parts.main);
-    parts.open(0);
+    parts.open(beginning(model));
   }
 
   private drawDiff(diff: DiffData, notes: readonly string[]): void {
@@ -134,6 +134,11 @@ class Report implements Rendered {
     for (const end of this.ends) end();
     this.root.remove();
   }
+}
+
+/** The part that is open first: without a program what there is to tell of the run, if anything. */
+function beginning({ data, programJson }: ReportModel): number {
+  return !programJson && data.tabs[0]?.key === "cell" ? 1 : 0;
 }
 
 /** The first line as its parts; known before anything is unpacked. */

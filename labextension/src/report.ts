@@ -31,6 +31,8 @@ export interface Data {
   first: string[];
   /** Why there is no program, in whole sentences. */
   nothing?: string;
+  /** Without a program, what is known of the lines of the first source all the same. */
+  lines?: Record<string, Pick<LineFigures, "time">>;
 }
 
 export interface Tab {

@@ -53,6 +53,39 @@ test.each([
   expect(parent.childNodes).toHaveLength(0);
 });
 
+const CELL = {
+  key: "cell",
+  title: "Time of the cell",
+  sections: [{ program: null, heading: "Time of the cell", markup: "<p>Python was on line 1</p>" }],
+};
+const TIME = { seconds: 0.1, share: 0.75, low: 0.1, high: 0.1, estimate: false };
+
+test.each([
+  ["a cell that left no program opens with its time", [], [CELL], "Time of the cell"],
+  ["without a time it opens with the source", [], [], "Source and stages"],
+  ["with a program it opens with the source", record.programs, [CELL], "Source and stages"],
+])("%s", async (_, programs, tabs, open) => {
+  const data = {
+    record: { ...record, programs },
+    programs: [],
+    tabs,
+    findings: "",
+    first: ["cell"],
+  };
+  const more = { nothing: "No function ran.", lines: { 1: { time: TIME } } };
+  const packed = gzipSync(JSON.stringify({ ...data, ...more })).toString("base64");
+  const parent = place();
+  const rendered = renderReport(parent, payload({ data: packed }), host);
+  await rendered.ready;
+  expect(parent.querySelector("[role=tab][aria-selected=true]")?.textContent).toBe(open);
+  const toolbar = parent.querySelector<HTMLElement>(".jxs-toolbar");
+  expect(toolbar?.hidden).toBe(!programs.length);
+  expect(parent.querySelector(".jxs-nothing")?.textContent).toBe(
+    programs.length ? undefined : "No function ran.",
+  );
+  rendered.dispose();
+});
+
 test("a viewer that is closed before it was unpacked draws nothing later", async () => {
   const parent = place();
   const rendered = renderReport(parent, payload(), host);

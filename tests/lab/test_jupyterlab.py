@@ -39,6 +39,16 @@ Visit = Callable[..., Page]
 Picture = Callable[..., None]
 
 
+def turn(page: Page, theme: str) -> None:
+    """To the light or the dark theme."""
+    page.evaluate(
+        f"jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})"
+    )
+    light = str(theme == "Light").lower()
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", light)
+    expect(page.locator("#jupyterlab-splash")).to_have_count(0)
+
+
 def test_a_click_on_a_line_lights_up_its_instructions(
     lab: Server, visit: Visit, picture: Picture
 ) -> None:
@@ -97,13 +107,61 @@ def test_a_finding_leads_to_its_line_in_both_themes(
     expect(report.locator(".jxs-status")).to_contain_text("backward")
     cell(page, 2).locator(".jp-InputArea").evaluate("node => node.scrollIntoView()")
     for theme, name in (("Dark", "quickstart-dark"), ("Light", "quickstart")):
-        page.evaluate(
-            f"jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})"
-        )
-        light = str(theme == "Light").lower()
-        expect(page.locator("body")).to_have_attribute("data-jp-theme-light", light)
-        expect(page.locator("#jupyterlab-splash")).to_have_count(0)
+        turn(page, theme)
         picture(page, name)
+
+
+ATTENTION = """import jax, jax.numpy as jnp
+
+def attention(x, wqkv, wo):
+    q, k, v = jnp.split(x @ wqkv, 3, axis=-1)
+    scores = jnp.einsum("bqd,bkd->bqk", q, k) / q.shape[-1] ** 0.5
+    return jnp.einsum("bqk,bkd->bqd", jax.nn.softmax(scores), v) @ wo
+
+def loss(params, x, targets):
+    h = x + attention(x, params["qkv"], params["out"])
+    h = h + jax.nn.gelu(h @ params["up"]) @ params["down"]
+    logits = h @ params["vocabulary"]
+    picked = jnp.take_along_axis(jax.nn.log_softmax(logits), targets[..., None], axis=-1)
+    best = jnp.argsort(logits, axis=-1)[..., -1]
+    return -picked.mean(), (best == targets).mean()
+
+@jax.jit
+def train_step(params, x, targets):
+    (value, hit), grads = jax.value_and_grad(loss, has_aux=True)(params, x, targets)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), value, hit"""
+DATA = """sizes = {"qkv": (256, 768), "out": (256, 256), "up": (256, 1024), "down": (1024, 256)}
+sizes["vocabulary"] = (256, 1000)
+params = {
+    name: jax.random.normal(jax.random.key(i), size) / 8
+    for i, (name, size) in enumerate(sizes.items())
+}
+x = jax.random.normal(jax.random.key(9), (8, 32, 256))
+targets = jnp.zeros((8, 32), int)"""
+
+
+def test_the_line_that_takes_the_time_stands_out(
+    lab: Server, visit: Visit, picture: Picture
+) -> None:
+    profile = "%jaxprof train_step(params, x, targets);"
+    page = opened(lab, visit, "attention.ipynb", ATTENTION, DATA, profile)
+    command(page, "application:toggle-left-area")
+    run_all(page, 4)
+    report = viewer(page, 3)
+    expect(report.locator(".jxs-facts")).to_contain_text(re.compile(r"\d % on lines? \d+"))
+    hot = line(report, "source", 13)
+    expect(hot).to_contain_text("argsort")
+    hot.click(position={"x": 60, "y": 8})
+    sorts = pane(report, "optimized_hlo").locator(".cm-line.jxs-hot", has_text=" sort(")
+    expect(sorts.first).to_be_in_viewport()
+    expect(pane(report, "source").locator(".jxs-heat").first).to_be_visible()
+    pane(report, "jaxpr").get_by_role("button", name="Close").click()
+    cell(page, 3).locator(".jp-InputArea").evaluate("node => node.scrollIntoView()")
+    for theme, name in (("Dark", "profile-dark"), ("Light", "profile")):
+        turn(page, theme)
+        picture(page, name)
+    report.get_by_role("tab", name="Time by line").click()
+    expect(report.get_by_role("tabpanel")).to_contain_text("of a call of")
 
 
 def test_a_text_that_is_not_saved_comes_while_a_cell_runs(lab: Server, visit: Visit) -> None:
@@ -250,8 +308,14 @@ def test_a_command_profiles_the_cell(lab: Server, visit: Visit, picture: Picture
     command(page, "jaxscope:run-jaxprof")
     ran(page, 2, 4)
     expect(cell(page, 2).locator(".jp-InputArea .cm-line").first).to_have_text("%%jaxprof")
-    expect(viewer(page, 2)).to_be_visible()
+    report = viewer(page, 2)
+    # No function of the user's ran: what there is to tell is where the cell's time went.
+    expect(report.get_by_role("tab", selected=True)).to_have_text("Time of the cell")
+    expect(report.get_by_role("tabpanel")).to_contain_text("Python was on line 2")
     picture(page, "lab-profile")
+    report.get_by_role("tab", name="Source and stages").click()
+    expect(line(report, "source", 2)).to_be_visible()
+    expect(pane(report, "source").locator(".jxs-heat").first).to_be_visible()
 
 
 def test_badges_can_be_switched_off(lab: Server, visit: Visit) -> None:

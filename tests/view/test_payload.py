@@ -250,6 +250,18 @@ def test_a_profiled_cell_has_its_own_times_beside_its_lines(golden: m.Record) ->
     assert data["programs"][0]["lines"][0]["4"]["time"]["share"] == 0.75
 
 
+def test_a_profiled_cell_without_programs_has_its_times_and_no_empty_tabs(
+    golden: m.Record,
+) -> None:
+    cell = CellProfile(0.2, (CellLine(0, 4, 0.15, 0.01, 3, 0),), 0.03, 0.0, 3, 0, 20, 0.0, 0.0)
+    record = plain(golden, form=m.Form.PROFILED)
+    data = unpack(payload(dataclasses.replace(record, profile=cell)))
+    assert {line: row["time"]["share"] for line, row in data["lines"].items()} == {"4": 0.75}
+    assert [tab["key"] for tab in data["tabs"]] == ["cell", "compiles", "environment"]
+    assert data["first"][1:3] == ["ran once in 200 ms", "75 % on line 4"]
+    assert "lines" not in unpack(payload(record))
+
+
 def test_why_there_is_no_program_travels_with_the_record(golden: m.Record) -> None:
     said = {
         form: unpack(payload(plain(golden, form=form)))["nothing"]

@@ -43,15 +43,11 @@ export function fitting(all: Figures | null, width: number): Figures | null {
 /** Beside the source: heat, work, and how much there is of everything. */
 export function sourceFigures(model: ReportModel): Figures | null {
   const rows = model.figures?.lines[model.source];
-  if (!rows || !model.programJson) return null;
+  if (!rows || !model.programJson) return cellFigures(model);
   const known = Object.values(rows);
   const total = known.reduce((sum, row) => sum + (row.flops ?? 0), 0);
   const phases = differentiates(model);
-  const time: Part<LineFigures> = {
-    column: { title: "time", hint: "share of a call's time", css: HEAT, width: 8 },
-    cell: ({ time }) =>
-      time ? { text: `${doubt(time)}${percent(time.share)}`, bar: time.share } : "",
-  };
+  const time = timeOf("share of a call's time");
   const flop: Part<LineFigures> = {
     column: {
       title: "FLOP",
@@ -92,6 +88,21 @@ export function sourceFigures(model: ReportModel): Figures | null {
     instructions,
   ];
   return figures(parts, (line) => rows[line]);
+}
+
+/** Of a cell that left no program: its times alone. */
+function cellFigures(model: ReportModel): Figures | null {
+  const rows = model.source === 0 ? (model.data.lines ?? {}) : {};
+  const timed = Object.values(rows).some((row) => row.time);
+  return figures(timed ? [timeOf("share of the cell's time")] : [], (line) => rows[line]);
+}
+
+function timeOf(hint: string): Part<Pick<LineFigures, "time">> {
+  return {
+    column: { title: "time", hint, css: HEAT, width: 8 },
+    cell: ({ time }) =>
+      time ? { text: `${doubt(time)}${percent(time.share)}`, bar: time.share } : "",
+  };
 }
 
 /** `≈ < 0.1 %` would say nothing more. */

@@ -79,7 +79,10 @@ class IrView implements View {
     code.append(left, this.grip.element, this.stages.element);
     this.element = element("div", "jxs-ir", this.toolbar.element, this.key, code, this.status);
     this.element.addEventListener("keydown", (event) => this.onKey(event));
-    if (!model.programJson) this.stages.element.append(element("p", "jxs-nothing", nothing(model)));
+    if (!model.programJson) {
+      this.stages.element.append(element("p", "jxs-nothing", nothing(model)));
+      this.toolbar.element.hidden = this.status.hidden = true;
+    }
     this.source.apply();
     this.size();
     this.ends.push(
