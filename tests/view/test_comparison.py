@@ -47,10 +47,13 @@ def test_a_small_difference_is_said_in_percent():
 
 def test_the_same_time_and_an_unclear_one_are_said_so():
     same = answer(record(row("numpy", 10e-6), row("jax", 10e-6)))
-    assert same.startswith("JAX jit and NumPy take the same time (1 (")
+    assert same == "JAX jit and NumPy take the same time (ratio 1, from 0.999 to 1)"
     busy = Doubt("J306", "The machine was busy.")
     unclear = record(row("numpy", 10e-6), row("jax", 12e-6), warnings=(busy,))
-    assert answer(unclear).startswith("Whether JAX jit or NumPy is faster is unclear (ratio 1.2 (")
+    assert answer(unclear) == "Whether JAX jit or NumPy is faster is unclear (ratio 1.2)"
+    (reason, _) = sentences(unclear)
+    assert (reason.code, reason.about) == ("unclear", "JAX jit")
+    assert reason.text == "The reason is J306, below."
 
 
 def test_a_single_round_has_no_interval():
@@ -62,6 +65,19 @@ def test_a_single_round_has_no_interval():
 def test_the_fastest_of_many_is_named_if_it_is_another():
     said = answer(record(row("numpy", 30e-6), row("jax", 10e-6), row("torch", 2e-6)))
     assert said.endswith("; the fastest of 3 is PyTorch, 2 µs")
+    swept = [row(who, t * 1e-6, n) for n in (1, 2) for who, t in (("numpy", 9), ("torch", 2))]
+    swept += [row("jax", 30e-6, 1), row("jax", 5e-6, 2)]
+    # Not to be taken for the size that was spoken of just before.
+    assert "at n = 1 NumPy is 3.3× faster;" in answer(record(*swept))
+    assert answer(record(*swept)).endswith("; the fastest of 3 at n = 2 is PyTorch, 2 µs")
+
+
+def test_jax_that_failed_is_in_the_first_line():
+    failed = row("jax", 1e-6, sessions=(), failure="It raised NameError on line 5: no `y`.")
+    said = answer(record(row("numpy", 1e-6), failed, row("torch", 6e-6)))
+    assert said.startswith("JAX jit raised NameError on line 5: no `y`; PyTorch is 6× slower than")
+    fine = answer(record(row("numpy", 1e-6), row("jax", 1e-6), failed))
+    assert "raised" not in fine
 
 
 def test_what_is_no_fair_ratio_is_said_in_the_same_sentence():

@@ -30,7 +30,7 @@ def answer(record: ComparisonRecord) -> str:
     if not sizes:
         return _not_together(record, subject)
     last, ratio = sizes[-1]
-    parts = [_pair(record, subject, last, ratio, with_device, whole=True)]
+    parts = [*_jax_failed(record), _pair(record, subject, last, ratio, with_device, whole=True)]
     parts += _buts(record, subject, last)
     first, early = sizes[0]
     if first != last and early.verdict is not ratio.verdict:
@@ -122,15 +122,21 @@ def _pair(
         case Verdict.SLOWER:
             return f"{at.strip()} {theirs} is {names.factor(ratio.estimate)} faster"
         case Verdict.SAME if whole:
-            return f"{mine} and {theirs} take the same time{at} ({names.bare(ratio)})"
+            return f"{mine} and {theirs} take the same time{at} ({_unsure(ratio)})"
         case Verdict.SAME:
             return f"{at.strip()} both take the same time"
         case _ if whole:
-            return (
-                f"whether {mine} or {theirs} is faster{at} is unclear (ratio {names.bare(ratio)})"
-            )
+            return f"whether {mine} or {theirs} is faster{at} is unclear ({_unsure(ratio)})"
         case _:
             return f"{at.strip()} it is unclear"
+
+
+def _unsure(ratio: Ratio) -> str:
+    """`ratio 1.2, from 1.1 to 1.4`: in brackets, where another pair of them would not read."""
+    middle, bracket, ends = names.bare(ratio).partition(" (")
+    low, _, high = ends.rstrip(")").partition("–")
+    sure = not bracket or low == high
+    return f"ratio {middle}" if sure else f"ratio {middle}, from {low} to {high}"
 
 
 def _rounded(value: float) -> float:
@@ -169,7 +175,18 @@ def _winner(
     if best.label in (record.baseline, subject.label):
         return []
     time = units.seconds(statistics.median(best.samples))
-    return [f"the fastest of {len(rows)} is {names.contender(best, with_device)}, {time}"]
+    # An earlier size may have been spoken of just before.
+    at = f" at {names.size(size)}" if len(record.sizes) > 1 else ""
+    return [f"the fastest of {len(rows)}{at} is {names.contender(best, with_device)}, {time}"]
+
+
+def _jax_failed(record: ComparisonRecord) -> list[str]:
+    """Why compiled JAX is not in the sentence, if it was asked for: the question was about it."""
+    rows = [row for row in record.rows if row.contestant == "jax"]
+    if not rows or any(row.measured for row in rows):
+        return []
+    failed = [row for row in rows if row.failure and not _by_the_end(row, record)]
+    return [_reason(failed[0]).rstrip(".")] if failed else []
 
 
 def _alone(record: ComparisonRecord, measured: list[Row]) -> str:

@@ -31,10 +31,12 @@ def sentences(record: ComparisonRecord) -> tuple[Sentence, ...]:
 
 
 def _all(record: ComparisonRecord) -> Iterator[tuple[str, str, Row | None]]:
+    said = {doubt.text: doubt.code for doubt in record.warnings}
     for row in record.rows:
         ratio = sweep.ratio_of(record, row)
         if ratio is not None and ratio.verdict is Verdict.UNCLEAR and ratio.why:
-            yield "unclear", ratio.why, row
+            code = said.get(ratio.why)  # the same sentence follows under its code
+            yield "unclear", f"The reason is {code}, below." if code else ratio.why, row
         if row.measured and isinstance(row.error, Unavailable) and row.error.reason != _ASKED:
             yield "unchecked", f"The results were not compared: {row.error.reason}.", row
     for doubt in record.warnings:
