@@ -169,6 +169,17 @@ def break_even(row: Row, base: Row) -> BreakEven | None:
     return BreakEven(preparation(row), saved, calls)
 
 
+def overtaken(row: Row, base: Row) -> BreakEven | None:
+    """Where the baseline's longer preparation pays against the row; None where it never does.
+
+    What `break_even` is for the row, with the two in each other's place.
+    """
+    found = break_even(base, row)
+    if found is None or found.preparation_s <= preparation(row) or math.isinf(found.calls):
+        return None
+    return found
+
+
 def preparation(row: Row) -> float:
     """Seconds before the contestant runs at its usual pace."""
     compiling = row.compile.total_s if isinstance(row.compile, Phases) else 0.0

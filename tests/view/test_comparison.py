@@ -417,6 +417,21 @@ def test_static_html_says_the_answer_first():
     assert "crossover" in html
 
 
+def test_at_one_size_the_table_stands_before_the_pictures():
+    html = static_html(pair())
+    assert html.index('class="answer"') < html.index("<table") < html.index("<svg")
+    assert html.index("<figcaption>Rounds") < html.index('<svg class="rounds"')
+
+
+@pytest.mark.parametrize(("contestants", "inside"), [(4, True), (5, False)])
+def test_the_times_by_size_fill_the_place_beside_the_pictures(contestants: int, inside: bool):
+    rows = [row(f"jax: {i}", (i + 1) * 1e-6, n) for n in (1, 2) for i in range(contestants)]
+    html = static_html(record(*rows))
+    _, _, after = html.partition("</figure><div")
+    assert html.count("Time of a call, by size") == 1
+    assert after.startswith(' class="sizes">') is inside
+
+
 def test_foreign_text_is_escaped():
     evil = row("<script>alert(1)</script>", 1e-6)
     for said in (static_html(record(evil)), page(record(evil), as_csv(record(evil)))):
@@ -447,6 +462,44 @@ def test_pictures_are_svg_that_parses_and_speaks():
     ratio = ET.fromstring(pictures.ratio_by_size(made))
     assert [t.text for t in ratio.iter("text") if t.text and "≈" in t.text] == ["n ≈ 100"]
     assert len(list(ET.fromstring(pictures.time_by_size(made)).iter("polyline"))) == 2
+
+
+def marks(svg: str) -> list[str | None]:
+    return [
+        text.text for text in ET.fromstring(svg).iter("text") if "strong" in text.get("class", "")
+    ]
+
+
+def test_who_has_caught_up_is_marked_whoever_is_the_baseline():
+    assert marks(pictures.break_even(pair())) == ["JAX jit: 2124 calls"]
+    turned = record(row("jax", 10e-6), row("numpy", 30e-6))
+    assert marks(pictures.break_even(turned)) == ["JAX jit passes NumPy: 2124 calls"]
+    assert tables.preparation(turned, turned.rows).rows[1][-1] == "JAX jit: 2124 calls"
+    never = record(row("jax", 30e-6), row("numpy", 10e-6))
+    assert marks(pictures.break_even(never)) == []
+    assert tables.preparation(never, never.rows).rows[1][-1] == ""
+
+
+def test_only_what_was_measured_has_dots():
+    assert "<circle" in pictures.time_by_size(sweep_of(10, 30))
+    assert "<circle" not in pictures.break_even(pair())
+
+
+def test_axes_across_end_with_a_label_and_up_with_seconds():
+    said = [
+        text.text for text in ET.fromstring(pictures.break_even(sweep_of(10, 10_000))).iter("text")
+    ]
+    assert "1 000 000" in said
+    assert "1000 s" in said
+    assert "16.7 min" not in said
+
+
+def test_a_long_name_leaves_room_for_the_picture():
+    made = record(row("numpy", 1e-6), row("np.linalg." + "norm" * 20 + "(x)", 2e-6))
+    for svg in (pictures.rounds(made, made.rows), pictures.break_even(pair())):
+        root = ET.fromstring(svg)
+        assert all(len(text.text or "") <= 28 for text in root.iter("text"))
+    assert "np.linalg.normnormnormnormn…" in pictures.rounds(made, made.rows)
 
 
 def test_a_picture_of_nothing_is_none():

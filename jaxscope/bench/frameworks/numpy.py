@@ -30,7 +30,8 @@ class NumPy(Contestant):
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         if task.grad:
             raise Refusal(
-                "NumPy has no gradients; `jax`, `torch` and plug-ins such as HIPS autograd have them."
+                "NumPy has no gradients; `jax`, `torch` and plug-ins such as HIPS autograd "
+                "have them."
             )
         return Prepared(looped(task.callable, task.vmap) if task.vmap else task.callable)
 

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 
 from jaxscope.view.markup import escape
 
-WIDTH, HEIGHT = 640, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 500, 10, 262
+WIDTH, HEIGHT = 520, 250
+_LEFT, _TOP = 62, 10
+_UNDER = 38
+"""What the axis across takes at the bottom."""
+_LETTER = 6.0
+"""Width of a letter at the style sheet's 11 px, nearly: names stand right of the lines."""
+_LONGEST = 28
+"""Letters of a name."""
 COLOURS = 8
 """Lines of different colour; the ninth is drawn like the first."""
 _LABEL = 14
@@ -24,6 +30,8 @@ class Curve:
     points: tuple[tuple[float, float, float, float], ...]
     """(x, y, low, high), all above 0."""
     colour: int = 1
+    dots: bool = True
+    """Whether its points were measured, and are marked."""
 
 
 def curves(
@@ -34,6 +42,7 @@ def curves(
     y_text: Callable[[float], str],
     marks: Sequence[tuple[float, str]] = (),
     level: float | None = None,
+    height: int = HEIGHT,
 ) -> str:
     """The lines with their bands and names; `marks` are vertical lines, `level` a horizontal one.
 
@@ -45,27 +54,32 @@ def curves(
         ys.append(level)
     if not xs:
         return ""
-    x = _scale(min(xs), max(xs), _LEFT, _RIGHT)
-    y = _scale(min(ys), max(ys), _BOTTOM, _TOP)
-    parts = [_grid(sorted(set(xs)), x, x_text, min(ys), max(ys), y, y_text, x_label)]
+    right, bottom = WIDTH - gutter([line.name for line in lines]), float(height - _UNDER)
+    x = _scale(min(xs), max(xs), _LEFT, right)
+    y = _scale(min(ys), max(ys), bottom, _TOP)
+    parts = [
+        _across(sorted(set(xs)), x, x_text, right, bottom, x_label),
+        _up(min(ys), max(ys), y, y_text, right),
+    ]
     if level is not None:
         at = y(level)
         parts.append(
-            f'<line class="level" x1="{_LEFT}" x2="{_RIGHT}" y1="{at:.4g}" y2="{at:.4g}"/>'
+            f'<line class="level" x1="{_LEFT}" x2="{right:.4g}" y1="{at:.4g}" y2="{at:.4g}"/>'
         )
     for place, (value, text) in enumerate(marks):
         at = x(value)
-        anchor = "end" if at > _LEFT + 150 else "start"
+        room = _LETTER * len(text) + 10
+        anchor = "end" if at > _LEFT + room else "start"
         shift = -5 if anchor == "end" else 5
         parts.append(
-            f'<line class="mark" x1="{at:.5g}" x2="{at:.5g}" y1="{_TOP}" y2="{_BOTTOM}"/>'
+            f'<line class="mark" x1="{at:.5g}" x2="{at:.5g}" y1="{_TOP}" y2="{bottom:.4g}"/>'
             f'<text class="strong" x="{at + shift:.5g}" y="{_TOP + 10 + 13 * place}" '
             f'text-anchor="{anchor}">{escape(text)}</text>'
         )
     parts += [_line(line, x, y) for line in lines]
-    parts += _names(lines, y)
+    parts += _names(lines, y, right, bottom)
     return (
-        f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg class="curves" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="{escape(words)}"><title>{escape(words)}</title>{"".join(parts)}</svg>'
     )
 
@@ -80,38 +94,61 @@ def _scale(low: float, high: float, start: float, end: float) -> Callable[[float
     return lambda value: start + (math.log(value) - a) / (b - a) * (end - start)
 
 
-def _grid(
+def gutter(names: Sequence[str]) -> float:
+    """The room that names need beside a picture."""
+    return max([_LETTER * len(brief(name)) for name in names], default=0.0) + 14
+
+
+def brief(name: str) -> str:
+    """A name that leaves room for the picture; the tables have it whole."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
+def _across(
     xs: Sequence[float],
     x: Callable[[float], float],
-    x_text: Callable[[float], str],
-    low: float,
-    high: float,
-    y: Callable[[float], float],
-    y_text: Callable[[float], str],
-    x_label: str,
+    text: Callable[[float], str],
+    right: float,
+    bottom: float,
+    label: str,
 ) -> str:
-    made = f'<line class="axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{_BOTTOM}" y2="{_BOTTOM}"/>'
-    last = -math.inf
+    """The axis below, with a label where the one before leaves room."""
+    made = f'<line class="axis" x1="{_LEFT}" x2="{right:.4g}" y1="{bottom:.4g}" y2="{bottom:.4g}"/>'
+    free = -math.inf
     for value in xs:
         at = x(value)
         made += (
-            f'<line class="axis" x1="{at:.5g}" x2="{at:.5g}" y1="{_BOTTOM}" y2="{_BOTTOM + 4}"/>'
+            f'<line class="axis" x1="{at:.5g}" x2="{at:.5g}" y1="{bottom:.4g}" '
+            f'y2="{bottom + 4:.4g}"/>'
         )
-        text = x_text(value)
-        if text and at - last >= 8 * max(len(text), 3):
+        said = text(value)
+        half = _LETTER * len(said) / 2
+        if said and at - half >= free:
             made += (
-                f'<text x="{at:.5g}" y="{_BOTTOM + 17}" text-anchor="middle">{escape(text)}</text>'
+                f'<text x="{at:.5g}" y="{bottom + 17:.4g}" text-anchor="middle">'
+                f"{escape(said)}</text>"
             )
-            last = at
-    middle = (_LEFT + _RIGHT) / 2
-    made += (
-        f'<text x="{middle:.4g}" y="{_BOTTOM + 34}" text-anchor="middle">{escape(x_label)}</text>'
+            free = at + half + _LETTER
+    return made + (
+        f'<text x="{(_LEFT + right) / 2:.4g}" y="{bottom + 33:.4g}" text-anchor="middle">'
+        f"{escape(label)}</text>"
     )
+
+
+def _up(
+    low: float,
+    high: float,
+    y: Callable[[float], float],
+    text: Callable[[float], str],
+    right: float,
+) -> str:
+    """The lines across with their labels on the left."""
+    made = ""
     for value in ticks(low, high):
-        at, text = y(value), escape(y_text(value))
+        at = y(value)
         made += (
-            f'<line class="axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{at:.4g}" y2="{at:.4g}"/>'
-            f'<text x="{_LEFT - 6}" y="{at + 4:.4g}" text-anchor="end">{text}</text>'
+            f'<line class="axis" x1="{_LEFT}" x2="{right:.4g}" y1="{at:.4g}" y2="{at:.4g}"/>'
+            f'<text x="{_LEFT - 6}" y="{at + 4:.4g}" text-anchor="end">{escape(text(value))}</text>'
         )
     return made
 
@@ -145,24 +182,28 @@ def _line(line: Curve, x: Callable[[float], float], y: Callable[[float], float])
     path = " ".join(f"{x(a):.5g},{y(b):.5g}" for a, b, _, _ in line.points)
     dots = "".join(
         f'<circle class="{colour}" cx="{x(a):.5g}" cy="{y(b):.5g}" r="2.6"/>'
-        for a, b, _, _ in line.points
+        for a, b, _, _ in (line.points if line.dots else ())
     )
     band = (
-        f'<polygon class="{colour} band" points="{upper} {lower}"/>' if len(line.points) > 1 else ""
+        f'<polygon class="{colour} band" points="{upper} {lower}"/>'
+        if line.dots and len(line.points) > 1
+        else ""
     )
     return f'{band}<polyline class="{colour}" points="{path}"/>{dots}'
 
 
-def _names(lines: Sequence[Curve], y: Callable[[float], float]) -> list[str]:
+def _names(
+    lines: Sequence[Curve], y: Callable[[float], float], right: float, bottom: float
+) -> list[str]:
     """Each line's name at its end, moved apart where they would stand on each other."""
     wanted = sorted([(y(line.points[-1][1]), line) for line in lines if line.points], key=_first)
     places: list[float] = []
     for at, _ in wanted:
         places.append(max(at, places[-1] + _LABEL) if places else at)
-    overflow = max(0.0, places[-1] - (_BOTTOM + 6)) if places else 0.0
+    overflow = max(0.0, places[-1] - (bottom + 6)) if places else 0.0
     return [
-        f'<text class="q{line.colour}" x="{_RIGHT + 8}" y="{at - overflow + 4:.4g}">'
-        f"{escape(line.name)}</text>"
+        f'<text class="q{line.colour}" x="{right + 8:.4g}" y="{at - overflow + 4:.4g}">'
+        f"{escape(brief(line.name))}</text>"
         for at, (_, line) in zip(places, wanted, strict=True)
     ]
 

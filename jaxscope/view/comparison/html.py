@@ -21,6 +21,9 @@ from jaxscope.view.rows import Table
 _CAP = 200_000
 """Bytes of one display at most."""
 
+_NARROW = 4
+"""Contestants whose times by size are no wider than a picture."""
+
 _DIFFERS = "but the results differ"
 
 
@@ -51,8 +54,8 @@ def _whole(record: ComparisonRecord, content: Content, changes: tuple[Regression
     large = f"{_everything(record)}{_sorted(record)}{_copies(record, content.csv, changes)}"
     return (
         f'<div class="jxs report"><style>{style()}</style>{head(record, changes)}'
-        f"{figures(record) if content.pictures else ''}"
-        f"{_by_size(record)}{_times(record)}{since_baseline(changes)}{warnings(record)}"
+        f"{_answers(record, content.pictures)}"
+        f"{since_baseline(changes)}{warnings(record)}"
         f"{large + _PAGE if content.tables else _SHORTENED}"
         f"{_details('Conditions', f'<p>{escape(conditions(record))}</p>')}</div>"
     )
@@ -66,6 +69,14 @@ _SHORTENED = (
     '<p class="muted">Shortened to keep the notebook small; '
     "<code>comparison.to_html(path)</code> writes every row.</p>"
 )
+
+
+def _answers(record: ComparisonRecord, drawn: bool) -> str:
+    """Pictures and tables: over many sizes the pictures tell more, at one size the table does."""
+    pictured = figures(record) if drawn else ""
+    if len(record.sizes) < 2:
+        return f"{_times(record)}{pictured}"
+    return f"{pictured or _by_size(record)}{_times(record)}"
 
 
 @functools.cache
@@ -85,7 +96,7 @@ def head(record: ComparisonRecord, changes: tuple[Regression, ...] = ()) -> str:
 
 
 def figures(record: ComparisonRecord) -> str:
-    """The pictures side by side where there is room."""
+    """The pictures side by side where there is room; over sizes with the table of their times."""
     if sweep.swept(record):
         drawn = [
             ("Time of a call, with its 10th to 90th percentile", pictures.time_by_size(record)),
@@ -96,13 +107,19 @@ def figures(record: ComparisonRecord) -> str:
         ]
     else:
         drawn = [("Rounds, and their median", pictures.rounds(record, record.rows))]
-    drawn.append(("All calls together, compiling included", pictures.break_even(record)))
+    at = f" at {names.size(sweep.largest(record))}" if len(record.sizes) > 1 else ""
+    drawn.append((f"All calls together{at}, compiling included", pictures.break_even(record)))
     made = "".join(
-        f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+        f"<figure><figcaption>{escape(caption)}</figcaption>{svg}</figure>"
         for caption, svg in drawn
         if svg
     )
-    return f'<div class="figures">{made}</div>' if made else ""
+    table = _by_size(record)
+    if not made:
+        return table
+    # Of few contestants it is as wide as a picture, and fills the place beside the third.
+    inside = len(sweep.contenders(record)) <= _NARROW
+    return f'<div class="figures">{made}{table if inside else ""}</div>{"" if inside else table}'
 
 
 def since_baseline(changes: tuple[Regression, ...]) -> str:
@@ -119,7 +136,10 @@ def since_baseline(changes: tuple[Regression, ...]) -> str:
 def _by_size(record: ComparisonRecord) -> str:
     if len(record.sizes) < 2:
         return ""
-    return f'<div class="wide">{marked(tables.by_size(record))}</div>'
+    table = marked(tables.by_size(record))
+    return (
+        f'<div class="sizes"><h4>Time of a call, by size</h4><div class="wide">{table}</div></div>'
+    )
 
 
 def _times(record: ComparisonRecord) -> str:

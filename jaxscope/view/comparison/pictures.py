@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import statistics
 from collections.abc import Callable
@@ -11,10 +12,14 @@ from jaxscope.analysis.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.view import units
 from jaxscope.view.comparison import names
-from jaxscope.view.comparison.curves import COLOURS, Curve, curves
+from jaxscope.view.comparison.curves import COLOURS, HEIGHT, WIDTH, Curve, brief, curves, gutter
 from jaxscope.view.markup import escape
 
-_WIDTH, _LEFT, _RIGHT, _STEP = 640, 150, 560, 30
+_RIGHT = WIDTH - 70
+_STEP, _WIDEST = 30, 62
+"""Height of a strip: of few contestants each is wider, so that they fill a curve's height."""
+_BESIDE_ROUNDS = 200
+"""Height of the picture that stands beside the rounds of some contestants."""
 
 
 def colour(record: ComparisonRecord, one: Contender) -> int:
@@ -78,24 +83,44 @@ def break_even(record: ComparisonRecord) -> str:
     with_device = sweep.several_devices(record)
     counts = [10.0 ** (i / 2) for i in range(13)]
     lines: list[Curve] = []
-    marks: list[tuple[float, str]] = []
     for row in rows:
         one = Contender(row.label, row.device)
         times = [sweep.total(row, count) for count in counts]
         points = [(count, time, time, time) for count, time in zip(counts, times, strict=True)]
-        lines.append(_curve(record, one, points, with_device))
-        base = sweep.baseline_of(record, row)
-        found = None if base is None else sweep.break_even(row, base)
-        if found is not None and 1 < found.calls < counts[-1]:
-            marks.append((found.calls, f"{names.number(found.calls)} calls"))
+        drawn = _curve(record, one, points, with_device)
+        lines.append(dataclasses.replace(drawn, dots=False))
     return curves(
         lines,
         "Seconds of all calls together against the number of calls, compiling included",
         "calls",
         lambda value: names.number(round(value)) if value in counts[::2] else "",
-        units.seconds,
-        marks[:3],
+        seconds,
+        paid(record, rows, counts[-1])[:3],
+        height=HEIGHT if sweep.swept(record) else _BESIDE_ROUNDS,
     )
+
+
+def paid(record: ComparisonRecord, rows: list[Row], most: float) -> list[tuple[float, str]]:
+    """After how many calls who has caught up, as marks: a contestant or the baseline itself."""
+    marks: dict[tuple[float, str], None] = {}
+    with_device = sweep.several_devices(record)
+    for row in rows:
+        base = sweep.baseline_of(record, row)
+        if base is None:
+            continue
+        mine, theirs = (names.contender(one, with_device) for one in (row, base))
+        for who, found in (
+            (mine, sweep.break_even(row, base)),
+            (f"{theirs} passes {mine}", sweep.overtaken(row, base)),
+        ):
+            if found is not None and 1 < found.calls < most:
+                marks[found.calls, f"{who}: {names.number(found.calls)} calls"] = None
+    return sorted(marks)
+
+
+def seconds(value: float) -> str:
+    """A tick of a logarithmic axis: `1000 s`, where a sentence would have `16.7 min`."""
+    return f"{names.number(value)} s" if value >= 60 else units.seconds(value)
 
 
 def _rows(record: ComparisonRecord, one: Contender, name: str) -> list[Row]:
@@ -125,62 +150,71 @@ def rounds(record: ComparisonRecord, rows: tuple[Row, ...]) -> str:
     shown = [row for row in rows if row.measured and min(row.samples) > 0]
     if not shown:
         return ""
+    with_device = sweep.several_devices(record)
+    labels = [names.contender(row, with_device) for row in shown]
     low = math.log(min(min(row.samples) for row in shown))
     high = math.log(max(stats.quantile(row.samples, 0.99) for row in shown))
-    span = (high - low) or 1.0
-    with_device = sweep.several_devices(record)
-    height = _STEP * len(shown) + 22
+    span, left = (high - low) or 1.0, gutter(labels)
+    step = min(max((_BESIDE_ROUNDS - 22) // len(shown), _STEP), _WIDEST)
+    height = step * len(shown) + 22
 
     def x(value: float) -> float:
         place = (math.log(value) - low) / span
-        return _LEFT + min(place, 1.0) * (_RIGHT - _LEFT)
+        return left + min(place, 1.0) * (_RIGHT - left)
 
-    parts = ""
-    for index, row in enumerate(shown):
-        one = Contender(row.label, row.device)
-        parts += _strip(row, x, 16 + _STEP * index, colour(record, one), one, with_device)
+    parts = "".join(
+        _strip(row, label, x, left, step * (index + 0.5), step, colour(record, _one(row)))
+        for index, (row, label) in enumerate(zip(shown, labels, strict=True))
+    )
     medians = [
-        f"{names.contender(row, with_device)} {units.seconds(statistics.median(row.samples))}"
-        for row in shown
+        f"{label} {units.seconds(statistics.median(row.samples))}"
+        for row, label in zip(shown, labels, strict=True)
     ]
     words = f"Rounds of each contestant, medians {', '.join(medians)}"
     base = height - 18
     ends = "".join(
-        f'<text x="{at:.5g}" y="{height - 4}" text-anchor="middle">'
+        f'<text x="{at:.5g}" y="{height - 4}" text-anchor="{anchor}">'
         f"{escape(units.seconds(value))}</text>"
-        for at, value in ((_LEFT, math.exp(low)), (_RIGHT, math.exp(high)))
+        for at, value, anchor in (
+            (left, math.exp(low), "start"),
+            (_RIGHT, math.exp(high), "end"),
+        )
     )
     return (
-        f'<svg class="rounds" viewBox="0 0 {_WIDTH} {height}" role="img" '
+        f'<svg class="rounds" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="{escape(words)}"><title>{escape(words)}</title>'
-        f'<line class="axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{base}" y2="{base}"/>'
+        f'<line class="axis" x1="{left:.4g}" x2="{_RIGHT}" y1="{base}" y2="{base}"/>'
         f"{parts}{ends}</svg>"
     )
 
 
+def _one(row: Row) -> Contender:
+    return Contender(row.label, row.device)
+
+
 def _strip(
     row: Row,
+    label: str,
     x: Callable[[float], float],
+    left: float,
     middle: float,
+    step: float,
     number: int,
-    one: Contender,
-    with_device: bool,
 ) -> str:
     """One contestant's dots, spread by their round so that they do not hide each other."""
     samples = row.samples
-    step = max(1, len(samples) // 250)
+    every = max(1, len(samples) // 250)
     # A line of no length with round ends is a dot, and takes a sixth of the text of a circle.
     dots = "".join(
-        f"M{x(value):.4g} {middle + (i % 7 - 3) * 2.4:.4g}h0"
-        for i, value in enumerate(samples[::step])
+        f"M{x(value):.4g} {middle + (i % 7 - 3) * 0.08 * step:.4g}h0"
+        for i, value in enumerate(samples[::every])
     )
     median = x(statistics.median(samples))
-    name = names.contender(one, with_device)
     time = units.seconds(statistics.median(samples))
     return (
-        f'<text class="q{number}" x="{_LEFT - 10}" y="{middle + 4:.4g}" text-anchor="end">'
-        f'{escape(name, 40)}</text><path class="q{number}" d="{dots}"/>'
-        f'<line class="median" x1="{median:.5g}" x2="{median:.5g}" y1="{middle - 11:.4g}" '
-        f'y2="{middle + 11:.4g}"/>'
+        f'<text class="q{number}" x="{left - 10:.4g}" y="{middle + 4:.4g}" text-anchor="end">'
+        f'{escape(brief(label))}</text><path class="q{number}" d="{dots}"/>'
+        f'<line class="median" x1="{median:.5g}" x2="{median:.5g}" y1="{middle - 0.37 * step:.4g}" '
+        f'y2="{middle + 0.37 * step:.4g}"/>'
         f'<text x="{_RIGHT + 10}" y="{middle + 4:.4g}">{escape(time)}</text>'
     )

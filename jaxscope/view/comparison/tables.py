@@ -82,10 +82,15 @@ def preparation(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
 
 
 def pays(record: ComparisonRecord, row: Row) -> str:
-    """`1240 calls`, `never`; empty for the baseline and for what prepares no longer than it."""
+    """`1240 calls`, `never`; of what prepares less than the baseline, when that one has paid."""
     base = sweep.baseline_of(record, row)
-    found = None if base is None else sweep.break_even(row, base)
-    if base is None or found is None or found.preparation_s <= sweep.preparation(base):
+    if base is None:
+        return ""
+    other = sweep.overtaken(row, base)
+    if other is not None:
+        return f"{names.label(base.label)}: {units.count(round(other.calls), 'call')}"
+    found = sweep.break_even(row, base)
+    if found is None or found.preparation_s <= sweep.preparation(base):
         return ""
     return units.count(round(found.calls), "call") if math.isfinite(found.calls) else "never"
 
