@@ -106,6 +106,8 @@ class Expected(contextlib.ContextDecorator):
         return self._log
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # Of this guard the user is to see its line and its message.
+        __tracebackhide__ = True
         stack, log, self._stack = self._stack, self._log, None
         if stack is None or log is None:
             return
@@ -116,6 +118,7 @@ class Expected(contextlib.ContextDecorator):
 
 def check(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False) -> None:
     """Raise CompilesError with the explanation unless the log has as many compiles as expected."""
+    __tracebackhide__ = True
     message = verdict(log, bounds, name, eager)
     if message:
         raise CompilesError(message, log)

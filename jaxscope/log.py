@@ -151,7 +151,11 @@ class CompileLog:
         Also for code that the user did not write. Raises IndexError for a compile that is not in
         the log, and LookupError when the program is not at hand any more.
         """
-        compile = self.compiles[index]
+        compiles = self.compiles
+        try:
+            compile = compiles[index]
+        except IndexError:
+            raise IndexError(_no_such(index, len(compiles))) from None
         if self._opened is None:
             raise LookupError(
                 "This log was loaded from a file, which holds no programs; run the code again."
@@ -264,6 +268,15 @@ def _opened(watch: Watch, compile: Compile) -> Report:
     from jaxscope.report import Report
 
     return Report(*watch.program(compile.serial))
+
+
+def _no_such(index: int, count: int) -> str:
+    if not count:
+        return "Nothing was compiled, so there is no program to open."
+    from jaxscope.view import units
+
+    last = f"0 to {count - 1}" if count > 1 else "0 alone"
+    return f"The log has {units.count(count, 'compile')}, and none at {index}: give {last}."
 
 
 def _all(log: Log) -> tuple[Compile, ...]:

@@ -357,8 +357,10 @@ def test_the_program_of_a_compile_can_be_opened() -> None:
     report = log.report(0)
     assert report.stage("optimized_hlo").text.startswith("HloModule")
     assert "multiply" in report.stage("stablehlo").text
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match=r"The log has 1 compile, and none at 1: give 0 alone\."):
         log.report(1)
+    with pytest.raises(IndexError, match="Nothing was compiled, so there is no program"):
+        log.only(()).report(0)
 
 
 def test_a_data_frame_has_a_row_for_each_compile() -> None:

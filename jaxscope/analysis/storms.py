@@ -192,6 +192,10 @@ def _series(group: Sequence[Compile]) -> tuple[str, Series] | None:
         return None
     path = max(changed, key=changed.__getitem__)
     found = describe(path, by_path[path])
+    own = [c.after for one in group for c in one.causes if c.path == path and c.after]
+    if group[0].is_recompile and len(set(own)) >= LEAST:
+        # The value before the first one is another line's.
+        found = describe(path, own)
     return None if found is None else (path, found)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
 
 from jaxscope.capture import _jax, describe
 from jaxscope.capture.events import Listener
+from jaxscope.capture.frames import RawFrame
 from jaxscope.capture.kept import LiveProgram
 from jaxscope.capture.memory import memory
 from jaxscope.capture.rawcompile import RawCompile
@@ -87,8 +89,7 @@ def reopened(
         raise LookupError(RELEASED)
     began = time.perf_counter()
     sources = Sources(None, cell_name)
-    if raw.frames:
-        sources.index(raw.frames[0].file)
+    # What was compiled comes first: what it became stands beside it, and not beside the call.
     tagged = untagged(program.jaxpr, sources)
     executable = _Executable(program)
     handles = Handles(None, _Module(program), executable, tagged, sources)
@@ -107,7 +108,7 @@ def reopened(
         exact=False,
         inexact_why=tagged.why,
     )
-    where = f" at {raw.frames[0].file}:{raw.frames[0].line}" if raw.frames else ""
+    where = f" at {_place(raw.frames[0], sources)}" if raw.frames else ""
     record = Record(
         raw.fun_name,
         Form.LOG,
@@ -120,6 +121,13 @@ def reopened(
         wall_s=time.perf_counter() - began,
     )
     return record, (handles,)
+
+
+def _place(frame: RawFrame, sources: Sources) -> str:
+    """As the log says it: `In [3]:2`, `train.py:12`."""
+    index = sources.index(frame.file)
+    name = os.path.basename(frame.file) if index is None else sources.all()[index].name
+    return f"{name}:{frame.line}"
 
 
 def _paths(raw: RawCompile, count: int) -> tuple[str, ...]:

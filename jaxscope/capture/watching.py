@@ -77,7 +77,12 @@ class Watch:
 
         if self._listener is None:
             raise LookupError("jaxscope did not listen, so there is no program to show.")
-        return program_of(self._listener, serial)
+        places = self._listener.places
+
+        def cell_name(file: str) -> str | None:
+            return None if places.number(file, serial) is None else places.name(file, serial)
+
+        return program_of(self._listener, serial, cell_name)
 
     def log(self) -> Log:
         """The same as data."""

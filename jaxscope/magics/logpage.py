@@ -49,11 +49,17 @@ def _groups(log: CompileLog, by: str) -> Any:
     return {"line": log.by_line, "function": log.by_function, "cell": log.by_cell}[by]()
 
 
-def show_figure(log: CompileLog) -> None:
+def show_figure(log: CompileLog, shell: Any) -> None:
     """The plotly figure, or one line that says what is missing.
 
     Where a front end has no plotly, and in a notebook on a page, the same sums stand as a table.
     """
+    if getattr(shell, "kernel", None) is None:
+        display.say(
+            "A terminal draws no figure: `%jaxlog --by function` has its sums, and after "
+            "`%jaxlog -o log`, `log.figure().show()` opens it in a browser."
+        )
+        return
     from IPython.display import display as show_data
 
     try:

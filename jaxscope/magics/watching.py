@@ -243,7 +243,7 @@ class Watching(Family):
         view = given.view or self.scope.view
         logpage.show(log, self._shell, view, given.quiet or self.scope.quiet, by)
         if figure:
-            logpage.show_figure(log)
+            logpage.show_figure(log, self._shell)
 
     def before_cell(self, info: Any) -> None:
         """Note where the log stands, for the footer."""

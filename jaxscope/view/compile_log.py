@@ -11,9 +11,13 @@ from jaxscope.model import CauseKind, Compile, CompileKind, Persistent
 from jaxscope.model.log import Log, Storm
 from jaxscope.view import units
 from jaxscope.view.rows import Table
+from jaxscope.view.visible import visible, wrapped
 
 MOST_ROWS = 30
 """Rows of one view: a screen; the slowest are kept."""
+
+OPERATIONS = "eager operations"
+"""What several different ones are called together: words, and no name."""
 
 _SIGNATURE = 60
 """Characters of a signature in a row."""
@@ -21,6 +25,8 @@ _SIGNATURE = 60
 
 _CAUSES = 4
 """Causes of one compile that are told."""
+_FOOTER = 88
+"""Columns of what stands under a cell."""
 _SLOW_S = 0.5
 """Seconds in XLA from which the disk cache matters to a person."""
 _UNNAMED = re.compile(r"^arg\d+: ")
@@ -174,7 +180,7 @@ def _row(compile: Compile, log: Log, why: str, fix: str, *, failed: bool = False
 
 def _storm_row(storm: Storm, members: Sequence[Compile], log: Log) -> Row:
     names = tuple(dict.fromkeys(map(called, members)))
-    what = names[0] if len(names) == 1 else "eager operations"
+    what = names[0] if len(names) == 1 else OPERATIONS
     first = members[0]
     text, around = line_text(first, log), callers(first, log)
     return Row(place(first, log), what, tuple(members), storm.pattern, storm.fix, text, around)
@@ -185,7 +191,7 @@ def _operations(single: Sequence[Compile], log: Log) -> Row:
     names = tuple(dict.fromkeys(compile.fun_name for compile in single))
     listed = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
     where = places[0] if len(places) == 1 else units.count(len(places), "line")
-    what = called(single[0]) if len(names) == 1 else "eager operations"
+    what = called(single[0]) if len(names) == 1 else OPERATIONS
     text = line_text(single[0], log) if len(places) == 1 else ""
     why = f"first use of single operations ({listed})"
     return Row(where, what, tuple(single), why, "", text)
@@ -194,10 +200,14 @@ def _operations(single: Sequence[Compile], log: Log) -> Row:
 def callers(compile: Compile, log: Log) -> tuple[str, ...]:
     """The user's frames above the call, innermost first."""
     found: list[str] = []
+    below = place(compile, log)
     for frame in compile.stack[1:]:
         if frame.source is None or frame.source >= len(log.origins):
             continue
         where = f"{log.origins[frame.source].name}:{frame.span.line}"
+        if where == below:  # a comprehension is a frame of its own up to Python 3.11
+            continue
+        below = where
         named = frame.function and not frame.function.startswith("<")
         found.append(f"{frame.function} at {where}" if named else where)
     return tuple(found)
@@ -265,12 +275,18 @@ def _names(group: Group) -> str:
 
 
 def footer(log: Log) -> str:
-    """One line for under a cell: what compiled, why, and what to do."""
-    line = first_line(log)
+    """For under a cell: one line on what compiled, and of the worst recompile why and the cure."""
+    # A notebook breaks longer lines anywhere, also inside words.
+    first, *rest = wrapped(f"jaxscope: {visible(first_line(log))}", _FOOTER)
+    lines = [first, *(f"  {more}" for more in rest)]
     worst = max(rows(log).rows, key=lambda row: (row.again, row.seconds), default=None)
     if worst is None or not worst.again:
-        return f"jaxscope: {line}"
+        return "\n".join(lines)
     where = f" at {worst.place}" if worst.place else ""
     times = f" {worst.times}" if worst.times else ""
-    cure = f" → {worst.fix}" if worst.fix else ""
-    return f"jaxscope: {line}\n  {worst.what}{times}{where}: {worst.why}{cure}"
+    words = f"{worst.what}{times}{where}: {worst.why}".replace("`", "")
+    lines += [f"  {part}" for part in wrapped(visible(words), _FOOTER - 2)]
+    if worst.fix:
+        cure = wrapped(visible(worst.fix.replace("`", "")), _FOOTER - 4)
+        lines += [f"  {'  ' if number else '→ '}{part}" for number, part in enumerate(cure)]
+    return "\n".join(lines)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from jaxscope.analysis.compile_groups import Group, by_cell, by_function
 from jaxscope.model.log import Log
 from jaxscope.view import units
-from jaxscope.view.compile_log import Row, first_line, group_table, rows
+from jaxscope.view.compile_log import OPERATIONS, Row, first_line, group_table, rows
 from jaxscope.view.html import details, style
 from jaxscope.view.markup import escape, prose, table
 from jaxscope.view.summary import SEPARATOR
@@ -80,13 +80,14 @@ def _row(row: Row, number: int, slowest: float, uid: str) -> str:
     elif place:
         place = f'<b class="place">{place}</b>'
     times = f' <b class="times">{escape(row.times)}</b>' if row.times else ""
+    what = escape(row.what) if row.what == OPERATIONS else f"<code>{escape(row.what)}</code>"
     mark = ' <span class="flag">again</span>' if row.again else ""
     mark = ' <span class="flag">failed</span>' if row.failed else mark
     code = f'<div class="line"><code>{escape(row.text, 120)}</code></div>' if row.text else ""
     fix = f'<div class="fix">→ {prose(row.fix)}</div>' if row.fix else ""
     cache = f'<div class="evidence">{prose(row.disk_cache)}</div>' if row.disk_cache else ""
     return (
-        f"<tr><th scope=row>{place}</th><td><code>{escape(row.what)}</code>{times}{mark}</td>"
+        f"<tr><th scope=row>{place}</th><td>{what}{times}{mark}</td>"
         f"<td align=right>{units.seconds(row.seconds)}</td><td>{_bar(row, slowest)}</td>"
         f"<td>{code}{prose(row.why)}{fix}{cache}</td></tr>"
     )

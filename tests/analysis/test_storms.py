@@ -67,6 +67,12 @@ def test_shapes_without_a_rule_are_padded_to_buckets() -> None:
     assert storm.fix == "Pad `x` to a few fixed shapes (buckets) and mask the rest."
 
 
+def test_a_shape_of_another_line_is_not_counted() -> None:
+    _, *again = shapes("f32[6]", "f32[1]", "f32[3]", "f32[2]")
+    (storm,) = storms(again)
+    assert storm.pattern == "`x` has 3 different shapes (f32[1], f32[3], f32[2])"
+
+
 def test_static_values_are_listed() -> None:
     made = shapes("0", "3", "1", "7", path="n", kind=CauseKind.STATIC_VALUE)
     (storm,) = storms(made)
@@ -139,7 +145,7 @@ def test_slices_that_grow_in_a_loop_should_keep_their_size() -> None:
     (storm,) = storms(made)
     assert len(storm.serials) == 10
     assert storm.pattern == (
-        "`slice_sizes` grows by 1 each time ((1,), (2,), … (6,)), in 2 operations"
+        "`slice_sizes` grows by 1 each time ((2,), (3,), … (6,)), in 2 operations"
     )
     assert "lax.scan" in storm.fix
 

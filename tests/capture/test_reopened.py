@@ -52,6 +52,23 @@ def test_a_compile_opens_as_a_report_with_all_its_texts(listener):
     assert listener.notes == ()
 
 
+def test_it_says_from_which_cell_it_was_called(listener):
+    jax.jit(lambda x: x + 2)(X)
+    report = Report(*program_of(listener, 1, {__file__: "In [7]"}.get))
+    assert report.record.notes[0].startswith("Compile 1 of this session at In [7]:")
+
+
+def test_the_source_that_was_compiled_comes_before_the_call(listener, tmp_path):
+    text = "import jax\n\n\n@jax.jit\ndef twice(x):\n    return x * 2\n"
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    names: dict = {}
+    exec(compile(text, str(tmp_path / "train.py"), "exec"), names)
+    names["twice"](X)
+    report = opened(listener, 1)
+    assert [source.name for source in report.sources] == ["train.py", "test_reopened.py"]
+    assert "at test_reopened.py:" in report.record.notes[0]
+
+
 def test_code_that_the_user_did_not_write_opens_too(listener):
     jax.clear_caches()
     jnp.linalg.norm(jnp.ones((3, 3)))

@@ -63,6 +63,14 @@ def test_the_first_line_of_a_log_in_which_all_failed_says_just_that(golden: Log)
     assert first_line(failed) == f"1 compile failed after {units.seconds(failed.total_s)}"
 
 
+def test_a_comprehension_on_the_line_is_no_caller_of_it(golden: Log) -> None:
+    first = golden.compiles[0]
+    stack = (first.stack[0], first.stack[0], *first.stack[1:])
+    made = (dataclasses.replace(first, stack=stack), *golden.compiles[1:])
+    found = rows(dataclasses.replace(golden, compiles=made)).rows
+    assert found[0].callers == ("In [5]:2",)
+
+
 def test_a_storm_is_one_row_and_a_recompile_its_own(golden: Log) -> None:
     found = rows(golden).rows
     assert [(row.place, row.what, row.times, row.again, row.failed) for row in found] == [
@@ -164,10 +172,11 @@ def test_the_markdown(golden: Log) -> None:
 
 
 def test_the_footer_names_the_worst_recompile(golden: Log) -> None:
-    first, second = footer(golden).splitlines()
-    assert first == f"jaxscope: {first_line(golden)}"
-    assert second.startswith("  step at In [3]:4: `batch` has another shape")
-    assert "→ Pad `batch`" in second
+    head, rest, second, third, *more = footer(golden).splitlines()
+    assert f"{head} {rest.strip()}" == f"jaxscope: {first_line(golden)}"
+    assert second.startswith("  step at In [3]:4: batch has another shape")
+    assert third.startswith("  → Pad batch")
+    assert all(len(line) <= 88 for line in (head, rest, second, third, *more))
     once = dataclasses.replace(golden, compiles=golden.compiles[:1], storms=(), failed=())
     assert len(footer(once).splitlines()) == 1
 

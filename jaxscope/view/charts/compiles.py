@@ -37,7 +37,7 @@ def figure(log: Log) -> Figure:
         shared_yaxes=True,
         horizontal_spacing=0.03,
         column_widths=[0.45, 0.55],
-        subplot_titles=("seconds by stage", "when, since the log began"),
+        subplot_titles=("seconds by stage", "when, since the log began; larger took longer"),
     )
     _add_stages(drawn, groups, names)
     _add_timeline(drawn, groups, names, log)
