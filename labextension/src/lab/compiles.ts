@@ -48,6 +48,32 @@ export class Storms {
   }
 }
 
+/** One count for all that is told: jaxscope counts from 1 again when it is loaded again. */
+export class Numbers {
+  private before = 0;
+  private most = 0;
+
+  /** What is told from now on is newer than all that was told. */
+  again(): void {
+    this.before = this.most;
+  }
+
+  event(event: CompileEvent): CompileEvent {
+    return { ...event, serial: this.number(event.serial) };
+  }
+
+  storm(news: StormNews): StormNews {
+    const serials = news.serials.map((serial) => this.number(serial));
+    return { ...news, storm: this.number(news.storm), serials };
+  }
+
+  private number(told: number): number {
+    const found = this.before + told;
+    this.most = Math.max(this.most, found);
+    return found;
+  }
+}
+
 /** Compiles that stand together: one, or a storm from one line. The newest first. */
 export interface Group {
   key: string;

@@ -4,7 +4,7 @@ import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal } from "@lumino/signaling";
-import { type CompileEvent, type StormNews, Storms } from "./compiles";
+import { type CompileEvent, Numbers, type StormNews, Storms } from "./compiles";
 import { broken, subshell } from "./texts";
 
 export const TARGET = "jaxscope.events";
@@ -24,6 +24,7 @@ export class Feed implements IDisposable {
   readonly changed = new Signal<this, void>(this);
   private kernel: Kernel.IKernelConnection | null = null;
   private comm: Kernel.IComm | null = null;
+  private numbers = new Numbers();
 
   constructor(readonly panel: NotebookPanel) {
     const { sessionContext } = panel;
@@ -101,6 +102,7 @@ export class Feed implements IDisposable {
     comm.onClose = () => {
       if (this.comm !== comm) return;
       this.comm = null;
+      this.numbers.again();
       this.to("not-loaded");
     };
     await subshell(kernel, comm);
@@ -110,9 +112,11 @@ export class Feed implements IDisposable {
 
   private hear(message: KernelMessage.ICommMsgMsg): void {
     const told = message.content.data as { events?: unknown; storms?: unknown };
-    const fresh = (Array.isArray(told.events) ? told.events : []).filter(isEvent);
+    const fresh = (Array.isArray(told.events) ? told.events : [])
+      .filter(isEvent)
+      .map((event) => this.numbers.event(event));
     for (const news of Array.isArray(told.storms) ? told.storms : [])
-      if (isStorm(news)) this.storms.hear(news);
+      if (isStorm(news)) this.storms.hear(this.numbers.storm(news));
     this.events = [...this.events, ...fresh].slice(-KEPT);
     this.listed = [...this.listed, ...fresh].slice(-KEPT);
     this.to("listening");
@@ -121,6 +125,7 @@ export class Feed implements IDisposable {
   private forget(): void {
     this.events = this.listed = [];
     this.storms = new Storms();
+    this.numbers = new Numbers();
   }
 
   private left(kernel: Kernel.IKernelConnection): boolean {

@@ -6,6 +6,7 @@ import {
   groups,
   inCell,
   matches,
+  Numbers,
   Storms,
   totalLine,
   totals,
@@ -52,6 +53,22 @@ function serialsOf(events: CompileEvent[], storms: Storms): number[][] {
 test("the newest stands first", () => {
   const events = [event(1), event(3, { fun_name: "f" }), event(2, { fun_name: "g" })];
   expect(serialsOf(events, stormy())).toEqual([[3], [2], [1]]);
+});
+
+test("what compiles after jaxscope was loaded again is newer, and of no storm of before", () => {
+  const numbers = new Numbers();
+  const storms = new Storms();
+  const before = [1, 2, 3].map((serial) => numbers.event(event(serial)));
+  const news = { storm: 1, pattern: "`x` grows by 1 each time", fix: "Pad it." };
+  storms.hear(numbers.storm({ ...news, serials: [1, 2, 3] }));
+  numbers.again();
+  const after = [2, 1].map((serial) => numbers.event(event(serial)));
+  expect(serialsOf([...before, ...after], storms)).toEqual([[5], [4], [3, 2, 1]]);
+  storms.hear(numbers.storm({ ...news, serials: [1, 2] }));
+  expect(serialsOf([...before, ...after], storms)).toEqual([
+    [5, 4],
+    [3, 2, 1],
+  ]);
 });
 
 test("a storm is one entry with its pattern, where its newest stands", () => {
