@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
+import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,9 @@ class Slot:
     value: Any
     reason: str
     donated: bool = False
+    same_as: str = ""
+    """Path of the slot before it with the same array, where the trace lets that one stand for both.
+    The program then takes nothing for this slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,19 @@ class Arguments:
     def flat(self, packed: Sequence[Any]) -> dict[str, Any]:
         """Values of an argument list by path."""
         return dict(zip(self.paths, jax.tree_util.tree_leaves(tuple(packed)), strict=True))
+
+    def with_shared(self) -> Arguments:
+        """The same arguments; each array that came before names the slot that stands for it."""
+        first: dict[int, str] = {}
+        slots: list[Slot] = []
+        for slot in self.slots:
+            if isinstance(slot.value, (jax.Array, np.ndarray)):
+                path = first.setdefault(id(slot.value), slot.path)
+                if path != slot.path:
+                    reason = f"{slot.reason}, the same array as {path}"
+                    slot = replace(slot, reason=reason, same_as=path)
+            slots.append(slot)
+        return Arguments(self.packed, tuple(slots))
 
     def _order(self) -> list[int]:
         return jax.tree_util.tree_leaves(tuple(self.packed.values()))

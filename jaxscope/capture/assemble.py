@@ -248,18 +248,41 @@ def _with_compiles(
 def _notes(parts: Sequence[Part]) -> list[str]:
     notes: list[str] = []
     for part in parts:
-        unused = _unused(part)
+        shared = _shared(part)
+        unused = _names([name for name in _unused(part) if name not in shared])
         if unused and differentiates(part.captured.request.stack):
             # A derivative by it can be there, and is constant.
             notes.append(f"No result depends on the value of {unused}.")
         elif unused:
             notes.append(f"No result depends on {unused}.")
+        for stands in dict.fromkeys(shared.values()):
+            again = [name for name, path in shared.items() if path == stands]
+            verb = "is" if len(again) == 1 else "are"
+            notes.append(
+                f"{_names(again)} {verb} the same array as `{stands}`: the program takes it once."
+            )
     return notes
 
 
-def _unused(part: Part) -> str:
+def _unused(part: Part) -> list[str]:
     values = describe.inputs(part.captured.handles, part.captured.paths, {}, ())
-    names = [f"`{value.name}`" for value in values if value.kind is ValueKind.UNUSED]
+    return [value.name for value in values if value.kind is ValueKind.UNUSED]
+
+
+def _shared(part: Part) -> dict[str, str]:
+    """The inputs that the program does not take, since another that it takes is the same array."""
+    if part.arguments is None:
+        return {}
+    unused = set(_unused(part))
+    return {
+        slot.path: slot.same_as
+        for slot in part.arguments.slots
+        if slot.same_as and slot.path in unused and slot.same_as not in unused
+    }
+
+
+def _names(paths: Sequence[str]) -> str:
+    names = [f"`{path}`" for path in paths]
     if len(names) > 3:
         return f"{', '.join(names[:3])} and {len(names) - 3} more"
     return ", ".join(names)

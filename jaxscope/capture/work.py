@@ -79,6 +79,8 @@ class Work:
     def arguments(self) -> Arguments:
         """The arguments, those that are mapped with a word on their axes."""
         arguments = self._subject.inputs.arguments
+        if is_plain(self.stack):
+            return arguments.with_shared()
         said: list[list[str]] = [[] for _ in arguments.slots]
         for segment, level in zip(self.stack, self.levels, strict=False):
             if isinstance(segment.options, VmapOptions | PmapOptions):

@@ -249,3 +249,12 @@ def test_no_private_name_of_jax_is_needed_for_a_transformed_cell(notebook: Noteb
         same(
             notebook.names["error"], notebook.names["x"] @ notebook.names["w"] - notebook.names["y"]
         )
+
+
+def test_an_array_in_two_places_is_taken_once_and_said_to_be(notebook: Notebook) -> None:
+    notebook.must("bias = jnp.ones(3)\nlayers = [bias, bias, bias]\nspare = jnp.zeros(3)")
+    ran = notebook.must("%%jaxjit -n 1\nspare\ntotal = layers[0] + layers[1] * layers[2]")
+    said = "`layers[1]`, `layers[2]` are the same array as `layers[0]`: the program takes it once."
+    assert said in ran.text
+    assert "No result depends on `spare`." in ran.text
+    assert "depends on `layers" not in ran.text
