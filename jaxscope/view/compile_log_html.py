@@ -87,10 +87,15 @@ def _row(row: Row, number: int, slowest: float, uid: str) -> str:
     fix = f'<div class="fix">→ {prose(row.fix)}</div>' if row.fix else ""
     cache = f'<div class="evidence">{prose(row.disk_cache)}</div>' if row.disk_cache else ""
     return (
-        f"<tr><th scope=row>{place}</th><td>{what}{times}{mark}</td>"
+        f"<tr><th scope=row>{place}</th><td>{_left(what + times + mark)}</td>"
         f"<td align=right>{units.seconds(row.seconds)}</td><td>{_bar(row, slowest)}</td>"
-        f"<td>{code}{prose(row.why)}{fix}{cache}</td></tr>"
+        f"<td>{_left(code + prose(row.why) + fix + cache)}</td></tr>"
     )
+
+
+def _left(content: str) -> str:
+    """JupyterLab sets every cell to the right, and strips what would undo it but this."""
+    return f"<div align=left>{content}</div>"
 
 
 def _bar(row: Row, slowest: float) -> str:

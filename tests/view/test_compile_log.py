@@ -162,6 +162,11 @@ def test_foreign_text_is_no_markup(golden: Log) -> None:
     assert re.search(r"(?<![\\`])<img", markdown(hostile)) is None
 
 
+def test_words_stand_to_the_left_also_where_style_is_stripped(golden: Log) -> None:
+    page = static_html(golden)
+    assert page.count("<td><div align=left>") == 2 * len(rows(golden).rows)
+
+
 def test_the_markdown(golden: Log) -> None:
     lines = markdown(golden).splitlines()
     assert lines[0].startswith("**26 compiles in 4.21 s")

@@ -161,10 +161,10 @@ function phases(event: CompileEvent): string {
     ["lower", event.lower_s],
     [event.persistent === "hit" ? "from the persistent cache" : "XLA", event.compile_s],
   ] as const;
-  // The panel is narrow: a number keeps its unit.
+  // The panel is narrow: a number keeps its name and its unit.
   const spent = parts
     .filter(([, s]) => s > 0)
-    .map(([name, s]) => `${name} ${duration(s).replaceAll(" ", "\u00a0")}`);
+    .map(([name, s]) => `${name} ${duration(s)}`.replaceAll(" ", "\u00a0"));
   const kind = KINDS[event.kind];
   return [...(kind ? [kind] : []), ...spent].join(" · ");
 }
