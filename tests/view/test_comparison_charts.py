@@ -62,6 +62,51 @@ def test_rounds_shows_every_round():
     assert [len(trace.x) for trace in made.data] == [60, 60]
 
 
+def test_rounds_stand_in_the_order_of_the_table():
+    assert [trace.name for trace in figure(pair(), "rounds").data] == ["JAX jit", "NumPy"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "axis"), [("time", "yaxis"), ("ratio", "yaxis"), ("rounds", "xaxis")]
+)
+def test_an_axis_between_two_powers_of_ten_has_ticks_in_it(kind: str, axis: str):
+    made = sweep_of(10, 20) if kind != "rounds" else pair()
+    rows = [row("numpy", 3.1e-6, 10), row("jax", 3.2e-6, 10)]
+    rows += [row("numpy", 3.3e-6, 20), row("jax", 4.4e-6, 20)]
+    if kind == "rounds":
+        rows = [row("numpy", 3.1e-6), row("jax", 4.4e-6)]
+    drawn = figure(dataclasses.replace(made, rows=tuple(rows)), kind)
+    low, high = (1.03, 1.34) if kind == "ratio" else (3.1e-6, 4.4e-6)
+    inside = [tick for tick in drawn.layout[axis].tickvals if low * 0.99 < tick < high * 1.01]
+    assert len(inside) >= 3
+
+
+def test_a_narrow_page_cuts_no_title_off_and_no_line_runs_into_the_picture():
+    short, long = figure(pair(), "rounds"), figure(sweep_of(10, 30, 1000), "time")
+    lines = long.layout.title.text.split("<br>")
+    assert len(lines) == 2
+    assert all(len(line) <= 65 for line in lines)
+    assert (long.layout.title.x, long.layout.legend.orientation) == (0, "h")
+    assert long.layout.margin.t - short.layout.margin.t == long.layout.height - short.layout.height
+    assert long.layout.margin.t > short.layout.margin.t
+
+
+def test_a_mark_has_its_text_where_there_is_room():
+    def anchors(calls_of: float) -> list[str]:
+        made = record(row("numpy", calls_of), row("jax", 1e-8))
+        return [note.xanchor for note in figure(made, "break_even").layout.annotations]
+
+    assert anchors(1e-3) == ["left"]
+    assert anchors(1e-6) == ["right"]
+
+
+def test_roofline_has_units_and_says_which_way_the_sizes_go():
+    made = figure(sweep_of(10, 100, 1000), "roofline")
+    assert [trace.text[0] for trace in made.data] == ["n = 10", "", "n = 1000"]
+    assert made.layout.xaxis.ticktext
+    assert all(text.endswith("FLOP/s") for text in made.layout.yaxis.ticktext)
+
+
 def test_roofline_draws_the_roofs_that_it_is_given():
     made = figure(pair(), "roofline", [("cpu:0", 1e11, 2e10)])
     assert named(made) == ["JAX jit", "cpu:0: 100 GFLOP/s, 20 GB/s"]

@@ -15,6 +15,7 @@ from jaxscope.analysis.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.answer import answer
+from jaxscope.view.comparison.curves import ticks
 
 _COLOURS = (
     "#7c78f0",
@@ -47,8 +48,10 @@ def faded(colour: str, alpha: float) -> str:
 
 
 def mark(made: Any, x: float, text: str, colour: str) -> None:
-    """A line across with its text, on a logarithmic axis."""
+    """A line across with its text on the side where there is more room; for a logarithmic axis."""
     made.add_vline(x=x, line={"color": colour, "dash": "dash", "width": 1})
+    xs = [float(one) for trace in made.data for one in trace.x]
+    late = x > math.sqrt(min(xs) * max(xs))
     # Annotations of a logarithmic axis stand at the logarithm, unlike everything else there.
     number = len(made.layout.annotations)
     made.add_annotation(
@@ -57,42 +60,59 @@ def mark(made: Any, x: float, text: str, colour: str) -> None:
         yref="paper",
         text=text,
         showarrow=False,
-        xanchor="left",
+        xanchor="right" if late else "left",
+        xshift=-4 if late else 4,
         font={"color": colour},
     )
 
 
 def layout(record: ComparisonRecord, made: Any, x: str, y: str) -> None:
-    """Title, axes and colours; the title is the comparison's answer."""
+    """Title, axes and colours; the title is the comparison's answer.
+
+    It begins at the left and the legend lies below: a narrow page cuts neither off.
+    """
     axis = {
         "gridcolor": GRID,
         "zerolinecolor": GRID,
         "linecolor": GREY,
         "tickcolor": GREY,
         "ticks": "outside",
+        "automargin": True,
     }
+    title = _wrapped(answer(record))
     made.update_layout(
-        title={"text": _wrapped(answer(record)), "font": {"size": 14}},
+        title={
+            "text": "<br>".join(title),
+            "font": {"size": 14},
+            "x": 0,
+            "xref": "container",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            # Plotly puts the middle of several lines where the first should stand.
+            "pad": {"t": 12 + 0.65 * 14 * (len(title) - 1), "l": 12},
+        },
         template="none",
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": GREY, "family": "system-ui, sans-serif"},
-        margin={"l": 76, "r": 20, "t": 64, "b": 54},
-        height=420,
+        margin={"l": 76, "r": 36, "t": 28 + 19 * len(title), "b": 54},
+        height=400 + 19 * len(title),
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.2, "yanchor": "top"},
         xaxis={**axis, "title": {"text": x}},
         yaxis={**axis, "title": {"text": y}},
         hoverlabel={"bgcolor": "#26282e", "font": {"color": "#f0f1f3"}},
     )
 
 
-def _wrapped(text: str, width: int = 96) -> str:
+def _wrapped(text: str, width: int = 64) -> list[str]:
     """Plotly does not break a title by itself."""
     lines = [""]
     for word in text.split(" "):
         if len(lines[-1]) + len(word) > width:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
-    return "<br>".join(lines)
+    return lines
 
 
 def log(made: Any, *, x: bool) -> None:
@@ -112,11 +132,16 @@ def at_sizes(made: Any, sizes: Sequence[float]) -> None:
 def labelled(
     axis: Callable[..., Any], values: Sequence[float], words: Callable[[float], str]
 ) -> None:
-    """Ticks in words at powers of ten (`10 µs`), and at 2 and 5 too where the range is short."""
+    """Ticks in words at powers of ten (`10 µs`), and at 2 and 5 too where the range is short.
+
+    Where it is so short that fewer than three of them lie in it, others are found.
+    """
     if not values or min(values) <= 0:
         return
     low, high = math.log10(min(values)), math.log10(max(values))
     steps = (1,) if high - low > _DECADES else (1, 2, 5)
     powers = range(math.floor(low), math.ceil(high) + 1)
-    ticks = [float(f"{step}e{power}") for power in powers for step in steps]
-    axis(tickvals=ticks, ticktext=[words(tick) for tick in ticks])
+    found = [float(f"{step}e{power}") for power in powers for step in steps]
+    if sum(min(values) <= tick <= max(values) for tick in found) < 3:
+        found = ticks(min(values), max(values))
+    axis(tickvals=found, ticktext=[words(tick) for tick in found])

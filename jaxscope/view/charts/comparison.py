@@ -14,6 +14,8 @@ from jaxscope.model.program import Cost
 from jaxscope.view import units
 from jaxscope.view.charts.axes import GREY, at_sizes, colour, faded, labelled, layout, log, mark
 from jaxscope.view.comparison import names
+from jaxscope.view.comparison.curves import brief
+from jaxscope.view.comparison.pictures import paid, seconds
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -97,16 +99,16 @@ def _ratio(record: ComparisonRecord, made: Any) -> None:
         for crossing in sweep.crossovers(record, one):
             near = names.number(float(f"{crossing.at:.2g}"))
             mark(made, crossing.at, f"{name} ≈ {near}", GREY)
-    layout(record, made, name, f"time over that of {base}, below 1 is faster")
+    layout(record, made, name, f"ratio to {brief(base)}, below 1 is faster")
     log(made, x=True)
-    _ticks(made, units.significant)
+    _ticks(made, units.significant, 1.0)
     made.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})
 
 
-def _ticks(made: Any, words: Callable[[float], str]) -> None:
-    """At the sizes across, and up in words."""
+def _ticks(made: Any, words: Callable[[float], str], *shown: float) -> None:
+    """At the sizes across, and up in words, with what is shown beside the lines."""
     at_sizes(made, [x for trace in made.data for x in trace.x])
-    labelled(made.update_yaxes, [y for trace in made.data for y in trace.y], words)
+    labelled(made.update_yaxes, [*shown, *(y for trace in made.data for y in trace.y)], words)
 
 
 def _band(
@@ -164,18 +166,17 @@ def _break_even(record: ComparisonRecord, made: Any) -> None:
             line={"color": colour(record, row)},
             hovertemplate=f"{label}: %{{y:.3g}} s for %{{x:.0f}} calls<extra></extra>",
         )
-        base = sweep.baseline_of(record, row)
-        found = None if base is None else sweep.break_even(row, base)
-        if found is not None and 1 < found.calls <= counts[-1]:
-            mark(made, found.calls, f"{label}: {names.number(found.calls)} calls", GREY)
+    for calls, text in paid(record, rows, counts[-1]):
+        mark(made, calls, text, GREY)
     size = names.size(rows[0].size)
     layout(record, made, f"calls{f' at {size}' if size else ''}", "all calls, compiling included")
     log(made, x=True)
-    labelled(made.update_yaxes, [y for trace in made.data for y in trace.y], units.seconds)
+    labelled(made.update_xaxes, counts, names.number)
+    labelled(made.update_yaxes, [y for trace in made.data for y in trace.y], seconds)
 
 
 def _rounds(record: ComparisonRecord, made: Any) -> None:
-    for row in _last(record):
+    for row in reversed(_last(record)):  # plotly begins at the bottom
         if not row.measured:
             continue
         drawn = colour(record, row)
@@ -205,6 +206,8 @@ def _rounds(record: ComparisonRecord, made: Any) -> None:
 def _roofline(record: ComparisonRecord, made: Any) -> None:
     """Work a second against work for each byte moved."""
     shown: set[str] = set()
+    # Of a sweep, which way it goes; more names would stand on each other.
+    ends = (record.sizes[0], record.sizes[-1]) if len(record.sizes) > 1 else ()
     for row in record.rows:
         intensity = row.cost.intensity if isinstance(row.cost, Cost) else None
         if (
@@ -222,7 +225,9 @@ def _roofline(record: ComparisonRecord, made: Any) -> None:
             name=label,
             legendgroup=label,
             showlegend=label not in shown,
-            mode="markers",
+            mode="markers+text",
+            text=[names.size(row.size) if row.size in ends else ""],
+            textposition="middle right",
             marker={"color": colour(record, row), "size": 10},
             hovertemplate=f"{label}{at}<br>%{{y:.3s}}FLOP/s, %{{x:.3g}} FLOP/B<extra></extra>",
         )
@@ -244,6 +249,8 @@ def _draw_roofs(made: Any, roofs: Sequence[Roof]) -> None:
             mode="lines",
             line={"color": GREY},
         )
+    labelled(made.update_xaxes, [x for trace in made.data for x in trace.x], units.significant)
+    labelled(made.update_yaxes, [y for trace in made.data for y in trace.y], units.flop_rate)
 
 
 def _last(record: ComparisonRecord) -> tuple[Row, ...]:

@@ -162,6 +162,7 @@ def ticks(low: float, high: float) -> list[float]:
         (1, 2, 5),
         (1, 1.5, 2, 3, 5, 7),
         tuple(1 + i / 4 for i in range(36)),
+        tuple(1 + i / 10 for i in range(90)),
     ):
         found = [
             factor * 10.0**power
