@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -16,6 +17,7 @@ import pytest
 
 import jaxscope
 from jaxscope import model as m
+from jaxscope.capture import places
 
 X = jnp.arange(6.0).reshape(2, 3)
 W = jnp.ones((3, 2))
@@ -202,6 +204,15 @@ def test_whatever_can_be_called(
     if expected is not None:
         assert {v.name for v in report.inputs} == expected
     assert report.outputs[0].kind == "traced"
+
+
+def test_a_function_of_a_notebook_cell_has_the_name_of_its_cell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiler = SimpleNamespace(_filename_map={__file__: 3})
+    monkeypatch.setattr(places, "current_shell", lambda: SimpleNamespace(compile=compiler))
+    (source,) = once(layer, W, X).sources
+    assert (source.name, source.kind) == ("In [3]", m.SourceKind.OTHER_CELL)
 
 
 def test_a_flax_nnx_argument_is_updated() -> None:

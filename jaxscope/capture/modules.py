@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxscope.analysis import module_text
 from jaxscope.capture.cell import Block, CellText
-from jaxscope.capture.sources import Sources
+from jaxscope.capture.sources import Sources, as_typed
 from jaxscope.capture.spelling import spelled
 from jaxscope.capture.stack import GradOptions, differentiates, is_plain
 from jaxscope.capture.work import Work
@@ -31,7 +31,9 @@ def source_of(function: Any, cell_name: Callable[[str], str | None]) -> Source |
     if not text or (name is None and Sources().index(file) is None):
         return None
     kind = SourceKind.MODULE if name is None else SourceKind.OTHER_CELL
-    return Source(name or file.rpartition("/")[2], file, kind, text)
+    if name is None:
+        return Source(file.rpartition("/")[2], file, kind, text)
+    return Source(name, file, kind, as_typed(text))
 
 
 def place_of(function: Any) -> tuple[str, int]:

@@ -36,6 +36,12 @@ def current_shell() -> Any:
     return get() if get is not None else None
 
 
+def cell_name(file: str) -> str | None:
+    """`In [3]` for the file name of a cell of the running IPython, else None."""
+    number = filename_map(current_shell()).get(file)
+    return None if number is None else f"In [{number}]"
+
+
 def filename_map(shell: Any) -> dict[str, int]:
     """IPython's own table: the file name of each cell's code and the number it last ran under.
 

@@ -19,6 +19,7 @@ from jaxscope.capture import (
     line_call,
     modules,
     parameters,
+    places,
     profiler,
 )
 from jaxscope.capture.arguments import paths_of
@@ -126,7 +127,7 @@ def _expression(
 def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings: Settings) -> Ran:
     """Capture one call for `jaxscope.inspect`, with a listener of its own."""
     with Listener() as listener:
-        around = Surroundings({}, listener, PeakCache())
+        around = Surroundings({}, listener, PeakCache(), places.cell_name)
         _wait(settings, around)
         name = getattr(function, "__name__", type(function).__name__)
         return _call(function, args, kwargs, settings, around, Form.CALL, name, JIT)

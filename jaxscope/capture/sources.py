@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
+import re
 import site
 import sys
 import sysconfig
@@ -13,6 +15,11 @@ from jaxscope.model import Frame, Source, SourceKind, Span
 
 # Packages whose frames are never the user's, also where they are installed outside site-packages.
 _LIBRARIES = ("jax", "jaxlib", "flax", "IPython", "ipykernel", "jaxscope")
+_MAGIC = re.compile(
+    r"^(?P<before>[ \t]*(?:[\w, ]+ = )?)get_ipython\(\)\.run_line_magic"
+    r"\((?P<arguments>'\w+', (?:'[^\n]*'|\"[^\n]*\"))\)$",
+    re.MULTILINE,
+)
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
@@ -98,7 +105,7 @@ class Sources:
         text = "".join(lines)
         if name is None:
             return self._add(Source(os.path.basename(file), file, SourceKind.MODULE, text))
-        return self._add(Source(name, file, SourceKind.OTHER_CELL, text))
+        return self._add(Source(name, file, SourceKind.OTHER_CELL, as_typed(text)))
 
     def _add(self, source: Source) -> int:
         self._sources.append(source)
@@ -108,6 +115,23 @@ class Sources:
     def _is_library(self, file: str) -> bool:
         path = os.path.abspath(file)
         return any(part in path for part in _INSTALLED) or path.startswith(self._roots)
+
+
+def as_typed(cell: str) -> str:
+    """A cell with its line magics as they were typed: `%jaxprof f(x)`.
+
+    Python sees, and keeps, what IPython made of them, a call on a line of the same number. For
+    reading only: it is no Python any more.
+    """
+    return _MAGIC.sub(_typed, cell)
+
+
+def _typed(call: re.Match[str]) -> str:
+    try:
+        words = ast.literal_eval(f"({call['arguments']})")
+    except (SyntaxError, ValueError):
+        return call[0]
+    return f"{call['before']}%{' '.join(words).rstrip()}"
 
 
 def _library_roots() -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from jaxscope.analysis.findings import (
     count_computing,
     findings,
 )
-from jaxscope.analysis.findings.code import Reading
+from jaxscope.analysis.findings.code import Reading, line_of, parsed
 from jaxscope.analysis.findings.wording import amount, names, seconds, size
 from jaxscope.model import (
     Compile,
@@ -410,3 +410,12 @@ def test_every_kind_is_documented() -> None:
     for kind in FindingKind:
         assert f"\n## {kind}\n" in page
         assert f"| [`{kind}`](#{kind}) |" in page
+
+
+@pytest.mark.parametrize("kind", [SourceKind.OTHER_CELL, SourceKind.CELL])
+def test_a_cell_with_line_magics_is_read_all_the_same(kind: SourceKind) -> None:
+    typed = "def f(x):\n    return x\n\ny = %time f(1)\n%jaxprof -o r f(2);\n"
+    tree = parsed(Source("In [3]", "7.py", kind, typed))
+    assert tree is not None
+    assert [line_of(statement) for statement in tree.body] == [1, 4, 5]
+    assert parsed(Source("7.py", "7.py", SourceKind.MODULE, typed)) is None

@@ -64,6 +64,25 @@ def test_another_cell_has_the_name_that_the_notebook_gives_it(monkeypatch):
     assert sources.all()[1] == Source("In [3]", file, SourceKind.OTHER_CELL, "w = 1\n")
 
 
+@pytest.mark.parametrize(
+    ("typed", "seen"),
+    [
+        ("%jaxprof -o r f(x);", "get_ipython().run_line_magic('jaxprof', '-o r f(x);')"),
+        ("%jaxlog", "get_ipython().run_line_magic('jaxlog', '')"),
+        ("    %timeit f(3)", "    get_ipython().run_line_magic('timeit', 'f(3)')"),
+        ("y = %time f('a')", "y = get_ipython().run_line_magic('time', \"f('a')\")"),
+        ("s = 'get_ipython()'", "s = 'get_ipython()'"),
+        ("g(get_ipython().run_line_magic('time', a))",) * 2,
+    ],
+)
+def test_a_line_magic_of_another_cell_reads_as_it_was_typed(typed, seen, monkeypatch):
+    file = "/tmp/ipykernel_1/7.py"
+    cached(monkeypatch, file, f"w = 1\n{seen}\nv = 2\n")
+    sources = Sources(CELL, {file: "In [3]"}.get)
+    sources.index(file)
+    assert sources.all()[1].text == f"w = 1\n{typed}\nv = 2\n"
+
+
 def test_a_cell_of_plain_ipython_is_found_by_its_name_alone(monkeypatch):
     file = "<ipython-input-3-abc>"
     cached(monkeypatch, file, "w = 1\n")

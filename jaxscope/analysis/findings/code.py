@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ STATIC_ATTRIBUTES = frozenset(
     {"shape", "dtype", "ndim", "size", "sharding", "weak_type", "columns", "index", "itemsize"}
 )
 STATIC_CALLS = frozenset({"len", "type", "isinstance", "hasattr", "callable", "id"})
+
+_LINE_MAGIC = re.compile(r"^([ \t]*(?:[\w, ]+ = )?)%\w[^\n]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +209,10 @@ def parsed(source: Source) -> ast.Module | None:
     if source.kind is not SourceKind.MODULE and text.startswith("%%"):
         # The magic's line counts as line 1 of the cell and is no Python.
         text = "\n" + text.partition("\n")[2]
-    return _tree(text)
+    tree = _tree(text)
+    if tree is None and source.kind is not SourceKind.MODULE:
+        tree = _tree(_LINE_MAGIC.sub(r"\1None", text))
+    return tree
 
 
 @functools.lru_cache(maxsize=32)
