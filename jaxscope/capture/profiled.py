@@ -292,11 +292,15 @@ def _findings(found: CellProfile) -> tuple[Finding, ...]:
         Finding(
             FindingKind.EAGER,
             row.line,
-            f"this line ran {row.eager} operations one by one: {row.host_s * 1e3:.3g} ms passed on "
-            f"it, and the work that it started took {row.device_s * 1e3:.3g} ms",
-            "put it into a function under `jax.jit`, so that one program does them all",
-            f"counted in the trace; the whole cell took {found.wall_s * 1e3:.3g} ms",
+            f"This line ran {row.eager} operations one by one: {_ms(row.host_s)} passed on it, and "
+            f"the work that it started took {_ms(row.device_s)}.",
+            "Put it into a function under `jax.jit`, so that one program does them all.",
+            f"Counted in the trace; the whole cell took {_ms(found.wall_s)}.",
             0,
         )
         for row in rows[:5]
     )
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e6:.3g} µs" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"

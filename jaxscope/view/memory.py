@@ -56,7 +56,10 @@ def _peak(record: Record, found: BufferTimeline) -> str:
     by_line = _sums(record, found)
     most = max(by_line.items(), key=lambda item: item[1])
     share = units.percent(most[1] / max(found.peak_temp, 1))
-    where = f"line {most[0][1]}" if most[0] else "no known line"
+    where = "no known line"
+    if most[0]:
+        source, line = most[0]
+        where = f"line {line}{f' of {record.sources[source].name}' if source else ''}"
     return (
         f"Most temporaries are alive at `{found.peak_at}`: {units.size(found.peak_temp)}, "
         f"{share} of it from {where}."
@@ -83,18 +86,12 @@ def _code(record: Record, key: _Key) -> str:
 
 def _by_line(record: Record, found: BufferTimeline) -> Table:
     rows = sorted(_sums(record, found).items(), key=lambda item: -item[1])
-    several = len(record.sources) > 1
-
-    def name(key: _Key) -> str:
-        if key is None:
-            return "no known line"
-        return f"{record.sources[key[0]].name} {key[1]}" if several else str(key[1])
 
     return Table(
         ("line", "bytes", "share", "code"),
         tuple(
             (
-                name(key),
+                memory_savings.line_name(record, *key) if key else "no known line",
                 units.size(size),
                 units.percent(size / max(found.peak_temp, 1)),
                 _code(record, key),
@@ -110,7 +107,7 @@ def _by_line(record: Record, found: BufferTimeline) -> Table:
 def _buffers(record: Record, found: BufferTimeline) -> Table:
     def row(alive: Alive) -> tuple[str, ...]:
         key = (alive.place.source, alive.place.line) if alive.place else None
-        line = str(key[1]) if key else ""
+        line = memory_savings.line_name(record, *key) if key else ""
         return (f"`{alive.instruction}`", units.size(alive.bytes), line, _code(record, key))
 
     rows = tuple(row(alive) for alive in found.alive[:_MOST])

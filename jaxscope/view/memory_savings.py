@@ -57,7 +57,7 @@ def parts(record: Record, program: Program, plan: BufferTimeline) -> tuple[Part,
 def _kept(record: Record, program: Program) -> tuple[Part, ...]:
     rows = tuple(
         (
-            _line(record, row.source, row.line),
+            line_name(record, row.source, row.line),
             units.size(row.bytes),
             str(row.values),
             _code(record, row.source, row.line),
@@ -81,7 +81,7 @@ def _given(record: Record, given: tuple[Donation, ...], whole: int) -> Table:
                 f"`{row.input}`",
                 units.size(row.bytes),
                 units.size(left),
-                _line(record, place.source, place.line) if place else "",
+                line_name(record, place.source, place.line) if place else "",
                 _code(record, place.source, place.line) if place else row.output,
             )
         )
@@ -120,11 +120,12 @@ def _short(one: Checkpoint) -> str:
 
 
 def _lines(record: Record, one: Checkpoint) -> str:
-    first = _line(record, one.source, one.line)
+    first = line_name(record, one.source, one.line)
     return first if one.line == one.end_line else f"{first}–{one.end_line}"
 
 
-def _line(record: Record, source: int, line: int) -> str:
+def line_name(record: Record, source: int, line: int) -> str:
+    """A line by its number, and by its source where there are several."""
     return f"{record.sources[source].name} {line}" if len(record.sources) > 1 else str(line)
 
 

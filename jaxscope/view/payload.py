@@ -14,13 +14,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jaxscope.model import Program, Record, Source, Stage, StageKind, to_json
+from jaxscope.model import Program, Record, Source, Stage, StageKind, Unavailable, to_json
 from jaxscope.model.profile import Profile
 from jaxscope.version import __version__
 from jaxscope.view import figures
 from jaxscope.view.rows import no_program
-from jaxscope.view.summary import first_line, first_parts
+from jaxscope.view.summary import first_line, first_parts, program_parts
 from jaxscope.view.tabs import Room, Tab, findings, tabs
+from jaxscope.view.titles import titles
 
 PAYLOAD_SCHEMA = 1
 """The version of the payload's form. What each version changed:
@@ -87,6 +88,8 @@ class _Made:
     """Figures by program, source and line."""
     lost: list[Json]
     """By program."""
+    heads: list[Json]
+    """By program, of several."""
 
 
 def payload(
@@ -111,6 +114,7 @@ def payload(
             figure_kinds or {},
             [figures.by_line(p, len(record.sources), record.profile) for p in record.programs],
             [figures.lost(program) for program in record.programs],
+            _heads(record),
         ),
     )
     if cap is None:
@@ -133,6 +137,16 @@ def payload(
             more = made(bounds, every - kept) if kept else found
             return more if size(more) <= cap else found
     return found
+
+
+def _heads(record: Record) -> list[Json]:
+    """What to call each program and its first line, for the one who chooses among several."""
+    if len(record.programs) < 2:
+        return [{} for _ in record.programs]
+    return [
+        {"title": _cut(title), "first": [_cut(part) for part in program_parts(record, index)]}
+        for index, title in enumerate(titles(record.programs))
+    ]
 
 
 def size(found: Json) -> int:
@@ -222,10 +236,13 @@ def _without_program(record: Record) -> Json:
 
 def _untimed(record: Record) -> tuple[str, ...]:
     """Why a profiled program has no times beside its lines, once for each reason."""
-    found = (p.profile.distrust for p in record.programs if isinstance(p.profile, Profile))
-    return tuple(
-        dict.fromkeys(_cut(f"No time stands beside the lines. {why}") for why in found if why)
-    )[:_MOST_REASONS]
+    told: dict[str, None] = {}
+    for found in (program.profile for program in record.programs):
+        if isinstance(found, Profile) and found.distrust:
+            told[_cut(f"No time stands beside the lines. {found.distrust}")] = None
+        elif isinstance(found, Unavailable):
+            told[_cut(f"There is no profile: {found.reason}.")] = None
+    return tuple(told)[:_MOST_REASONS]
 
 
 def _tab(tab: Tab, figure_kinds: Mapping[str, tuple[str, ...]]) -> Json:
@@ -299,6 +316,7 @@ def _figures(made: _Made, number: int, linked: bool, dropped: frozenset[Key]) ->
     found: Json = {
         "lines": made.lines[number],
         "omitted": _omitted(program, number, dropped),
+        **made.heads[number],
         **(made.lost[number] if linked else {}),
     }
     if (number, StageKind.OPTIMIZED_HLO) not in dropped:

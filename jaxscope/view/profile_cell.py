@@ -103,7 +103,7 @@ def _quality(found: CellProfile) -> str:
 
 def _waited(found: CellProfile) -> tuple[str, ...]:
     """JAX returns before its work is done: without this, lines that ask for it look cheap."""
-    if found.waited_s <= _NOTICED * found.wall_s:
+    if not found.runs or found.waited_s <= _NOTICED * found.wall_s:
         return ()
     return (
         (

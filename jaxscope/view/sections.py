@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxscope.model import Cause, Compile, Finding, Memory, Program, Record
+from jaxscope.model.profile import Profile
 from jaxscope.view import drawings, rows, units
 from jaxscope.view.markup import escape, prose, table
 
@@ -45,6 +46,9 @@ def values(program: Program, limit: int = 10_000) -> str:
 def time(program: Program, pictures: bool = True) -> str:
     """Timings with their intervals, and every sample as a dot."""
     if not program.timings:
+        if isinstance(program.profile, Profile):
+            words = "The program was not timed by itself; “Time by line” tells what its calls took."
+            return f"<p>{words}</p>"
         return "<p>The program was not run, so there are no timings.</p>"
     drawn = "".join(
         f"<figure><figcaption>{escape(t.label)}, each dot one round</figcaption>"

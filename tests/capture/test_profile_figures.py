@@ -133,6 +133,24 @@ def test_the_timeline_has_every_execution_and_bins_many(report: jaxscope.Report)
     assert "no instruction" in timeline([], {}).layout.title.text
 
 
+def test_threads_stand_in_the_order_in_which_they_began() -> None:
+    pytest.importorskip("plotly", reason="the extra `plots` is not installed")
+    from jaxscope.view.charts.profile import timeline
+
+    first = Op("short", "m", 1, 1, 0, "client/1", 0.0, 1.0, 1.0)
+    second = Op("long", "m", 1, 1, 0, "pool/2", 5.0, 50.0, 50.0)
+    drawn = timeline([second, first], {"short": "line 1", "long": "line 2"})
+    assert [trace.name for trace in drawn.data] == ["line 2", "line 1"]
+    assert drawn.layout.yaxis.categoryarray == ("0: client", "1: pool")
+
+
+def test_axes_have_their_units(report: jaxscope.Report) -> None:
+    pytest.importorskip("plotly", reason="the extra `plots` is not installed")
+    assert report.figure("roofline").layout.yaxis.ticksuffix == "FLOP/s"
+    if not isinstance(report.programs[0].buffers, Unavailable):
+        assert report.figure("memory").layout.yaxis.ticksuffix == "B"
+
+
 def test_what_cannot_be_drawn_is_said(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     with pytest.raises(ValueError, match="There is no figure 'pie'; there are stack, roofline"):

@@ -76,7 +76,8 @@ def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     shell.run_cell(TRAINING)
     (finding,) = jaxscope.last().findings
     assert (finding.kind, finding.line) == (FindingKind.EAGER, 9)
-    assert "3 operations one by one" in finding.message
+    assert finding.message.startswith("This line ran 3 operations one by one: ")
+    assert finding.message.endswith("s.")
     assert "jax.jit" in finding.fix
 
 

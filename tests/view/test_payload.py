@@ -244,6 +244,13 @@ def test_why_lines_have_no_time_is_said_above_them(golden: m.Record) -> None:
     assert told == ["No time stands beside the lines. A call takes 20 µs."]
 
 
+def test_why_there_is_no_profile_is_said_above_the_texts(golden: m.Record) -> None:
+    missing = m.Unavailable("another profiler session is open")
+    program = dataclasses.replace(golden.programs[0], profile=missing)
+    data = unpack(payload(dataclasses.replace(golden, programs=(program,))))
+    assert "There is no profile: another profiler session is open." in data["record"]["notes"]
+
+
 def test_a_profiled_cell_has_its_own_times_beside_its_lines(golden: m.Record) -> None:
     cell = CellProfile(0.2, (CellLine(0, 4, 0.15, 0.01, 3, 0),), 0.03, 0.0, 3, 0, 20, 0.0, 0.0)
     data = unpack(payload(dataclasses.replace(golden, profile=cell)))

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from jaxscope.model import Phase, Record, Unavailable, Value, ValueKind
+from jaxscope.model import Phase, Record, Source, SourceKind, Unavailable, Value, ValueKind
 from jaxscope.model.buffers import Alive, BufferTimeline, Step
 from jaxscope.model.differentiation import Checkpoint, Differentiation, Residual, ResidualKind
 from jaxscope.model.profile import (
@@ -21,7 +21,7 @@ from jaxscope.model.profile import (
     Profile,
     ProfileSession,
 )
-from jaxscope.view import heat, memory, profile, profile_cell
+from jaxscope.view import heat, memory, profile, profile_cell, sections
 from jaxscope.view.chapters import as_html
 from jaxscope.view.tabs import tabs
 from jaxscope.view.text import text
@@ -209,6 +209,20 @@ def test_memory_names_the_line_that_made_most(golden: Record) -> None:
     assert "no known line" in as_html(chapter)
 
 
+def test_memory_names_the_source_of_a_line_that_is_not_of_the_first(golden: Record) -> None:
+    other = Source("model.py", "/model.py", SourceKind.MODULE, "a\nb\nc\n")
+    elsewhere = Place(1, 3, Phase.PRIMAL)
+    plan = dataclasses.replace(PLAN, alive=(Alive("tanh.1", 2000, elsewhere),))
+    record = with_profile(golden, PROFILE, buffers=plan)
+    record = dataclasses.replace(record, sources=(golden.sources[0], other))
+    chapter = memory.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[1].endswith("of it from line 3 of model.py.")
+    (largest,) = (part.table for part in chapter.parts if "largest" in (part.caption or ""))
+    assert largest is not None
+    assert largest.rows[0][2] == "model.py 3"
+
+
 @pytest.mark.parametrize("plan", [dataclasses.replace(PLAN, steps=(), alive=(), temp=0)])
 def test_a_program_without_temporaries_says_so(golden: Record, plan: BufferTimeline) -> None:
     assert "It needs no temporaries." in text(with_profile(golden, PROFILE, buffers=plan), 120)
@@ -242,6 +256,26 @@ def test_a_profiled_cell_shows_its_lines_and_no_second_source(golden: Record) ->
     assert "3 runs" in words
     assert words.count("h = jnp.tanh") == 1
     assert 'id="tab-cell"' in tabs_html(record)
+
+
+def test_a_program_that_ran_in_a_profiled_cell_is_not_said_never_to_have_run(
+    golden: Record,
+) -> None:
+    record = with_profile(golden, PROFILE, timings=())
+    html = sections.time(record.programs[0])
+    assert "not timed by itself" in html
+    assert "not run" not in html
+    assert "not run" in sections.time(with_program(golden, timings=()).programs[0])
+
+
+def test_a_cell_that_ran_no_program_waited_for_none(golden: Record) -> None:
+    line = CellLine(0, 4, 6e-6, 0.0, 0, 0)
+    found = CellProfile(48e-6, (line,), 0.0, 0.0, 0, 0, 0, 0.0, 0.0, waited_s=41e-6)
+    for runs, said in ((0, False), (1, True)):
+        cell = dataclasses.replace(found, runs=runs)
+        chapter = profile_cell.chapter(dataclasses.replace(golden, profile=cell))
+        assert chapter is not None
+        assert any("passed after its last line" in words for words in chapter.lead) is said
 
 
 def test_what_donation_and_checkpoints_would_change_has_lines_and_the_peak_then(

@@ -24,6 +24,8 @@ _INK = "#797d86"
 """As readable on white as on black: 4.1 to 1 on both."""
 _GRID = "rgba(121,125,134,0.25)"
 _COLOURS = ("#6366f1", "#0d9488", "#d97706", "#e11d48", "#7c3aed", "#2563eb", "#65a30d")
+_ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom"}
+"""Under the title: below the axis it would lie on the axis' own words."""
 _MOST_EVENTS = 5000
 _BINS = 400
 
@@ -70,6 +72,8 @@ def stacks(program: Program, profile: Profile) -> Figure:
             values=values,
             branchvalues="total",
             tiling={"orientation": "v"},
+            root={"color": _GRID},
+            leaf={"opacity": 1},
             hovertemplate="%{label}<br>%{value:.3f} ms, %{percentRoot:.1%}<extra></extra>",
         )
     )
@@ -129,8 +133,8 @@ def roofline(program: Program, profile: Profile) -> Figure:
                 hovertemplate="%{text}<br>%{x:.3g} FLOP/B, %{y:.3s}FLOP/s<extra></extra>",
             )
         )
-    drawn.update_xaxes(type="log", title="FLOP a byte")
-    drawn.update_yaxes(type="log", title="FLOP/s", tickformat="~s")
+    drawn.update_xaxes(type="log", title="FLOP a byte", dtick=1)
+    drawn.update_yaxes(type="log", tickformat="~s", ticksuffix="FLOP/s", dtick=1)
     title = "Instructions against the roofs of the device"
     if not isinstance(peaks, Roofline):
         title += f" ({peaks.reason})"
@@ -161,7 +165,7 @@ def memory(record: Record, plan: BufferTimeline) -> Figure:
             )
         )
     drawn.update_xaxes(title="step of the schedule (no time)")
-    drawn.update_yaxes(title="bytes", rangemode="tozero")
+    drawn.update_yaxes(rangemode="tozero", tickformat="~s", ticksuffix="B")
     whole = units.size(plan.static + plan.temp)
     title = f"{whole} at the peak, most temporaries at {plan.peak_at or 'no step'}"
     return _laid_out(drawn, title, 380, legend={"orientation": "h", "y": -0.25})
@@ -182,9 +186,13 @@ def timeline(ops: Sequence[Op], lines: dict[str, str]) -> Figure:
         _bars(drawn, ops, names, zero, lines)
         title = f"{units.count(len(ops), 'execution')} of instructions by thread"
     drawn.update_xaxes(title="ms since the first")
-    drawn.update_yaxes(autorange="reversed", type="category")
+    # Plotly's own order is that of the first bars, which are those of the longest line.
+    order = list(names.values())
+    drawn.update_yaxes(
+        autorange="reversed", type="category", categoryorder="array", categoryarray=order
+    )
     height = 160 + 44 * max(len(names), 2)
-    return _laid_out(drawn, title, height, barmode="overlay", legend={"orientation": "h"})
+    return _laid_out(drawn, title, height, barmode="overlay", legend=_ABOVE)
 
 
 def _thread(name: str, index: int) -> str:
