@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from enum import StrEnum
 
 from jaxscope.analysis.batching import BatchedLine, Became, Place, batched_lines, became
+from jaxscope.analysis.by_line import homes
 from jaxscope.model import BatchAxis, Batching, Program, Record, Turn, Unavailable
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
+from jaxscope.view.gradient import JACOBIANS, asked_mode
 from jaxscope.view.rows import Table
 
 _CODE = 22
@@ -27,15 +30,43 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     if isinstance(batching, Unavailable):
         return Chapter("batching", "Batching", (f"{batching.reason}.",))
     lines = batched_lines(program, batching)
+    kind = _kind(program, batching)
     parts = (
-        Part("Axes" if len(batching.axes) > 1 else "", _axes(record, batching)),
+        Part("Axes" if len(batching.axes) > 1 else "", _axes(record, program, batching, kind)),
         Part("Line by line", _lines(record, program, batching, lines), brief=len(lines) <= _BRIEF),
     )
-    return Chapter("batching", "Batching", tuple(_lead(batching)), parts)
+    return Chapter("batching", "Batching", tuple(_lead(program, batching, kind)), parts)
 
 
-def _lead(batching: Batching) -> list[str]:
-    said = [_what(batching), _work(batching)]
+class _Kind(StrEnum):
+    """What a batch is made of."""
+
+    EXAMPLES = "examples"
+    PASSES = "passes"
+    """`jax.jacfwd` and `jax.jacrev` are a `vmap` of passes over the rows of an identity."""
+
+
+def _kind(program: Program, batching: Batching) -> _Kind:
+    """Passes where every axis is that of a Jacobian; a guess would be examples."""
+    found = program.differentiation
+    maps = any(applied.name in ("vmap", "pmap") for applied in program.stack)
+    if found is None or found.jacobian is None or maps or any(axis.name for axis in batching.axes):
+        return _Kind.EXAMPLES
+    # Of a magic's own Jacobian, the Hessian's two, all axes are; else only a single one is clear.
+    asked = asked_mode(program)
+    if asked in JACOBIANS and all(axis.line is None for axis in batching.axes):
+        return _Kind.PASSES
+    many = _many(batching)
+    return _Kind.PASSES if many == [found.jacobian.passes] else _Kind.EXAMPLES
+
+
+def _many(batching: Batching) -> list[int | None]:
+    """The sizes of the axes; the Hessian of a scalar has one more, of its one value."""
+    return [axis.size for axis in batching.axes if axis.size != 1]
+
+
+def _lead(program: Program, batching: Batching, kind: _Kind) -> list[str]:
+    said = [_what(program, batching, kind), _work(batching, kind)]
     if not batching.exact:
         said.append(
             "Which values are batches is a guess from their shapes (≈) where JAX had traced a "
@@ -45,29 +76,57 @@ def _lead(batching: Batching) -> list[str]:
     return [sentence for sentence in said if sentence]
 
 
-def _what(batching: Batching) -> str:
+def _what(program: Program, batching: Batching, kind: _Kind) -> str:
     total = len(batching.equations)
     shared = sum(1 for _ in batching.shared())
     partly = sum(0 < len(each.over) < len(each.under) for each in batching.equations)
     about = "" if batching.exact else _GUESS
-    over = " and ".join(_examples(axis) for axis in batching.axes[:4])
-    if (more := len(batching.axes) - 4) > 0:
-        over += f" and {more} more"
+    text, one, batch = _over(program, batching, kind)
     if not total:
-        return f"`vmap` over {over}, and no equation under it."
+        return f"{text}, and no equation under it."
     whole = total - shared - partly
-    text = f"`vmap` over {over}: {about}"
+    text = f"{text}: {about}"
     if whole == total:
         text += "its one equation works" if total == 1 else f"all {total} equations work"
-        return f"{text} on the whole batch, none is shared between the examples."
+        return f"{text} on {batch}, none is shared between the {kind}."
     text += f"{whole} of {units.count(total, 'equation')} {'works' if whole == 1 else 'work'} "
-    text += "on the whole batch"
+    text += f"on {batch}"
     if partly:
         text += f", {about}{partly} along some of its axes only"
     if shared:
         verb, are = ("depends", "is") if shared == 1 else ("depend", "are")
-        text += f", {about}{shared} {verb} on no example and {are} done once for all"
+        text += f", {about}{shared} {verb} on no {one} and {are} done once for all"
     return text + "."
+
+
+def _over(program: Program, batching: Batching, kind: _Kind) -> tuple[str, str, str]:
+    """What is batched, the word for one of the batch, and that for all of it."""
+    if kind is _Kind.PASSES:
+        sizes = _many(batching)
+        passes = " × ".join(units.UNKNOWN if size is None else str(size) for size in sizes)
+        maps = "one `vmap`" if len(sizes) == 1 else "nested `vmap`s"
+        return f"The {passes} passes of the Jacobian are {maps}", "pass", "all passes at once"
+    over = " and ".join(_examples(axis) for axis in batching.axes[:4])
+    if (more := len(batching.axes) - 4) > 0:
+        over += f" and {more} more"
+    # Without a place in the user's code, and not around all of it: somebody else's.
+    if all(_is_library(program, batching, index) for index in range(len(batching.axes))):
+        return f"A library function calls `vmap` over {over}", "example", "the whole batch"
+    return f"`vmap` over {over}", "example", "the whole batch"
+
+
+def _is_library(program: Program, batching: Batching, index: int) -> bool:
+    """Whether a vmap that the user's code does not call lies inside the program."""
+    if batching.axes[index].line is not None:
+        return False
+    if any(applied.name == "vmap" for applied in program.stack):
+        return False
+    under = {each.equation for each in batching.equations if index in each.under}
+    parents = {equation.parent for equation in program.equations}
+    return any(
+        equation.id not in under and equation.id not in parents and equation.span is not None
+        for equation in program.equations
+    )
 
 
 def _examples(axis: BatchAxis) -> str:
@@ -77,7 +136,7 @@ def _examples(axis: BatchAxis) -> str:
     return f"{number} (`{axis.name}`)" if axis.name else number
 
 
-def _work(batching: Batching) -> str:
+def _work(batching: Batching, kind: _Kind) -> str:
     batched, loop = batching.operations, batching.loop_operations
     if loop is None:
         return ""
@@ -91,34 +150,49 @@ def _work(batching: Batching) -> str:
         return ""
     if loop == batched:
         return (
-            f"{units.flops(batched)}, as many as in a Python loop over the examples ({counted}): "
+            f"{units.flops(batched)}, as many as in a Python loop over the {kind} ({counted}): "
             "what the batch saves is the overhead of the calls."
         )
+    one = "pass" if kind is _Kind.PASSES else "example"
     return (
         f"{units.flops(batched)} for the batch, {units.flops(loop)} in a Python loop over the "
-        f"examples, {units.significant(loop / batched)} times as many ({counted}): the loop does "
-        "again for every example what the batch shares."
+        f"{kind}, {units.significant(loop / batched)} times as many ({counted}): the loop does "
+        f"again for every {one} what the batch shares."
     )
 
 
-def _axes(record: Record, batching: Batching) -> Table:
+def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> Table:
     rows: list[tuple[str, ...]] = []
     for index, axis in enumerate(batching.axes):
         under = [each for each in batching.equations if index in each.under]
         over = [each for each in under if index in each.over]
         about = "" if axis.exact else _GUESS
         place = None if axis.line is None else (axis.source, axis.line)
+        called = _called_at(place, record)
+        if kind is _Kind.PASSES:
+            called = "the Jacobian"
+        elif _is_library(program, batching, index):
+            called = _inside_lines(program, [each.equation for each in under])
         rows.append(
             (
                 _label(batching, index),
                 units.UNKNOWN if axis.size is None else about + str(axis.size),
-                _called_at(place, record),
+                called,
                 about + str(len(over)),
                 about + str(len(under) - len(over)),
             )
         )
-    heads = ("axis", "examples", "called at", "equations along it", "shared along it")
+    heads = ("axis", str(kind), "called at", "equations along it", "shared along it")
     return Table(heads, tuple(rows), right=(1, 3, 4))
+
+
+def _inside_lines(program: Program, equations: list[int]) -> str:
+    """Where a library function stands that maps, by the lines of what it does."""
+    home = homes(program)
+    lines = sorted({home[equation] for equation in equations if equation in home})
+    if len(lines) == 1:
+        return f"a library function, line {lines[0]}"
+    return "a library function"
 
 
 def _called_at(place: Place | None, record: Record) -> str:
@@ -165,7 +239,7 @@ def _lines(
         "FLOP in a loop",
         "what it became",
     )
-    return Table(heads, rows, right=(2, 3, 4, 5, 6))
+    return Table(heads, rows, right=(2, 3, 4, 5, 6), lines=(0,), places=tuple(lines))
 
 
 def _words(line: BatchedLine, batching: Batching, primitives: dict[int, str]) -> str:
@@ -237,4 +311,6 @@ def _code(place: Place | None, record: Record) -> str:
         return ""
     lines = record.sources[place[0]].lines
     code = lines[place[1] - 1].strip() if 0 < place[1] <= len(lines) else ""
-    return code if len(code) <= _CODE else f"{code[: _CODE - 1]}…"
+    if not code:
+        return ""
+    return f"`{code}`" if len(code) <= _CODE else f"`{code[: _CODE - 1]}…`"

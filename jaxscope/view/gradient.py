@@ -93,26 +93,45 @@ def _mode(jacobian: Jacobian, program: Program) -> str:
     name, other = ("reverse", "forward") if jacobian.reverse else ("forward", "reverse")
     kind = "output" if jacobian.reverse else "input"
     work = jacobian.primal + jacobian.passes * jacobian.linear
+    hessian = asked_mode(program) == "hessian"
+    what = "Hessian, the gradient differentiated" if hessian else "Jacobian"
     text = (
-        f"This is a Jacobian in {name} mode: "
+        f"This is a {what} in {name} mode: "
         f"{units.count(jacobian.passes, 'pass', 'passes')}, one for each {kind} number, "
         f"{units.short(work)} operations."
     )
     if jacobian.other is None:
         return text
+    how = _how_to_time(jacobian, program)
+    # As many rows as columns, always so of a Hessian: the shape decides nothing.
+    if jacobian.other == jacobian.passes:
+        return f"{text} In {other} mode it would take as many: either mode fits. {how}"
     estimate = jacobian.primal + jacobian.other * jacobian.linear
     best = name if work <= estimate else other
     return (
         f"{text} In {other} mode it would take {jacobian.other}, about {units.short(estimate)} "
-        f"operations: {best} mode fits. {_how_to_time(jacobian, program)}"
+        f"operations: {best} mode fits. {how}"
     )
 
 
 def _how_to_time(jacobian: Jacobian, program: Program) -> str:
     """A magic can run the other mode itself; a function is given to `compare_modes`."""
-    if any(applied.name == "grad" for applied in program.stack):
-        return f"`--mode {'jacfwd' if jacobian.reverse else 'jacrev'}` runs and times the other."
-    return "`jaxscope.compare_modes` counts and times both."
+    asked = asked_mode(program)
+    if asked not in JACOBIANS:
+        return "`jaxscope.compare_modes` counts and times both."
+    other = "jacfwd" if jacobian.reverse else "jacrev"
+    again = " --order 2" if asked == "hessian" else ""
+    return f"`--mode {other}{again}` runs and times the other."
+
+
+JACOBIANS = ("jacfwd", "jacrev", "hessian")
+"""The modes of a magic that build a matrix, pass by pass."""
+
+
+def asked_mode(program: Program) -> str:
+    """The mode of the only derivative of a stack; empty where there is none, or several."""
+    found = [dict(applied.options) for applied in program.stack if applied.name == "grad"]
+    return found[0].get("--mode", "grad") if len(found) == 1 else ""
 
 
 def _amount(
@@ -139,6 +158,7 @@ def _amount(
         size = units.size(sum(each.bytes for each in handed))
         are = "is" if len(handed) == 1 else "are"
         text += f". Compiled, {units.count(len(handed), 'array')} of {size} {are} handed on"
+        text += " on each device" if program.partition is not None else ""
     return text + "."
 
 
@@ -154,11 +174,13 @@ def _advice(one: Checkpoint, found: Differentiation) -> str:
 def _parts(
     found: Differentiation, handed: Sequence[Handed], record: Record, program: Program
 ) -> Iterator[Part]:
-    yield Part("Phases", _phases(program))
+    each = ", on each device" if program.partition is not None else ""
+    yield Part(f"Phases, as compiled{each}", _phases(program))
     yield Part("Kept for the backward pass, by the line that makes it", _by_line(record, program))
     yield Part("Every value that is kept, by the equations", _values(record, program))
     yield Part(
-        "What the compiled program hands on to the backward pass", _handed(handed, record, program)
+        f"What the compiled program hands on to the backward pass{each}",
+        _handed(handed, record, program),
     )
     yield Part("What a checkpoint would change, estimated", _checkpoints(found, record, program))
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 
+import jaxscope
 from jaxscope import model as m
 from jaxscope.view.batching import chapter
 from jaxscope.view.chapter import Chapter
@@ -78,7 +82,7 @@ def test_every_line_says_what_it_became(golden: m.Record) -> None:
 
 
 def test_several_axes_are_told_apart(golden: m.Record) -> None:
-    axes = (AXIS, m.BatchAxis("j", 7, 3))
+    axes = (m.BatchAxis("", 5, 2), m.BatchAxis("j", 7, 3))
     found = (
         m.BatchedEquation(1, (0, 1), (0, 1), 35.0, m.Turn.LARGER),
         m.BatchedEquation(2, (0, 1), (1,), 7.0, m.Turn.LARGER),
@@ -93,12 +97,73 @@ def test_several_axes_are_told_apart(golden: m.Record) -> None:
     assert named.table is not None
     assert lines.table is not None
     assert [row[:4] for row in named.table.rows] == [
-        ("vmap 1", "5", "the whole program", "1"),
+        ("vmap 1", "5", "line 2", "1"),
         ("j", "7", "line 3", "2"),
     ]
     assert lines.table.rows[0][-1] == (
         "on larger arrays: tanh [vmap 1, j]; on larger arrays: mul [j]"
     )
+
+
+def test_an_axis_around_everything_is_that_of_the_whole_program(golden: m.Record) -> None:
+    made = written(golden, m.Batching((AXIS,), FOUND))
+    assert made is not None
+    axes = made.parts[0].table
+    assert axes is not None
+    assert axes.rows[0][:3] == ("vmap", "5", "the whole program")
+
+
+def test_a_vmap_that_the_users_code_does_not_call_is_a_librarys(golden: m.Record) -> None:
+    made = written(golden, m.Batching((AXIS,), FOUND[1:3]))
+    assert made is not None
+    assert made.lead[0].startswith("A library function calls `vmap` over 5 examples: all 2 ")
+    axes = made.parts[0].table
+    assert axes is not None
+    assert axes.rows[0][2] == "a library function, line 3"
+
+
+@pytest.mark.parametrize(
+    ("mode", "passes"),
+    [(jax.jacfwd, "7 passes"), (jax.jacrev, "3 passes"), (jax.hessian, "7 × 3 passes")],
+)
+def test_the_passes_of_a_jacobian_are_called_passes(mode: Any, passes: str) -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(mode(lambda v: jnp.sum(jnp.sin(v) ** 2) * v[:3]), jnp.ones(7))
+    applied = m.Applied("grad", (("--mode", mode.__name__),))
+    made = chapter(report.record, replace(report.programs[0], stack=(applied,)))
+    assert made is not None
+    assert made.lead[0].startswith(f"The {passes} of the Jacobian are ")
+    assert "example" not in "".join(made.lead)
+    axes = made.parts[0].table
+    assert axes is not None
+    assert axes.heads[1] == "passes"
+    assert {row[2] for row in axes.rows} == {"the Jacobian"}
+
+
+def test_a_single_axis_of_as_many_passes_as_the_jacobian_is_the_jacobians() -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(jax.jacfwd(lambda v: jnp.sin(v)[:3] * v.sum()), jnp.ones(7))
+    made = chapter(report.record, report.programs[0])
+    assert made is not None
+    assert made.lead[0].startswith("The 7 passes of the Jacobian are one `vmap`")
+
+
+def test_examples_beside_a_jacobian_stay_examples() -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(jax.vmap(jax.jacfwd(jnp.sin)), jnp.ones((5, 7)))
+    made = chapter(report.record, report.programs[0])
+    assert made is not None
+    assert "`vmap` over " in made.lead[0]
+    assert "5 examples" in made.lead[0]
+
+
+def test_a_line_of_the_table_leads_to_itself(golden: m.Record) -> None:
+    made = written(golden, m.Batching((AXIS,), FOUND))
+    assert made is not None
+    table = made.parts[-1].table
+    assert table is not None
+    assert [table.leads(i) for i in range(3)] == [{0: (0, 2)}, {0: (0, 3)}, {0: (0, 4)}]
+    assert table.rows[0][1] == "`s = w.sum()`"
 
 
 def test_a_guess_is_marked_wherever_it_shows(golden: m.Record) -> None:

@@ -33,6 +33,8 @@ def step(params, x):
     return [p - 0.1 * g for p, g in zip(params, gradient, strict=True)]
 
 
+FORWARD = Applied("grad", (("--mode", "jacfwd"),))
+HESSIAN = Applied("grad", (("--mode", "hessian"),))
 PARAMS = [jnp.eye(8) * k for k in (0.1, 0.2, 0.3)]
 X = jnp.ones((4, 8))
 
@@ -233,9 +235,20 @@ def test_tables_for_data_frames(trained):
     assert set(kept["line"].dropna()) <= set(range(1, 200))
 
 
+def test_a_hessian_is_called_one_and_its_other_mode_is_a_hessian_too():
+    report = inspected(jax.hessian(lambda x: jnp.sum(jnp.tanh(x) ** 2)), jnp.ones(3))
+    applied = dataclasses.replace(report.programs[0], stack=(HESSIAN,))
+    first = gradient(report.record, applied).lead[0]
+    assert first.startswith("This is a Hessian, the gradient differentiated in forward mode: 3 ")
+    assert first.endswith(
+        "In reverse mode it would take as many: either mode fits. `--mode jacrev --order 2` runs "
+        "and times the other."
+    )
+
+
 def test_a_magics_jacobian_names_the_option_for_the_other_mode():
     report = inspected(jax.jacfwd(lambda x: jnp.sin(x[0, :2])), X)
-    applied = dataclasses.replace(report.programs[0], stack=(Applied("grad"),))
+    applied = dataclasses.replace(report.programs[0], stack=(FORWARD,))
     assert "`--mode jacrev` runs" in gradient(report.record, applied).lead[0]
     assert "`jaxscope.compare_modes`" in chapter(report).lead[0]
 
