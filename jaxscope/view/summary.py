@@ -21,7 +21,17 @@ def first_parts(record: Record) -> tuple[str, ...]:
         return _profiled(record, record.profile)
     if not record.programs:
         return _without_program(record)
-    program = record.programs[0]
+    parts = list(program_parts(record, 0))
+    if others := len(record.programs) - 1:
+        same = len({program.title for program in record.programs}) == 1
+        # One function that was called in several ways, not several functions.
+        parts.append(f"+{units.count(others, 'more signature' if same else 'more program')}")
+    return tuple(parts)
+
+
+def program_parts(record: Record, index: int) -> tuple[str, ...]:
+    """The first line of one program in its parts, without a word on the others."""
+    program = record.programs[index]
     parts = [
         program.title,
         _devices(program.devices),
@@ -32,8 +42,6 @@ def first_parts(record: Record) -> tuple[str, ...]:
     ]
     if isinstance(program.roofline, Roofline):
         parts.append(program.roofline.verdict)
-    if others := len(record.programs) - 1:
-        parts.append(f"+{units.count(others, 'more program')}")
     return tuple(part for part in parts if part)
 
 

@@ -14,6 +14,7 @@ from jaxscope.model import Finding, Program, Record
 from jaxscope.view import sections
 from jaxscope.view.chapter import Chapter
 from jaxscope.view.chapters import as_html, chapters, of_record
+from jaxscope.view.titles import titles
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,10 @@ def _each_chapter(
     """One section a program; for those that have no such chapter the words that there is none."""
     chapters = dict(written)
     title = written[0][1].title
-    for index, program in enumerate(record.programs):
+    for index, words in enumerate(headings(title, record)):
         chapter = chapters.get(index)
         markup = _markup(chapter, room) if chapter else "<p>This program has none of this.</p>"
-        yield Section(index, heading(title, program, record), markup)
+        yield Section(index, words, markup)
 
 
 def _markup(chapter: Chapter, room: Room) -> str:
@@ -111,12 +112,12 @@ def _work(program: Program) -> str:
 
 
 def _each(record: Record, title: str, draw: Callable[[Program], str]) -> tuple[Section, ...]:
-    return tuple(
-        Section(index, heading(title, program, record), draw(program))
-        for index, program in enumerate(record.programs)
-    )
+    written = zip(headings(title, record), record.programs, strict=True)
+    return tuple(Section(i, words, draw(program)) for i, (words, program) in enumerate(written))
 
 
-def heading(title: str, program: Program, record: Record) -> str:
-    """The title, with the program where there are several; text, not markup."""
-    return f"{title} of {program.title}" if len(record.programs) > 1 else title
+def headings(title: str, record: Record) -> tuple[str, ...]:
+    """By program: the title, with the program where there are several; text, not markup."""
+    if len(record.programs) < 2:
+        return (title,) * len(record.programs)
+    return tuple([f"{title} of {name}" for name in titles(record.programs)])

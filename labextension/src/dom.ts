@@ -13,6 +13,11 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
+/** A sentence with names in backticks, which are set as code. */
+export function quoted(sentence: string): HTMLElement[] {
+  return sentence.split("`").map((part, i) => element(i % 2 ? "code" : "span", "", part));
+}
+
 export function button(text: string, label: string, pressed: () => void): HTMLButtonElement {
   const node = element("button", "jxs-icon", text);
   node.type = "button";

@@ -145,6 +145,8 @@ function checked(json: Json): Data {
         ...found,
         lines: record.sources.map((_, j) => lines[j] ?? {}),
         omitted: isObject(found.omitted) ? found.omitted : {},
+        title: text(found.title),
+        first: strings(found.first),
       } as Data["programs"][number];
     }),
     tabs: checkedTabs(json.tabs),

@@ -1,6 +1,6 @@
 /** A report in an element: the first line at once, then head, tabs and views. */
 
-import { element, select, uid } from "./dom";
+import { element, quoted, select, uid } from "./dom";
 import type { Host } from "./host";
 import { ReportModel } from "./model";
 import { readPayload } from "./payload";
@@ -64,18 +64,28 @@ class Report implements Rendered {
   }
 
   private draw(model: ReportModel, notes: readonly string[]): void {
-    const { record, first, tabs } = model.data;
+    const { record, programs, first, tabs } = model.data;
     const top = head(first);
     if (record.programs.length > 1) {
-      const names = record.programs.map(programTitle);
+      const names = record.programs.map((p, i) => programs[i]?.title || programTitle(p));
       top.append(select("Program", names, (index) => model.chooseProgram(index)));
+      const stop = model.on("program", () => {
+        // What stands on top is of the program that is shown below.
+        const own = model.program ? programs[model.program]?.first : first;
+        if (own?.length) tell(top, own);
+      });
+      this.ends.push(stop);
     }
     if (this.host.name === "page") {
       const theme = themeSwitch(this.root);
       top.append(theme.element);
       this.ends.push(theme.dispose);
     }
-    const code = irView(model);
+    const said = [...(record.notes ?? []), ...notes].filter(Boolean);
+    const start = beginning(model);
+    // Of a run that left no program, they are what there is to say.
+    const empty = !model.programJson && start === 0;
+    const code = irView(model, empty ? said : []);
     this.views = [code, ...tabs.map((tab) => tabView(model, tab))];
     const titles = ["Source and stages", ...tabs.map((tab) => tab.title)];
     const parts = tablist(
@@ -83,12 +93,8 @@ class Report implements Rendered {
       "Parts of the report",
       titles.map((title, i) => ({ title, view: this.views[i] ?? code })),
     );
-    const said = [...(record.notes ?? []), ...notes].filter(Boolean);
-    if (said.length) {
-      const words = said.join(" · ").split("`");
-      const nodes = words.map((part, i) => element(i % 2 ? "code" : "span", "", part));
-      const note = element("span", "jxs-note", ...nodes);
-      parts.bar.append(note);
+    if (said.length && !empty) {
+      parts.bar.append(element("span", "jxs-note", ...quoted(said.join(" · "))));
     }
     // A finding or a line of a table leads to the code.
     let pinned = model.pinned;
@@ -98,7 +104,7 @@ class Report implements Rendered {
     });
     this.ends.push(lead);
     this.root.replaceChildren(top, parts.bar, parts.main);
-    parts.open(beginning(model));
+    parts.open(start);
   }
 
   private drawDiff(diff: DiffData, notes: readonly string[]): void {
@@ -148,13 +154,20 @@ function facts(payload: unknown): string[] {
   return typeof summary === "string" && summary ? summary.split(" · ") : ["jaxscope"];
 }
 
-function head([title = "", ...rest]: readonly string[], lead = 1): HTMLElement {
-  const list = element("ul", "jxs-facts", ...rest.map((fact) => element("li", "", fact)));
-  // After the device comes how long a call takes: what people ask first.
-  list.children[rest.length > 1 ? lead : 0]?.classList.add("jxs-lead");
-  const top = element("header", "jxs-top", element("h1", "", title), list);
-  top.title = [title, ...rest].join(" · ");
+function head(first: readonly string[], lead = 1): HTMLElement {
+  const top = element("header", "jxs-top", element("h1"), element("ul", "jxs-facts"));
+  tell(top, first, lead);
   return top;
+}
+
+/** Puts a first line on top, in place of another. */
+function tell(top: HTMLElement, [title = "", ...rest]: readonly string[], lead = 1): void {
+  const facts = rest.map((fact) => element("li", "", fact));
+  // After the device comes how long a call takes: what people ask first.
+  facts[rest.length > 1 ? lead : 0]?.classList.add("jxs-lead");
+  top.querySelector("h1")?.replaceChildren(title);
+  top.querySelector(".jxs-facts")?.replaceChildren(...facts);
+  top.title = [title, ...rest].join(" · ");
 }
 
 function programTitle({ name, transforms }: { name: string; transforms: string[] }): string {

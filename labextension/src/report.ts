@@ -92,6 +92,9 @@ export interface ProgramFigures {
   merged?: Vanished[];
   /** Stages whose text was left out of the saved output, and how large they are where known. */
   omitted: Partial<Record<StageKind, { lines: number | null; bytes: number | null }>>;
+  /** What to call it among several programs, no two of one name; and its own first line. */
+  title?: string;
+  first?: string[];
 }
 
 export interface Vanished {

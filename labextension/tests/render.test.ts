@@ -66,7 +66,7 @@ test.each([
   ["with a program it opens with the source", record.programs, [CELL], "Source and stages"],
 ])("%s", async (_, programs, tabs, open) => {
   const data = {
-    record: { ...record, programs },
+    record: { ...record, programs, notes: ["`f` was not called."] },
     programs: [],
     tabs,
     findings: "",
@@ -80,9 +80,49 @@ test.each([
   expect(parent.querySelector("[role=tab][aria-selected=true]")?.textContent).toBe(open);
   const toolbar = parent.querySelector<HTMLElement>(".jxs-toolbar");
   expect(toolbar?.hidden).toBe(!programs.length);
-  expect(parent.querySelector(".jxs-nothing")?.textContent).toBe(
-    programs.length ? undefined : "No function ran.",
+  const said = [...parent.querySelectorAll(".jxs-nothing > p")].map((p) => p.textContent);
+  // What there is to tell of the run stands where the eye looks for the program.
+  const beside = open === "Source and stages" && !programs.length;
+  const why = beside ? ["No function ran.", "f was not called."] : ["No function ran."];
+  expect(said).toEqual(programs.length ? [] : why);
+  expect(parent.querySelector(".jxs-note")?.textContent).toBe(
+    beside ? undefined : "f was not called.",
   );
+  rendered.dispose();
+});
+
+test("what stands on top is of the chosen program", async () => {
+  const [first] = record.programs;
+  const programs = [
+    { title: "jit(f) · x: float32[1]", first: ["jit(f)", "cpu:0", "1 µs a call"] },
+    { title: "jit(f) · x: float32[2]", first: ["jit(f)", "cpu:0", "2 µs a call"] },
+  ];
+  const data = {
+    record: { ...record, programs: [first, first] },
+    programs,
+    tabs: [],
+    findings: "",
+    first: ["jit(f)", "cpu:0", "1 µs a call", "+1 more signature"],
+  };
+  const parent = place();
+  const packed = gzipSync(JSON.stringify(data)).toString("base64");
+  const rendered = renderReport(parent, payload({ data: packed }), host);
+  await rendered.ready;
+  const chooser = parent.querySelector<HTMLSelectElement>("header select");
+  expect([...(chooser?.options ?? [])].map((option) => option.text)).toEqual(
+    programs.map(({ title }) => title),
+  );
+  const facts = () => [...parent.querySelectorAll(".jxs-facts > li")].map((li) => li.textContent);
+  expect(facts()).toEqual(["cpu:0", "1 µs a call", "+1 more signature"]);
+  for (const [index, expected] of [
+    ["1", ["cpu:0", "2 µs a call"]],
+    ["0", ["cpu:0", "1 µs a call", "+1 more signature"]],
+  ] as const) {
+    if (chooser) chooser.value = index;
+    chooser?.dispatchEvent(new Event("change"));
+    expect(facts()).toEqual(expected);
+    expect(parent.querySelector(".jxs-lead")?.textContent).toBe(expected[1]);
+  }
   rendered.dispose();
 });
 

@@ -105,9 +105,12 @@ def test_many_devices_and_many_programs() -> None:
     record = small(devices=tuple(f"cpu:{i}" for i in range(8)))
     assert "8 devices (cpu:0 … cpu:7)" in first_line(record)
     three = dataclasses.replace(record, programs=record.programs * 3)
-    assert first_line(three).endswith(" · +2 more programs")
+    assert first_line(three).endswith(" · +2 more signatures")
     two = dataclasses.replace(record, programs=record.programs * 2)
-    assert first_line(two).endswith(" · +1 more program")
+    assert first_line(two).endswith(" · +1 more signature")
+    other = dataclasses.replace(record.programs[0], name="other")
+    mixed = dataclasses.replace(record, programs=(*two.programs, other))
+    assert first_line(mixed).endswith(" · +2 more programs")
 
 
 def test_without_a_program() -> None:

@@ -45,6 +45,9 @@ export class Ruler {
     const context = element.getContext("2d");
     if (!context || !height) return;
     context.clearRect(0, 0, width, height);
+    // Where all lines are in sight, marks beside them say nothing and look like dirt.
+    const { scrollHeight, clientHeight } = this.view.scrollDOM;
+    if (scrollHeight <= clientHeight) return;
     const { doc } = this.view.state;
     // A canvas knows no variables and no light-dark(): the sheet sets colours that it draws with as plain properties.
     const style = getComputedStyle(element);

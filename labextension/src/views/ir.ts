@@ -1,6 +1,6 @@
 /** The source beside the stages: one selection, shown in every pane. */
 
-import { element } from "../dom";
+import { element, quoted } from "../dom";
 import { SIDE_BY_SIDE } from "../ir/chosen";
 import { differentiates } from "../ir/dress";
 import { type Grip, grip } from "../ir/grip";
@@ -23,8 +23,9 @@ const HINT =
 /** Percent of the width for the source, by how many stages stand beside it. */
 const SOURCE_SHARE = [38, 38, 38, 30, 24] as const;
 
-export function irView(model: ReportModel): View {
-  return new IrView(model);
+/** `notes` is what is told of a run that left no program. */
+export function irView(model: ReportModel, notes: readonly string[] = []): View {
+  return new IrView(model, notes);
 }
 
 class IrView implements View {
@@ -43,7 +44,10 @@ class IrView implements View {
   /** Something was pinned while another tab was open. */
   private unseen = false;
 
-  constructor(private readonly model: ReportModel) {
+  constructor(
+    private readonly model: ReportModel,
+    notes: readonly string[],
+  ) {
     this.room = {
       model,
       settings: { ...FIRST },
@@ -80,10 +84,13 @@ class IrView implements View {
     this.element = element("div", "jxs-ir", this.toolbar.element, this.key, code, this.status);
     this.element.addEventListener("keydown", (event) => this.onKey(event));
     if (!model.programJson) {
-      this.stages.element.append(element("p", "jxs-nothing", nothing(model)));
+      const said = [nothing(model), ...notes].map((words) => element("p", "", ...quoted(words)));
+      this.stages.element.append(element("div", "jxs-nothing", ...said));
+      this.element.classList.add("jxs-bare");
       this.toolbar.element.hidden = this.status.hidden = true;
     }
     this.source.apply();
+    this.source.light(null);
     this.size();
     this.ends.push(
       model.on("program", () => this.redraw()),
