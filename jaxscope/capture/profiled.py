@@ -288,6 +288,7 @@ def _findings(found: CellProfile) -> tuple[Finding, ...]:
     """Lines that ran operation by operation, the costliest first."""
     rows = [row for row in found.lines if row.eager >= _FEW]
     rows.sort(key=lambda row: -row.host_s)
+    compiling = f", {_ms(found.compile_s)} of it compiling" if found.compile_s else ""
     return tuple(
         Finding(
             FindingKind.EAGER,
@@ -295,7 +296,7 @@ def _findings(found: CellProfile) -> tuple[Finding, ...]:
             f"This line ran {row.eager} operations one by one: {_ms(row.host_s)} passed on it, and "
             f"the work that it started took {_ms(row.device_s)}.",
             "Put it into a function under `jax.jit`, so that one program does them all.",
-            f"Counted in the trace; the whole cell took {_ms(found.wall_s)}.",
+            f"Counted in the trace; the whole cell took {_ms(found.wall_s)}{compiling}.",
             0,
         )
         for row in rows[:5]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from jaxscope.view import units
 from jaxscope.view.highlight import python
 from jaxscope.view.markup import escape
 from jaxscope.view.visible import columns, fitted, split_lines, visible
 
 BAR = 10
-_MOST_LINES = 60
-"""A source of no more lines is shown whole; of a longer one, the lines with figures."""
+_MOST_LINES = 30
+"""A source of no more lines is shown whole."""
+_NEAR = 2
+"""Lines shown on either side of one with figures, in a longer source."""
 _WIDTH = 72
 _LONGEST = 400
 
@@ -32,7 +35,8 @@ def heat(
     lines = split_lines(text)
     shown = list(range(1, len(lines) + 1))
     if len(lines) > _MOST_LINES:
-        shown = [line for line in shown if line in rows]
+        near = {line + step for line in rows for step in range(-_NEAR, _NEAR + 1)}
+        shown = [line for line in shown if line in near]
     empty = Heat(("",) * len(heads), 0.0)
     known = [(number, rows.get(number, empty)) for number in shown]
     return _html(lines, known, heads), _text(lines, known, heads)
@@ -47,12 +51,18 @@ def bar(share: float) -> str:
 
 def _html(lines: list[str], known: list[tuple[int, Heat]], heads: tuple[str, ...]) -> str:
     body: list[str] = []
+    blank = f"<td colspan={len(heads) + 2}></td>"
+    previous = 0
     for number, row in known:
+        body += [f"<tr>{blank}<td class=muted>{gap}</td></tr>" for gap in _gap(previous, number)]
+        previous = number
         words = "".join(f"<td align=right>{escape(word)}</td>" for word in row.words)
         body.append(
             f'<tr>{words}<td class="heat">{_svg(row.share)}</td><td align=right>{number}</td>'
             f"<td><pre>{python(lines[number - 1], _LONGEST)}</pre></td></tr>"
         )
+    end = _gap(previous, len(lines) + 1)
+    body += [f"<tr>{blank}<td class=muted>{gap}</td></tr>" for gap in end]
     titles = "".join(f"<th scope=col align=right>{escape(head)}</th>" for head in heads)
     head = f"<thead><tr>{titles}<th></th><th></th><th></th></tr></thead>" if any(heads) else ""
     return f'<table class="lines">{head}<tbody>{"".join(body)}</tbody></table>'
@@ -75,10 +85,21 @@ def _text(
     out: list[str] = []
     if any(heads):
         out.append("  ".join(f"{h:>{w}}" for h, w in zip(heads, widths, strict=True)))
+    beside = sum(widths) + 2 * len(widths) + BAR + 1 + gutter
+    previous = 0
     for number, row in known:
+        out += [f"{' ' * beside} {gap}" for gap in _gap(previous, number)]
+        previous = number
         words = "  ".join(
             " " * (w - columns(word)) + word for word, w in zip(row.words, widths, strict=True)
         )
         code = fitted(visible(lines[number - 1]), _WIDTH)
         out.append(f"{words}  {bar(row.share):<{BAR}} {number:>{gutter}} │ {code}".rstrip())
+    out += [f"{' ' * beside} {gap}" for gap in _gap(previous, len(lines) + 1)]
     return tuple(out)
+
+
+def _gap(previous: int, number: int) -> tuple[str, ...]:
+    """What stands for the lines between two that are shown."""
+    left_out = number - previous - 1
+    return (f"⋮ {units.count(left_out, 'line')} not shown",) if left_out else ()

@@ -9,7 +9,7 @@ from jaxscope.model import Program, Record
 from jaxscope.model.profile import CellLine, CellProfile, Place, Profile
 from jaxscope.view import units
 
-_WORTH = 0.1
+WORTH = 0.1
 """Share of a call, or of a cell, below which no line stands out."""
 
 
@@ -27,7 +27,7 @@ def hottest(record: Record, program: Program) -> str:
         if not totals:
             continue
         line, row = max(totals.items(), key=lambda item: item[1].seconds)
-        if row.share < _WORTH:
+        if row.share < WORTH:
             return ""
         mark = "≈" if row.is_estimate else ""
         where = f" of {record.sources[source].name}" if source else ""
@@ -44,7 +44,7 @@ def line_of_cell(profile: CellProfile) -> CellLine | None:
 def hottest_of_cell(profile: CellProfile) -> str:
     """`50 % on line 4`; empty where no line stands out."""
     row = line_of_cell(profile)
-    if row is None or row.host_s < _WORTH * profile.wall_s:
+    if row is None or row.host_s < WORTH * profile.wall_s:
         return ""
     return f"{units.percent(min(row.host_s / profile.wall_s, 1.0))} on line {row.line}"
 

@@ -11,7 +11,7 @@ from jaxscope.model import Program, Record, Unavailable
 from jaxscope.model.profile import Profile
 from jaxscope.view import device_activity, units
 from jaxscope.view.chapter import Chapter
-from jaxscope.view.hottest import line_numbers, mostly_joint
+from jaxscope.view.hottest import WORTH, line_numbers, mostly_joint
 from jaxscope.view.profile_lines import by_line, code, lines_apart, lines_of, source_part, usual_s
 from jaxscope.view.profile_ops import bounds_of, by_op, by_stack, rest
 from jaxscope.view.roofline import roofs
@@ -42,6 +42,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     bounds = bounds_of(program, found)
     lead = (
         _first(record, found),
+        *_elsewhere(record, found),
         _quality(found),
         *_joint(record, found),
         *_apart(program, found),
@@ -95,6 +96,23 @@ def _first(record: Record, profile: Profile) -> str:
     return f"Line {line} {where}takes {units.seconds(seconds)} ({share}) {call}: `{text}`"
 
 
+def _elsewhere(record: Record, profile: Profile) -> tuple[str, ...]:
+    """The line that matters most in each other source: the first may only call what is there."""
+    known = [i for i in range(len(record.sources)) if any(lines_of(profile, i))]
+    found: list[str] = []
+    for source in known[1:]:
+        line, row = max(of_lines(profile, source).items(), key=lambda item: item[1].seconds)
+        if row.share < WORTH:
+            continue
+        mark = "≈" if row.is_estimate else ""
+        found.append(
+            f"In {record.sources[source].name} line {line} takes most: {mark}"
+            f"{units.seconds(row.seconds)} ({units.percent(row.share)}): "
+            f"`{code(record, source, line)}`"
+        )
+    return tuple(found[:2])
+
+
 def _quality(profile: Profile) -> str:
     calls = sum(len(session.traced) for session in profile.sessions)
     parts = [
@@ -111,7 +129,9 @@ def _quality(profile: Profile) -> str:
     if not math.isnan(profile.ratio):
         parts.append(f"traced ÷ untraced {profile.ratio:.2f}")
     sessions = units.count(len(profile.sessions), "session")
-    parts.append(f"{units.count(calls, 'call')} in {sessions}")
+    # In a cell the reader knows how often it was called; there, too, the first wakes the threads.
+    first = "" if math.isfinite(profile.ratio) or calls < 2 else ", the first left out"
+    parts.append(f"{units.count(calls, 'call')} in {sessions}{first}")
     medians = [statistics.median(s.traced) for s in profile.sessions if s.traced]
     if len(medians) > 1:
         parts.append(f"sessions {units.seconds(min(medians))} … {units.seconds(max(medians))}")

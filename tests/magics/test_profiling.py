@@ -78,6 +78,7 @@ def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     assert (finding.kind, finding.line) == (FindingKind.EAGER, 9)
     assert finding.message.startswith("This line ran 3 operations one by one: ")
     assert finding.message.endswith("s.")
+    assert finding.evidence.endswith(" of it compiling.")
     assert "jax.jit" in finding.fix
 
 

@@ -93,6 +93,29 @@ def test_a_row_of_another_source_leads_there(golden: Record) -> None:
     assert '<a href="#" data-source="1" data-line="2">' in tab.sections[0].markup
 
 
+def test_the_longest_line_of_a_module_is_said_beside_the_line_that_calls_it(
+    golden: Record,
+) -> None:
+    other = Source("model.py", "/model.py", SourceKind.MODULE, "a\nh = x @ w\nc\n")
+    there = LineTime(Place(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
+    rare = LineTime(Place(1, 3, Phase.PRIMAL), 0.1e-3, 0.1e-3, 0.1e-3)
+    record = dataclasses.replace(golden, sources=(golden.sources[0], other))
+    said = "In model.py line 2 takes most: 6 ms (60 %): `h = x @ w`"
+    for more, expected in (((there, rare), True), ((rare,), False)):
+        found = dataclasses.replace(PROFILE, lines=(*PROFILE.lines, *more))
+        record = with_profile(record, found)
+        chapter = profile.chapter(record, record.programs[0])
+        assert chapter is not None
+        assert (chapter.lead[1] == said) is expected
+
+
+def test_calls_of_a_cell_are_counted_without_the_first(golden: Record) -> None:
+    alone = dataclasses.replace(PROFILE, sessions=(ProfileSession((10e-3,) * 4, ()),))
+    words = " ".join(text(with_profile(golden, alone), 200).split())
+    assert "4 calls in 1 session, the first left out" in words
+    assert "left out" not in text(with_profile(golden, PROFILE), 200)
+
+
 def test_a_line_that_is_folded_reads_as_that_and_not_as_free(golden: Record) -> None:
     record = with_profile(golden, PROFILE)
     row = next(line for line in text(record, 120).splitlines() if " 8 │" in line and "in 9" in line)
@@ -179,11 +202,20 @@ def test_a_bar_is_as_long_as_its_share() -> None:
     assert "▏" in drawing[3]
 
 
-def test_of_a_long_source_only_lines_with_figures_are_shown() -> None:
-    rows = {70: heat.Heat(("1 ms",), 1.0)}
-    _, drawing = heat.heat("\n".join("x" * 3 for _ in range(100)), rows, ("",))
-    assert len(drawing) == 1
-    assert "70 │ xxx" in drawing[0]
+def test_of_a_long_source_the_lines_near_those_with_figures_are_shown() -> None:
+    rows = {70: heat.Heat(("1 ms",), 1.0), 99: heat.Heat(("2 ms",), 1.0)}
+    html, drawing = heat.heat("\n".join("x" * 3 for _ in range(100)), rows, ("",))
+    shown = [int(line.split("│")[0].split()[-1]) for line in drawing if "│" in line]
+    assert shown == [*range(68, 73), *range(97, 101)]
+    left_out = ["⋮ 67 lines not shown", "⋮ 24 lines not shown"]
+    assert [line.strip() for line in drawing if "│" not in line] == left_out
+    assert re.findall("⋮[^<]*", html) == left_out
+    assert drawing[0].index("⋮") == drawing[1].index("│")
+
+
+def test_of_a_short_source_every_line_is_shown() -> None:
+    _, drawing = heat.heat("\n" * 29, {3: heat.Heat(("1 ms",), 1.0)}, ("",))
+    assert len(drawing) == 29
 
 
 PLAN = BufferTimeline(
