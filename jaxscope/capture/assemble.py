@@ -75,15 +75,17 @@ def record(
         )
         for part in parts
     ]
-    order = sorted(range(len(programs)), key=lambda i: -_weight(programs[i]))
     made = compiles.compiles(sources.all())
+    # Before they are sorted: both are in the order in which the programs were met.
+    programs = _with_compiles(programs, made)
+    order = sorted(range(len(programs)), key=lambda i: -_weight(programs[i]))
     result = Record(
         title,
         form,
         describe.now(),
         describe.environment(),
         sources.all(),
-        _with_compiles(tuple([programs[i] for i in order]), made),
+        tuple([programs[i] for i in order]),
         made,
         (),
         (*notes, *_notes(parts), *listener.notes),
@@ -226,9 +228,7 @@ _PMAPPED = ("_fun", "call_wrapped")
 """What JAX 0.9 and later, and 0.8, call the program of any pmap that was not called as such."""
 
 
-def _with_compiles(
-    programs: tuple[Program, ...], compiles: Sequence[Compile]
-) -> tuple[Program, ...]:
+def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> list[Program]:
     """Each program with the compiles of its function; signatures of one name in their order."""
     waiting: dict[str, list[int]] = {}
     for index, made in enumerate(compiles):
@@ -242,7 +242,7 @@ def _with_compiles(
         taken = tuple(mine[:1]) if names.count(program.name) > 1 else tuple(mine)
         waiting[program.name] = mine[len(taken) :]
         result.append(replace(program, compiles=taken))
-    return tuple(result)
+    return result
 
 
 def _notes(parts: Sequence[Part]) -> list[str]:

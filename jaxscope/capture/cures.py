@@ -42,7 +42,8 @@ def cure(error: BaseException, values: Mapping[str, Any]) -> str | None:
     if isinstance(error, jax.errors.TracerArrayConversionError):
         return (
             "NumPy asked for the values of an array that has none while the code is traced: use "
-            "the function of the same name in `jnp`."
+            "the function of the same name in `jnp`. An array that the code fills in place is made "
+            "with `jnp` too, and filled by `a = a.at[i].set(value)`."
         )
     if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
         return (

@@ -65,7 +65,11 @@ class Report implements Rendered {
 
   private draw(model: ReportModel, notes: readonly string[]): void {
     const { record, programs, first, tabs } = model.data;
-    const top = head(first);
+    const said = [...(record.notes ?? []), ...notes].filter(Boolean);
+    const start = beginning(model);
+    // Of a run that left no program, they are what there is to say.
+    const empty = !model.programJson && start === 0;
+    const top = head(first, empty ? 0 : 1);
     if (record.programs.length > 1) {
       const names = record.programs.map((p, i) => programs[i]?.title || programTitle(p));
       top.append(select("Program", names, (index) => model.chooseProgram(index)));
@@ -81,10 +85,6 @@ class Report implements Rendered {
       top.append(theme.element);
       this.ends.push(theme.dispose);
     }
-    const said = [...(record.notes ?? []), ...notes].filter(Boolean);
-    const start = beginning(model);
-    // Of a run that left no program, they are what there is to say.
-    const empty = !model.programJson && start === 0;
     const code = irView(model, empty ? said : []);
     this.views = [code, ...tabs.map((tab) => tabView(model, tab))];
     const titles = ["Source and stages", ...tabs.map((tab) => tab.title)];

@@ -70,7 +70,7 @@ test.each([
     programs: [],
     tabs,
     findings: "",
-    first: ["cell"],
+    first: ["cell", "nothing was compiled", "2 ms"],
   };
   const more = { nothing: "No function ran.", lines: { 1: { time: TIME } } };
   const packed = gzipSync(JSON.stringify({ ...data, ...more })).toString("base64");
@@ -87,6 +87,9 @@ test.each([
   expect(said).toEqual(programs.length ? [] : why);
   expect(parent.querySelector(".jxs-note")?.textContent).toBe(
     beside ? undefined : "f was not called.",
+  );
+  expect(parent.querySelector(".jxs-lead")?.textContent).toBe(
+    beside ? "nothing was compiled" : "2 ms",
   );
   rendered.dispose();
 });

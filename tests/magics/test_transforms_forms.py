@@ -258,3 +258,15 @@ def test_an_array_in_two_places_is_taken_once_and_said_to_be(notebook: Notebook)
     assert said in ran.text
     assert "No result depends on `spare`." in ran.text
     assert "depends on `layers" not in ran.text
+
+
+def test_each_signature_of_a_function_has_its_own_compile(notebook: Notebook) -> None:
+    # The costliest comes first in the report, and was met last.
+    cell = "def grow(v):\n    return v * 2\nfor n in (2, 3, 50):\n    grow(np.ones(n, np.float32))"
+    notebook.must("import numpy as np")
+    notebook.must(f"%%jaxjit -n 0 -o rep\n{cell}")
+    rep = notebook.shell.user_ns["rep"]
+    sizes = [program.inputs[0].aval for program in rep.programs]
+    assert sizes == ["float32[50]", "float32[3]", "float32[2]"]
+    compiled = [[rep.compiles[i].signature for i in program.compiles] for program in rep.programs]
+    assert compiled == [[(f"v: f32[{n}]",)] for n in (50, 3, 2)]
