@@ -24,15 +24,16 @@ _INK = "#797d86"
 """As readable on white as on black: 4.1 to 1 on both."""
 _GRID = "rgba(121,125,134,0.25)"
 _COLOURS = ("#6366f1", "#0d9488", "#d97706", "#e11d48", "#7c3aed", "#2563eb", "#65a30d")
-_ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom"}
-"""Under the title: below the axis it would lie on the axis' own words."""
+_BELOW = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0}
+"""At the foot of the figure: counted in heights of the plot it would lie on the axis' words."""
 _MOST_EVENTS = 5000
 _BINS = 400
 
 
 def _laid_out(drawn: Any, title: str, height: int, **layout: Any) -> Figure:
     drawn.update_layout(
-        title={"text": title, "font_size": 13},
+        # From the left: what is long is then cut at one end only.
+        title={"text": title, "font_size": 13, "x": 0, "pad": {"l": 10}},
         height=height,
         margin={"l": 10, "r": 10, "t": 60, "b": 50},
         paper_bgcolor="rgba(0,0,0,0)",
@@ -141,7 +142,7 @@ def roofline(program: Program, profile: Profile) -> Figure:
     off = [f"{p.op.name} ({units.percent(p.share)}): {p.off}" for p in found_points if p.off]
     if off:
         title += f"<br><sup>not drawn: {'; '.join(off[:3])}{' …' if len(off) > 3 else ''}</sup>"
-    return _laid_out(drawn, title, 460, legend={"orientation": "h", "y": -0.2})
+    return _laid_out(drawn, title, 460, legend=_BELOW)
 
 
 def memory(record: Record, plan: BufferTimeline) -> Figure:
@@ -168,7 +169,7 @@ def memory(record: Record, plan: BufferTimeline) -> Figure:
     drawn.update_yaxes(rangemode="tozero", tickformat="~s", ticksuffix="B")
     whole = units.size(plan.static + plan.temp)
     title = f"{whole} at the peak, most temporaries at {plan.peak_at or 'no step'}"
-    return _laid_out(drawn, title, 380, legend={"orientation": "h", "y": -0.25})
+    return _laid_out(drawn, title, 380, legend=_BELOW)
 
 
 def timeline(ops: Sequence[Op], lines: dict[str, str]) -> Figure:
@@ -191,8 +192,8 @@ def timeline(ops: Sequence[Op], lines: dict[str, str]) -> Figure:
     drawn.update_yaxes(
         autorange="reversed", type="category", categoryorder="array", categoryarray=order
     )
-    height = 160 + 44 * max(len(names), 2)
-    return _laid_out(drawn, title, height, barmode="overlay", legend=_ABOVE)
+    height = 200 + 44 * max(len(names), 2)
+    return _laid_out(drawn, title, height, barmode="overlay", legend=_BELOW)
 
 
 def _thread(name: str, index: int) -> str:
