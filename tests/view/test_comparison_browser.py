@@ -98,6 +98,10 @@ def lightness(page: Page, colour: str) -> float:
 def test_the_static_view_needs_no_script_and_does_not_spill(show: Open) -> None:
     page = show(static_html(sweep_of(10, 30, 1000), ""), width=700)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    expect(page.locator("svg.curves").first).to_be_visible()
+    pictures = page.locator("figure img")
+    expect(pictures).to_have_count(3)
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('figure img')].every(one => one.naturalWidth > 400)"
+    )
     page.get_by_text("Every column").click()
     expect(page.locator("table").last).to_be_attached()

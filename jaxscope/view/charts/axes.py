@@ -16,29 +16,16 @@ from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.curves import ticks
-
-_COLOURS = (
-    "#7c78f0",
-    "#d08a2e",
-    "#1f9e91",
-    "#d9538c",
-    "#7a9f2f",
-    "#2f93cf",
-    "#a566e0",
-    "#8c857c",
-)
-"""Contrast of 3 and more with white and with #111, one for each contestant as in the pictures."""
+from jaxscope.view.comparison.palette import COLOURS, GREY, GRID
 
 _TICKS, _DECADES = 12, 2.5
 """More ticks, or every 2 and 5 over more powers of ten, would run into each other."""
-
-GREY, GRID = "#868d99", "rgba(134,141,153,.28)"
 
 
 def colour(record: ComparisonRecord, row: Row) -> str:
     """The contestant's colour, the same in every figure and picture."""
     one = Contender(row.label, row.device)
-    return _COLOURS[sweep.contenders(record).index(one) % len(_COLOURS)]
+    return COLOURS[sweep.contenders(record).index(one) % len(COLOURS)]
 
 
 def faded(colour: str, alpha: float) -> str:

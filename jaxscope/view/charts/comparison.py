@@ -12,9 +12,10 @@ from jaxscope.analysis.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.model.program import Cost
 from jaxscope.view import units
-from jaxscope.view.charts.axes import GREY, at_sizes, colour, faded, labelled, layout, log, mark
+from jaxscope.view.charts.axes import at_sizes, colour, faded, labelled, layout, log, mark
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.curves import brief
+from jaxscope.view.comparison.palette import GREY
 from jaxscope.view.comparison.pictures import paid, seconds
 
 if TYPE_CHECKING:

@@ -16,8 +16,6 @@ _LETTER = 6.0
 """Width of a letter at the style sheet's 11 px, nearly: names stand right of the lines."""
 _LONGEST = 28
 """Letters of a name."""
-COLOURS = 8
-"""Lines of different colour; the ninth is drawn like the first."""
 _LABEL = 14
 """Least distance of two labels."""
 

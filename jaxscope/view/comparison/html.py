@@ -13,6 +13,7 @@ from jaxscope.view.comparison import names, pictures, since, tables
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.conditions import conditions
 from jaxscope.view.comparison.doubts import Sentence, sentences
+from jaxscope.view.comparison.image import image
 from jaxscope.view.comparison.markdown import markdown
 from jaxscope.view.comparison.sorting import orders
 from jaxscope.view.markup import escape, prose
@@ -95,8 +96,11 @@ def head(record: ComparisonRecord, changes: tuple[Regression, ...] = ()) -> str:
     return f'<p class="answer">{escape(answer(record))}</p>{later}{notes}'
 
 
-def figures(record: ComparisonRecord) -> str:
-    """The pictures side by side where there is room; over sizes with the table of their times."""
+def figures(record: ComparisonRecord, inline: bool = False) -> str:
+    """The pictures side by side where there is room; over sizes with the table of their times.
+
+    `inline` ones take the page's colours, and need its style sheet.
+    """
     if sweep.swept(record):
         drawn = [
             ("Time of a call, with its 10th to 90th percentile", pictures.time_by_size(record)),
@@ -110,7 +114,8 @@ def figures(record: ComparisonRecord) -> str:
     at = f" at {names.size(sweep.largest(record))}" if len(record.sizes) > 1 else ""
     drawn.append((f"All calls together{at}, compiling included", pictures.break_even(record)))
     made = "".join(
-        f"<figure><figcaption>{escape(caption)}</figcaption>{svg}</figure>"
+        f"<figure><figcaption>{escape(caption)}</figcaption>"
+        f"{svg if inline else image(svg)}</figure>"
         for caption, svg in drawn
         if svg
     )
@@ -162,7 +167,7 @@ def warnings(record: ComparisonRecord) -> str:
 def _item(one: Sentence) -> str:
     about = f"<b>{escape(one.about)}</b>" if one.about else ""
     told = names.after(one.text) if one.about else one.text
-    code = f'<span class="code">{escape(one.code)}</span>' if one.code else ""
+    code = f'<span class="code">{escape(one.code)}</span> ' if one.code else ""
     return f"<li>{code}{about}{prose(told)}</li>"
 
 

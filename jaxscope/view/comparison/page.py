@@ -42,7 +42,7 @@ def page(record: ComparisonRecord, csv: str, changes: tuple[Regression, ...] = (
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{escape(names.title(record))} · jaxscope</title><style>{style}</style></head>"
         f'<body class="jxs"><main><p class="brand">jaxscope · {escape(record.title)}</p>'
-        f"{html.head(record, changes)}{html.figures(record)}"
+        f"{html.head(record, changes)}{html.figures(record, inline=True)}"
         f"{html.since_baseline(changes)}{_table(record)}"
         f"<h2>To know</h2>{html.warnings(record) or '<p>Nothing stood out.</p>'}"
         f"<h2>Conditions</h2><p>{escape(conditions(record))}</p>{_copies(record, csv, changes)}"

@@ -12,7 +12,8 @@ from jaxscope.analysis.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.view import units
 from jaxscope.view.comparison import names
-from jaxscope.view.comparison.curves import COLOURS, HEIGHT, WIDTH, Curve, brief, curves, gutter
+from jaxscope.view.comparison.curves import HEIGHT, WIDTH, Curve, brief, curves, gutter
+from jaxscope.view.comparison.palette import COLOURS
 from jaxscope.view.markup import escape
 
 _RIGHT = WIDTH - 70
@@ -24,7 +25,7 @@ _BESIDE_ROUNDS = 200
 
 def colour(record: ComparisonRecord, one: Contender) -> int:
     """The number of its colour, the same in every picture."""
-    return sweep.contenders(record).index(one) % COLOURS + 1
+    return sweep.contenders(record).index(one) % len(COLOURS) + 1
 
 
 def time_by_size(record: ComparisonRecord) -> str:
