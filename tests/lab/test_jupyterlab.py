@@ -111,6 +111,25 @@ def test_a_finding_leads_to_its_line_in_both_themes(
         picture(page, name)
 
 
+WIDE = """a_name_as_long_as_needed, another_name_of_an_input = x, x
+"""
+WIDE_STEP = "%%jaxjit\na_name_as_long_as_needed @ another_name_of_an_input"
+
+
+def test_a_wide_table_scrolls_by_itself_in_a_narrow_window(lab: Server, visit: Visit) -> None:
+    page = opened(lab, visit, "narrow.ipynb", f"{SETUP}\n{WIDE}", WIDE_STEP, width=800)
+    run_all(page, 3)
+    report = viewer(page, 2)
+    report.get_by_role("tab", name="Inputs and outputs").click()
+    table = report.locator(".jxs-wide:visible").first
+    expect(table).to_contain_text("a_name_as_long_as_needed")
+    assert table.evaluate("node => node.scrollWidth > node.clientWidth")
+    assert report.evaluate(
+        "node => node.getBoundingClientRect().right"
+        " <= node.closest('.jp-Cell').getBoundingClientRect().right"
+    )
+
+
 ATTENTION = """import jax, jax.numpy as jnp
 
 def attention(x, wqkv, wo):
