@@ -103,12 +103,16 @@ def _talk(known: Partition) -> str:
         words: sum(c.origin is origin for c in known.collectives)
         for origin, words in _ORIGINS.items()
     }
-    kinds = ", ".join(f"{n} {words}" for words, n in counts.items() if n)
-    return f"{number} ({kinds}); in a run each device sends {units.size(known.sent)}."
+    found = {words: n for words, n in counts.items() if n}
+    if len(found) == 1:
+        kinds = f", {next(iter(found))}"
+    else:
+        kinds = f" ({', '.join(f'{n} {words}' for words, n in found.items())})"
+    return f"{number}{kinds}; in a run each device sends {units.size(known.sent)}."
 
 
 _ORIGINS = {
-    Origin.WRITTEN: "written",
+    Origin.WRITTEN: "written in the code",
     Origin.ASKED: "for a layout that the code asks for",
     Origin.SUMMED: "inserted by XLA to add up partial results",
     Origin.MOVED: "inserted by XLA to move data",
@@ -126,16 +130,15 @@ def _parts(program: Program, known: Partition) -> tuple[Part, ...]:
 
 def _values(known: Partition) -> Table:
     return Table(
-        ("name", "", "type", "laid out as", "piece", "pieces", "held by", "whole", "each device",
+        ("name", "", "type", "laid out as", "piece", "pieces", "copies", "whole", "each device",
          "padding"),
         tuple(_value(placement, known) for placement in known.placements),
-        right=(7, 8),
+        right=(5, 6, 7, 8),
     )  # fmt: skip
 
 
 def _value(placement: Placement, known: Partition) -> tuple[str, ...]:
     layout = known.layouts[placement.layout]
-    copies = f"{layout.copies} devices each" if layout.copies > 1 else "1 device each"
     padding = ", ".join(
         f"{rows} more in dimension {dimension}"
         for dimension, rows in enumerate(placement.padding)
@@ -147,8 +150,9 @@ def _value(placement: Placement, known: Partition) -> tuple[str, ...]:
         placement.aval,
         layout.spec,
         _shape(placement.shard_shape) or "scalar",
-        "replicated" if layout.replicated else str(layout.pieces),
-        f"all {known.devices}" if layout.replicated else copies,
+        str(layout.pieces),
+        # Of each piece; a terminal has no room for a sentence beside the layout.
+        f"all {known.devices}" if layout.replicated else str(layout.copies),
         units.size(placement.bytes),
         units.size(placement.shard_bytes),
         padding,

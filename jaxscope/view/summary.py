@@ -122,11 +122,11 @@ def _cost(program: Program) -> str:
     if not isinstance(cost, Cost):
         return "cost unknown"
     text = f"{units.flops(cost.flops)}, {units.size(cost.bytes_accessed)}"
-    if program.partition is not None:
-        text = f"each device {text}"
     if cost.intensity is not None:
         text += f" → {units.intensity(cost.intensity)}"
-    return f"about {text}" if cost.doubts else text
+    if cost.doubts:
+        text = f"about {text}"
+    return text if program.partition is None else f"each device {text}"
 
 
 def interval(timing: Timing) -> str:

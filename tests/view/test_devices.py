@@ -105,7 +105,7 @@ def test_the_lead_says_who_holds_what_and_what_is_sent() -> None:
     assert "Padded, as a dimension does not divide: y." in work
     # 3 × 1536 + 1024 bytes.
     assert talk == (
-        "2 collectives (1 written, 1 inserted by XLA to move data); "
+        "2 collectives (1 written in the code, 1 inserted by XLA to move data); "
         "in a run each device sends 5.63 kB."
     )
     assert kinds == (
@@ -154,11 +154,23 @@ def test_what_is_not_known_is_said() -> None:
 
 def test_each_value_has_a_row() -> None:
     rows = {row["name"]: row for row in table(KNOWN, "Where the values lie")}
-    assert rows["w"]["pieces"] == "replicated"
-    assert rows["w"]["held by"] == "all 8"
+    assert (rows["w"]["pieces"], rows["w"]["copies"]) == ("1", "all 8")
     assert (rows["y"]["piece"], rows["y"]["pieces"]) == ("16×32", "4")
     assert rows["y"]["padding"] == "1 more in dimension 0"
-    assert rows[NASTY]["held by"] == "1 device each"
+    assert (rows[NASTY]["pieces"], rows[NASTY]["copies"]) == ("8", "1")
+
+
+def test_the_layout_of_a_value_is_whole_in_a_terminal() -> None:
+    one = m.Placement("Out[0]", "output", "float32[64,32]", (64, 32), (16, 32), 8192, 2048, 1)
+    found = text(record(dataclasses.replace(KNOWN, placements=(one,))), 100, full=True)
+    row = next(line for line in found.splitlines() if line.startswith("  Out[0]  output  "))
+    assert "P('data', None)  16×32" in row
+    assert "…" not in row
+
+
+def test_collectives_of_one_origin_are_counted_once() -> None:
+    one = dataclasses.replace(KNOWN, collectives=(WRITTEN,))
+    assert chapter(one).lead[3].startswith("1 collective, written in the code; in a run each ")
 
 
 def test_each_collective_has_its_bytes_and_sets() -> None:

@@ -99,6 +99,8 @@ def test_cost_says_what_is_known() -> None:
     assert cost_of(m.Cost(1e3, 0.0, 0.0)) == "1 kFLOP, 0 B"
     doubt = m.Cost(1.2e6, 0.0, 64e3, ("the loop may run longer",))
     assert cost_of(doubt) == "about 1.2 MFLOP, 64 kB → 18.8 FLOP/B"
+    many = small(cost=doubt, partition=m.Partition(8, 8, (), (), ()))
+    assert "each device about 1.2 MFLOP, 64 kB" in first_line(many)
 
 
 def test_many_devices_and_many_programs() -> None:
