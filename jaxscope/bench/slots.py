@@ -52,7 +52,7 @@ def slots(plan: Plan, size: Size, find: Callable[[str], Contestant]) -> list[Slo
             continue
         if not here:
             there = ", ".join(further(contestant, known))
-            text = f"It sees {there}, and not {', '.join(plan.devices)}."
+            text = f"It saw only {there}, and not {', '.join(plan.devices)}."
             found.append(Slot(entry, contestant, replace(row, failure=text)))
         found += [Slot(entry, contestant, replace(row, device=device)) for device in here]
     return found

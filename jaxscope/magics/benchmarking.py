@@ -226,4 +226,4 @@ class Benchmarking(Family):
         try:
             show(comparison.plot(kind))
         except (LookupError, ImportError) as error:
-            display.say(f"There is no {kind} plot: {error}")
+            display.say(f"The {kind} plot was not drawn. {error}")

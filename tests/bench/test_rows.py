@@ -538,7 +538,7 @@ def test_an_unknown_contestant_is_a_row_that_names_the_known():
 
 def test_a_device_that_is_not_seen_is_a_row():
     record = measured(("numpy", "numpy", np.sum), ("jax", "jax", jnp.sum), devices=("gpu",))
-    assert [r.failure for r in record.rows] == ["It sees cpu:0, and not gpu."] * 2
+    assert [r.failure for r in record.rows] == ["It saw only cpu:0, and not gpu."] * 2
 
 
 def test_a_device_that_nobody_sees_is_said_beside_the_others():
@@ -590,7 +590,7 @@ def test_a_further_device_of_a_kind_is_used_when_it_is_asked_for():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "numpy  0 It sees cpu:0, and not cpu:1.",
+        "numpy  0 It saw only cpu:0, and not cpu:1.",
         "jax cpu:1 8 ",
         "eager cpu:1 8 ",
         "made cpu:1 8 ",

@@ -19,7 +19,7 @@ _NAMES = {
     "c": "C",
 }
 
-_DID = ("It raised ", "It hung")
+_DID = ("It raised ", "It hung", "It saw ")
 """How the reasons begin that read well with a name, or several, in place of the `It`."""
 
 
