@@ -42,8 +42,14 @@ def module_messages(xspace: bytes) -> dict[str, memoryview]:
     return found
 
 
-def timeline(message: bytes | memoryview, places: Mapping[str, Place]) -> BufferTimeline | None:
+def timeline(
+    message: bytes | memoryview,
+    places: Mapping[str, Place],
+    inside: Mapping[str, Place] | None = None,
+) -> BufferTimeline | None:
     """The plan of one module, from its HloProto; None where it has no trace of the heap.
+
+    `inside` has the lines of other sources, by instruction.
 
     jaxlib 0.8 writes none. A program without temporaries has none either, and then no allocation
     for them: its timeline is empty.
@@ -75,7 +81,7 @@ def timeline(message: bytes | memoryview, places: Mapping[str, Place]) -> Buffer
                 pb.number(event, _SHARED),
             )
     alive = tuple(
-        Alive(name, size, places.get(name))
+        Alive(name, size, places.get(name), (inside or {}).get(name))
         for name, size in sorted(heap.at_peak, key=lambda item: -item[1])
     )
     return BufferTimeline(static, temp, tuple(heap.steps), heap.peak_at, alive)

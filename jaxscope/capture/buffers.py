@@ -23,11 +23,13 @@ def buffers_of(program: Program, handles: Handles) -> BufferTimeline | Unavailab
         places = {
             name: origin.place for name, origin in of_equations(program, stage, module, 0).items()
         }
+        innermost = of_equations(program, stage, module, None)
+        inside = {name: origin.place for name, origin in innermost.items() if origin.place.source}
         known = {instruction.name for instruction in module.instructions()}
         for name, message in module_messages(recording.xspace).items():
             if name.rpartition("(")[0] != module.name:
                 continue
-            found = timeline(message, places)
+            found = timeline(message, places, inside)
             if found is None:
                 return Unavailable("this XLA does not write down when buffers are freed")
             # Several programs may share a name, also one function at two shapes.

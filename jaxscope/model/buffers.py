@@ -15,7 +15,9 @@ class Alive:
     """What writes it first."""
     bytes: int
     place: Place | None
-    """The line that it comes from; None when that is not known."""
+    """The line of the first source that it comes from; None when that is not known."""
+    inside: Place | None = None
+    """The line of another source, called from that one, whose own work it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from jaxscope.model import Memory, Program, Record, Unavailable
 from jaxscope.model.buffers import Alive, BufferTimeline
+from jaxscope.model.profile import Place
 from jaxscope.view import memory_savings, units
 from jaxscope.view.chapter import Chapter, Part
+from jaxscope.view.hottest import WORTH
 from jaxscope.view.markup import escape
 from jaxscope.view.rows import Table
 from jaxscope.view.visible import excerpt, split_lines
@@ -30,11 +32,13 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     lead = (
         _whole(program, found),
         _peak(record, found),
+        *_inside(record, found),
         *memory_savings.sentences(record, program, found),
     )
     parts = (
         Part("Temporaries alive, over XLA's schedule", None, _area(found), _drawing(found)),
-        Part("Alive at the peak, by line", _by_line(record, found)),
+        Part("Alive at the peak, by line", _by_line(record, found, _sums(found))),
+        *_parts_inside(record, found),
         Part("Alive at the peak, the largest first", _buffers(record, found)),
         *memory_savings.parts(record, program, found),
     )
@@ -53,7 +57,7 @@ def _whole(program: Program, found: BufferTimeline) -> str:
 
 
 def _peak(record: Record, found: BufferTimeline) -> str:
-    by_line = _sums(record, found)
+    by_line = _sums(found)
     most = max(by_line.items(), key=lambda item: item[1])
     share = units.percent(most[1] / max(found.peak_temp, 1))
     where = "no known line"
@@ -69,12 +73,48 @@ def _peak(record: Record, found: BufferTimeline) -> str:
 _Key = tuple[int, int] | None
 
 
-def _sums(record: Record, found: BufferTimeline) -> dict[_Key, int]:
+def _sums(found: BufferTimeline) -> dict[_Key, int]:
     sums: dict[_Key, int] = {}
     for row in found.alive:
-        key = (row.place.source, row.place.line) if row.place else None
+        key = _key(row.place)
         sums[key] = sums.get(key, 0) + row.bytes
     return sums
+
+
+def _key(place: Place | None) -> _Key:
+    return (place.source, place.line) if place else None
+
+
+def _sums_inside(found: BufferTimeline) -> dict[_Key, int]:
+    """By the lines of other sources, which the first one calls; what is its own is left out."""
+    sums: dict[_Key, int] = {}
+    for row in found.alive:
+        if key := _key(row.inside):
+            sums[key] = sums.get(key, 0) + row.bytes
+    return sums
+
+
+def _inside(record: Record, found: BufferTimeline) -> tuple[str, ...]:
+    """The line that made most in a module: the first source may only call what is there."""
+    sums = _sums_inside(found)
+    if not sums:
+        return ()
+    key, size = max(sums.items(), key=lambda item: item[1])
+    if key is None or size < WORTH * max(found.peak_temp, 1):
+        return ()
+    share = units.percent(size / max(found.peak_temp, 1))
+    return (
+        (
+            f"In {record.sources[key[0]].name} line {key[1]} made most: {units.size(size)} "
+            f"({share}): `{_code(record, key)}`"
+        ),
+    )
+
+
+def _parts_inside(record: Record, found: BufferTimeline) -> tuple[Part, ...]:
+    sums = _sums_inside(found)
+    caption = "Alive at the peak, by line of what is called"
+    return (Part(caption, _by_line(record, found, sums)),) if sums else ()
 
 
 def _code(record: Record, key: _Key) -> str:
@@ -84,9 +124,8 @@ def _code(record: Record, key: _Key) -> str:
     return excerpt(lines[key[1] - 1]) if 0 < key[1] <= len(lines) else ""
 
 
-def _by_line(record: Record, found: BufferTimeline) -> Table:
-    rows = sorted(_sums(record, found).items(), key=lambda item: -item[1])
-
+def _by_line(record: Record, found: BufferTimeline, sums: dict[_Key, int]) -> Table:
+    rows = sorted(sums.items(), key=lambda item: -item[1])
     return Table(
         ("line", "bytes", "share", "code"),
         tuple(
@@ -106,15 +145,12 @@ def _by_line(record: Record, found: BufferTimeline) -> Table:
 
 def _buffers(record: Record, found: BufferTimeline) -> Table:
     def row(alive: Alive) -> tuple[str, ...]:
-        key = (alive.place.source, alive.place.line) if alive.place else None
+        key = _key(alive.inside or alive.place)
         line = memory_savings.line_name(record, *key) if key else ""
         return (f"`{alive.instruction}`", units.size(alive.bytes), line, _code(record, key))
 
     rows = tuple(row(alive) for alive in found.alive[:_MOST])
-    places = tuple(
-        (alive.place.source, alive.place.line) if alive.place else None
-        for alive in found.alive[:_MOST]
-    )
+    places = tuple(_key(alive.inside or alive.place) for alive in found.alive[:_MOST])
     return Table(("written by", "bytes", "line", "code"), rows, (1, 2), (2,), places)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import math
+import runpy
 import threading
 from pathlib import Path
 from typing import Any
@@ -509,6 +510,33 @@ def test_the_memory_plan_adds_up_to_the_programs_peak() -> None:
         line_of(loss, offset) for offset in (1, 2)
     }
     assert sum(row.bytes for row in found.alive) == found.peak_temp
+
+
+CALLED = """import jax.numpy as jnp
+
+def model(w, x):
+    h = jnp.tanh(x @ w)
+    return jnp.sin(h @ w) @ w
+"""
+
+
+def test_the_memory_of_what_is_called_has_the_lines_of_its_own_file(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(CALLED, "utf-8")
+    model = runpy.run_path(str(file))["model"]
+
+    def caller(w, x):
+        return model(w, x)
+
+    report = jaxscope.profile(jax.jit(caller), square(0, 256), square(1, 256))
+    found = report.programs[0].buffers
+    if isinstance(found, Unavailable):  # jaxlib 0.8
+        return
+    assert found is not None
+    assert {row.place.line for row in found.alive if row.place} == {line_of(caller, 1)}
+    inside = [row.inside for row in found.alive if row.inside]
+    assert {report.sources[place.source].name for place in inside} == {"model.py"}
+    assert {place.line for place in inside} <= {4, 5}
 
 
 def update(w, x):

@@ -255,6 +255,25 @@ def test_memory_names_the_source_of_a_line_that_is_not_of_the_first(golden: Reco
     assert largest.rows[0][2] == "model.py 3"
 
 
+def test_memory_names_the_line_of_a_module_that_made_most(golden: Record) -> None:
+    other = Source("model.py", "/model.py", SourceKind.MODULE, "a\nb\nh = x @ w\n")
+    there = Place(1, 3, Phase.FORWARD)
+    plan = dataclasses.replace(
+        PLAN, alive=(Alive("tanh.1", 2000, FIVE, there), Alive("dot.1", 1000, FIVE))
+    )
+    record = with_profile(golden, PROFILE, buffers=plan)
+    record = dataclasses.replace(record, sources=(golden.sources[0], other))
+    chapter = memory.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[1].endswith("3 kB, 100 % of it from line 5.")
+    assert chapter.lead[2] == "In model.py line 3 made most: 2 kB (67 %): `h = x @ w`"
+    tables = {part.caption: part.table for part in chapter.parts if part.table}
+    called = tables["Alive at the peak, by line of what is called"]
+    assert [row[:2] for row in called.rows] == [("model.py 3", "2 kB")]
+    largest = tables["Alive at the peak, the largest first"]
+    assert [row[2] for row in largest.rows] == ["model.py 3", f"{golden.sources[0].name} 5"]
+
+
 @pytest.mark.parametrize("plan", [dataclasses.replace(PLAN, steps=(), alive=(), temp=0)])
 def test_a_program_without_temporaries_says_so(golden: Record, plan: BufferTimeline) -> None:
     assert "It needs no temporaries." in text(with_profile(golden, PROFILE, buffers=plan), 120)

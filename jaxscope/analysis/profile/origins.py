@@ -25,17 +25,18 @@ Origins = Mapping[str, Origin]
 """By instruction. What belongs to no line of the source in question is missing."""
 
 
-def of_equations(program: Program, stage: Stage, module: HloModule, source: int) -> Origins:
+def of_equations(program: Program, stage: Stage, module: HloModule, source: int | None) -> Origins:
     """By the equations that the lines of the optimised HLO are anchored to.
 
     A line of a source stands for what it calls: an equation belongs to the innermost of its frames
-    that lies in that source, as everywhere in a report.
+    that lies in that source, as everywhere in a report; without a source, to the innermost of all.
     """
     homes: dict[int, Place] = {}
     for equation in program.equations:
-        frame = next((f for f in equation.frames if f.source == source), None)
-        if frame is not None:
-            homes[equation.id] = Place(source, frame.span.line, equation.phase)
+        known = ((f.source, f.span.line) for f in equation.frames if f.source is not None)
+        found_at = next(((s, line) for s, line in known if source in (None, s)), None)
+        if found_at is not None:
+            homes[equation.id] = Place(*found_at, equation.phase)
     found: dict[str, Origin] = {}
     for anchor in stage.anchors:
         instruction = module.at_line(anchor.line)
