@@ -117,6 +117,7 @@ def _derivative(
             if options.cotangent:
                 name = options.cotangent
                 cotangent = level.inputs.trees((name,), lambda slot: values[slot])[name]
+                _check_cotangent(name, cotangent, loss, level)
             return pull(cotangent)[0], kept
         case Mode.HESSIAN:
             return jax.hessian(function, has_aux=True, holomorphic=holomorphic)(tree)
@@ -126,6 +127,28 @@ def _derivative(
             for _ in range(options.order):
                 made = one(made, has_aux=True, holomorphic=holomorphic)
             return made(tree)
+
+
+def _check_cotangent(name: str, cotangent: Any, value: Any, level: Level) -> None:
+    alike = jax.tree_util.tree_structure(cotangent) == jax.tree_util.tree_structure(value)
+    if not alike or _types(cotangent) != _types(value):
+        raise TransformError(
+            f"{level.where}--cotangent names `{name}`, which is {_shown(cotangent)}, and the value "
+            f"is {_shown(value)}. A cotangent needs the structure, the type and the shape of the "
+            "value."
+        )
+
+
+def _types(tree: Any) -> list[str]:
+    """`float32[4,3]` for each leaf."""
+    avals = [jax.typeof(leaf) for leaf in jax.tree_util.tree_leaves(tree)]
+    return [f"{aval.dtype}[{','.join(map(str, aval.shape))}]" for aval in avals]
+
+
+def _shown(tree: Any) -> str:
+    types = ", ".join(_types(tree))
+    bare = jax.tree_util.all_leaves([tree])
+    return types if bare else f"a {type(tree).__name__} of {types or 'nothing'}"
 
 
 def conjugate_note(options: GradOptions, level: Level) -> str:

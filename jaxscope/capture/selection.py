@@ -84,7 +84,25 @@ def matching(level: Level, names: Sequence[str], others: Sequence[str]) -> Mappi
                 )
             if path in by_path:
                 found[slot] = by_path[path]
+                if _is_float(level, slot):
+                    _check_tangent(level, slot, found[slot])
     return found
+
+
+def _check_tangent(level: Level, slot: int, other: int) -> None:
+    own, given = _type(level, slot), _type(level, other)
+    if own != given:
+        slots = level.arguments.slots
+        raise TransformError(
+            f"{level.where}--tangents gives `{slots[other].path}`, {given}, to "
+            f"`{slots[slot].path}`, which is {own}. A tangent needs the type and the shape of what "
+            "it belongs to."
+        )
+
+
+def _type(level: Level, slot: int) -> str:
+    """`float32[4,3]`."""
+    return f"{level.dtype(slot)}[{','.join(map(str, level.shapes[slot]))}]"
 
 
 def _check(level: Level, name: str) -> None:

@@ -183,8 +183,25 @@ CASES = {
     ),
     "tangent of another type": Bad(
         "%%jaxgrad -w w --mode jvp --tangents whole\n(w ** 2).sum()",
-        "TypeError",
-        ("JAX cannot apply `jit | grad -w w --mode jvp --tangents whole`", "dtypes must be equal"),
+        USAGE,
+        ("Line 1: --tangents gives `whole`, int32[3], to `w`, which is float32[3].",),
+    ),
+    "tangent of another shape": Bad(
+        "%%jaxgrad -w w --mode jvp --tangents y\n(w ** 2).sum()",
+        USAGE,
+        ("Line 1: --tangents gives `y`, float32[5], to `w`, which is float32[3].", "the shape of"),
+    ),
+    "cotangent of another shape": Bad(
+        "%%jaxgrad -w w --mode vjp --cotangent y\nw ** 2",
+        USAGE,
+        ("Line 1: --cotangent names `y`, which is float32[5], and the value is float32[3].",),
+    ),
+    "cotangent of another structure": Bad(
+        "%%jaxgrad -w w --mode vjp --cotangent w\n{'a': w ** 2}",
+        USAGE,
+        (
+            "Line 1: --cotangent names `w`, which is float32[3], and the value is a dict of float32[3]",
+        ),
     ),
     "cotangent unknown": Bad(
         "%%jaxgrad -w w --mode vjp --cotangent nowhere\nw ** 2",
