@@ -200,7 +200,8 @@ CASES = {
         "%%jaxgrad -w w --mode vjp --cotangent w\n{'a': w ** 2}",
         USAGE,
         (
-            "Line 1: --cotangent names `w`, which is float32[3], and the value is a dict of float32[3]",
+            "Line 1: --cotangent names `w`, which is float32[3], and",
+            "the value is a dict of float32[3].",
         ),
     ),
     "cotangent unknown": Bad(

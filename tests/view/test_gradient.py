@@ -235,6 +235,13 @@ def test_tables_for_data_frames(trained):
     assert set(kept["line"].dropna()) <= set(range(1, 200))
 
 
+def test_a_gradient_that_is_a_constant_is_told_as_that():
+    report = inspected(jax.grad(lambda x: jnp.sum(3 * x)), X)
+    [found] = [f for f in report.findings if f.kind == "folded"]
+    assert "the derivative is the same whatever the inputs are" in found.message
+    assert found.fix.startswith("Differentiate what is not linear in its inputs")
+
+
 def test_a_hessian_is_called_one_and_its_other_mode_is_a_hessian_too():
     report = inspected(jax.hessian(lambda x: jnp.sum(jnp.tanh(x) ** 2)), jnp.ones(3))
     applied = dataclasses.replace(report.programs[0], stack=(HESSIAN,))

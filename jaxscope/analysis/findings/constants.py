@@ -181,13 +181,25 @@ def _folded(program: Program, computing: int | None) -> Iterator[Finding]:
     home = first.frames[0].source if first is not None and first.frames else 0
     in_cell = first is not None and any(f.source == 0 for f in first.frames)
     computes = "computes" if len(work) == 1 else "compute"
+    reason = "no result depends on an argument"
+    fix = (
+        "Pass the data as arguments, for instance by making it in a cell before; a time measured "
+        "here is that of the call alone."
+    )
+    if program.differentiation is not None and any(
+        v.kind is ValueKind.UNUSED for v in program.inputs
+    ):
+        reason = "the derivative is the same whatever the inputs are"
+        fix = (
+            "Differentiate what is not linear in its inputs, if that was meant; a time measured "
+            "here is that of the call alone."
+        )
     yield Finding(
         FindingKind.FOLDED,
         first.span.line if first is not None and first.span is not None else None,
-        f"{program.title} computes nothing when it runs: no result depends on an argument, so the "
-        "compiler did the work once, at compile time.",
-        "Pass the data as arguments, for instance by making it in a cell before; a time measured "
-        "here is that of the call alone.",
+        f"{program.title} computes nothing when it runs: {reason}, so the compiler did the work "
+        "once, at compile time.",
+        fix,
         f"{amount(len(work), 'equation')} of the jaxpr {computes} something "
         f"({names(_kinds(work))}), and no instruction of the optimised HLO does.",
         0 if in_cell or home is None else home,
