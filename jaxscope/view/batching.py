@@ -31,9 +31,11 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         return Chapter("batching", "Batching", (f"{batching.reason}.",))
     lines = batched_lines(program, batching)
     kind = _kind(program, batching)
+    # Of a Jacobian nobody asked how it is batched.
+    brief = len(lines) <= _BRIEF and kind is _Kind.EXAMPLES
     parts = (
         Part("Axes" if len(batching.axes) > 1 else "", _axes(record, program, batching, kind)),
-        Part("Line by line", _lines(record, program, batching, lines), brief=len(lines) <= _BRIEF),
+        Part("Line by line", _lines(record, program, batching, lines), brief=brief),
     )
     return Chapter("batching", "Batching", tuple(_lead(program, batching, kind)), parts)
 

@@ -138,6 +138,7 @@ def test_the_passes_of_a_jacobian_are_called_passes(mode: Any, passes: str) -> N
     assert axes is not None
     assert axes.heads[1] == "passes"
     assert {row[2] for row in axes.rows} == {"the Jacobian"}
+    assert not made.parts[1].brief
 
 
 def test_a_single_axis_of_as_many_passes_as_the_jacobian_is_the_jacobians() -> None:
