@@ -94,11 +94,14 @@ def _changed(request: CacheRequest, known: list[dict[str, Any]], home: Path) -> 
             best, nearest = apart, old
     if not best:
         return (
-            "The persistent cache holds this function under another key, and of its parts only the "
-            "program itself differs: its code, shapes, constants or options of the jit."
+            "The persistent cache holds a program of this name under another key, and of its parts "
+            "only the program itself differs: its code, shapes, constants or options of the jit."
         )
     words = ", ".join(_part(name, str(nearest[name]), new[name]) for name in best)
-    return f"The persistent cache holds this function under another key, which differs in {words}."
+    return (
+        f"The persistent cache holds a program of this name under another key, which differs in "
+        f"{words}."
+    )
 
 
 def _part(name: str, before: str, after: str) -> str:

@@ -220,9 +220,12 @@ def _words(seen: _Seen) -> tuple[str, str]:
     )
 
 
-def sentence(call: SlowCall) -> str:
-    """The call as a note: where, how often, how long, why and what to do."""
-    where = f" at {os.path.basename(call.site.file)}:{call.site.span.line}" if call.site else ""
+def sentence(call: SlowCall, name: Callable[[str], str] = os.path.basename) -> str:
+    """The call as a note: where, how often, how long, why and what to do.
+
+    `name` gives what a file is called: `In [3]`, `train.py`.
+    """
+    where = f" at {name(call.site.file)}:{call.site.span.line}" if call.site else ""
     often = "once" if call.calls == 1 else f"{call.calls} times"
     took = f"{call.total_s * 1e3:.3g} ms in all"
     return f"Slow calls{where}, {often}, {took}: {call.why} {call.fix}".rstrip()

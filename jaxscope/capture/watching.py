@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import sys
 import time
 from collections.abc import Callable
 
@@ -90,16 +91,19 @@ class Watch:
         if self._listener is None:
             return Log("", (), notes=notes)
         found = gather(raws, self._began, self._listener.places, notes)
-        return found if self._slow is None else _with_slow_calls(found, self._slow)
+        if self._slow is None:
+            return found
+        places = self._listener.places
+        return _with_slow_calls(found, self._slow, lambda file: places.name(file, sys.maxsize))
 
     def _heard(self, listener: Listener) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
         listener.listen_again()
         return listener.since(self._since), lost(listener, self._since, self._losses)
 
 
-def _with_slow_calls(log: Log, slow: SlowPath) -> Log:
+def _with_slow_calls(log: Log, slow: SlowPath, name: Callable[[str], str]) -> Log:
     calls = slow.calls()
-    notes = [sentence(call) for call in calls[:_SHOWN]]
+    notes = [sentence(call, name) for call in calls[:_SHOWN]]
     if len(calls) > _SHOWN:
         notes.append(f"{len(calls) - _SHOWN} more are in `log.slow_calls`.")
     if slow.note:

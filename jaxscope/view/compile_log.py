@@ -150,7 +150,7 @@ def _rows(log: Log) -> Iterator[Row]:
         elif compile.serial in failed:
             yield _row(compile, log, f"failed: {compile.error}", "", failed=True)
         else:
-            yield _row(compile, log, why(compile), fix(compile))
+            yield _row(compile, log, _why(compile), fix(compile))
     if single:
         yield _operations(single, log)
 
@@ -158,7 +158,9 @@ def _rows(log: Log) -> Iterator[Row]:
 def _disk_cache(compile: Compile) -> str:
     if compile.persistent is Persistent.HIT:
         return "From the disk cache."
-    return compile.persistent_why
+    # What a recompile has in place of the program on disk, its causes have said.
+    known = compile.persistent is Persistent.WRITTEN and compile.is_recompile
+    return "" if known else compile.persistent_why
 
 
 def _first_operation(compile: Compile) -> bool:
@@ -215,7 +217,8 @@ def callers(compile: Compile, log: Log) -> tuple[str, ...]:
 
 def why(compile: Compile) -> str:
     """Why it compiled, in words; of a slow one also why the disk cache did not have it."""
-    disk = compile.persistent_why if compile.compile_s >= _SLOW_S else ""
+    slow = compile.compile_s >= _SLOW_S and compile.persistent is not Persistent.HIT
+    disk = _disk_cache(compile) if slow else ""
     return f"{_why(compile).rstrip('.')}. {disk}" if disk else _why(compile)
 
 

@@ -155,6 +155,7 @@ def test_calls_that_are_slow_though_nothing_compiles_are_found(notebook: Noteboo
     if sys.version_info >= (3, 12):
         (found,) = notebook.names["slow"].slow_calls
         assert (found.fun_name, found.calls) == ("noisy", 4)
+        assert f"Slow calls at In [{prompt(notebook)}]:3, 4 times" in ran.text
         assert "noisy" in ran.text.partition("\n")[2]
     else:
         assert "3.12" in ran.text

@@ -268,6 +268,19 @@ def test_what_the_disk_cache_did_stands_under_the_reason(golden: Log) -> None:
     assert {row.disk_cache for row in rows(golden).rows} == {""}
 
 
+def test_what_the_causes_say_the_disk_cache_does_not_say_again(golden: Log) -> None:
+    other = "The persistent cache holds a program of this name under another key."
+    first, again = (
+        dataclasses.replace(one, compile_s=2.0, persistent=Persistent.WRITTEN, persistent_why=other)
+        for one in golden.compiles[:2]
+    )
+    assert not first.is_recompile
+    assert again.is_recompile
+    log = dataclasses.replace(golden, compiles=(first, again), storms=(), failed=())
+    assert [row.disk_cache for row in rows(log).rows] == [other, ""]
+    assert text(log, width=200).count(other) == 1
+
+
 def test_an_event_has_all_that_a_panel_shows() -> None:
     event = CompileEvent(
         serial=3, fun_name="step", kind=CompileKind.JIT, cell=5, cell_id="a-b", place="In [3]:4",
