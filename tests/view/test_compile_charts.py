@@ -34,6 +34,13 @@ def test_the_bars_are_the_seconds_of_each_stage_by_function(golden: Log) -> None
     assert bars["XLA"].x[0] == pytest.approx(2.9)
 
 
+def test_the_titles_fit_a_narrow_notebook(golden: Log) -> None:
+    drawn = figure(golden)
+    assert drawn.layout.title.text == "26 compiles in 4.21 s (trace 0.47, lower 0.33, XLA 3.42)"
+    titles = [annotation.text for annotation in drawn.layout.annotations]
+    assert titles == ["seconds by stage", "when; larger took longer"]
+
+
 def test_every_compile_is_a_point_at_its_time_and_recompiles_stand_out(golden: Log) -> None:
     points = traces(figure(golden), "scatter")
     assert {name: len(trace.x) for name, trace in points.items()} == {

@@ -15,6 +15,7 @@ from jaxscope.model import Compile
 from jaxscope.model.log import Log
 from jaxscope.view import units
 from jaxscope.view.compile_log import first_line, why
+from jaxscope.view.summary import SEPARATOR
 
 _MOST_FUNCTIONS = 15
 _MOST_POINTS = 400
@@ -37,12 +38,13 @@ def figure(log: Log) -> Figure:
         shared_yaxes=True,
         horizontal_spacing=0.03,
         column_widths=[0.45, 0.55],
-        subplot_titles=("seconds by stage", "when, since the log began; larger took longer"),
+        subplot_titles=("seconds by stage", "when; larger took longer"),
     )
     _add_stages(drawn, groups, names)
     _add_timeline(drawn, groups, names, log)
     drawn.update_layout(
-        title={"text": first_line(log) if groups else "Nothing was compiled.", "font_size": 13},
+        # All of the first line is too long for a narrow notebook, which would cut it off.
+        title={"text": first_line(log).partition(SEPARATOR)[0], "font_size": 13},
         barmode="stack",
         bargap=0.35,
         height=170 + 26 * max(len(groups), 3),
