@@ -251,6 +251,9 @@ class Report:
         if kind not in charts.KINDS:
             raise ValueError(f"There is no figure {kind!r}; there are {', '.join(charts.KINDS)}.")
         found = self.profile
+        plan = self.programs[0].buffers if self.programs else None
+        if kind == "memory" and isinstance(plan, BufferTimeline):  # also of what was not traced
+            return charts.memory(self._record, plan)
         if isinstance(found, Unavailable):
             raise LookupError(f"There is no figure: {found.reason}.")
         self.stage("optimized_hlo")
@@ -260,15 +263,13 @@ class Report:
         if kind == "roofline":
             return charts.roofline(program, found)
         if kind == "memory":
-            plan = program.buffers
-            if plan is None or isinstance(plan, Unavailable):
-                why = plan.reason if isinstance(plan, Unavailable) else "nobody asked for it"
-                raise LookupError(f"There is no memory by line: {why}.")
-            return charts.memory(self._record, plan)
+            why = plan.reason if isinstance(plan, Unavailable) else "nobody asked for it"
+            raise LookupError(f"There is no memory by line: {why}.")
         from jaxscope.capture.profile import ops_of
+        from jaxscope.view.profile_lines import DIRECTIONS
 
         names = {
-            op: f"line {row.place.line} {row.place.phase}"
+            op: f"line {row.place.line} {DIRECTIONS[row.place.phase]}".rstrip()
             for row in reversed(found.lines)
             for op in row.ops
         }
@@ -514,12 +515,12 @@ class Report:
 
     def _figure_kinds(self) -> dict[str, tuple[str, ...]]:
         """What `figure` can draw, by the chapter that it belongs to; empty without plotly."""
-        found = self.programs[0].profile if self.programs else None
-        if not isinstance(found, Profile) or importlib.util.find_spec("plotly") is None:
+        if not self.programs or importlib.util.find_spec("plotly") is None:
             return {}
-        kinds: dict[str, tuple[str, ...]] = {"lines": ("stack", "roofline")}
-        if any(getattr(text, "trace", b"") for text in self._texts):
-            kinds["lines"] += ("timeline",)
+        kinds: dict[str, tuple[str, ...]] = {}
+        if isinstance(self.programs[0].profile, Profile):
+            traced = any(getattr(text, "trace", b"") for text in self._texts)
+            kinds["lines"] = ("stack", "roofline", *(("timeline",) if traced else ()))
         if isinstance(self.programs[0].buffers, BufferTimeline):
             kinds["buffers"] = ("memory",)
         return kinds

@@ -36,6 +36,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
+from jaxscope.model.buffers import BufferTimeline
 from jaxscope.model.profile import Place, Profile
 
 
@@ -190,7 +191,10 @@ def _profiled(program: Program, part: Part, sources: Sources) -> Program:
     """With the time by line, if the program was profiled."""
     sessions = part.measured.sessions
     if isinstance(sessions, Unavailable):
-        return replace(program, profile=sessions)
+        # XLA's plan of the memory needs no traced call; where it fails, too, one reason is enough.
+        plan = buffers_of(program, part.captured.handles)
+        known = plan if isinstance(plan, BufferTimeline) else None
+        return replace(program, profile=sessions, buffers=known)
     if not sessions:
         return program
     handles, number = part.captured.handles, len(sources.all())

@@ -432,6 +432,22 @@ def test_a_loop_of_too_many_events_runs_and_is_not_traced(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("few_events")
+def test_what_is_not_traced_has_its_memory_all_the_same() -> None:
+    report = jaxscope.profile(long_loop, square(0, 64))
+    assert isinstance(report.profile, Unavailable)
+    plan = report.programs[0].buffers
+    if plan is None:  # jaxlib 0.8
+        assert jax.__version_info__ < (0, 9)
+        return
+    assert isinstance(plan, BufferTimeline)
+    assert "Memory by line\n" in report.to_text()
+    pytest.importorskip("plotly", reason="the extra `plots` is not installed")
+    assert len(report.figure("memory").data) == 2
+    with pytest.raises(LookupError, match="There is no figure: one call executes"):
+        report.figure("stack")
+
+
+@pytest.mark.usefixtures("few_events")
 def test_asked_for_all_events_it_is_traced() -> None:
     with jaxscope.options(all_events=True):
         report = jaxscope.profile(long_loop, square(0, 64))

@@ -144,6 +144,16 @@ def test_threads_stand_in_the_order_in_which_they_began() -> None:
     assert drawn.layout.yaxis.categoryarray == ("0: client", "1: pool")
 
 
+def test_the_timeline_names_a_direction_only_where_there_are_two(
+    report: jaxscope.Report,
+) -> None:
+    pytest.importorskip("plotly", reason="the extra `plots` is not installed")
+    x = jnp.ones((512, 512))
+    plain = jaxscope.profile(jax.jit(lambda x: jnp.tanh(x @ x)), x)
+    assert any("backward" in trace.name for trace in report.figure("timeline").data)
+    assert not any("primal" in trace.name for trace in plain.figure("timeline").data)
+
+
 def test_axes_have_their_units(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     assert report.figure("roofline").layout.yaxis.ticksuffix == "FLOP/s"
