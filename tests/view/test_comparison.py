@@ -511,6 +511,14 @@ def test_who_has_caught_up_is_marked_whoever_is_the_baseline():
     assert tables.preparation(never, never.rows).rows[1][-1] == ""
 
 
+def test_a_crossover_is_named_where_several_may_cross():
+    made = sweep_of(10, 30, 1000)
+    assert marks(pictures.ratio_by_size(made)) == ["n ≈ 100"]
+    others = [row("torch", 30e-6, n) for n in (10, 30, 1000)]
+    both = dataclasses.replace(made, rows=(*made.rows, *others))
+    assert marks(pictures.ratio_by_size(both)) == ["JAX jit: n ≈ 100", "PyTorch: n ≈ 300"]
+
+
 def test_only_what_was_measured_has_dots():
     assert "<circle" in pictures.time_by_size(sweep_of(10, 30))
     assert "<circle" not in pictures.break_even(pair())

@@ -16,7 +16,7 @@ from jaxscope.view.charts.axes import at_sizes, colour, faded, labelled, layout,
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.curves import brief
 from jaxscope.view.comparison.palette import GREY
-from jaxscope.view.comparison.pictures import paid, seconds
+from jaxscope.view.comparison.pictures import crossings, paid, seconds
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -97,9 +97,8 @@ def _ratio(record: ComparisonRecord, made: Any) -> None:
             [ratio.high for ratio in ratios],
             units.significant,
         )
-        for crossing in sweep.crossovers(record, one):
-            near = names.number(float(f"{crossing.at:.2g}"))
-            mark(made, crossing.at, f"{name} ≈ {near}", GREY)
+        for at, text in crossings(record, one):
+            mark(made, at, text, GREY)
     layout(record, made, name, f"ratio to {brief(base)}, below 1 is faster")
     log(made, x=True)
     _ticks(made, units.significant, 1.0)

@@ -62,9 +62,7 @@ def ratio_by_size(record: ComparisonRecord) -> str:
                 at = sweep.along(row.size, name)
                 points.append((at, ratio.estimate, ratio.low, ratio.high))
         lines.append(_curve(record, one, points, with_device))
-        for crossing in sweep.crossovers(record, one):
-            near = names.number(float(f"{crossing.at:.2g}"))
-            marks.append((crossing.at, f"{name} ≈ {near}"))
+        marks += crossings(record, one)
     return curves(
         [line for line in lines if line.points],
         f"Time over that of {names.label(record.baseline)} against {name}; below 1 is faster",
@@ -74,6 +72,17 @@ def ratio_by_size(record: ComparisonRecord) -> str:
         marks,
         level=1.0,
     )
+
+
+def crossings(record: ComparisonRecord, one: Contender) -> list[tuple[float, str]]:
+    """Where it overtakes the baseline or falls behind, as marks; named where others may too."""
+    name = sweep.swept(record)
+    who = f"{names.contender(one, sweep.several_devices(record))}: "
+    others = len(sweep.contenders(record)) > 2
+    return [
+        (cross.at, f"{who if others else ''}{name} ≈ {names.number(float(f'{cross.at:.2g}'))}")
+        for cross in sweep.crossovers(record, one)
+    ]
 
 
 def break_even(record: ComparisonRecord) -> str:
