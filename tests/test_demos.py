@@ -102,6 +102,20 @@ def test_a_saved_demo_can_be_read_without_a_kernel(path: Path) -> None:
             assert cell.outputs, f"no output was saved for: {cell.source[:60]}"
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_link_leads_to_a_file(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    targets = [t for text in texts for t in re.findall(r"\]\(([^)\s#]+)", text) if "://" not in t]
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+def test_the_first_notebook_says_where_to_go_on() -> None:
+    notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
+    last = notebook.cells[-1].source
+    assert [path.name for path in NOTEBOOKS[1:] if f"]({path.name})" not in last] == []
+
+
 def saved(stem: str) -> list[nbformat.NotebookNode]:
     return code_cells(nbformat.read(ROOT / "demos" / f"{stem}.ipynb", as_version=4))
 
