@@ -31,8 +31,9 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         return Chapter("batching", "Batching", (f"{batching.reason}.",))
     lines = batched_lines(program, batching)
     kind = _kind(program, batching)
-    # Of a Jacobian nobody asked how it is batched.
-    brief = len(lines) <= _BRIEF and kind is _Kind.EXAMPLES
+    # Of a Jacobian or a library function nobody asked how it is batched.
+    asked = kind is _Kind.EXAMPLES and not _is_all_library(program, batching)
+    brief = asked and len(lines) <= _BRIEF
     parts = (
         Part("Axes" if len(batching.axes) > 1 else "", _axes(record, program, batching, kind)),
         Part("Line by line", _lines(record, program, batching, lines), brief=brief),
@@ -112,9 +113,13 @@ def _over(program: Program, batching: Batching, kind: _Kind) -> tuple[str, str, 
     if (more := len(batching.axes) - 4) > 0:
         over += f" and {more} more"
     # Without a place in the user's code, and not around all of it: somebody else's.
-    if all(_is_library(program, batching, index) for index in range(len(batching.axes))):
+    if _is_all_library(program, batching):
         return f"A library function calls `vmap` over {over}", "example", "the whole batch"
     return f"`vmap` over {over}", "example", "the whole batch"
+
+
+def _is_all_library(program: Program, batching: Batching) -> bool:
+    return all(_is_library(program, batching, index) for index in range(len(batching.axes)))
 
 
 def _is_library(program: Program, batching: Batching, index: int) -> bool:

@@ -120,6 +120,7 @@ def test_a_vmap_that_the_users_code_does_not_call_is_a_librarys(golden: m.Record
     axes = made.parts[0].table
     assert axes is not None
     assert axes.rows[0][2] == "a library function, line 3"
+    assert not made.parts[1].brief
 
 
 @pytest.mark.parametrize(
