@@ -117,7 +117,7 @@ class _Run:
     def _size(self, size: Size, done: float, listener: Listener, alarm: Alarm) -> list[Row]:
         """The rows of one size. An interrupt keeps what there is."""
         share = 1 / len(self.plan.sizes or ({},))
-        label = ", ".join(f"{name}={value:g}" for name, value in size.items())
+        label = names.size(tuple(size.items()))
 
         def say(text: str, part: float = 0.0) -> None:
             self._say(f"{label}: {text}" if label else text, done + share * part)
@@ -189,11 +189,12 @@ class _Run:
             on_round=on_round,
         )
         self._collect(readies)
+        where = names.size(live[0].row.size)
+        told = f"{ended} of {where}" if where else ended
         if ended.startswith("interrupted"):
-            where = ", ".join(f"{k}={v:g}" for k, v in live[0].row.size)
-            self.stopped = f"{ended} of {where}" if where else ended
+            self.stopped = told
         elif ended:
-            self.notes.append(f"{ended[0].upper()}{ended[1:]}.")
+            self.notes.append(names.sentence(told))
         if plan.columns and not self.stopped:
             try:
                 self._columns(readies, setting, say)

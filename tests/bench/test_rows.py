@@ -358,6 +358,7 @@ def test_an_interrupt_keeps_what_was_measured():
     )
     assert record.stopped.startswith("interrupted after ")
     first, second = sorted(record.sizes, key=lambda size: not record.at(size)[0].measured)
+    assert record.stopped.endswith(f" of n = {dict(first)['n']}")
     assert 0 < len(record.at(first)[0].samples) < 80
     assert len(record.at(first)[0].samples) == len(record.at(first)[1].samples)
     assert [r.failure for r in record.at(second)] == [f"Not measured: {record.stopped}."] * 2
@@ -370,6 +371,13 @@ def test_an_interrupt_before_the_rounds_is_an_empty_record_and_no_exception():
     record = measured(("numpy", "numpy", interrupting), check=False)
     assert record.stopped == "interrupted"
     assert row(record, "numpy").failure == "Not measured: interrupted."
+
+
+def test_a_time_limit_within_the_rounds_is_said_with_its_size(monkeypatch):
+    cut = "the time limit came after 3 rounds"
+    monkeypatch.setattr("jaxscope.bench.comparison.run_rounds", lambda *given, **named: cut)
+    record = measured(("numpy", "numpy", np.sum), sizes=({"n": 3},), check=False, columns=False)
+    assert "The time limit came after 3 rounds of n = 3." in record.notes
 
 
 def test_the_total_time_limit_leaves_later_sizes_out_and_says_so():
@@ -704,7 +712,7 @@ def test_progress_is_told_and_may_fail():
 
     record = measured(("numpy", "numpy", np.sum), progress=progress, sizes=({"n": 3},))
     assert len(row(record, "numpy").samples) == 8
-    assert ("n=3: numpy: warming up", 0.0) in heard
+    assert ("n = 3: numpy: warming up", 0.0) in heard
 
 
 def test_inputs_lie_elsewhere_in_each_round():
