@@ -74,6 +74,7 @@ def test_every_block_of_code_runs(
         shown = capsys.readouterr().out
         assert result.success, f"{text}\n{shown}"
         assert "jaxscope could not" not in shown, f"{text}\n{shown}"
+        assert "Nothing was measured" not in shown, f"{text}\n{shown}"
         reports = text.startswith("%%jax") and not text.startswith(_OTHERS)
         if reports and "-q" not in text.splitlines()[0]:
             assert "Source: cell" in shown, f"{text}\n{shown}"
