@@ -165,7 +165,7 @@ function tell(top: HTMLElement, [title = "", ...rest]: readonly string[], lead =
   const facts = rest.map((fact) => element("li", "", fact));
   // After the device comes how long a call takes: what people ask first.
   facts[rest.length > 1 ? lead : 0]?.classList.add("jxs-lead");
-  top.querySelector("h1")?.replaceChildren(title);
+  top.querySelector("h1")?.replaceWith(element("h1", "", title));
   top.querySelector(".jxs-facts")?.replaceChildren(...facts);
   top.title = [title, ...rest].join(" · ");
 }

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import jaxscope
-from lab.pages import cell, pane, viewer
+from lab.pages import cell, hlo_entry, line, pane, viewer
 from lab.servers import Server, notebook
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
@@ -35,9 +35,11 @@ class Saved:
     report: jaxscope.Report
     short: Output
     long: Output
+    many: Output
+    """With more lines of HLO than a window shows, all of them saved."""
 
 
-MODULE = """import jax.numpy as jnp
+MODULE = """import jax, jax.numpy as jnp
 
 def short(x):
     y = jnp.sin(x) @ x
@@ -46,6 +48,11 @@ def short(x):
 def long(x):
     for i in range(250):
         x = jnp.tanh(x) + i
+    return x
+
+def many(x):
+    for i in range(8):
+        x = x - jax.nn.softmax(x @ x) * x.mean()
     return x
 """
 
@@ -58,8 +65,10 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     file.write_text(MODULE, "utf-8")
     functions = runpy.run_path(str(file))
     with jaxscope.options(runs=0):
-        reports = [jaxscope.inspect(functions[f], jnp.ones((8, 8))) for f in ("short", "long")]
-    return Saved(reports[0], output(reports[0]), output(reports[1]))
+        reports = [
+            jaxscope.inspect(functions[f], jnp.ones((8, 8))) for f in ("short", "long", "many")
+        ]
+    return Saved(reports[0], *(output(report) for report in reports))
 
 
 def output(report: jaxscope.Report) -> Output:
@@ -111,6 +120,18 @@ def test_a_saved_report_is_linked_without_a_kernel(
     expect(report.locator(".jxs-graph")).to_have_attribute("data-thread", "worker")
     absent = pane(viewer(page, 1), "optimized_hlo")
     expect(absent).to_contain_text("no kernel is connected")
+
+
+def test_a_text_that_was_out_of_sight_begins_where_it_is_read(
+    lab: Server, visit: Visit, saved: Saved
+) -> None:
+    page = visit(lab, lab.write("below.ipynb", orphan(saved.short, saved.short, saved.many)))
+    without_kernel(page)
+    report = viewer(page, 2)
+    expect(report).to_be_attached()
+    report.evaluate("node => node.scrollIntoView()")
+    expect(hlo_entry(report)).to_be_in_viewport()
+    expect(line(report, "optimized_hlo", 1)).to_have_count(0)
 
 
 def test_what_another_version_wrote_is_shown_or_refused_in_words(

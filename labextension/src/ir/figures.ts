@@ -45,6 +45,8 @@ export function sourceFigures(model: ReportModel): Figures | null {
   const rows = model.figures?.lines[model.source];
   if (!rows || !model.programJson) return cellFigures(model);
   const known = Object.values(rows);
+  // A file that holds the record alone, and a program without an equation: no heads over nothing.
+  if (!known.length) return null;
   const total = known.reduce((sum, row) => sum + (row.flops ?? 0), 0);
   const phases = differentiates(model);
   const time = timeOf("share of a call's time");

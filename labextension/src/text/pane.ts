@@ -40,6 +40,7 @@ import { Mouse } from "./mouse";
 import { paint } from "./paint";
 import { Ruler } from "./ruler";
 import { find, inWords, stepped } from "./search";
+import { whenSeen } from "./sight";
 import type { Language } from "./tokens";
 
 export type { Hideable } from "./hide";
@@ -69,6 +70,8 @@ export class TextPane {
   /** The text as the editor counts its places: every line ends in one character. */
   private flat = "";
   private wrap = false;
+  /** Gives up what waits for the text to be seen, to be scrolled then. */
+  private unwait = () => {};
   private readonly mouse: Mouse;
 
   constructor(
@@ -111,6 +114,7 @@ export class TextPane {
     const { language, hide, figures } = this.now;
     this.view.setState(this.state({ ...PLAIN, language, hide, figures }));
     this.view.scrollDOM.scrollTop = this.view.scrollDOM.scrollLeft = 0;
+    this.unwait();
     this.mouse.forget();
     this.rule();
   }
@@ -263,9 +267,7 @@ export class TextPane {
 
   /** Begins a text that was just shown at a line, which is to be in the upper `part` of the room. */
   beginAt(line: number, part = 1): void {
-    this.view.requestMeasure();
-    // Reading a height makes the editor measure what waits to be measured, which "in sight" needs.
-    this.view.lineBlockAtHeight(0);
+    this.measure(); // "in sight" needs it
     const { doc } = this.view.state;
     if (line < 1 || line > doc.lines) return;
     const { from } = doc.line(line);
@@ -276,6 +278,25 @@ export class TextPane {
 
   /** What stands in the upper `part` of the room already stays where it is. */
   private scrollTo(place: number, centre: boolean, part = 1): void {
+    this.unwait();
+    if (this.view.inView || typeof IntersectionObserver === "undefined") {
+      this.scrollNow(place, centre, part);
+      return;
+    }
+    // It would go by guessed heights, and end elsewhere.
+    this.unwait = whenSeen(this.element, () => {
+      this.measure();
+      this.scrollNow(place, centre, part);
+    });
+  }
+
+  /** Makes the editor measure what waits to be measured: reading a height does. */
+  private measure(): void {
+    this.view.requestMeasure();
+    this.view.lineBlockAtHeight(0);
+  }
+
+  private scrollNow(place: number, centre: boolean, part: number): void {
     const effects = unfolding(this.view.state, place);
     if (effects.length) this.view.dispatch({ effects });
     const { top, bottom } = this.view.lineBlockAt(place);
@@ -305,6 +326,7 @@ export class TextPane {
   }
 
   dispose(): void {
+    this.unwait();
     this.mouse.forget();
     this.ruler.dispose();
     this.view.destroy();
