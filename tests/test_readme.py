@@ -25,6 +25,13 @@ PAGES = (
     "docs/viewer.md",
     "docs/benchmarks.md",
 )
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    *(f"docs/{path.relative_to(ROOT / 'docs')}" for path in sorted((ROOT / "docs").rglob("*.md"))),
+)
+"""All that is written for people, also pages whose code is not run here."""
 _BLOCK = re.compile(r"^```(python|ipython)\n(.*?)^```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
 _OTHERS = ("%%jaxwatch", "%%jaxbench", "%%jaxprof")
@@ -80,10 +87,14 @@ def test_every_block_of_code_runs(
             assert "Source: cell" in shown, f"{text}\n{shown}"
 
 
-@pytest.mark.parametrize("document", PAGES)
+def test_pages_have_links_to_check() -> None:
+    assert [page for page in PAGES if not targets(page)] == []
+    assert set(PAGES) <= set(DOCUMENTS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_link_leads_to_a_file_or_a_heading(document: str) -> None:
     home = (ROOT / document).parent
-    assert targets(document)
     for target in targets(document):
         path, _, anchor = target.partition("#")
         file = (home / path) if path else ROOT / document
