@@ -85,6 +85,11 @@ def cure(error: BaseException, values: Mapping[str, Any]) -> str | None:
             "The program has not begun while the code is traced. The magic waits for the results "
             "and times them itself: leave `block_until_ready` out."
         )
+    if isinstance(error, NameError) and "unbound axis name" in str(error):
+        return (
+            "No transform around this code gives an axis that name: write the name that it has, or "
+            "give it this one with `--axis-name`."
+        )
     if isinstance(error, TypeError | ValueError):
         for part, words in _TRANSFORMS:
             if part in str(error):
@@ -103,6 +108,8 @@ def cure(error: BaseException, values: Mapping[str, Any]) -> str | None:
         )
     return None
 
+
+_NONE_MAPPED = "No argument is mapped: give one the axis of its examples, `-i name=0`."
 
 # What JAX 0.8 to 0.12 says of a function that a transform does not fit, and what to do. In block
 # form jaxscope says it first; these are for functions that are decorated.
@@ -142,6 +149,8 @@ _TRANSFORMS = (
             "with `-i name=None`."
         ),
     ),
+    ("with a mapped axis", _NONE_MAPPED),
+    ("at least one non-None value in in_axes", _NONE_MAPPED),
     (
         "in_axes",
         (

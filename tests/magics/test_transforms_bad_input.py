@@ -204,6 +204,21 @@ CASES = {
             "the value is a dict of float32[3].",
         ),
     ),
+    "axis name that nobody gave": Bad(
+        "%%jaxvmap -i x=0 --axis-name i\njax.lax.psum(x, 'j')",
+        "NameError",
+        ("Line 2", "No transform around this code gives an axis that name", "`--axis-name`"),
+    ),
+    "no axis in decorator form": Bad(
+        "%%jaxvmap -i v=None\ndef one(v):\n    return v.sum()\none(w)",
+        "ValueError",
+        ("Line 4", "No argument is mapped", "`-i name=0`"),
+    ),
+    "no axis in decorator form of pmap": Bad(
+        "%%jaxpmap -i v=None\ndef one(v):\n    return v.sum()\none(w)",
+        "ValueError",
+        ("Line 4", "No argument is mapped", "`-i name=0`"),
+    ),
     "cotangent unknown": Bad(
         "%%jaxgrad -w w --mode vjp --cotangent nowhere\nw ** 2",
         USAGE,
