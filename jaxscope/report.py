@@ -259,6 +259,11 @@ class Report:
         self.stage("optimized_hlo")
         program = self.programs[0]
         if kind == "stack":
+            if not program.equations:
+                raise LookupError(
+                    "There is no figure: the call stacks of this program are not known; %jaxprof "
+                    "of one call has them."
+                )
             return charts.stacks(program, found)
         if kind == "roofline":
             return charts.roofline(program, found)
@@ -518,9 +523,15 @@ class Report:
         if not self.programs or importlib.util.find_spec("plotly") is None:
             return {}
         kinds: dict[str, tuple[str, ...]] = {}
-        if isinstance(self.programs[0].profile, Profile):
-            traced = any(getattr(text, "trace", b"") for text in self._texts)
-            kinds["lines"] = ("stack", "roofline", *(("timeline",) if traced else ()))
+        program = self.programs[0]
+        if isinstance(program.profile, Profile):
+            # None that would be empty: of what ran in a profiled cell only the times are known.
+            drawn = {
+                "stack": bool(program.equations),
+                "roofline": isinstance(program.roofline, Roofline),
+                "timeline": any(getattr(text, "trace", b"") for text in self._texts),
+            }
+            kinds["lines"] = tuple(kind for kind, here in drawn.items() if here)
         if isinstance(self.programs[0].buffers, BufferTimeline):
             kinds["buffers"] = ("memory",)
         return kinds

@@ -47,3 +47,8 @@ class BufferTimeline:
     def peak_temp(self) -> int:
         """Most bytes of temporaries alive at once; XLA may allocate a little more."""
         return max((step.live for step in self.steps), default=0)
+
+    @property
+    def is_roomy(self) -> bool:
+        """Whether XLA allocates so much more that the two figures need a word."""
+        return self.temp > 1.1 * self.peak_temp

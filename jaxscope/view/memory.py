@@ -64,9 +64,13 @@ def _peak(record: Record, found: BufferTimeline) -> str:
     if most[0]:
         source, line = most[0]
         where = f"line {line}{f' of {record.sources[source].name}' if source else ''}"
+    more = ""
+    if found.is_roomy:
+        spare = units.size(found.temp - found.peak_temp)
+        more = f" XLA sets {spare} more aside for temporaries than are alive at once."
     return (
         f"Most temporaries are alive at `{found.peak_at}`: {units.size(found.peak_temp)}, "
-        f"{share} of it from {where}."
+        f"{share} of it from {where}.{more}"
     )
 
 

@@ -8,7 +8,7 @@ from jaxscope.model.profile import CellLine, CellProfile, LiveArrays
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.heat import Heat, heat
-from jaxscope.view.hottest import line_of_cell
+from jaxscope.view.hottest import asked_most, line_of_cell
 from jaxscope.view.icicle import svg, tree
 from jaxscope.view.rows import Table
 from jaxscope.view.visible import excerpt, split_lines
@@ -70,7 +70,16 @@ def _first(record: Record, found: CellProfile) -> str:
     if row is None:
         return "No line of the cell took time."
     lines = split_lines(record.sources[0].text)
+    asked = asked_most(found)
+    row = asked or row
     code = excerpt(lines[row.line - 1]) if row.line <= len(lines) else ""
+    if asked is not None:
+        share = units.percent(min(row.device_s / found.wall_s, 1.0))
+        return (
+            f"Line {row.line} asked for {units.seconds(row.device_s)} of work in a cell of "
+            f"{units.seconds(found.wall_s)} ({share}): `{code}` (Python was on it for "
+            f"{units.seconds(row.host_s)})"
+        )
     share = units.percent(min(row.host_s / found.wall_s, 1.0))
     did = _did(row)
     return (

@@ -82,6 +82,16 @@ def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     assert "jax.jit" in finding.fix
 
 
+def test_of_a_cell_only_the_figures_that_hold_something_are_offered(shell: Any) -> None:
+    pytest.importorskip("plotly", reason="the extra `plots` is not installed")
+    shell.run_cell(TRAINING)
+    report = jaxscope.last()
+    assert len(report.figure("timeline").data) > 0
+    with pytest.raises(LookupError, match="the call stacks of this program are not known"):
+        report.figure()
+    assert report._figure_kinds() == {"lines": ("timeline",)}  # pyright: ignore[reportPrivateUsage]
+
+
 NAMED_LIKE_OPERATIONS = """%%jaxprof
 double = jax.jit(lambda v: jnp.sin(v) * 2)
 @jax.jit

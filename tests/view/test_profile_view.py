@@ -329,6 +329,31 @@ def test_a_cell_that_ran_no_program_waited_for_none(golden: Record) -> None:
         assert any("passed after its last line" in words for words in chapter.lead) is said
 
 
+def test_where_a_cell_mostly_waits_at_its_end_the_line_that_asked_for_most_comes_first(
+    golden: Record,
+) -> None:
+    lines = (CellLine(0, 4, 8e-3, 20e-3, 1, 0), CellLine(0, 5, 4e-3, 100e-3, 1, 0))
+    found = CellProfile(0.135, lines, 0.12, 0.0, 2, 0, 0, 0.0, 0.0, waited_s=0.12)
+    record = dataclasses.replace(golden, profile=found, programs=(), findings=())
+    chapter = profile_cell.chapter(record)
+    assert chapter is not None
+    assert chapter.lead[0].startswith(
+        "Line 5 asked for 100 ms of work in a cell of 135 ms (74 %): `"
+    )
+    assert chapter.lead[0].endswith("` (Python was on it for 4 ms)")
+    assert "ran once in 135 ms · 74 % asked for by line 5 · " in text(record, 120)
+
+
+def test_memory_that_is_set_aside_and_never_used_at_once_is_said(golden: Record) -> None:
+    plan = dataclasses.replace(PLAN, temp=9000)
+    record = with_profile(golden, PROFILE, buffers=plan)
+    chapter = memory.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[1].endswith(
+        " XLA sets 6 kB more aside for temporaries than are alive at once."
+    )
+
+
 def test_what_donation_and_checkpoints_would_change_has_lines_and_the_peak_then(
     golden: Record,
 ) -> None:

@@ -169,6 +169,9 @@ def memory(record: Record, plan: BufferTimeline) -> Figure:
     drawn.update_yaxes(rangemode="tozero", tickformat="~s", ticksuffix="B")
     whole = units.size(plan.static + plan.temp)
     title = f"{whole} at the peak, most temporaries at {plan.peak_at or 'no step'}"
+    if plan.is_roomy:
+        alive = units.size(plan.static + plan.peak_temp)
+        title = f"{alive} alive at most, at {plan.peak_at or 'no step'}, of {whole} set aside"
     return _laid_out(drawn, title, 380, legend=_BELOW)
 
 
