@@ -46,6 +46,13 @@ def test_a_click_sorts_by_the_figure_and_a_second_one_turns_it_round(show: Open)
     assert column(page, "contestant") == ["JAX jit", "NumPy", "PyTorch", "PyTorch"]
 
 
+def test_the_heads_of_figures_stand_over_them(show: Open) -> None:
+    page = show(page_of(THREE, csv(THREE)))
+    for head, side in (("median", "right"), ("contestant", "left")):
+        found = page.locator("#all th", has_text=head)
+        assert found.evaluate("one => getComputedStyle(one).textAlign").endswith(side)
+
+
 def test_a_column_can_be_hidden_and_shown_again(show: Open) -> None:
     page = show(page_of(THREE, csv(THREE)))
     head = page.locator("#all th", has_text="dtype")

@@ -73,7 +73,8 @@ def _table(record: ComparisonRecord) -> str:
     if not kept:
         return ""
     heads = "".join(
-        f'<th scope=col aria-sort=none><button type="button">{escape(table.heads[i])}</button></th>'
+        f"<th scope=col aria-sort=none{' align=right' if i in table.right else ''}>"
+        f'<button type="button">{escape(table.heads[i])}</button></th>'
         for i in kept
     )
     boxes = "".join(
