@@ -39,6 +39,13 @@ def execute(path: Path, folder: Path = ROOT) -> nbformat.NotebookNode:
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
     )
+
+    def tell(cell: nbformat.NotebookNode, cell_index: int) -> None:
+        # As JupyterLab does; without it, cells that begin alike would be taken for one.
+        assert client.kc is not None
+        client.kc.session.metadata = {"cellId": cell.get("id", f"cell-{cell_index}")}
+
+    client.on_cell_execute = tell
     client.execute()
     return notebook
 
