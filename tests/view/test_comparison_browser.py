@@ -112,3 +112,14 @@ def test_the_static_view_needs_no_script_and_does_not_spill(show: Open) -> None:
     )
     page.get_by_text("Every column").click()
     expect(page.locator("table").last).to_be_attached()
+
+
+def test_a_narrow_page_leaves_the_only_device_out(show: Open) -> None:
+    page = show(static_html(pair(), ""), width=470)
+    heads = page.locator(".one-device th[scope=col]")
+    expect(heads.filter(has_text="verdict")).to_be_visible()
+    expect(heads.filter(has_text="device")).to_be_hidden()
+    page.set_viewport_size({"width": 1000, "height": 700})
+    expect(heads.filter(has_text="device")).to_be_visible()
+    both = record(row("jax", 1e-5), row("jax", 2e-5, device="gpu:0"))
+    assert "one-device" not in static_html(both).partition("</style>")[2]

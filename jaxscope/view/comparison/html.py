@@ -153,7 +153,10 @@ def _times(record: ComparisonRecord) -> str:
     if not rows:
         return ""
     at = f"<h4>A call at {escape(names.size(rows[0].size))}</h4>" if len(record.sizes) > 1 else ""
-    return f'{at}<div class="wide">{marked(tables.times(record, rows), rows)}</div>'
+    # On a narrow page the verdict is worth more than a device that is everybody's.
+    same = any(row.device for row in rows) and not sweep.several_devices(record)
+    css = "wide one-device" if same else "wide"
+    return f'{at}<div class="{css}">{marked(tables.times(record, rows), rows)}</div>'
 
 
 def warnings(record: ComparisonRecord) -> str:
