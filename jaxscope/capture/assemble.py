@@ -252,6 +252,11 @@ def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> 
 def _notes(parts: Sequence[Part]) -> list[str]:
     notes: list[str] = []
     for part in parts:
+        if _empty(part):
+            notes.append(
+                "The program is empty: there is no traced input and no operation of JAX, so Python "
+                "computed everything while JAX traced."
+            )
         shared = _shared(part)
         unused = _names([name for name in _unused(part) if name not in shared])
         if unused and differentiates(part.captured.request.stack):
@@ -266,6 +271,14 @@ def _notes(parts: Sequence[Part]) -> list[str]:
                 f"{_names(again)} {verb} the same array as `{stands}`: the program takes it once."
             )
     return notes
+
+
+def _empty(part: Part) -> bool:
+    """Whether the program is given nothing, does nothing and gives nothing back."""
+    handles = part.captured.handles
+    if handles.tagged.equations or describe.outputs(handles, part.labels):
+        return False
+    return not describe.argument_infos(handles)
 
 
 def _unused(part: Part) -> list[str]:

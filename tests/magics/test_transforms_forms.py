@@ -270,3 +270,13 @@ def test_each_signature_of_a_function_has_its_own_compile(notebook: Notebook) ->
     assert sizes == ["float32[50]", "float32[3]", "float32[2]"]
     compiled = [[rep.compiles[i].signature for i in program.compiles] for program in rep.programs]
     assert compiled == [[(f"v: f32[{n}]",)] for n in (50, 3, 2)]
+
+
+@pytest.mark.parametrize(
+    ("body", "empty"), [("3 + 4", True), ("y = [1]\nlen(y)", True), ("x", False), ("x + 1", False)]
+)
+def test_a_program_that_does_nothing_is_said_to_be_empty(
+    notebook: Notebook, body: str, empty: bool
+) -> None:
+    ran = notebook.must(f"%%jaxjit -n 1\n{body}")
+    assert ("The program is empty: there is no traced input" in ran.text) is empty
