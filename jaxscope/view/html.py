@@ -16,6 +16,7 @@ from importlib import resources
 from jaxscope.model import Finding, Program, Record
 from jaxscope.view import rows, sections
 from jaxscope.view.chapters import as_html, chapters, of_record
+from jaxscope.view.image import images
 from jaxscope.view.linked import Linked
 from jaxscope.view.markup import escape, prose
 from jaxscope.view.summary import SEPARATOR, first_line, first_parts
@@ -50,15 +51,18 @@ _LIMITS = (
 )
 
 
-def static_html(record: Record, uid: str = "") -> str:
+def static_html(record: Record, uid: str = "", *, inline: bool = False) -> str:
     """The report as one `<div>` with its style, at most 200 kB.
 
-    `uid` makes the ids of this display unique in its document; without one it is derived from the
-    record, and then two displays of the same record share their ids.
+    Its pictures are images, as a notebook needs them; `inline` leaves them SVG in the document,
+    which says more where it is pointed at. `uid` makes the ids of this display unique in its
+    document; without one it is derived from the record, and then two displays of the same record
+    share their ids.
     """
     uid = re.sub(r"[^\w-]", "", uid) or derived_uid(record)
     for limits in _LIMITS:
         text = _report(record, uid, limits)
+        text = text if inline else images(text)
         if len(text.encode()) <= _CAP:
             return text
     return (

@@ -28,7 +28,7 @@ def page(record: Record, payload: dict[str, Any]) -> str:
 
     The payload should be whole: the page has nobody to ask for what is left out.
     """
-    return around(first_parts(record)[0], static_html(record, "static"), payload)
+    return around(first_parts(record)[0], static_html(record, "static", inline=True), payload)
 
 
 def around(subject: str, static: str, payload: dict[str, Any]) -> str:

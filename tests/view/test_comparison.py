@@ -23,11 +23,11 @@ from jaxscope.view.comparison.csv import csv as as_csv
 from jaxscope.view.comparison.curves import Curve, curves, ticks
 from jaxscope.view.comparison.doubts import sentences
 from jaxscope.view.comparison.html import static_html
-from jaxscope.view.comparison.image import image
 from jaxscope.view.comparison.markdown import markdown
 from jaxscope.view.comparison.page import page
 from jaxscope.view.comparison.since import headline, others, telling
 from jaxscope.view.comparison.text import text
+from jaxscope.view.image import image
 from tests.comparisons import pair, record, row, sweep_of
 
 

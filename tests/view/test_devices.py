@@ -316,9 +316,9 @@ def test_every_view_shows_the_chapter() -> None:
     assert "all-reduce (add)" in full
     assert "### Devices" in markdown(one)
     assert "┌─────┐" in markdown(one)
-    for written in (static_html(one), tabs_html(one)):
+    for written in (static_html(one), static_html(one, inline=True), tabs_html(one)):
         assert "Where the values lie" in written
-        assert '<svg class="grid"' in written
+        assert ('<svg class="grid"' in written) != ("<img" in written)
         assert "<script>alert" not in written
 
 

@@ -16,7 +16,7 @@ from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.curves import ticks
-from jaxscope.view.comparison.palette import COLOURS, GREY, GRID
+from jaxscope.view.palette import COLOURS, GREY, GRID
 
 _TICKS, _DECADES = 12, 2.5
 """More ticks, or every 2 and 5 over more powers of ten, would run into each other."""

@@ -15,8 +15,8 @@ from jaxscope.view import units
 from jaxscope.view.charts.axes import at_sizes, colour, faded, labelled, layout, log, mark
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.curves import brief
-from jaxscope.view.comparison.palette import GREY
 from jaxscope.view.comparison.pictures import crossings, paid, seconds
+from jaxscope.view.palette import GREY
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

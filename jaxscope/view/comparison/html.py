@@ -13,9 +13,9 @@ from jaxscope.view.comparison import names, pictures, since, tables
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.conditions import conditions
 from jaxscope.view.comparison.doubts import Sentence, sentences
-from jaxscope.view.comparison.image import image
 from jaxscope.view.comparison.markdown import markdown
 from jaxscope.view.comparison.sorting import orders
+from jaxscope.view.image import image
 from jaxscope.view.markup import escape, prose
 from jaxscope.view.rows import Table
 

@@ -13,8 +13,8 @@ from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.view import units
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.curves import HEIGHT, WIDTH, Curve, brief, curves, gutter
-from jaxscope.view.comparison.palette import COLOURS
 from jaxscope.view.markup import escape
+from jaxscope.view.palette import COLOURS
 
 _RIGHT = WIDTH - 70
 _STEP, _WIDEST = 30, 62

@@ -40,7 +40,7 @@ import { Mouse } from "./mouse";
 import { paint } from "./paint";
 import { Ruler } from "./ruler";
 import { find, inWords, stepped } from "./search";
-import { whenSeen } from "./sight";
+import { stillAround, whenSeen } from "./sight";
 import type { Language } from "./tokens";
 
 export type { Hideable } from "./hide";
@@ -273,7 +273,10 @@ export class TextPane {
     const { from } = doc.line(line);
     // The editor draws the line of the cursor wherever that is.
     this.view.dispatch({ selection: { anchor: from } });
-    this.scrollTo(from, true, part);
+    stillAround(this.element, () => {
+      this.scrollTo(from, true, part);
+      this.measure(); // it scrolls when it measures
+    });
   }
 
   /** What stands in the upper `part` of the room already stays where it is. */
@@ -285,8 +288,11 @@ export class TextPane {
     }
     // It would go by guessed heights, and end elsewhere.
     this.unwait = whenSeen(this.element, () => {
-      this.measure();
-      this.scrollNow(place, centre, part);
+      stillAround(this.element, () => {
+        this.measure();
+        this.scrollNow(place, centre, part);
+        this.measure();
+      });
     });
   }
 

@@ -10,3 +10,17 @@ export function whenSeen(node: Element, seen: () => void): () => void {
   watcher.observe(node);
   return () => watcher.disconnect();
 }
+
+/** Scrolls inside of `node` and nothing that `node` stands in: the editor would bring its line into
+ *  the window, and so take the reader away from where they are. */
+export function stillAround(node: Element, scroll: () => void): void {
+  const around: (readonly [Element, number, number])[] = [];
+  for (let each = node.parentElement; each; each = each.parentElement) {
+    around.push([each, each.scrollTop, each.scrollLeft]);
+  }
+  scroll();
+  for (const [each, top, left] of around) {
+    if (each.scrollTop !== top) each.scrollTop = top;
+    if (each.scrollLeft !== left) each.scrollLeft = left;
+  }
+}
