@@ -8,6 +8,7 @@ the kind, and why it is right.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import sys
@@ -49,6 +50,9 @@ ACCEPTED = {
     "decorator/prints trace_only_effect": "a jitted function prints",
     "output/print_traced trace_only_effect": "the cell prints a traced value",
     "numpy/legacy_random trace_only_effect": "NumPy draws numbers that are used",
+    "notebooks/python_random_and_time trace_only_effect": "NumPy draws numbers that are used",
+    "notebooks/pandas_frame foreign_constant": "its columns become constants",
+    "notebooks/pandas_frame folded": "all of its inputs are constants",
     "text/long_cell unrolled_loop": "a Python loop of 100 passes makes 100 of 104 equations",
     "rerun/*callback* callback": _CALLBACK,
     "rerun/debug_print_text callback": _CALLBACK,
@@ -93,6 +97,8 @@ def listen(names: Iterable[str] | None = None) -> tuple[int, list[Said]]:
     with open_shell() as shell:
         for case in read_cases():
             if wanted is not None and case.name not in wanted:
+                continue
+            if not all(importlib.util.find_spec(package) for package in case.needs):
                 continue
             magic = magic_line(case)
             head = magic if case.options == "--no-options" else f"{magic} -o {NAME}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import sys
@@ -17,7 +18,7 @@ def measure() -> dict[str, Any]:
     from cell_check import check, magic_line
     from cell_shell import open_shell
 
-    cases = read_cases()
+    cases = [case for case in read_cases() if all(map(importlib.util.find_spec, case.needs))]
     wrong: list[str] = []
     with contextlib.redirect_stdout(io.StringIO()), open_shell() as shell:
         for case in cases:

@@ -126,8 +126,9 @@ def _eager(group: Sequence[Compile]) -> tuple[str, str]:
     others = f", in {len(counts)} operations" if len(counts) > 1 else f", in `{name}`"
     if series is not None:
         path, found = series
-        kinds = {cause.kind for compile in same for cause in compile.causes}
-        if not found.regular and CauseKind.STATIC_VALUE in kinds and not kinds & _SHAPES:
+        causes = [cause for compile in same for cause in compile.causes if cause.path == path]
+        static = {cause.kind for cause in causes} == {CauseKind.STATIC_VALUE}
+        if static and not found.regular:  # the shape that is asked for, say: no array to pad
             return found.text + others, _JIT_IT
         return found.text + others, _KEEP_SIZE if found.regular else _SHAPE.format(path)
     kind = _main_kind(same)

@@ -117,6 +117,18 @@ def test_different_operations_of_one_line_should_be_jitted() -> None:
     assert storm.fix == ("Put the line into a function under `jax.jit`: then it is one program.")
 
 
+def test_a_shape_that_an_eager_operation_makes_is_no_array_to_pad() -> None:
+    """`jax.random.normal(key, shape)` for each weight: what differs is an argument of the code."""
+    sizes = ("tuple(256, 64)", "tuple(64, 64)", "tuple(64, 1)")
+    made = [eager("_normal", cause(CauseKind.EAGER_OP, path=""))]
+    for before, after in itertools.pairwise(sizes):
+        key = cause(CauseKind.EAGER_SHAPE, "u32[2]", "u32[4]", "key")
+        made.append(eager("_normal", cause(CauseKind.STATIC_VALUE, before, after, "shape"), key))
+    (storm,) = storms(made)
+    assert storm.pattern.startswith("`shape` has 3 different values (tuple(256, 64)")
+    assert storm.fix == "Put the line into a function under `jax.jit`: then it is one program."
+
+
 def test_what_jax_cuts_for_its_devices_is_no_advice_to_pad_its_own_arguments() -> None:
     sizes = ("f32[3,4]", "f32[3,5]", "f32[3,6]")
     made = [
