@@ -7,6 +7,7 @@ together by `:target`, without a script.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import re
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 from importlib import resources
 
 from jaxscope.model import Finding, Program, Record
-from jaxscope.view import rows, sections
+from jaxscope.view import profile, rows, sections
+from jaxscope.view.chapter import Chapter
 from jaxscope.view.chapters import as_html, chapters, of_record
 from jaxscope.view.image import images
 from jaxscope.view.linked import Linked
@@ -101,7 +103,7 @@ def _report(record: Record, uid: str, limits: Limits) -> str:
         f'<div class="jxs report" id="{uid}"><style>{style()}{linked.style()}</style>'
         f'<p class="first">{first}</p>{notes}{shortened}'
         f"{sections.findings(record, href, limits.rows)}{_of_record(record, limits)}"
-        f"{_pair(record, linked)}"
+        f"{_asked_for(record, program, limits)}{_pair(record, linked)}"
         f"{linked.other_sources()}{linked.stage_second()}"
         f"{_details(record, program, limits, linked)}</div>"
     )
@@ -121,6 +123,16 @@ def _of_record(record: Record, limits: Limits) -> str:
     )
 
 
+def _asked_for(record: Record, program: Program | None, limits: Limits) -> str:
+    """The time by line, where it was measured: what matters of it stands open above the rest."""
+    found = None if program is None else profile.chapter(record, program)
+    if found is None:
+        return ""
+    parts = tuple(part for part in found.parts if part.brief)
+    brief = dataclasses.replace(found, parts=parts)
+    return f"<h4>{escape(found.title)}</h4>{as_html(brief, limits.rows, limits.pictures)}"
+
+
 def _href(linked: Linked, finding: Finding) -> str:
     target = linked.source_id(finding.source, finding.line) if finding.line else ""
     return f'href="#{target}"' if target else ""
@@ -138,7 +150,8 @@ def _details(record: Record, program: Program | None, limits: Limits, linked: Li
         parts = [
             *(
                 (escape(chapter.title), as_html(chapter, limits.rows, limits.pictures, link))
-                for chapter in chapters(record, program)
+                for chapter in map(_further, chapters(record, program))
+                if chapter.lead or chapter.parts
             ),
             ("Inputs and outputs", sections.values(program, limits.rows)),
             ("Time", sections.time(program, limits.pictures)),
@@ -149,6 +162,14 @@ def _details(record: Record, program: Program | None, limits: Limits, linked: Li
         parts.append(("Other programs", _others(record, limits)))
     parts.append(("Environment", sections.environment(record)))
     return "".join(details(title, content) for title, content in parts)
+
+
+def _further(chapter: Chapter) -> Chapter:
+    """What does not stand above already."""
+    if chapter.key != profile.KEY:
+        return chapter
+    parts = tuple(part for part in chapter.parts if not part.brief)
+    return dataclasses.replace(chapter, title=f"{chapter.title}: more", lead=(), parts=parts)
 
 
 def _others(record: Record, limits: Limits) -> str:

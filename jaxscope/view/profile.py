@@ -16,7 +16,7 @@ from jaxscope.view.profile_lines import by_line, code, lines_apart, lines_of, so
 from jaxscope.view.profile_ops import bounds_of, by_op, by_stack, rest
 from jaxscope.view.roofline import roofs
 
-_KEY, _TITLE = "lines", "Time by line"
+KEY, _TITLE = "lines", "Time by line"
 _CROSSING = 0.05
 
 _OFFER = (
@@ -31,14 +31,14 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     if found is None:
         return None
     if isinstance(found, Unavailable):
-        return Chapter(_KEY, _TITLE, (f"There is no profile: {found.reason}.",))
+        return Chapter(KEY, _TITLE, (f"There is no profile: {found.reason}.",))
     if found.distrust:
         parts = (by_op(found, bounds_of(program, found)),) if found.ops else ()
         lead = (found.distrust, *_guard(found))
         if program.line_mode is not None:
             lead = (*lead, *_apart(program, found))
             parts = (*lines_apart(record, program, found), *parts)
-        return Chapter(_KEY, _TITLE, lead, parts)
+        return Chapter(KEY, _TITLE, lead, parts)
     bounds = bounds_of(program, found)
     lead = (
         _first(record, found),
@@ -60,7 +60,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         *device_activity.parts(found),
         rest(found),
     )
-    return Chapter(_KEY, _TITLE, lead, parts)
+    return Chapter(KEY, _TITLE, lead, parts)
 
 
 def _guard(profile: Profile) -> tuple[str, ...]:

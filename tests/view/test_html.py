@@ -15,6 +15,7 @@ from jaxscope.view import drawings, icicle
 from jaxscope.view.html import static_html
 from jaxscope.view.image import images
 from view.conftest import load, plain, tabs_html, with_program
+from view.test_profile_view import PROFILE, with_profile
 
 VOID = {"meta", "br", "img", "input", "hr", "link", "circle", "rect", "line", "path"}
 SHAPES = {"svg", "style", "title", "g", "rect", "circle", "line", "text"}
@@ -144,6 +145,16 @@ def test_pictures_with_letters_are_images_that_speak() -> None:
         assert (root.attrib["width"], root.attrib["height"]) == (width, height)
         assert {tag.tag.partition("}")[2] for tag in root.iter()} <= SHAPES
     assert len(found) == 3
+
+
+def test_the_time_by_line_stands_open_above_the_source_and_once() -> None:
+    html = static_html(with_profile(load(), PROFILE))
+    above, _, below = html.partition('<div class="pair">')
+    assert "<h4>Time by line</h4><p>Line 4 takes" in above
+    assert '<table class="lines">' in above
+    assert "Line 4 takes" not in below
+    assert "<details><summary>Time by line: more</summary><h4>" in below
+    assert "Time by line" not in static_html(load())
 
 
 def test_bars_without_letters_stay_where_they_are() -> None:
