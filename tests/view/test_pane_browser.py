@@ -243,7 +243,11 @@ def test_a_line_of_a_million_characters_is_cut_in_sight_only(show: Show) -> None
     assert call(page, "search('needle')") == 1
     call(page, "setWrap(true)")
     expect(line(page, 2)).to_be_attached()
-    assert page.locator(".cm-scroller").evaluate("node => node.scrollWidth <= node.clientWidth")
+    page.wait_for_function(
+        "() => { const node = document.querySelector('.cm-scroller');"
+        " return node.scrollWidth <= node.clientWidth; }",
+        timeout=8000,
+    )
 
 
 def test_keys_move_and_pick_and_letters_go_no_further(show: Show) -> None:
