@@ -32,6 +32,7 @@ from lab.servers import Server, notebook
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Page, expect
+from view.viewer import click_at
 
 pytestmark = [pytest.mark.browser, pytest.mark.lab]
 
@@ -103,7 +104,7 @@ def test_a_finding_leads_to_its_line_in_both_themes(
     expect(hlo_entry(report)).to_be_visible()
     report.locator(".jxs-findings").get_by_role("button", name="line 5").click()
     expect(line(report, "source", 5)).to_have_class(re.compile("jxs-hot"))
-    line(report, "source", 4).click(position={"x": 150, "y": 8})
+    click_at(line(report, "source", 4), 150)
     expect(report.locator(".jxs-status")).to_contain_text("backward")
     cell(page, 2).locator(".jp-InputArea").evaluate("node => node.scrollIntoView()")
     for theme, name in (("Dark", "quickstart-dark"), ("Light", "quickstart")):
@@ -170,7 +171,7 @@ def test_the_line_that_takes_the_time_stands_out(
     expect(report.locator(".jxs-facts")).to_contain_text(re.compile(r"\d % on lines? \d+"))
     hot = line(report, "source", 13)
     expect(hot).to_contain_text("argsort")
-    hot.click(position={"x": 60, "y": 8})
+    click_at(hot, 60)
     sorts = pane(report, "optimized_hlo").locator(".cm-line.jxs-hot", has_text=" sort(")
     expect(sorts.first).to_be_in_viewport()
     expect(pane(report, "source").locator(".jxs-heat").first).to_be_visible()

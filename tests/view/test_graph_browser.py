@@ -20,7 +20,7 @@ pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from view.viewer import Viewer, opened, pane, row, scroll_to
+from view.viewer import Viewer, click_at, opened, pane, row, scroll_to
 
 pytestmark = [
     pytest.mark.browser,
@@ -106,7 +106,7 @@ def test_a_pinned_line_lights_up_its_instructions(viewer: Viewer) -> None:
     record = load()
     opened_page = viewer.page(record)
     graph = show(opened_page)
-    row(opened_page, "source", 3).click(position={"x": 6, "y": 8})
+    click_at(row(opened_page, "source", 3), 6)
     stage = stage_of(record.programs[0], m.StageKind.OPTIMIZED_HLO)
     assert stage is not None
     linked = set(matches(record.programs[0], stage).stage_lines[3])
@@ -155,7 +155,7 @@ def test_a_line_inside_a_fusion_is_shown_inside_it(viewer: Viewer) -> None:
     opened_page = viewer.page(load())
     graph = show(opened_page)
     scroll_to(opened_page, "optimized_hlo", 0)
-    row(opened_page, "optimized_hlo", 6).click(position={"x": 6, "y": 8})
+    click_at(row(opened_page, "optimized_hlo", 6), 6)
     expect(graph.locator(".jxs-frame")).to_have_count(1)
     assert hot_lines(graph) == [6]
 
@@ -355,9 +355,9 @@ def test_a_selection_without_an_instruction_is_said(viewer: Viewer) -> None:
     opened_page = viewer.page(load())
     graph = show(opened_page)
     status = graph.locator(".jxs-graph-status")
-    row(opened_page, "source", 1).click(position={"x": 2, "y": 8})
+    click_at(row(opened_page, "source", 1))
     expect(status).to_contain_text("left no instruction in the optimised HLO")
-    row(opened_page, "source", 3).click(position={"x": 2, "y": 8})
+    click_at(row(opened_page, "source", 3))
     expect(status).to_have_text(SHOWN)
 
 

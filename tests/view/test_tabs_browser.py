@@ -21,7 +21,7 @@ pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from view.test_browser import CONTRAST
-from view.viewer import Viewer, opened, row
+from view.viewer import Viewer, click_at, opened, row
 
 pytestmark = [
     pytest.mark.browser,
@@ -202,7 +202,7 @@ def test_a_line_that_is_the_same_leads_to_itself(viewer: Viewer) -> None:
     opened_page = compared(viewer)
     tab(opened_page, "Stages side by side")
     same = side(opened_page, "earlier").locator('.cm-line[data-line="2"]')
-    same.click(position={"x": 6, "y": 8})
+    click_at(same, 6)
     twin = side(opened_page, "later").locator('.cm-line[data-line="2"]')
     expect(twin).to_have_class(re.compile("jxs-hot"))
     expect(opened_page.locator(".jxs-diff .jxs-status")).to_contain_text("the same but for names")

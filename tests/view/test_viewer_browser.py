@@ -24,7 +24,17 @@ pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 from playwright.sync_api import Browser, Page, expect
 
 from view.test_browser import CONTRAST
-from view.viewer import Viewer, lines, opened, pane, row, scroll_to, top
+from view.viewer import (
+    Viewer,
+    click_at,
+    hover_at,
+    lines,
+    opened,
+    pane,
+    row,
+    scroll_to,
+    top,
+)
 
 pytestmark = [
     pytest.mark.browser,
@@ -90,7 +100,7 @@ def test_pointing_at_a_line_highlights_its_matches_in_every_pane(viewer: Viewer)
     page = viewer.page(record, height=5000)
     expect(row(page, "optimized_hlo", 1)).to_be_visible()
     assert lines(page, "jaxpr", "hot") == []
-    row(page, "source", 7).hover(position={"x": 2, "y": 8})
+    hover_at(row(page, "source", 7))
     expect(pane(page, "jaxpr").locator("footer")).to_have_text("6 lines · exact")
     for kind in ("jaxpr", "optimized_hlo"):
         assert lines(page, kind, "hot") == linked(record, kind, 7)
@@ -102,7 +112,7 @@ def test_a_part_of_a_line_lights_up_what_it_alone_became(viewer: Viewer) -> None
     record = load()
     page = viewer.page(record, height=2000)
     # On `x @ w1` in `h = jnp.tanh(x @ w1 + b1)`.
-    row(page, "source", 3).hover(position={"x": 112, "y": 8})
+    hover_at(row(page, "source", 3), 112)
     marked = row(page, "source", 3).locator(".jxs-span")
     expect(marked.first).to_be_visible()
     assert "".join(marked.all_text_contents()) == "x @ w1"
@@ -126,7 +136,7 @@ def test_a_click_pins_and_scrolls_the_other_panes_to_the_match(viewer: Viewer) -
     page = viewer.page(load(), height=600)
     scroll_to(page, "optimized_hlo", 0)
     expect(row(page, "optimized_hlo", 1)).to_be_in_viewport()
-    row(page, "source", 7).click(position={"x": 2, "y": 8})
+    click_at(row(page, "source", 7))
     wanted = line_of(load(), "jaxpr", "bk:f32[256,128] = sin")
     first = linked(load(), "jaxpr", 7)[0]
     expect(row(page, "jaxpr", first)).to_be_in_viewport()
@@ -207,7 +217,7 @@ def test_a_click_leads_to_the_costliest_instruction(viewer: Viewer) -> None:
     page = viewer.page(record, height=500)
     scroll_to(page, "optimized_hlo", 0)
     expect(row(page, "optimized_hlo", 1)).to_be_in_viewport()
-    row(page, "source", 3).click(position={"x": 2, "y": 8})
+    click_at(row(page, "source", 3))
     entry = line_of(record, "optimized_hlo", "ENTRY")
     first, *_ = linked(record, "optimized_hlo", 3)
     assert first < entry
@@ -254,7 +264,7 @@ def test_an_expression_over_several_lines_is_one_place(viewer: Viewer) -> None:
     record = with_program(load(), equations=spread().equations)
     page = viewer.page(record, height=2000)
     tanh = line_of(record, "jaxpr", "= tanh")
-    row(page, "source", 4).hover(position={"x": 2, "y": 8})
+    hover_at(row(page, "source", 4))
     expect(row(page, "jaxpr", tanh)).to_have_class(re.compile(r"\bjxs-hot\b"))
     row(page, "jaxpr", tanh).hover()
     expect(row(page, "source", 5)).to_have_class(re.compile(r"\bjxs-hot\b"))
@@ -270,7 +280,7 @@ def test_candidates_are_drawn_and_named_as_such(viewer: Viewer) -> None:
     guess.hover()
     expect(page.locator(".jxs-status")).to_contain_text("≈ the instruction carries no tag")
     # Lines that surely came from a source line leave the guesses out.
-    row(page, "source", 11).hover(position={"x": 2, "y": 8})
+    hover_at(row(page, "source", 11))
     foot = pane(page, "optimized_hlo").locator("footer")
     expect(foot).to_have_text(re.compile(r"^\d+ lines · exact$"))
 
@@ -380,7 +390,7 @@ def test_a_button_is_called_by_the_words_on_it(viewer: Viewer) -> None:
 
 def test_a_new_pane_shows_what_is_pinned(viewer: Viewer) -> None:
     page = viewer.page(load())
-    row(page, "source", 7).click(position={"x": 2, "y": 8})
+    click_at(row(page, "source", 7))
     page.get_by_role("button", name="Show one more stage").click()
     expect(pane(page, "stablehlo").locator("footer")).to_contain_text("lines · exact")
     expect(pane(page, "stablehlo").locator(".jxs-hot").first).to_be_in_viewport()
@@ -416,10 +426,10 @@ def test_a_click_turns_to_the_source_that_the_line_came_from(viewer: Viewer) -> 
 
 def test_without_callers_a_line_stands_for_itself_alone(viewer: Viewer) -> None:
     page = viewer.page(load(), height=2000)
-    row(page, "source", 5).hover(position={"x": 2, "y": 8})
+    hover_at(row(page, "source", 5))
     expect(pane(page, "jaxpr").locator(".jxs-hot").first).to_be_visible()
     page.get_by_role("button", name="callers").click()
-    row(page, "source", 5).hover(position={"x": 2, "y": 8})
+    hover_at(row(page, "source", 5))
     expect(page.locator(".jxs-status")).to_have_text("line 5 · became no equation")
 
 
@@ -574,7 +584,7 @@ def test_all_text_can_be_read(viewer: Viewer, scheme: str) -> None:
     assert page.evaluate(CONTRAST) == []
     page.get_by_role("button", name="legend").click()
     for line in (3, 5, 7, 10, 11):
-        row(page, "source", line).click(position={"x": 2, "y": 8})
+        click_at(row(page, "source", line))
         assert page.evaluate(CONTRAST) == []
     for tab in page.get_by_role("tab").all():
         tab.click()
@@ -603,7 +613,7 @@ def test_an_output_is_bounded_and_its_panes_scroll_by_themselves(viewer: Viewer)
     assert box["height"] <= 0.7 * 700 + 1
     scroll = pane(page, "optimized_hlo").locator(".cm-scroller")
     assert 100 < scroll.evaluate("node => node.clientHeight") < 500
-    row(page, "source", 7).click(position={"x": 2, "y": 8})
+    click_at(row(page, "source", 7))
     expect(pane(page, "optimized_hlo").locator(".jxs-hot").first).to_be_in_viewport()
     assert top(page, "optimized_hlo") > 0
     assert page.evaluate("scrollY") == 0
@@ -621,7 +631,7 @@ def test_a_narrow_output_stacks_its_panes_each_bounded(viewer: Viewer) -> None:
 
 def test_a_text_that_was_not_saved_comes_from_the_kernel(viewer: Viewer) -> None:
     page = viewer.widget(long(), cap=CAP)
-    row(page, "source", 7).click(position={"x": 2, "y": 8})
+    click_at(row(page, "source", 7))
     # What was pinned meanwhile is shown as the text arrives.
     expect(pane(page, "optimized_hlo").locator(".jxs-hot").first).to_be_in_viewport()
     assert page.evaluate("asked") == 1
@@ -651,7 +661,7 @@ def test_a_restarted_kernel_is_told_and_asked_again(viewer: Viewer) -> None:
 def test_two_viewers_of_one_report_do_not_disturb_each_other(viewer: Viewer) -> None:
     page = viewer.widget(load(), load(), height=1600)
     first, second = page.locator(".output").nth(0), page.locator(".output").nth(1)
-    row(first, "source", 7).click(position={"x": 2, "y": 8})
+    click_at(row(first, "source", 7))
     expect(pane(first, "optimized_hlo").locator(".jxs-hot").first).to_be_visible()
     assert lines(second, "source", "hot") == []
     assert lines(second, "optimized_hlo", "hot") == []

@@ -118,9 +118,42 @@ def scroll_to(page: Page | Locator, name: str, pixels: float) -> None:
     scroll.evaluate("(node, pixels) => { node.scrollTop = pixels; }", pixels)
 
 
+def click_at(place: Locator, x: float = 2) -> None:
+    """A click on a row, `x` pixels from where its text begins, once it has come to rest."""
+    place.page.mouse.click(*_point(place, x))
+
+
+def hover_at(place: Locator, x: float = 2) -> None:
+    """The mouse over a row, `x` pixels from where its text begins, once it has come to rest."""
+    place.page.mouse.move(*_point(place, x))
+
+
+def _point(place: Locator, x: float) -> tuple[float, float]:
+    # Where a row moved at its first try, Playwright's own click scrolls a wide one sideways,
+    # and so under the figures beside it.
+    while True:
+        place.scroll_into_view_if_needed()
+        if corner := place.evaluate(_AT_REST):
+            return corner[0] + x, corner[1] + 8
+
+
 def _packed(answer: Any) -> str:
     return base64.b64encode(gzip.compress(json.dumps(answer).encode())).decode()
 
+
+_AT_REST = """async (node) => {
+  const frame = () => new Promise(requestAnimationFrame);
+  const place = () => {
+    const { left, top } = node.getBoundingClientRect();
+    return node.isConnected ? [left, top] : null; // drawn anew meanwhile
+  };
+  for (let before = [], still = 0; still < 3; await frame()) {
+    const now = place();
+    still = String(now) === String(before) ? still + 1 : 0;
+    before = now;
+  }
+  return place();
+}"""
 
 # A model as anywidget gives it. The kernel's answers come as one gzipped buffer each.
 _HARNESS = """
