@@ -1,8 +1,9 @@
 """Statistics of paired rounds: a ratio, its interval, and what may be said of it.
 
 Sources: order-statistic intervals, David and Nagaraja, Order Statistics, 3rd ed., section 7.1 ·
-interleaving and ratios within a round, Chairmarks.jl · a verdict that may be "unclear",
-`nvbench_compare` · percentile bootstrap, Efron and Tibshirani, An Introduction to the Bootstrap.
+several sessions, Student's t (W. S. Gosset, Biometrika 6, 1908) · interleaving and ratios within a
+round, Chairmarks.jl · a verdict that may be "unclear", `nvbench_compare` · percentile bootstrap,
+Efron and Tibshirani, An Introduction to the Bootstrap.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ STORED = 0.05
 CORRELATED = 0.3
 """Autocorrelation above this: the rounds drift together and the interval is too narrow."""
 _CAPPING = ("J305", "J306", "J307")
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""Quantiles of Student's t for 95 %, by degrees of freedom from 1 on; the last one for more."""
 _RESAMPLES = 400
 _FEWEST = 6
 """Rounds below which no pair of order statistics reaches 95 %."""
@@ -185,7 +188,7 @@ def _of_session(mine: Rounds, theirs: Rounds) -> Estimate:
 
 
 def combined(found: Sequence[Estimate], capped: str = "") -> Ratio:
-    """One ratio of several sessions: their median, and the range of all their intervals.
+    """One ratio of several sessions: their median, with the interval of `_across`.
 
     `capped` is what was doubtful about the run: then a verdict needs a factor of two.
     """
@@ -194,7 +197,7 @@ def combined(found: Sequence[Estimate], capped: str = "") -> Ratio:
         return Ratio(math.nan, math.nan, math.nan, Verdict.UNCLEAR, nothing)
     # A session that the time limit cut off after a few rounds has no interval to speak of.
     found = [e for e in found if e.count >= _FEWEST] or found
-    low, high = min(e.low for e in found), max(e.high for e in found)
+    low, high = _across(found)
     count = sum(e.count for e in found)
     related = max(e.autocorrelation for e in found)
     why = capped
@@ -209,6 +212,8 @@ def combined(found: Sequence[Estimate], capped: str = "") -> Ratio:
         said = verdict(low, high)
         if said is Verdict.UNCLEAR:
             why = _near(low, high)
+            if len(found) == 2:
+                why += " Two sessions say little about a third: take five."
     middle = statistics.median([e.middle for e in found])
     return Ratio(
         math.exp(middle),
@@ -220,6 +225,22 @@ def combined(found: Sequence[Estimate], capped: str = "") -> Ratio:
         related,
         tuple([math.exp(e.middle) for e in found]) if len(found) > 1 else (),
     )
+
+
+def _across(found: Sequence[Estimate]) -> tuple[float, float]:
+    """The range of all intervals, or where that is wider Student's interval of the estimates.
+
+    The range alone holds what most sessions would find too seldom: of three that differ by more
+    than their rounds show, all lie on one side of it in a quarter of the cases.
+    """
+    low, high = min(e.low for e in found), max(e.high for e in found)
+    if len(found) < 2:
+        return low, high
+    middles = [e.middle for e in found]
+    quantile_t = _STUDENT[min(len(found) - 1, len(_STUDENT)) - 1]
+    half = quantile_t * statistics.stdev(middles) / math.sqrt(len(found))
+    middle = statistics.fmean(middles)
+    return min(low, middle - half), max(high, middle + half)
 
 
 def ratio_to_stored(row: Row, stored: Row, seed: int = 0) -> Ratio:

@@ -1,4 +1,4 @@
-"""What the rounds themselves give reason to doubt: J107 and J301 to J308."""
+"""What the rounds themselves give reason to doubt: J107 and J301 to J309."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ DRIFTING = 0.05
 _FLOORS = 3
 _SHORT_S = 50e-6
 _SPINNING = 3
+_HANDED_OVER = 1 / 3
 _BUSY = 20.0
 _CROWDED = 5.0  # below it, the tasks that waited were our own threads
 _STOLEN = 1.0
@@ -33,6 +34,7 @@ def row_doubts(row: Row, floor_s: float, environment: Mapping[str, str]) -> tupl
         _near_the_floor(samples, floor_s),
         _dispatch_bound(row),
         _spinning(row, environment),
+        _handed_over(row),
     ]
     return tuple([doubt for doubt in found if doubt is not None])
 
@@ -170,6 +172,27 @@ def _spinning(row: Row, environment: Mapping[str, str]) -> Doubt | None:
         "J305",
         "OpenMP's workers spin at barriers, which costs most on a busy machine: start the kernel "
         "with OMP_WAIT_POLICY=PASSIVE, or call torch.set_num_threads(1).",
+    )
+
+
+def _handed_over(row: Row) -> Doubt | None:
+    """XLA's CPU client runs a program of some size on a thread of its own; a small one inside the
+    call. Dispatch and kernel overlap there, so what both together leave out is the least of it."""
+    if not row.contestant.startswith("jax") or not row.device.startswith("cpu"):
+        return None
+    dispatch, kernel = row.dispatch_s, row.kernel_s
+    if dispatch is None or isinstance(kernel, Unavailable):
+        return None
+    middle = stats.spread(row.samples).median
+    rest = middle - dispatch - kernel
+    if rest <= _HANDED_OVER * middle or middle >= _SHORT_S:
+        return None
+    return Doubt(
+        "J309",
+        f"Handed over: {1e6 * rest:.0f} of {1e6 * middle:.0f} µs pass until another thread has "
+        "taken the call and this one has seen its result, which changes from second to second. "
+        'After `jax.config.update("jax_cpu_enable_async_dispatch", False)`, before anything has '
+        "run, JAX runs it in place.",
     )
 
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -142,6 +142,7 @@ def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
     with tempfile.TemporaryDirectory(prefix="jaxscope-") as folder:
         where = Path(folder)
         (where / "plan").write_bytes(sent)
+        (where / "settings").write_text(json.dumps(describe.settings()))
         with (where / "errors").open("wb") as errors:
             process = subprocess.Popen(
                 [sys.executable, "-m", "jaxscope.bench.session", str(where)],
@@ -217,10 +218,23 @@ def _environment() -> dict[str, str]:
     return found
 
 
+def set_up(settings: Mapping[str, Any]) -> None:
+    """Sets JAX as it is set where the session was asked for; no variable tells of some settings."""
+    import jax
+
+    own = describe.settings()
+    for name, value in settings.items():
+        if name in own and own[name] != value:
+            # What cannot be set any more is JAX's default here.
+            with contextlib.suppress(Exception):
+                jax.config.update(name, value)
+
+
 def run(folder: Path) -> None:
     """The other end: measures the plan in `folder`, and leaves the record there."""
     from jaxscope.bench.comparison import compare
 
+    set_up(json.loads((folder / "settings").read_text()))
     plan: Plan = pickle.loads((folder / "plan").read_bytes())
     out = sys.stdout
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import platform
@@ -181,6 +182,13 @@ def cost(handles: Handles) -> Cost | Unavailable:
         work.bytes_accessed,
         (*work.unknown, *work.estimated),
     )
+
+
+def settings() -> dict[str, Any]:
+    """JAX's settings by the names that `jax.config.update` takes; none where JAX does not tell."""
+    with contextlib.suppress(Exception):
+        return _jax.setting_values()
+    return {}
 
 
 def environment() -> Environment:

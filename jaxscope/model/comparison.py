@@ -46,7 +46,7 @@ class Ratio:
 
     estimate: float
     low: float
-    """Lower end of the 95 % interval, of this session; of the range over several sessions."""
+    """Lower end of the 95 % interval, of this session, or of sessions like those measured."""
     high: float
     verdict: Verdict
     why: str = ""

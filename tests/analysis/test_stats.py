@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 
 import pytest
 
@@ -141,16 +142,54 @@ def test_rounds_that_drift_together_are_unclear():
     assert "Each round resembles the one before" in found.why
 
 
-def test_several_sessions_give_their_median_and_the_range_of_all():
+def test_several_sessions_give_their_median_and_what_further_ones_would_find():
     base = sampled("base", *[[1.0] * 10] * 3)
-    row = sampled("row", [1.1] * 10, [1.3] * 10, [1.2] * 10)
+    row = sampled("row", [1.10] * 10, [1.14] * 10, [1.12] * 10)
     found = ratio(row, base)
-    assert found.estimate == pytest.approx(1.2)
-    assert found.low == pytest.approx(1.1)
-    assert found.high == pytest.approx(1.3)
-    assert found.sessions == pytest.approx((1.1, 1.3, 1.2))
+    logs = [math.log(each) for each in (1.10, 1.14, 1.12)]
+    middle, half = statistics.fmean(logs), 4.303 * statistics.stdev(logs) / math.sqrt(3)
+    assert found.estimate == pytest.approx(1.12)
+    assert found.low == pytest.approx(math.exp(middle - half))
+    assert found.high == pytest.approx(math.exp(middle + half))
+    assert found.sessions == pytest.approx((1.10, 1.14, 1.12))
     assert found.rounds == 30
     assert found.verdict is Verdict.SLOWER
+
+
+def test_sessions_that_agree_give_the_range_of_their_intervals():
+    rng = random.Random(5)
+    rows = [noisy(rng, 51, 1.2) for _ in range(3)]
+    bases = [noisy(rng, 51) for _ in range(3)]
+    found = ratio(sampled("row", *rows), sampled("base", *bases))
+    single = [
+        ratio(sampled("row", a), sampled("base", b)) for a, b in zip(rows, bases, strict=True)
+    ]
+    assert found.low <= min(each.low for each in single)
+    assert found.high >= max(each.high for each in single)
+    assert found.high - found.low < 3 * max(each.high - each.low for each in single)
+
+
+def test_the_interval_of_sessions_holds_what_most_would_find():
+    """Sessions that differ by 10 %, each sure of itself to 1 %."""
+    rng = random.Random(11)
+    covered = {3: 0, 5: 0}
+    for count in covered:
+        for _ in range(400):
+            middles = [rng.gauss(0.5, 0.1) for _ in range(count)]
+            found = stats.combined(
+                [stats.Estimate(each, each - 0.01, each + 0.01, 0.0, 51) for each in middles]
+            )
+            covered[count] += found.low <= math.exp(0.5) <= found.high
+    assert min(covered.values()) >= 0.92 * 400
+
+
+def test_two_sessions_that_differ_say_little():
+    base = sampled("base", *[[1.0] * 10] * 2)
+    found = ratio(sampled("row", [1.1] * 10, [1.3] * 10), base)
+    assert found.verdict is Verdict.UNCLEAR
+    assert found.why.endswith("Two sessions say little about a third: take five.")
+    twice = ratio(sampled("row", [2.1] * 10, [2.2] * 10), base)
+    assert twice.verdict is Verdict.SLOWER
 
 
 def test_a_session_of_a_few_rounds_does_not_count_beside_a_whole_one():

@@ -15,6 +15,17 @@ def total(x):
     return x.sum()
 
 
+def told_in_place(x):
+    """1 where JAX runs calls in place: a setting that no variable can tell."""
+    import jax
+
+    return np.float32(not jax.config.values["jax_cpu_enable_async_dispatch"])
+
+
+def one(x):
+    return np.float32(1)
+
+
 def dies(x):
     os._exit(3)
 

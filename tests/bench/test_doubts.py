@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,7 +52,7 @@ def test_a_clean_comparison_has_no_doubt_about_its_programs():
     )
     assert record.warnings == ()
     # The rounds of a loaded machine may well be noisy; those codes have clean cases below.
-    of_rounds = {"J301", "J302", "J303", "J304"}
+    of_rounds = {"J301", "J302", "J303", "J304", "J309"}
     assert codes(row(record, "numpy")) <= of_rounds
     assert codes(row(record, "jax")) <= of_rounds
 
@@ -369,6 +372,40 @@ def test_j308_a_clock_that_may_change(machine, text):
 
 def test_j308_is_not_said_where_nothing_is_known():
     assert round_doubts.unsteady_clock(Machine()) is None
+
+
+def test_j309_a_call_that_another_thread_runs():
+    handed = sampled([21e-6] * 60, contestant="jax", dispatch=(4e-6,), kernel_s=3e-6)
+    (doubt,) = round_doubts.row_doubts(handed, 0.0, {})
+    assert doubt.code == "J309"
+    assert doubt.text.startswith("Handed over: 14 of 21 µs pass until another thread has taken ")
+    assert judged(replace(handed, contestant="jax-eager")) == {"J309"}
+    assert judged(replace(handed, dispatch=(9e-6,), kernel_s=9e-6)) == set()
+    assert judged(replace(handed, kernel_s=Unavailable("the profiler was busy"))) == set()
+    assert judged(replace(handed, dispatch=())) == set()
+    assert judged(replace(handed, contestant="torch")) == set()
+    assert judged(replace(handed, device="gpu:0")) == set()
+    long = sampled([210e-6] * 60, contestant="jax", dispatch=(4e-6,), kernel_s=3e-6)
+    assert judged(long) == set()
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_the_cure_of_j309_makes_jax_run_the_call_in_place(in_place):
+    handed = sampled([21e-6] * 60, contestant="jax", dispatch=(4e-6,), kernel_s=3e-6)
+    (doubt,) = round_doubts.row_doubts(handed, 0.0, {})
+    (cure,) = re.findall("`(.*)`", doubt.text)
+    code = (
+        "import jax, jax.numpy as jnp\n"
+        f"{cure if in_place else ''}\n"
+        "f, x = jax.jit(lambda x: x @ x), jnp.ones((600, 600))\n"
+        "f(x).block_until_ready()\n"
+        "print(all(f(x).is_ready() for _ in range(5)))\n"
+    )
+    variables = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == [str(in_place)]
 
 
 def test_what_the_driver_says_of_throttling_is_read():

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bench import null_comparison, pairs, planted_difference
+from bench import interval_coverage, null_comparison, pairs, planted_difference
 from bench.__main__ import NAMES, within
 from jaxscope.model.comparison import Ratio, Verdict
 
@@ -46,6 +46,24 @@ def test_a_false_verdict_too_many_is_over_the_budget(monkeypatch):
         lambda seed: ratio(1.1, Verdict.SLOWER) if seed < 2 else ratio(1.0, Verdict.SAME),
     )
     assert not within(null_comparison.measure(20))
+
+
+def test_runs_of_several_sessions_have_to_hold_what_the_others_find(monkeypatch):
+    """The runs move by 10 %, and half of them are sure of themselves to 1 %."""
+    sure = {"half": 0.3}
+
+    def repeats(entries, inputs, seed, sessions):
+        half = sure["half"] if seed // sessions % 2 else 0.3
+        return ratio(1.0 + 0.1 * (seed // sessions % 5 - 2), Verdict.UNCLEAR, half)
+
+    monkeypatch.setattr(interval_coverage, "ratio_of", repeats)
+    wide = interval_coverage.repeated((), 20, 5)
+    assert wide["coverage"]["ok"]
+    assert wide["p5"] < 0.85 < 1.15 < wide["p95"]
+    sure["half"] = 0.01
+    narrow = interval_coverage.repeated((), 20, 5)
+    assert narrow["coverage"] == {"count": 12, "ok": False}
+    assert interval_coverage.repeated((), 20, 1)["coverage"] == {"count": 12}
 
 
 def test_a_wrong_sign_is_over_the_budget(monkeypatch):

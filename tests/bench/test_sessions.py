@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import jax
 import pytest
@@ -14,6 +15,7 @@ from side_by_side import normal
 from jaxscope.analysis import stats
 from jaxscope.bench import Entry, Limits, Plan, PlanError, Progress, sessions
 from jaxscope.bench.comparison import compare
+from jaxscope.capture import describe
 from jaxscope.model import Environment
 from jaxscope.model.comparison import ComparisonRecord, Doubt, Rounds, Row
 
@@ -65,6 +67,27 @@ def test_a_session_is_told_of_64_bits_where_it_would_not_know(monkeypatch):
     monkeypatch.setenv("JAX_ENABLE_X64", "1")
     with jax.enable_x64(False):
         assert sessions._environment()["JAX_ENABLE_X64"] == "0"
+
+
+@pytest.fixture
+def in_place():
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
+    yield
+    jax.config.update("jax_cpu_enable_async_dispatch", True)
+
+
+def test_a_session_is_told_of_settings_that_code_has_made(in_place):
+    mine = plan(session_functions.told_in_place, sessions=2)
+    reference = replace(mine.entries[1], function=session_functions.one)
+    record = compare(replace(mine, entries=(mine.entries[0], reference)))
+    assert [row.failure for row in record.rows] == ["", ""]
+    assert [row.agrees for row in record.rows] == [True, True]
+
+
+def test_settings_that_cannot_be_made_are_left_alone():
+    before = describe.settings()
+    sessions.set_up({"jax_no_such_setting": 1, "jax_default_matmul_precision": "nonsense"})
+    assert describe.settings() == before
 
 
 def test_an_interrupt_keeps_the_sessions_before_it():

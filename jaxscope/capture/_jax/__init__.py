@@ -20,6 +20,7 @@ from jaxscope.capture._jax.call import (
 )
 from jaxscope.capture._jax.context import (
     named_settings,
+    setting_values,
     trace_context,
 )
 from jaxscope.capture._jax.equations import (
@@ -136,6 +137,7 @@ __all__ = [
     "push_scope",
     "replay",
     "scan_constants",
+    "setting_values",
     "short_aval",
     "slow_call",
     "slow_codes",

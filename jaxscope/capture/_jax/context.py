@@ -19,6 +19,18 @@ def trace_context() -> Any | None:
     return None if ask is None else ask()
 
 
+def setting_values() -> dict[str, Any]:
+    """All of JAX's settings by the names that `jax.config.update` takes, as far as they are data.
+
+    `config.values`, which is not documented; nothing where it is gone.
+    """
+    import jax
+
+    values = getattr(jax.config, "values", None) or {}
+    plain = (bool, int, float, str, type(None))
+    return {name: value for name, value in values.items() if isinstance(value, plain)}
+
+
 # On jax 0.8, which does not name the entries of its context, these are asked for one by one.
 _OLD_SETTINGS = (
     "enable_x64",
