@@ -30,8 +30,10 @@ STORED = 0.05
 CORRELATED = 0.3
 """Autocorrelation above this: the rounds drift together and the interval is too narrow."""
 _CAPPING = ("J305", "J306", "J307")
-_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""Quantiles of Student's t for 95 %, by degrees of freedom from 1 on; the last one for more."""
+ENOUGH_SESSIONS = 5
+"""From here on the range of the sessions needs no widening."""
+_STUDENT = {2: 12.706, 3: 4.303, 4: 3.182}
+"""Quantiles of Student's t for 95 %, by the number of sessions."""
 _RESAMPLES = 400
 _FEWEST = 6
 """Rounds below which no pair of order statistics reaches 95 %."""
@@ -212,8 +214,8 @@ def combined(found: Sequence[Estimate], capped: str = "") -> Ratio:
         said = verdict(low, high)
         if said is Verdict.UNCLEAR:
             why = _near(low, high)
-            if len(found) == 2:
-                why += " Two sessions say little about a third: take five."
+            if 1 < len(found) < ENOUGH_SESSIONS:
+                why += f" {len(found)} sessions say little about the next: take five."
     middle = statistics.median([e.middle for e in found])
     return Ratio(
         math.exp(middle),
@@ -228,17 +230,18 @@ def combined(found: Sequence[Estimate], capped: str = "") -> Ratio:
 
 
 def _across(found: Sequence[Estimate]) -> tuple[float, float]:
-    """The range of all intervals, or where that is wider Student's interval of the estimates.
+    """The range of the sessions' intervals; of fewer than five Student's where that is wider.
 
-    The range alone holds what most sessions would find too seldom: of three that differ by more
-    than their rounds show, all lie on one side of it in a quarter of the cases.
+    All of three sessions lie on one side of what most would find in a quarter of the cases, of five
+    in a sixteenth: from there on their range is an interval of 95 % or nearly so, whatever the
+    distribution.
     """
     low, high = min(e.low for e in found), max(e.high for e in found)
-    if len(found) < 2:
+    count = len(found)
+    if not 2 <= count < ENOUGH_SESSIONS:
         return low, high
     middles = [e.middle for e in found]
-    quantile_t = _STUDENT[min(len(found) - 1, len(_STUDENT)) - 1]
-    half = quantile_t * statistics.stdev(middles) / math.sqrt(len(found))
+    half = _STUDENT[count] * statistics.stdev(middles) / math.sqrt(count)
     middle = statistics.fmean(middles)
     return min(low, middle - half), max(high, middle + half)
 

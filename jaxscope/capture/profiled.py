@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -51,9 +52,9 @@ _FEW = 3
 def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     """Run a cell as plain Python under the profiler, and say where its time went.
 
-    Nothing is repeated: the cell runs exactly once, whatever it does. Raises what the cell raises;
-    the profiler's session is closed all the same. Where the profiler cannot be had the cell runs
-    without it, and the record says so.
+    Nothing is repeated: the cell runs exactly once, whatever it does. What it raises is the `error`
+    of the answer, an interrupt too, and the record tells what ran until then. Where the profiler
+    cannot be had the cell runs without it, and the record says so.
     """
     __tracebackhide__ = True
     plan = plan or Plan()
@@ -70,9 +71,9 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     try:
         session = profiler.opened()
         failed = ""
-    except Exception as error:
-        session, failed = None, str(error)
-    value = None
+    except Exception as busy:
+        session, failed = None, str(busy)
+    value, error = None, None
     zero = settling = time.perf_counter_ns()
     try:
         with (
@@ -82,38 +83,59 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
             _Marked() as marked,
         ):
             zero = marked.began
-            exec(statements, around.namespace)  # type: ignore[arg-type]
-            if expression is not None:
-                value = eval(expression, around.namespace)  # type: ignore[arg-type]
+            try:
+                exec(statements, around.namespace)  # type: ignore[arg-type]
+                if expression is not None:
+                    value = eval(expression, around.namespace)  # type: ignore[arg-type]
+            except BaseException as raised:
+                error = raised
             clock.moved(0)  # what follows is no line's
             settling = time.perf_counter_ns()
-            _settle(text.tree, value, around.namespace)
+            try:
+                # After an interrupt too: another one ends the wait.
+                _settle(text.tree, value, around.namespace)
+            except BaseException as raised:
+                error = error or raised
     finally:
         ended = time.perf_counter_ns()
         if session is not None:
             try:
                 session.close()
-            except Exception as error:
-                session, failed = None, str(error)
+            except Exception as unread:
+                session, failed = None, str(unread)
     shown = None if text.silenced else value
+    ran = functools.partial(Ran, shown, error=error)
     made = compiles.compiles(sources.all())
     record = bare.record("cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began)
-    record = replace(record, compiles=made)
+    stopped = () if error is None else (_stopped(error, text),)
+    record = replace(record, compiles=made, notes=stopped)
     if session is None:
-        return Ran(shown, replace(record, notes=(f"There is no profile: {failed}.",)), ())
+        return ran(replace(record, notes=(*stopped, f"There is no profile: {failed}.")), ())
     if refused := plan.too_large(len(session.xspace)):
-        record = replace(record, notes=(f"There is no profile: {refused}.",))
-        return Ran(shown, record, (Ended((), session.xspace),))
+        record = replace(record, notes=(*stopped, f"There is no profile: {refused}."))
+        return ran(record, (Ended((), session.xspace),))
     try:
         events = list(session.events())
         watched = _Watched(text, clock, zero, settling, ended, tuple(called.calls))
         record = _profiled(record, watched, events, around, sources, plan)
-    except Exception as error:
-        note = f"The trace could not be read ({type(error).__name__}: {error}); the cell has run."
-        record = replace(record, notes=(note,))
+    except Exception as unread:
+        note = f"The trace could not be read ({type(unread).__name__}: {unread}); the cell has run."
+        record = replace(record, notes=(*stopped, note))
     texts = tuple(Ended(program.stages, session.xspace) for program in record.programs)
     record = replace(record, wall_s=time.perf_counter() - began)
-    return Ran(shown, record, texts or (Ended((), session.xspace),))
+    return ran(record, texts or (Ended((), session.xspace),))
+
+
+def _stopped(error: BaseException, text: CellText) -> str:
+    """Where the cell ended before its end."""
+    line, entry = 0, error.__traceback__
+    while entry is not None:
+        if entry.tb_frame.f_code.co_filename == text.file:
+            line = entry.tb_lineno
+        entry = entry.tb_next
+    how = "was interrupted" if isinstance(error, KeyboardInterrupt) else "raised an exception"
+    kind = "" if isinstance(error, KeyboardInterrupt) else f" ({type(error).__name__})"
+    return f"The cell {how}{f' on line {line}' if line else ''}{kind}: this is what ran until then."
 
 
 class Ended:

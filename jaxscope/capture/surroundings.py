@@ -39,3 +39,5 @@ class Ran:
     texts: tuple[TextSource, ...] = field(repr=False)
     failure: str = ""
     """One line that says what jaxscope could not do; empty when all is well."""
+    error: BaseException | None = None
+    """What the user's code raised, where the record tells of what ran until then."""

@@ -36,10 +36,8 @@ _GUIDE = {
     ("line", "jaxdevices"): "devices, memory, measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }
-_SIMULATED = (
-    "The CPU devices are simulated: they share the cores and the memory of this machine, and the "
-    "peaks are those of all of them together."
-)
+_SIMULATED = "The CPU devices are simulated: they share the cores and the memory of this machine."
+_SIMULATED_PEAKS = "The peaks are those of all of them together."
 _HEADINGS = ("device", "kind", "memory", "free", "peak FLOP/s", "peak bytes/s", "measured")
 
 
@@ -91,7 +89,8 @@ def devices(session: Session, line: str) -> None:
         )
     print(_columns(rows))  # noqa: T201
     if sum(row[1] == "cpu" for row in rows) > 1:
-        print(_SIMULATED)  # noqa: T201
+        measured_ones = any(row[1] == "cpu" and row[-1] != UNKNOWN for row in rows)
+        print(f"{_SIMULATED} {_SIMULATED_PEAKS}" if measured_ones else _SIMULATED)  # noqa: T201
 
 
 def _number(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -102,14 +103,19 @@ class Profiling(Family):
         if ran.failure:
             display.say(ran.failure)
             return ran.value
+        self._show(report, given)
+        if ran.error is not None:
+            raise ran.error
+        if given.xprof:
+            self._open_xprof(report)
+        return None if silent else ran.value
+
+    def _show(self, report: Report, given: Any) -> None:
         try:
             view = given.view or self.scope.view
             display.show(report, self._shell, view, given.quiet or self.scope.quiet)
         except Exception as error:  # the run is over: nothing may take its value back
             display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
-        if given.xprof:
-            self._open_xprof(report)
-        return None if silent else ran.value
 
     def _open_xprof(self, report: Report) -> None:
         from IPython.display import IFrame
@@ -164,6 +170,9 @@ class Profiling(Family):
         with Status(self._shell) as status:
             try:
                 around = self.scope.session.around(self.scope.session.cell_key(body), status.say)
-                return profiled.cell(text, around, plan)
+                ran = profiled.cell(text, around, plan)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
+        if ran.error is None:
+            return ran
+        return replace(ran, error=display.without_our_frames(ran.error, text.file))

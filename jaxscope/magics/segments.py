@@ -180,7 +180,7 @@ class _SegmentParser(Parser):
 def _no_transform(rest: str, number: int) -> str:
     token = rest.split(None, 1)[0].split("|")[0] if rest else ""
     what = f"`{token}` is no transform" if token else "a transform is missing"
-    known = ", ".join(_OWN)
+    known = ", ".join([*_OWN, *_ALIASES])
     return (
         f"Line 1: segment {number} of the stack: {what}. The transforms are {known}; write them "
         "outermost first, each with its options: `jit | vmap -i x=0 | grad -w w`."

@@ -183,11 +183,18 @@ def test_the_interval_of_sessions_holds_what_most_would_find():
     assert min(covered.values()) >= 0.92 * 400
 
 
+def test_of_five_sessions_one_that_was_disturbed_hides_no_verdict():
+    base = sampled("base", *[[1.0] * 10] * 5)
+    found = ratio(sampled("row", *[[each] * 10 for each in (2.5, 2.6, 2.55, 2.6, 9.0)]), base)
+    assert (found.low, found.high) == pytest.approx((2.5, 9.0))
+    assert found.verdict is Verdict.SLOWER
+
+
 def test_two_sessions_that_differ_say_little():
     base = sampled("base", *[[1.0] * 10] * 2)
     found = ratio(sampled("row", [1.1] * 10, [1.3] * 10), base)
     assert found.verdict is Verdict.UNCLEAR
-    assert found.why.endswith("Two sessions say little about a third: take five.")
+    assert found.why.endswith("2 sessions say little about the next: take five.")
     twice = ratio(sampled("row", [2.1] * 10, [2.2] * 10), base)
     assert twice.verdict is Verdict.SLOWER
 

@@ -76,6 +76,23 @@ def test_what_the_first_calls_of_a_turn_cost_is_not_timed(signals):
     assert subject.calls == 5
 
 
+def test_no_bookkeeping_comes_between_the_lead_in_and_the_block(signals):
+    """While the harness looks up what compiled, the runtime's thread falls asleep."""
+    asleep = [True]
+
+    def cost(number):
+        slow, asleep[0] = asleep[0], False
+        return 70e-6 if slow else 20e-6
+
+    def looked_up():
+        asleep[0] = True
+        return 0
+
+    subject = costing(signals, cost, estimate=20e-6, inner=10, compile_count=looked_up)
+    subject.round()
+    assert subject.seconds == [pytest.approx(20e-6)]
+
+
 def test_the_lead_in_is_as_long_as_the_block_but_of_long_calls_one(signals):
     for cost, inner, ahead in ((1e-6, 200, 200), (1e-3, 1, 3), (3e-3, 1, 2), (0.04, 1, 1)):
         subject = costing(signals, cost, estimate=cost, inner=inner)

@@ -156,7 +156,7 @@ def test_the_timeline_names_a_direction_only_where_there_are_two(
 
 def test_axes_have_their_units(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
-    assert report.figure("roofline").layout.yaxis.ticksuffix == "FLOP/s"
+    assert "1 GFLOP/s" in report.figure("roofline").layout.yaxis.ticktext
     if not isinstance(report.programs[0].buffers, Unavailable):
         assert report.figure("memory").layout.yaxis.ticksuffix == "B"
 

@@ -77,7 +77,31 @@ def test_a_quick_call_is_warmed_up_and_timed_in_blocks_of_a_fifth_of_a_milliseco
     assert found["call"].median_s == pytest.approx(11e-6)
     assert found["call"].note == ""
     assert {t.device for t in timings} == {"cpu:0"}
-    assert program.calls == 1 + 6 + 51 * 19
+    assert program.calls == 1 + 6 + 51 * (3 + 19)
+
+
+def test_no_bookkeeping_comes_between_the_lead_in_and_the_block(clock):
+    """While we look up what compiled, the runtime's thread falls asleep."""
+    asleep = [True]
+
+    def cost(number):
+        slow, asleep[0] = asleep[0], False
+        return 70e-6 if slow else 20e-6
+
+    def looked_up():
+        asleep[0] = True
+        return 0
+
+    _, timings = measure(Program(clock, cost), (), compile_count=looked_up, clock=clock)
+    assert by_label(timings)["call"].median_s == pytest.approx(20e-6)
+
+
+@pytest.mark.parametrize(("seconds", "ahead"), [(0.3e-3, 3), (0.7e-3, 1), (2e-3, 0)])
+def test_the_lead_in_takes_a_millisecond_at_most(clock, seconds, ahead):
+    program = Program(clock, seconds)
+    _, timings = measure(program, (), clock=clock)
+    call = by_label(timings)["call"]
+    assert program.calls == 1 + len(call.warmup) + len(call.samples) * (ahead + call.inner)
 
 
 def test_noisy_rounds_go_on_until_the_budget_ends_and_not_beyond(clock):

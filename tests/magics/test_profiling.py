@@ -72,6 +72,31 @@ def test_a_cell_runs_once_and_its_lines_are_timed(shell: Any, capsys: Any) -> No
     assert "6 runs" in shown
 
 
+@pytest.mark.parametrize(
+    ("last", "error", "said"),
+    [
+        ("w @ jnp.ones(7)", TypeError, "The cell raised an exception on line 9 (TypeError): "),
+        ("raise KeyboardInterrupt", KeyboardInterrupt, "The cell was interrupted on line 9: "),
+    ],
+)
+def test_what_ran_before_an_error_is_kept(
+    shell: Any, capsys: Any, last: str, error: type[BaseException], said: str
+) -> None:
+    before = TRAINING.replace("s = jnp.sin(x) * 2 + 1", last)
+    result = shell.run_cell(before + "never = 1\n")
+    assert isinstance(result.error_in_exec, error)
+    assert "never" not in shell.user_ns
+    report = jaxscope.last()
+    rows = {row.line: row for row in cell_profile(report).lines}
+    assert rows[8].runs == 6
+    assert rows[4].device_s > 0
+    assert report.record.notes[0] == f"{said}this is what ran until then."
+    shown = capsys.readouterr().out
+    assert "this is what ran until then" in " ".join(shown.replace("\\n", " ").split())
+    assert "profiled.py" not in shown
+    assert shell.run_cell(TRAINING).success  # the profiler's session is closed
+
+
 def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     shell.run_cell(TRAINING)
     (finding,) = jaxscope.last().findings

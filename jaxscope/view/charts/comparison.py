@@ -219,9 +219,11 @@ def _roofline(record: ComparisonRecord, made: Any) -> None:
             continue
         label = names.contender(row, sweep.several_devices(record))
         at = f" at {names.size(row.size)}" if row.size else ""
+        rate = row.cost.flops / statistics.median(row.samples)
+        said = f"{units.flop_rate(rate)}, {units.intensity(intensity)}"
         made.add_scatter(
             x=[intensity],
-            y=[row.cost.flops / statistics.median(row.samples)],
+            y=[rate],
             name=label,
             legendgroup=label,
             showlegend=label not in shown,
@@ -229,7 +231,7 @@ def _roofline(record: ComparisonRecord, made: Any) -> None:
             text=[names.size(row.size) if row.size in ends else ""],
             textposition="middle right",
             marker={"color": colour(record, row), "size": 10},
-            hovertemplate=f"{label}{at}<br>%{{y:.3s}}FLOP/s, %{{x:.3g}} FLOP/B<extra></extra>",
+            hovertemplate=f"{label}{at}<br>{said}<extra></extra>",
         )
         shown.add(label)
     layout(record, made, "FLOP for each byte moved", "FLOP a second")

@@ -16,6 +16,7 @@ from jaxscope.model import Program, Record, Roofline
 from jaxscope.model.buffers import BufferTimeline
 from jaxscope.model.profile import Profile
 from jaxscope.view import units
+from jaxscope.view.charts.axes import labelled
 from jaxscope.view.profile_ops import bounds_of, times_of
 
 KINDS = ("stack", "roofline", "memory", "timeline")
@@ -128,14 +129,17 @@ def roofline(program: Program, profile: Profile) -> Figure:
                 },
                 text=[
                     f"{op.name} ({op.opcode})<br>{units.seconds(op.seconds)}, "
-                    f"{units.percent(op.seconds / profile.covered_s)} of the time"
-                    for op, _ in mine
+                    f"{units.percent(op.seconds / profile.covered_s)} of the time<br>"
+                    f"{units.intensity(f.intensity)}, {units.flop_rate(f.flops)}"
+                    for op, f in mine
                 ],
-                hovertemplate="%{text}<br>%{x:.3g} FLOP/B, %{y:.3s}FLOP/s<extra></extra>",
+                hovertemplate="%{text}<extra></extra>",
             )
         )
-    drawn.update_xaxes(type="log", title="FLOP a byte", dtick=1)
-    drawn.update_yaxes(type="log", tickformat="~s", ticksuffix="FLOP/s", dtick=1)
+    drawn.update_xaxes(type="log", title="FLOP a byte")
+    drawn.update_yaxes(type="log", title="FLOP a second")
+    labelled(drawn.update_xaxes, [x for trace in drawn.data for x in trace.x], units.significant)
+    labelled(drawn.update_yaxes, [y for trace in drawn.data for y in trace.y], units.flop_rate)
     title = "Instructions against the roofs of the device"
     if not isinstance(peaks, Roofline):
         title += f" ({peaks.reason})"
