@@ -34,6 +34,7 @@ NAMES = (
     "null_under_load",
     "planted_difference",
     "interval_coverage",
+    "between_sessions",
     "other_timers",
     "profile",
 )

@@ -1,10 +1,9 @@
-"""How often the interval holds the ratio, over 100 repeats, and how precise 51 rounds are (±2 %).
+"""How often a session's interval holds the ratio, of 100, and how precise 51 rounds are (±2 %).
 
-Within a session 5100 rounds are cut into 100 pieces, and each piece's interval is held against the
-median of all. A function against itself has one ratio all the while, and there an interval has to
-hold it. That of two libraries moves from one second to the next, and what a tenth of a second shows
-says how far. Nobody knows the true ratio of two libraries; in runs of 5 sessions each, each run's
-interval is held against the median of the other runs' estimates.
+5100 rounds are cut into 100 pieces, and each piece's interval is held against the median of all. A
+function against itself has one ratio all the while, and there an interval has to hold it. That of
+two libraries moves from one second to the next, and what a tenth of a second shows says how far:
+`between_sessions` measures what holds there.
 """
 
 from __future__ import annotations
@@ -14,23 +13,15 @@ import math
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
 from typing import Any
 
-from bench.pairs import normal, null_entries, ratio_of, summary, tanh_sum
+from bench.pairs import LIBRARIES, moved, normal, null_entries, tanh_sum
 from jaxscope.analysis import stats
 from jaxscope.bench import Entry, Limits, Plan, run
 
 RUNS = 100
 _ROUNDS = 51
 _PRECISE = 0.02
-_SESSIONS = 5
-
-
-LIBRARIES = (
-    Entry("numpy", "numpy", tanh_sum, namespaced=True),
-    Entry("jax", "jax", tanh_sum, namespaced=True),
-)
 
 
 def measure(runs: int = RUNS) -> dict[str, Any]:
@@ -46,30 +37,6 @@ def measure(runs: int = RUNS) -> dict[str, Any]:
             "jit_null": within_session(null_entries(), 10_000, runs),
             "jit_scalar_null": within_session(null_entries(), 1, runs),
         },
-        "numpy_jax_runs_of_one_session": repeated(LIBRARIES, runs, 1),
-        "numpy_jax_runs_of_five_sessions": repeated(LIBRARIES, runs, _SESSIONS),
-    }
-
-
-def repeated(entries: tuple[Entry, Entry], runs: int, sessions: int) -> dict[str, Any]:
-    """So many runs, each with programs compiled anew, and how many hold what the others find."""
-    found = [
-        ratio_of(entries, normal(10_000), sessions * seed, sessions=sessions)
-        for seed in range(runs)
-    ]
-    covered = 0
-    for index, ratio in enumerate(found):
-        others = [r.estimate for i, r in enumerate(found) if i != index]
-        covered += ratio.low <= statistics.median(others) <= ratio.high
-    half_widths = [math.log(ratio.high / ratio.low) / 2 for ratio in found]
-    coverage: dict[str, Any] = {"count": covered}
-    if sessions > 1:
-        coverage["ok"] = covered >= 0.9 * runs
-    return {
-        **summary(found),
-        "coverage": coverage,
-        "half_width": {"median": statistics.median(half_widths)},
-        **moved([ratio.estimate for ratio in found]),
     }
 
 
@@ -117,11 +84,6 @@ def in_place(pieces: int) -> dict[str, Any]:
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
     )
     return json.loads(ran.stdout)
-
-
-def moved(estimates: Sequence[float]) -> dict[str, float]:
-    """Where the middle nine tenths of the estimates lie."""
-    return {"p5": stats.quantile(estimates, 0.05), "p95": stats.quantile(estimates, 0.95)}
 
 
 if __name__ == "__main__":

@@ -43,6 +43,13 @@ def ratio_of(entries: tuple[Entry, ...], inputs: Any, seed: int, **settings: Any
     return stats.ratio(record, other, base)
 
 
+LIBRARIES = (
+    Entry("numpy", "numpy", tanh_sum, namespaced=True),
+    Entry("jax", "jax", tanh_sum, namespaced=True),
+)
+"""What everybody asks about first; nobody knows its true ratio."""
+
+
 @functools.cache
 def null_entries() -> tuple[Entry, ...]:
     """A jitted function against itself: the same program twice, each side on its own data.
@@ -76,6 +83,11 @@ def summary(found: Sequence[Ratio], true: float | None = None) -> dict[str, Any]
     if true is not None:
         told["covered"] = sum(ratio.low <= true <= ratio.high for ratio in found)
     return told
+
+
+def moved(estimates: Sequence[float]) -> dict[str, float]:
+    """Where the middle nine tenths of the estimates lie."""
+    return {"p5": stats.quantile(estimates, 0.05), "p95": stats.quantile(estimates, 0.95)}
 
 
 @contextlib.contextmanager

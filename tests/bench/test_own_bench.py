@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bench import interval_coverage, null_comparison, pairs, planted_difference
+from bench import between_sessions, null_comparison, pairs, planted_difference
 from bench.__main__ import NAMES, within
 from jaxscope.model.comparison import Ratio, Verdict
 
@@ -16,6 +16,7 @@ MINE = {
     "null_under_load",
     "planted_difference",
     "interval_coverage",
+    "between_sessions",
     "other_timers",
 }
 
@@ -56,14 +57,14 @@ def test_runs_of_several_sessions_have_to_hold_what_the_others_find(monkeypatch)
         half = sure["half"] if seed // sessions % 2 else 0.3
         return ratio(1.0 + 0.1 * (seed // sessions % 5 - 2), Verdict.UNCLEAR, half)
 
-    monkeypatch.setattr(interval_coverage, "ratio_of", repeats)
-    wide = interval_coverage.repeated((), 20, 5)
+    monkeypatch.setattr(between_sessions, "ratio_of", repeats)
+    wide = between_sessions.repeated(20, 5)
     assert wide["coverage"]["ok"]
     assert wide["p5"] < 0.85 < 1.15 < wide["p95"]
     sure["half"] = 0.01
-    narrow = interval_coverage.repeated((), 20, 5)
+    narrow = between_sessions.repeated(20, 5)
     assert narrow["coverage"] == {"count": 12, "ok": False}
-    assert interval_coverage.repeated((), 20, 1)["coverage"] == {"count": 12}
+    assert between_sessions.repeated(20, 1)["coverage"] == {"count": 12}
 
 
 def test_a_wrong_sign_is_over_the_budget(monkeypatch):
