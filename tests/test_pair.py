@@ -53,7 +53,9 @@ def test_a_page_that_was_late_once_passes(tmp_path: Path, mark: str) -> None:
 
 
 def test_a_page_that_fails_twice_has_failed(tmp_path: Path) -> None:
-    done = pair(tmp_path, FAILS_ONCE.format(mark="browser").replace("before", "False"))
+    done = pair(
+        tmp_path, FAILS_ONCE.format(mark="browser").replace("assert before", "assert False")
+    )
     assert done.returncode == 1
     assert "FAILED after" in done.stdout.strip().splitlines()[-1]
 

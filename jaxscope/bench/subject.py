@@ -22,6 +22,7 @@ _STABLE = 0.95
 _BURST = 10  # calls of a throughput round at least
 _LEAD_IN_CALLS = 3  # at least, where a call is short
 _LEAD_IN_S = 5e-3  # which may not take longer than this
+_LEAD_IN_APART_S = 1e-3  # calls that are longer
 _LONG_S = 0.05  # calls that are longer need no lead-in: it would take twice the time
 _ALIKE = 2.0  # estimates within this factor get the same count
 _FRESH_BYTES = 256 << 20  # fresh inputs of one round take no more, unless one call needs them
@@ -83,7 +84,8 @@ class Subject:
         if self.mode is Mode.THROUGHPUT:
             # All results are kept until the end: the last one to be issued need not be the last
             # one to be ready.
-            wait([call(*args) for args in lead_in])
+            if lead_in:
+                wait([call(*args) for args in lead_in])
             start = now()
             wait([call(*args) for args in batch])
             return now() - start
@@ -154,8 +156,10 @@ class Subject:
         if self.moved is not None:
             self.args = self.moved()
         lead_in = tuple(self.batch(self._lead_in()))
-        # Fresh inputs are made before, where there is room, or there would be a pause.
-        if (len(lead_in) + self.inner) * self.fresh_bytes > _FRESH_BYTES:
+        # Fresh inputs are made before, where there is room, or there would be a pause. To a long
+        # call that is nothing, and then a preemption of the lead-in is none of the block.
+        crowded = (len(lead_in) + self.inner) * self.fresh_bytes > _FRESH_BYTES
+        if lead_in and (crowded or self.estimate > _LEAD_IN_APART_S):
             self.block(lead_in, len(lead_in))
             lead_in = ()
         batch = self.batch(self.inner)
