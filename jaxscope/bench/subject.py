@@ -22,7 +22,6 @@ _STABLE = 0.95
 _BURST = 10  # calls of a throughput round at least
 _LEAD_IN_CALLS = 3  # at least, where a call is short
 _LEAD_IN_S = 5e-3  # which may not take longer than this
-_LEAD_IN_APART_S = 1e-3  # calls that are longer
 _LONG_S = 0.05  # calls that are longer need no lead-in: it would take twice the time
 _ALIKE = 2.0  # estimates within this factor get the same count
 _FRESH_BYTES = 256 << 20  # fresh inputs of one round take no more, unless one call needs them
@@ -65,18 +64,20 @@ class Subject:
         batch: Iterable[tuple[Any, ...]],
         count: int,
         lead_in: Sequence[tuple[Any, ...]] = (),
+        note: Callable[[], None] = lambda: None,
     ) -> float:
         """Seconds of so many calls, waited for one by one or at the end.
 
-        Those of the lead-in come before and are not timed. Nothing comes between: in the few
-        microseconds of any bookkeeping a thread of the runtime may fall asleep, and the first call
-        then took 50 µs more.
+        Those of the lead-in come before and are not timed. `note` keeps the books of what is timed:
+        while the last call of the lead-in runs, not after it. In the few microseconds that it takes
+        a thread of the runtime may fall asleep, and the first call then took 50 µs more.
         """
         call, wait, now = self.call, self.wait, self.signals.now
         self.calls += count + len(lead_in)
         if wait is None:
             for args in lead_in:
                 call(*args)
+            note()
             start = now()
             for args in batch:
                 call(*args)
@@ -84,13 +85,19 @@ class Subject:
         if self.mode is Mode.THROUGHPUT:
             # All results are kept until the end: the last one to be issued need not be the last
             # one to be ready.
-            if lead_in:
-                wait([call(*args) for args in lead_in])
+            ahead = [call(*args) for args in lead_in]
+            note()
+            if ahead:
+                wait(ahead)
             start = now()
             wait([call(*args) for args in batch])
             return now() - start
-        for args in lead_in:
+        for args in lead_in[:-1]:
             wait(call(*args))
+        latest = call(*lead_in[-1]) if lead_in else None
+        note()
+        if lead_in:
+            wait(latest)
         start = now()
         for args in batch:
             wait(call(*args))
@@ -156,15 +163,18 @@ class Subject:
         if self.moved is not None:
             self.args = self.moved()
         lead_in = tuple(self.batch(self._lead_in()))
-        # Fresh inputs are made before, where there is room, or there would be a pause. To a long
-        # call that is nothing, and then a preemption of the lead-in is none of the block.
-        crowded = (len(lead_in) + self.inner) * self.fresh_bytes > _FRESH_BYTES
-        if lead_in and (crowded or self.estimate > _LEAD_IN_APART_S):
+        # Fresh inputs are made before, where there is room, or there would be a pause.
+        if (len(lead_in) + self.inner) * self.fresh_bytes > _FRESH_BYTES:
             self.block(lead_in, len(lead_in))
             lead_in = ()
         batch = self.batch(self.inner)
-        compiled, waited = self.compile_count(), self.signals.preemptions()
-        seconds = self.block(batch, self.inner, lead_in)
+        compiled, waited = 0, None
+
+        def note() -> None:
+            nonlocal compiled, waited
+            compiled, waited = self.compile_count(), self.signals.preemptions()
+
+        seconds = self.block(batch, self.inner, lead_in, note)
         if self.compile_count() != compiled:
             self.recompiled.add(number)
         if waited is not None and self.signals.preemptions() != waited:

@@ -205,8 +205,13 @@ class Sampler:
         samples = self.samples
         lead_in = tuple(self._arguments(ahead)) if ahead else ()
         batch = self._arguments(samples.inner)
-        compiled, waited = self._compile_count(), preemptions()
-        seconds = self._block(batch, lead_in)
+        compiled, waited = 0, None
+
+        def note() -> None:
+            nonlocal compiled, waited
+            compiled, waited = self._compile_count(), preemptions()
+
+        seconds = self._block(batch, lead_in, note)
         if self._compile_count() != compiled:
             samples.recompiled += 1
             return
@@ -236,19 +241,27 @@ class Sampler:
         return batch
 
     def _block(
-        self, batch: Iterable[tuple[Any, ...]], lead_in: Sequence[tuple[Any, ...]] = ()
+        self,
+        batch: Iterable[tuple[Any, ...]],
+        lead_in: Sequence[tuple[Any, ...]] = (),
+        note: Callable[[], None] = lambda: None,
     ) -> float:
-        """Seconds of the batch's calls; nothing comes between those of the lead-in and them."""
+        """Seconds of the batch's calls; the books are kept while the last of the lead-in runs."""
         call, wait, now = self._call, self._wait, self._now
         if wait is None:
             for args in lead_in:
                 call(*args)
+            note()
             start = now()
             for args in batch:
                 call(*args)
             return now() - start
-        for args in lead_in:
+        for args in lead_in[:-1]:
             wait(call(*args))
+        latest = call(*lead_in[-1]) if lead_in else None
+        note()
+        if lead_in:
+            wait(latest)
         start = now()
         for args in batch:
             wait(call(*args))

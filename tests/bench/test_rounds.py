@@ -77,20 +77,25 @@ def test_what_the_first_calls_of_a_turn_cost_is_not_timed(signals):
 
 
 def test_no_bookkeeping_comes_between_the_lead_in_and_the_block(signals):
-    """While the harness looks up what compiled, the runtime's thread falls asleep."""
-    asleep = [True]
+    """While the harness looks up what compiled, a thread of the runtime without work falls asleep;
+    what happened in the lead-in is not said of the block."""
+    thread = Counter(asleep=1)
 
     def cost(number):
-        slow, asleep[0] = asleep[0], False
+        slow = thread["asleep"]
+        thread.update(calls=1, at_work=1, asleep=-slow)
         return 70e-6 if slow else 20e-6
 
     def looked_up():
-        asleep[0] = True
-        return 0
+        thread["asleep"] += not thread["at_work"]
+        return thread["calls"] // 10  # the tenth call compiles, the last of the lead-in
 
-    subject = costing(signals, cost, estimate=20e-6, inner=10, compile_count=looked_up)
+    subject = costing(signals, cost, estimate=20e-6, inner=9, compile_count=looked_up)
+    subject.wait = lambda outputs: thread.update(at_work=-1)
+    thread["calls"] = 1
     subject.round()
     assert subject.seconds == [pytest.approx(20e-6)]
+    assert subject.recompiled == set()
 
 
 def test_the_lead_in_is_as_long_as_the_block_but_of_long_calls_one(signals):

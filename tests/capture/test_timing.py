@@ -80,18 +80,22 @@ def test_a_quick_call_is_warmed_up_and_timed_in_blocks_of_a_fifth_of_a_milliseco
     assert program.calls == 1 + 6 + 51 * (3 + 19)
 
 
-def test_no_bookkeeping_comes_between_the_lead_in_and_the_block(clock):
-    """While we look up what compiled, the runtime's thread falls asleep."""
-    asleep = [True]
+def test_no_bookkeeping_comes_between_the_lead_in_and_the_block(clock, monkeypatch):
+    """While we look up what compiled, a thread of the runtime without work falls asleep."""
+    asleep, at_work = [True], [False]
 
     def cost(number):
-        slow, asleep[0] = asleep[0], False
+        slow, asleep[0], at_work[0] = asleep[0], False, True
         return 70e-6 if slow else 20e-6
 
     def looked_up():
-        asleep[0] = True
+        asleep[0] = asleep[0] or not at_work[0]
         return 0
 
+    def wait(outputs):
+        at_work[0] = False
+
+    monkeypatch.setattr(timing, "waiting", lambda outputs: wait)
     _, timings = measure(Program(clock, cost), (), compile_count=looked_up, clock=clock)
     assert by_label(timings)["call"].median_s == pytest.approx(20e-6)
 
