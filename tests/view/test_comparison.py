@@ -202,6 +202,20 @@ def test_warnings_stand_once_with_all_that_they_are_about():
     assert found.text == "Noisy: the spread is 15% of the median (the largest of 4)."
 
 
+def test_how_many_stand_behind_a_figure_is_said_beside_it_and_not_after_the_cure():
+    def handed(micros: int) -> tuple[Doubt, ...]:
+        return (
+            Doubt("J309", f"Handed over: {micros} of 40.5 µs pass. After `f(1.5)` it is quick."),
+        )
+
+    made = sweep_of(10, 20)
+    rows = [dataclasses.replace(r, warnings=handed(20 + i)) for i, r in enumerate(made.rows)]
+    (found,) = sentences(dataclasses.replace(made, rows=tuple(rows)))
+    assert found.text == (
+        "Handed over: 23 of 40.5 µs pass (the largest of 4). After `f(1.5)` it is quick."
+    )
+
+
 def test_shapes_of_different_contestants_are_not_put_together():
     def other(shape: str) -> tuple[Doubt, ...]:
         return (Doubt("J201", f"The shape of the result is {shape}: other work."),)

@@ -68,7 +68,8 @@ def _merged(
     for (code, _, _), members in groups.items():
         text = max((text for text, _ in members), key=_largest)
         if len({one for one, _ in members}) > 1:
-            text = f"{text.rstrip('.')} (the largest of {len(members)})."
+            figures, _, cure = text.removesuffix(".").partition(". ")
+            text = f"{figures} (the largest of {len(members)}).{f' {cure}.' if cure else ''}"
         said.setdefault((code, text), []).extend([row for _, row in members if row is not None])
     for (code, text), rows in said.items():
         yield Sentence(_about(rows, record), text, code)
@@ -94,9 +95,10 @@ def _about(rows: list[Row], record: ComparisonRecord) -> str:
     return "; ".join(parts)
 
 
-def _largest(text: str) -> float:
+def _largest(text: str) -> tuple[float, ...]:
+    """The largest number, and where that is the same the others in their order."""
     numbers = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", text)]
-    return max(numbers, default=0.0)
+    return (max(numbers, default=0.0), *numbers)
 
 
 def _shape(text: str) -> str:
