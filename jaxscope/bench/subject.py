@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxscope.bench.signals import Signals
+from jaxscope.capture.sampling import nothing, seconds_of
 from jaxscope.model.comparison import Mode, Rounds
 
 BLOCK_S = 0.2e-3
@@ -64,43 +65,21 @@ class Subject:
         batch: Iterable[tuple[Any, ...]],
         count: int,
         lead_in: Sequence[tuple[Any, ...]] = (),
-        note: Callable[[], None] = lambda: None,
+        note: Callable[[], None] = nothing,
     ) -> float:
-        """Seconds of so many calls, waited for one by one or at the end.
-
-        Those of the lead-in come before and are not timed. `note` keeps the books of what is timed:
-        while the last call of the lead-in runs, not after it. In the few microseconds that it takes
-        a thread of the runtime may fall asleep, and the first call then took 50 µs more.
-        """
+        """Seconds of so many calls, waited for one by one or at the end; see `seconds_of`."""
         call, wait, now = self.call, self.wait, self.signals.now
         self.calls += count + len(lead_in)
-        if wait is None:
-            for args in lead_in:
-                call(*args)
-            note()
-            start = now()
-            for args in batch:
-                call(*args)
-            return now() - start
-        if self.mode is Mode.THROUGHPUT:
-            # All results are kept until the end: the last one to be issued need not be the last
-            # one to be ready.
-            ahead = [call(*args) for args in lead_in]
-            note()
-            if ahead:
-                wait(ahead)
-            start = now()
-            wait([call(*args) for args in batch])
-            return now() - start
-        for args in lead_in[:-1]:
-            wait(call(*args))
-        latest = call(*lead_in[-1]) if lead_in else None
+        if wait is None or self.mode is not Mode.THROUGHPUT:
+            return seconds_of(call, wait, now, batch, lead_in, note)
+        # All results are kept until the end: the last one to be issued need not be the last one to
+        # be ready.
+        ahead = [call(*args) for args in lead_in]
         note()
-        if lead_in:
-            wait(latest)
+        if ahead:
+            wait(ahead)
         start = now()
-        for args in batch:
-            wait(call(*args))
+        wait([call(*args) for args in batch])
         return now() - start
 
     def warm_up(self, first_s: float) -> None:

@@ -6,6 +6,7 @@ until stable), and the order-statistic interval of `model.timing`.
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import math
@@ -139,6 +140,7 @@ class Sampler:
         self._batch = batch
         self._compile_count = compile_count
         self._now = now
+        self._seconds_of = functools.partial(seconds_of, call, wait, now)
         self._copy_s = 0.0
         """Seconds that the arguments of one call take."""
 
@@ -173,7 +175,7 @@ class Sampler:
             late, early = times[-3:], times[-6:-3]
             if len(early) == 3 and statistics.median(late) >= _STABLE * statistics.median(early):
                 break
-            times.append(self._block(self._arguments(1)))
+            times.append(self._seconds_of(self._arguments(1)))
             estimate = statistics.median(times[len(times) // 2 :])
         return estimate
 
@@ -211,7 +213,7 @@ class Sampler:
             nonlocal compiled, waited
             compiled, waited = self._compile_count(), preemptions()
 
-        seconds = self._block(batch, lead_in, note)
+        seconds = self._seconds_of(batch, lead_in, note)
         if self._compile_count() != compiled:
             samples.recompiled += 1
             return
@@ -240,32 +242,43 @@ class Sampler:
         self._copy_s = (self._now() - start) / count
         return batch
 
-    def _block(
-        self,
-        batch: Iterable[tuple[Any, ...]],
-        lead_in: Sequence[tuple[Any, ...]] = (),
-        note: Callable[[], None] = lambda: None,
-    ) -> float:
-        """Seconds of the batch's calls; the books are kept while the last of the lead-in runs."""
-        call, wait, now = self._call, self._wait, self._now
-        if wait is None:
-            for args in lead_in:
-                call(*args)
-            note()
-            start = now()
-            for args in batch:
-                call(*args)
-            return now() - start
-        for args in lead_in[:-1]:
-            wait(call(*args))
-        latest = call(*lead_in[-1]) if lead_in else None
+
+def nothing() -> None:
+    """No books to keep."""
+
+
+def seconds_of(
+    call: Callable[..., Any],
+    wait: Callable[[Any], Any] | None,
+    now: Callable[[], float],
+    batch: Iterable[tuple[Any, ...]],
+    lead_in: Sequence[tuple[Any, ...]] = (),
+    note: Callable[[], None] = nothing,
+) -> float:
+    """Seconds of the batch's calls, each waited for; those of the lead-in come before, untimed.
+
+    `note` keeps the books of what is timed: while the last call of the lead-in runs, not after it.
+    In the few microseconds that it takes a thread of the runtime may fall asleep, and the first
+    call then took 50 µs more.
+    """
+    if wait is None:
+        for args in lead_in:
+            call(*args)
         note()
-        if lead_in:
-            wait(latest)
         start = now()
         for args in batch:
-            wait(call(*args))
+            call(*args)
         return now() - start
+    for args in lead_in[:-1]:
+        wait(call(*args))
+    latest = call(*lead_in[-1]) if lead_in else None
+    note()
+    if lead_in:
+        wait(latest)
+    start = now()
+    for args in batch:
+        wait(call(*args))
+    return now() - start
 
 
 def same_arguments(args: tuple[Any, ...]) -> Callable[[int], Iterable[tuple[Any, ...]]]:
