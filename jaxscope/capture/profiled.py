@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import collections
-import functools
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -103,27 +102,48 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
                 session.close()
             except Exception as unread:
                 session, failed = None, str(unread)
-    shown = None if text.silenced else value
-    ran = functools.partial(Ran, shown, error=error)
-    made = compiles.compiles(sources.all())
-    record = bare.record("cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began)
-    stopped = () if error is None else (_stopped(error, text),)
-    record = replace(record, compiles=made, notes=stopped)
-    if session is None:
-        return ran(replace(record, notes=(*stopped, f"There is no profile: {failed}.")), ())
-    if refused := plan.too_large(len(session.xspace)):
-        record = replace(record, notes=(*stopped, f"There is no profile: {refused}."))
-        return ran(record, (Ended((), session.xspace),))
+    watched = _Watched(text, clock, zero, settling, ended, tuple(called.calls))
+    notes: list[str] = []
+    if error is not None:
+        notes.append(_stopped(error, text))
+        if plan.line_mode:  # whoever ended the cell asks for no more calls
+            plan = replace(plan, line_mode=False)
+            notes.append("Line mode was left out, because the cell did not come to its end.")
     try:
-        events = list(session.events())
-        watched = _Watched(text, clock, zero, settling, ended, tuple(called.calls))
-        record = _profiled(record, watched, events, around, sources, plan)
-    except Exception as unread:
-        note = f"The trace could not be read ({type(unread).__name__}: {unread}); the cell has run."
-        record = replace(record, notes=(*stopped, note))
-    texts = tuple(Ended(program.stages, session.xspace) for program in record.programs)
-    record = replace(record, wall_s=time.perf_counter() - began)
-    return ran(record, texts or (Ended((), session.xspace),))
+        record = bare.record("cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began)
+        record = replace(record, compiles=compiles.compiles(sources.all()), notes=tuple(notes))
+        record, texts = _read(record, session or failed, watched, around, sources, plan)
+        record = replace(record, wall_s=time.perf_counter() - began)
+    except Exception:
+        if error is None:
+            raise
+        raise error from None  # what failed of ours hides nothing of the cell's
+    return Ran(None if text.silenced else value, record, texts, error=error)
+
+
+def _read(
+    record: Record,
+    session: profiler.Recording | str,
+    watched: _Watched,
+    around: Surroundings,
+    sources: Sources,
+    plan: Plan,
+) -> tuple[Record, tuple[Ended, ...]]:
+    """The record with what the session tells, and its texts; a session that is none says why."""
+    if isinstance(session, str):
+        note = f"There is no profile: {session}."
+        return replace(record, notes=(*record.notes, note)), ()
+    trace = session.xspace
+    if refused := plan.too_large(len(trace)):
+        note = f"There is no profile: {refused}."
+        return replace(record, notes=(*record.notes, note)), (Ended((), trace),)
+    try:
+        record = _profiled(record, watched, list(session.events()), around, sources, plan)
+    except Exception as error:
+        note = f"The trace could not be read ({type(error).__name__}: {error}); the cell has run."
+        record = replace(record, notes=(*record.notes, note))
+    texts = tuple(Ended(program.stages, trace) for program in record.programs)
+    return record, texts or (Ended((), trace),)
 
 
 def _stopped(error: BaseException, text: CellText) -> str:

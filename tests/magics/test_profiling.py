@@ -97,6 +97,26 @@ def test_what_ran_before_an_error_is_kept(
     assert shell.run_cell(TRAINING).success  # the profiler's session is closed
 
 
+def test_after_an_error_no_more_calls_are_made(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr("jaxscope.capture.cell_line_mode.of_calls", lambda *a: asked.append(a))
+    failing = TRAINING.replace("%%jaxprof", "%%jaxprof --line-mode") + "raise KeyboardInterrupt\n"
+    assert isinstance(shell.run_cell(failing).error_in_exec, KeyboardInterrupt)
+    assert asked == []
+    assert jaxscope.last().record.notes[1].startswith("Line mode was left out")
+
+
+def test_a_fault_of_ours_hides_no_error_of_the_cell(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        raise LookupError("ours")
+
+    monkeypatch.setattr("jaxscope.capture.bare.record", broken)
+    result = shell.run_cell("%%jaxprof\nraise OSError('of the cell')\n")
+    assert isinstance(result.error_in_exec, OSError)
+
+
 def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     shell.run_cell(TRAINING)
     (finding,) = jaxscope.last().findings
