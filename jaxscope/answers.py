@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxscope.model import StageKind, to_json
-from jaxscope.report import Report
+from jaxscope.shown import ShownReport
 
 Json = dict[str, Any]
 MANY = 2000
@@ -23,7 +23,7 @@ class Refused(Exception):
     """The request cannot be answered; the message is a sentence for the reader of the report."""
 
 
-def answer(report: Report, request: Mapping[str, Any]) -> bytes:
+def answer(report: ShownReport, request: Mapping[str, Any]) -> bytes:
     """Gzipped JSON: a `StageAnswer` for `{"op": "stage", "program": 0, "kind": "hlo"}`, a plotly
     figure for `{"op": "figure", "kind": "stack"}`.
 
@@ -43,7 +43,7 @@ def answer(report: Report, request: Mapping[str, Any]) -> bytes:
     return gzip.compress(text.encode(), 1, mtime=0)
 
 
-def _stage(report: Report, request: Mapping[str, Any]) -> Json:
+def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
     from jaxscope.view.figures import by_instruction, lost
     from jaxscope.view.units import count
 
@@ -66,7 +66,7 @@ def _stage(report: Report, request: Mapping[str, Any]) -> Json:
     return found
 
 
-def _figure(report: Report, request: Mapping[str, Any]) -> str:
+def _figure(report: ShownReport, request: Mapping[str, Any]) -> str:
     try:
         return report.figure(str(request.get("kind"))).to_json()
     except (ValueError, LookupError, ModuleNotFoundError) as error:

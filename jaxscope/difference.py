@@ -12,7 +12,7 @@ from jaxscope.model.diff import DiffRecord, ProgramDiff, Quantity, SourceDiff, S
 from jaxscope.report import Report
 
 if TYPE_CHECKING:
-    from jaxscope.diff_widget import DiffWidget
+    from jaxscope.widget import DiffWidget
 
 
 class ReportDiff:
@@ -142,7 +142,7 @@ class ReportDiff:
         the viewer is not built.
         """
         try:
-            from jaxscope.diff_widget import DiffWidget
+            from jaxscope.widget import DiffWidget
         except ModuleNotFoundError as error:
             if error.name is None or error.name.partition(".")[0] == "jaxscope":
                 raise

@@ -20,7 +20,7 @@ import anywidget
 import traitlets
 
 from jaxscope.answers import Refused, answer
-from jaxscope.report import Report
+from jaxscope.shown import Shown, ShownReport
 from jaxscope.view.page import built
 
 
@@ -62,13 +62,13 @@ class ReportWidget(ViewerWidget):
         w.selected_line = 3
     """
 
-    def __init__(self, report: Report, **traits: Any) -> None:
+    def __init__(self, report: ShownReport, **traits: Any) -> None:
         self._report = report
         super().__init__(report.payload(report.id), **traits)
         self.on_msg(self._asked)
 
     @property
-    def report(self) -> Report:
+    def report(self) -> ShownReport:
         """What it shows."""
         return self._report
 
@@ -87,6 +87,22 @@ class ReportWidget(ViewerWidget):
             self.send({"request": number, "ok": True}, [found])
             return
         self.send({"request": number, "ok": False, "why": "error", "message": reason})
+
+
+class DiffWidget(ViewerWidget):
+    """The viewer of a comparison; nothing is asked of the kernel."""
+
+    def __init__(self, diff: Shown, **traits: Any) -> None:
+        self._diff = diff
+        super().__init__(diff.payload(), **traits)
+
+    @property
+    def diff(self) -> Shown:
+        """What it shows."""
+        return self._diff
+
+    def beside(self) -> dict[str, Any]:
+        return self._diff.bundle(viewer=False)
 
 
 @functools.cache

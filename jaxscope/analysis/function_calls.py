@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.dataflow import Step, Use
-from jaxscope.analysis.findings.code import parsed
+from jaxscope.analysis.parse import parsed
 from jaxscope.model import Equation, Frame, Phase, Source, Span
 
 _NO_FUNCTIONS = ("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")

@@ -34,6 +34,10 @@ def run(plan: Plan) -> ComparisonRecord:
     A contestant that is absent, fails or hangs becomes a row with the reason. An interrupt ends the
     measurement and keeps what there is. Raises PlanError when there is nothing sensible to do.
     """
+    if plan.sessions > 1:
+        from jaxscope.bench.sessions import compare_in_sessions
+
+        return compare_in_sessions(plan)
     from jaxscope.bench.comparison import compare
 
     return compare(plan)

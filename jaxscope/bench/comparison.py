@@ -31,15 +31,8 @@ _COLUMNS_S = 1.0  # for the columns of a row, even when the time of the whole is
 
 
 def compare(plan: Plan, signals: Signals | None = None) -> ComparisonRecord:
-    """Measure the plan in this process, or in several fresh ones when it asks for sessions.
-
-    Raises PlanError when nothing can be measured by it.
-    """
+    """Measure the plan in this process. Raises PlanError when nothing can be measured by it."""
     validate(plan)
-    if plan.sessions > 1:
-        from jaxscope.bench.sessions import compare_in_sessions
-
-        return compare_in_sessions(plan)
     return _Run(plan, signals or Signals()).record()
 
 

@@ -20,7 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jaxscope.bench.plan import Limits, Plan, PlanError, Progress
+from jaxscope.bench.comparison import compare
+from jaxscope.bench.plan import Limits, Plan, PlanError, Progress, validate
 from jaxscope.capture import describe
 from jaxscope.model import from_json, to_json
 from jaxscope.model.comparison import ComparisonRecord, Row
@@ -36,6 +37,7 @@ def compare_in_sessions(plan: Plan) -> ComparisonRecord:
     An interrupt ends the process that runs and keeps the sessions before it. Raises PlanError when
     the plan cannot be sent to another process, and when no session came to an end.
     """
+    validate(plan)
     began = time.perf_counter()
     records: list[ComparisonRecord] = []
     stopped = ""
@@ -232,8 +234,6 @@ def set_up(settings: Mapping[str, Any]) -> None:
 
 def run(folder: Path) -> None:
     """The other end: measures the plan in `folder`, and leaves the record there."""
-    from jaxscope.bench.comparison import compare
-
     set_up(json.loads((folder / "settings").read_text()))
     plan: Plan = pickle.loads((folder / "plan").read_bytes())
     out = sys.stdout

@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import jax
+
 from jaxscope.analysis.roofline import verdict
 from jaxscope.capture import describe, memory
 from jaxscope.capture.arguments import Arguments
@@ -14,6 +16,7 @@ from jaxscope.capture.buffers import buffers_of
 from jaxscope.capture.differentiate import differentiation
 from jaxscope.capture.events import Listener, Run
 from jaxscope.capture.linemode import line_mode, seconds_by_line
+from jaxscope.capture.partition import partition
 from jaxscope.capture.peaks import PeakCache
 from jaxscope.capture.peaks import peaks as measure_peaks
 from jaxscope.capture.profile import profile_of
@@ -27,6 +30,7 @@ from jaxscope.model import (
     Compile,
     Cost,
     Form,
+    Partition,
     Program,
     Record,
     StageKind,
@@ -182,8 +186,30 @@ def _program(part: Part, sources: Sources) -> Program:
             None if doubt else handles.text(StageKind.OPTIMIZED_HLO),
             batching if isinstance(batching, Batching) else None,
         ),
-        partition=describe.partition(handles, inputs, outputs),
+        partition=_partition(handles, inputs, outputs),
         batching=batching,
+    )
+
+
+def _partition(handles: Handles, ins: Sequence[Value], outs: Sequence[Value]) -> Partition | None:
+    """How the program lies on its devices; None when there is only one."""
+    found = describe.device_objects(handles)
+    if len(found) < 2:
+        return None
+    information = describe.argument_infos(handles)
+    stage = handles.traced or handles.lowered or handles.compiled
+    results = jax.tree_util.tree_leaves(getattr(stage, "out_info", ()))
+    placed = describe.shardings(handles.compiled, "input_shardings", len(information))
+    taken = [
+        sharding if value.kind is not ValueKind.UNUSED else None
+        for value, sharding in zip(ins, placed, strict=False)
+    ]
+    given = describe.shardings(handles.compiled, "output_shardings", len(results))
+    return partition(
+        handles,
+        found,
+        [(v.name, i, s) for v, i, s in zip(ins, information, taken, strict=False)],
+        [(v.name, i, s) for v, i, s in zip(outs, results, given, strict=False)],
     )
 
 

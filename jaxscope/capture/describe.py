@@ -15,14 +15,12 @@ import jaxlib.version
 from jaxscope.analysis.by_line import counted
 from jaxscope.capture import _jax
 from jaxscope.capture.leaves import aval_text, nbytes
-from jaxscope.capture.partition import partition as of_devices
 from jaxscope.capture.placements import spec_text
 from jaxscope.capture.stages import Handles
 from jaxscope.model import (
     Cost,
     Effect,
     Environment,
-    Partition,
     StageKind,
     Unavailable,
     Value,
@@ -127,28 +125,6 @@ def effects(handles: Handles) -> tuple[Effect, ...]:
         ):
             found.add(Effect.ORDERED)
     return tuple(sorted(found))
-
-
-def partition(handles: Handles, ins: Sequence[Value], outs: Sequence[Value]) -> Partition | None:
-    """How the program lies on its devices; None when there is only one."""
-    found = device_objects(handles)
-    if len(found) < 2:
-        return None
-    information = argument_infos(handles)
-    stage = handles.traced or handles.lowered or handles.compiled
-    results = jax.tree_util.tree_leaves(getattr(stage, "out_info", ()))
-    placed = shardings(handles.compiled, "input_shardings", len(information))
-    taken = [
-        sharding if value.kind is not ValueKind.UNUSED else None
-        for value, sharding in zip(ins, placed, strict=False)
-    ]
-    given = shardings(handles.compiled, "output_shardings", len(results))
-    return of_devices(
-        handles,
-        found,
-        [(v.name, i, s) for v, i, s in zip(ins, information, taken, strict=False)],
-        [(v.name, i, s) for v, i, s in zip(outs, results, given, strict=False)],
-    )
 
 
 def devices(handles: Handles) -> tuple[str, ...]:

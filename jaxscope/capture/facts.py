@@ -15,7 +15,7 @@ from jaxscope.analysis.findings import (
     count_computing,
     findings,
 )
-from jaxscope.analysis.findings.code import parsed
+from jaxscope.analysis.parse import parsed
 from jaxscope.capture import blame
 from jaxscope.capture.leaves import aval_text, choose
 from jaxscope.capture.witness import Seen, Witness

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import jaxscope
+from jaxscope.version import HOME
 
 if TYPE_CHECKING:
     from jaxscope.comparison import Comparison
     from jaxscope.difference import ReportDiff
     from jaxscope.report import Report
-
-
-_HOME = os.path.join(os.path.dirname(os.path.abspath(jaxscope.__file__)), "")
 
 
 def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
@@ -119,7 +115,7 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
     if entry is None:
         entry = last = error.__traceback__
         while last is not None and last.tb_next is not None:
-            if last.tb_frame.f_code.co_filename.startswith(_HOME):
+            if last.tb_frame.f_code.co_filename.startswith(HOME):
                 entry = last.tb_next
             last = last.tb_next
         # Arguments that the function does not take: the call failed before it began.
@@ -129,7 +125,7 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
 
 
 def _is_ours(frame: TracebackType) -> bool:
-    return frame.tb_next is None and frame.tb_frame.f_code.co_filename.startswith(_HOME)
+    return frame.tb_next is None and frame.tb_frame.f_code.co_filename.startswith(HOME)
 
 
 def _at_line(error: BaseException, file: str, line: int) -> BaseException:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from IPython.core.magic import Magics, magics_class
 
 if TYPE_CHECKING:
-    from jaxscope.magics.scope import JaxScope
+    from jaxscope.magics.session import Session
 
 Completer = Callable[[Any, Any], list[str]]
+
+
+class Scope(Protocol):
+    """The defaults of all magics and the session, as a family sees them."""
+
+    view: str
+    runs: int | None
+    device: str
+    quiet: bool
+    footer_s: float
+    raw_cell: str
+    session: Session
 
 
 @magics_class
@@ -21,7 +33,7 @@ class Family(Magics):
     needs of the methods below; the magics themselves are marked as IPython does.
     """
 
-    def __init__(self, shell: Any, scope: JaxScope) -> None:
+    def __init__(self, shell: Any, scope: Scope) -> None:
         super().__init__(shell=shell)
         self._shell = shell
         self.scope = scope

@@ -11,7 +11,7 @@ from jaxscope.model import BatchAxis, Batching, Program, Record, Turn, Unavailab
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.gradient import JACOBIANS, asked_mode
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 _CODE = 22
 """Characters of a source line in the table; the line itself stands in the source."""

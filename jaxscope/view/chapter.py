@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jaxscope.model import Program, Record
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections import Counter
 from jaxscope.analysis.by_line import homes
 from jaxscope.model import Collective, CollectiveKind, Group, Need, Origin, Partition, Program
 from jaxscope.view import layouts, units
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 _KINDS = 4
 """Kinds of collectives that a sentence lists; the table has them all."""

@@ -10,7 +10,7 @@ from jaxscope.analysis.compile_groups import Group, called, line_text, place, st
 from jaxscope.model import CauseKind, Compile, CompileKind, Persistent
 from jaxscope.model.log import Log, Storm
 from jaxscope.view import units
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 from jaxscope.view.visible import visible, wrapped
 
 MOST_ROWS = 30

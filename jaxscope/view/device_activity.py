@@ -8,7 +8,7 @@ from jaxscope.model.device_activity import DeviceActivity, Kernel
 from jaxscope.model.profile import Profile
 from jaxscope.view import units
 from jaxscope.view.chapter import Part
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 _MOST = 40
 

@@ -15,7 +15,7 @@ from jaxscope.model import (
 )
 from jaxscope.view import collectives, layouts, units
 from jaxscope.view.chapter import Chapter, Part
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 _PICTURES = 12
 """Layouts that are drawn; a model has few, however many parameters it has."""

@@ -26,7 +26,7 @@ from jaxscope.model import (
 )
 from jaxscope.view import units
 from jaxscope.view.chapter import Chapter, Part
-from jaxscope.view.rows import Place, Table
+from jaxscope.view.table import Place, Table
 
 _WORDS = {
     Phase.PRIMAL: "outside the derivative",

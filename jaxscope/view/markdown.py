@@ -12,6 +12,7 @@ from jaxscope.view.chapter import Chapter
 from jaxscope.view.chapters import chapters, of_record
 from jaxscope.view.pipes import pipes, words
 from jaxscope.view.summary import SEPARATOR, first_parts
+from jaxscope.view.table import Table
 from jaxscope.view.visible import split_lines, visible
 
 _STAGE_LINES = 400
@@ -126,7 +127,7 @@ def _block(language: str, lines: list[str]) -> Iterator[str]:
     yield fence
 
 
-def _section(title: str, table: rows.Table, level: int = 3) -> Iterator[str]:
+def _section(title: str, table: Table, level: int = 3) -> Iterator[str]:
     lines = list(pipes(table))
     if lines:
         yield f"\n{'#' * level} {words(title)}\n" if title else ""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from jaxscope.view import units
-from jaxscope.view.rows import Place, Table
+from jaxscope.view.table import Place, Table
 from jaxscope.view.visible import visible
 
 _BACKTICKS = re.compile(r"`([^`]+)`")

@@ -9,7 +9,7 @@ from jaxscope.view import memory_savings, units
 from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.hottest import WORTH
 from jaxscope.view.markup import escape
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 from jaxscope.view.visible import excerpt, split_lines
 
 _WIDTH, _HEIGHT = 640, 90

@@ -8,7 +8,7 @@ from jaxscope.model import Checkpoint, Program, Record
 from jaxscope.model.buffers import BufferTimeline
 from jaxscope.view import units
 from jaxscope.view.chapter import Part
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 from jaxscope.view.visible import excerpt, split_lines
 
 _WORTH = 0.05

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxscope.model import DerivativeMode, DerivativeModes
 from jaxscope.view import units
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 
 def verdict(modes: DerivativeModes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 from jaxscope.view.visible import visible
 
 _SPECIAL = re.compile(r"([\\*_\[\]<>|~#])")

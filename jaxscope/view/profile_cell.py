@@ -10,7 +10,7 @@ from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.heat import Heat, heat
 from jaxscope.view.hottest import asked_most, line_of_cell
 from jaxscope.view.icicle import svg, tree
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 from jaxscope.view.visible import excerpt, split_lines
 
 _NOTICED = 0.05

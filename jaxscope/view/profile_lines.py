@@ -13,7 +13,7 @@ from jaxscope.model.profile import LineTime, Profile
 from jaxscope.view import units
 from jaxscope.view.chapter import Part
 from jaxscope.view.heat import Heat, heat
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 from jaxscope.view.visible import excerpt, split_lines
 
 _SMALL = 0.03

@@ -15,7 +15,7 @@ from jaxscope.view import units
 from jaxscope.view.chapter import Part
 from jaxscope.view.icicle import svg, tree
 from jaxscope.view.profile_lines import DIRECTIONS
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 _MOST_OPS = 40
 _MOST_EQUATIONS = 20

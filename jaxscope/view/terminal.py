@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 from jaxscope.view.visible import columns, fitted, visible, wrapped
 
 _STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "cyan": "36"}

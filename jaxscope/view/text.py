@@ -13,6 +13,7 @@ from jaxscope.view import rows, units
 from jaxscope.view.chapters import as_text, chapters, of_record
 from jaxscope.view.lines import shown_lines
 from jaxscope.view.summary import first_line
+from jaxscope.view.table import Table
 from jaxscope.view.terminal import Terminal
 from jaxscope.view.visible import columns, fitted, split_lines, visible
 
@@ -117,7 +118,7 @@ def _program(program: Program, record: Record, terminal: Terminal, full: bool) -
         yield from _stage(kind, stage_of(program, kind), terminal)
 
 
-def _without(table: rows.Table, column: int) -> rows.Table:
+def _without(table: Table, column: int) -> Table:
     blanked = tuple((*row[:column], "", *row[column + 1 :]) for row in table.rows)
     return dataclasses.replace(table, rows=blanked)
 

@@ -16,8 +16,9 @@ from jaxscope.analysis.findings import (
     count_computing,
     findings,
 )
-from jaxscope.analysis.findings.code import Reading, line_of, parsed
+from jaxscope.analysis.findings.code import Reading, line_of
 from jaxscope.analysis.findings.wording import amount, names, seconds, size
+from jaxscope.analysis.parse import parsed
 from jaxscope.model import (
     Compile,
     CompileKind,

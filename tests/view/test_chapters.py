@@ -7,7 +7,7 @@ import pytest
 from jaxscope.model import Record
 from jaxscope.view import chapters, html, markdown, tabs, text
 from jaxscope.view.chapter import Chapter, Part
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 TABLE = Table(
     ("what", "bytes", "why"), (("h <b>", "4 kB", "kept"), ("w", "16 kB", "read")), right=(1,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 from jaxscope.view.terminal import Terminal
 
 FIGURES = Table(

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import ast
-import functools
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from jaxscope.analysis.findings.evidence import Evidence
 from jaxscope.analysis.outline import own_nodes
+from jaxscope.analysis.parse import Code, parsed
 from jaxscope.analysis.scopes import Binds, Function
-from jaxscope.model import Form, Source, SourceKind, ValueKind
+from jaxscope.model import Form, ValueKind
 
 # What these give of a traced array is known while tracing.
 STATIC_ATTRIBUTES = frozenset(
     {"shape", "dtype", "ndim", "size", "sharding", "weak_type", "columns", "index", "itemsize"}
 )
 STATIC_CALLS = frozenset({"len", "type", "isinstance", "hasattr", "callable", "id"})
-
-_LINE_MAGIC = re.compile(r"^([ \t]*(?:[\w, ]+ = )?)%\w[^\n]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +58,6 @@ class Scope:
                 case _:
                     inner = list(ast.iter_child_nodes(node))
             waiting.extend(reversed(inner))
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """One source that parses."""
-
-    index: int
-    source: Source
-    tree: ast.Module
-
-    @property
-    def functions(self) -> list[Function]:
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-        return [node for node in ast.walk(self.tree) if isinstance(node, kinds)]
-
-    def position(self, line: int, column: int) -> tuple[int, int]:
-        """A place of the syntax tree, which counts UTF-8 bytes, in characters."""
-        lines = self.source.lines
-        text = lines[line - 1] if 0 < line <= len(lines) else ""
-        if text.isascii():
-            return line, column
-        return line, len(text.encode()[:column].decode(errors="replace"))
 
 
 class Reading:
@@ -201,26 +176,6 @@ def value_names(node: ast.AST) -> Iterator[str]:
 
 def line_of(node: ast.AST) -> int:
     return int(getattr(node, "lineno", 0))
-
-
-def parsed(source: Source) -> ast.Module | None:
-    """The tree of a source, with the line numbers of the source; None for what is no Python."""
-    text = source.text
-    if source.kind is not SourceKind.MODULE and text.startswith("%%"):
-        # The magic's line counts as line 1 of the cell and is no Python.
-        text = "\n" + text.partition("\n")[2]
-    tree = _tree(text)
-    if tree is None and source.kind is not SourceKind.MODULE:
-        tree = _tree(_LINE_MAGIC.sub(r"\1None", text))
-    return tree
-
-
-@functools.lru_cache(maxsize=32)
-def _tree(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def _imports(trees: Iterable[ast.Module]) -> Iterator[tuple[str, str]]:

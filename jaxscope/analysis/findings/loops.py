@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.findings.code import Code, Reading, Scope
+from jaxscope.analysis.findings.code import Reading, Scope
 from jaxscope.analysis.findings.evidence import Evidence
 from jaxscope.analysis.findings.wording import amount, seconds
+from jaxscope.analysis.parse import Code
 from jaxscope.model import Equation, Finding, FindingKind, Phase, Program
 
 COPIES = 16

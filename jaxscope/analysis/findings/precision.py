@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Code, Reading, root
+from jaxscope.analysis.findings.code import Reading, root
 from jaxscope.analysis.findings.evidence import Evidence
 from jaxscope.analysis.findings.wording import names
+from jaxscope.analysis.parse import Code
 from jaxscope.model import Finding, FindingKind, ValueKind
 
 _WIDE = {"float64": "float32", "complex128": "complex64"}

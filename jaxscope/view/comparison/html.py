@@ -17,7 +17,7 @@ from jaxscope.view.comparison.markdown import markdown
 from jaxscope.view.comparison.sorting import orders
 from jaxscope.view.image import image
 from jaxscope.view.markup import escape, prose
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 _CAP = 200_000
 """Bytes of one display at most."""

@@ -14,7 +14,7 @@ from jaxscope.view.comparison import html, names, tables
 from jaxscope.view.comparison.conditions import conditions
 from jaxscope.view.comparison.markdown import markdown
 from jaxscope.view.markup import escape, prose
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 _FIGURES = {
     "median": "median_s",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxscope.analysis.regression import Regression
 from jaxscope.model.comparison import Verdict
 from jaxscope.view.comparison import names
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 _WORDS = {
     Verdict.FASTER: "improvement",

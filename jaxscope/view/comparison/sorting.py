@@ -10,7 +10,7 @@ from jaxscope.model.comparison import ComparisonRecord, Phases, Row
 from jaxscope.model.stage import Unavailable
 from jaxscope.view import units
 from jaxscope.view.comparison import names
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 
 def orders(record: ComparisonRecord) -> Iterator[tuple[str, Table]]:

@@ -12,7 +12,7 @@ from jaxscope.model.comparison import ComparisonRecord, Phases, Ratio, Row, Verd
 from jaxscope.model.stage import Unavailable
 from jaxscope.view import units
 from jaxscope.view.comparison import names
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 
 COMPILE = "trace + lower + XLA"
 """Head of the column with the phases of compiling."""

@@ -19,7 +19,7 @@ from jaxscope.view.chapter import Chapter, Part
 from jaxscope.view.diff import words
 from jaxscope.view.diff.summary import shown_stage
 from jaxscope.view.markup import escape
-from jaxscope.view.rows import Table
+from jaxscope.view.table import Table
 from jaxscope.view.visible import visible
 
 _METADATA = re.compile(r',? ?metadata=\{(?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+\}')

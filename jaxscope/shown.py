@@ -1,0 +1,49 @@
+"""The results that a front end can show, as far as it needs to know them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from jaxscope.model import Program, Stage
+
+
+class Shown(Protocol):
+    """A result with a payload for the viewer and a display for a saved notebook."""
+
+    def payload(self) -> dict[str, Any]:
+        """The result as the viewer reads it."""
+        ...
+
+    def bundle(self, *, viewer: bool = True) -> dict[str, Any]:
+        """The displays by MIME type."""
+        ...
+
+
+class ShownReport(Protocol):
+    """A report: the viewer asks for its texts and figures later."""
+
+    @property
+    def id(self) -> str:
+        """The name under which the kernel answers for it."""
+        ...
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The compiled programs, the costliest first."""
+        ...
+
+    def stage(self, kind: str, program: int = 0) -> Stage:
+        """One text of a program."""
+        ...
+
+    def figure(self, kind: str = "stack") -> Any:
+        """A plotly figure of the profile."""
+        ...
+
+    def payload(self, report_id: str = "") -> dict[str, Any]:
+        """The report as the viewer reads it."""
+        ...
+
+    def bundle(self, report_id: str = "", *, viewer: bool = True) -> dict[str, Any]:
+        """The displays by MIME type."""
+        ...
