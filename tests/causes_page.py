@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parents[1] / "docs" / "causes.md"
+from tests.paths import ROOT
+
+PAGE = ROOT / "docs" / "causes.md"
 SECTION = re.compile(r"^## `(\w+)`: .*$", re.MULTILINE)
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAID = re.compile(r"^> (.*)$", re.MULTILINE)

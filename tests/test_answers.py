@@ -9,11 +9,11 @@ import threading
 from typing import Any
 
 import pytest
-from view.conftest import load, with_program
 
 from jaxscope import model as m
 from jaxscope.answers import MANY, Refused, answer
 from jaxscope.report import Report
+from tests.view.conftest import load, with_program
 
 
 def asked(report: Report, **request: Any) -> Any:

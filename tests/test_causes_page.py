@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from causes_page import others, sections
 
 from jaxscope.model import CauseKind
+from tests.causes_page import others, sections
 
 KINDS = tuple(sections())
 OLD_JAX = "This is the first compile of `double` that jaxscope has seen."

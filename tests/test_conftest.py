@@ -5,9 +5,9 @@ import sys
 
 import jax
 import pytest
-from conftest import installed, left_behind
 
 from jaxscope.capture.events import Listener
+from tests.conftest import installed, left_behind
 
 
 def test_a_listener_that_is_not_taken_back_is_noticed():

@@ -11,7 +11,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.paths import ROOT
+
 NOTEBOOKS = sorted((ROOT / "demos").glob("*.ipynb"))
 _MOST_BYTES = 1_500_000
 _FIRST_LINE = re.compile(

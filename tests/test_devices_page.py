@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.paths import ROOT
+
 PAGE = ROOT / "docs/devices.md"
 BLOCK = re.compile(r"^```(\w+)( notest)?\n(.*?)^```$", re.M | re.S)
 

@@ -16,8 +16,8 @@ pytest.importorskip("hatchling", reason="the package is built in the main enviro
 
 import hatch_build
 import jaxscope
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 DATA = f"jaxscope-{jaxscope.__version__}.data/data/share/jupyter/labextensions/@jaxscope/lab"
 
 pytestmark = pytest.mark.package

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
+
 LIGHT = ("jax", "jaxlib", "numpy", "IPython", "ipywidgets", "plotly", "pandas")
 """What `model` and `analysis` must not load."""
 

@@ -9,8 +9,8 @@ from bench.__main__ import NAMES, main, within
 from bench.insert import DOCUMENTS, MARK, inserted
 from bench.page import about, page
 from bench.shell import STAGES, Counter
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "measured"
 TEXT = "takes <!-- measured:cell/mlp/median_s*1000 -->12.3<!-- /measured --> ms"
 

@@ -7,15 +7,14 @@ import json
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import jaxscope
 import jaxscope.model
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PUBLIC = [
     "Comparison",

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
+
 FAILS_ONCE = """
 import pathlib, pytest
 

@@ -12,8 +12,8 @@ from IPython.core.interactiveshell import InteractiveShell
 import jaxscope
 from jaxscope.magics import FAMILIES
 from jaxscope.magics.scope import JaxScope
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     "README.md",
     "docs/guide.md",

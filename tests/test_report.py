@@ -25,9 +25,10 @@ from jaxscope import model as m
 from jaxscope.report import Report
 
 sys.path.insert(0, str(Path(__file__).parent / "magics"))
-from notebook import Notebook, open_notebook
+from tests.magics.notebook import Notebook, open_notebook
+from tests.paths import ROOT
 
-SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "report.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text("utf-8"))
 STAGES = ("jaxpr", "stablehlo", "hlo", "optimized_hlo")
 
 

@@ -12,12 +12,11 @@ import pytest
 
 pytest.importorskip("anywidget")
 
-from view.conftest import load
-
 import jaxscope.widget
 from jaxscope.difference import compare_reports
 from jaxscope.report import Report
 from jaxscope.widget import ReportWidget
+from tests.view.conftest import load
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import hlo_programs
 import jaxlib
 import pytest
 
 from jaxscope.analysis.cost import Cost, program_cost, xla_cost
 from jaxscope.analysis.hlo import parse_module
+from tests.analysis import hlo_programs
 
 VERSION = tuple(int(part) for part in jaxlib.__version__.split(".")[:2])
 # How this jaxlib counts tuples: see `xla_cost`.

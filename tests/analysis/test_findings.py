@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -40,6 +39,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
+from tests.paths import ROOT
 
 CPU = "cpu:0"
 
@@ -407,7 +407,7 @@ def test_figures_and_lists_read_well() -> None:
 
 
 def test_every_kind_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
     for kind in FindingKind:
         assert f"\n## {kind}\n" in page
         assert f"| [`{kind}`](#{kind}) |" in page

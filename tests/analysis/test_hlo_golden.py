@@ -20,8 +20,9 @@ from jaxscope.analysis.hlo import (
     real_instructions,
     trip_count,
 )
+from tests.paths import TESTS
 
-CASES = sorted((Path(__file__).parents[1] / "data" / "hlo").iterdir())
+CASES = sorted((TESTS / "data" / "hlo").iterdir())
 
 
 def read(case: Path) -> tuple[HloModule, dict[str, Any]]:

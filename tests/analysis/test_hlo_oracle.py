@@ -7,11 +7,11 @@ import re
 import subprocess
 import sys
 
-import hlo_programs
 import pytest
-from hlo_proto import ProtoModule, read_proto
 
 from jaxscope.analysis.hlo import HloModule, parse_module, trip_count
+from tests.analysis import hlo_programs
+from tests.analysis.hlo_proto import ProtoModule, read_proto
 
 # Where jaxlib's enum and the text name an opcode differently.
 OPCODE_NAMES = {

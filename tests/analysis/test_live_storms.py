@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from analysis.test_storms import FIRST, cause, compiled, shapes
 
 from jaxscope.analysis.live_storms import LiveStorms
 from jaxscope.analysis.storms import storms
 from jaxscope.model import CauseKind, CompileKind
+from tests.analysis.test_storms import FIRST, cause, compiled, shapes
 
 
 def test_a_storm_is_told_from_its_third_compile_on_with_what_joined() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -24,8 +23,9 @@ from jaxscope.analysis.spmd import (
     wire_bytes,
 )
 from jaxscope.model import CollectiveKind, Group, Layout, Mesh, Need, Origin
+from tests.paths import TESTS
 
-TPU = Path(__file__).parents[1] / "data/hlo/tpu_collectives/module.txt"
+TPU = TESTS / "data/hlo/tpu_collectives/module.txt"
 MESH = Mesh(("data", "model"), (4, 2), tuple(range(8)))
 BY_MODEL = ((0, 1), (2, 3), (4, 5), (6, 7))
 BY_DATA = ((0, 2, 4, 6), (1, 3, 5, 7))

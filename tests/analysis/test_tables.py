@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 
 from jaxscope import model as m
 from jaxscope.analysis import tables
+from tests.paths import TESTS
 
-GOLDEN = Path(__file__).parents[1] / "data" / "report" / "report.json"
+GOLDEN = TESTS / "data" / "report" / "report.json"
 RECORD = m.from_json(m.Record, json.loads(GOLDEN.read_text("utf-8")))
 PROGRAM = RECORD.programs[0]
 NOTHING = dataclasses.replace(RECORD, programs=(), compiles=())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from side_by_side import codes, measured, normal, row
 
 from jaxscope.bench.frameworks import c
 from jaxscope.model.comparison import Phases
+from tests.bench.side_by_side import codes, measured, normal, row
 
 pytestmark = pytest.mark.skipif(c.compiler() is None, reason="there is no C compiler here")
 

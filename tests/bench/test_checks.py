@@ -7,10 +7,10 @@ import math
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from side_by_side import measured, normal, row
 
 from jaxscope.bench import checks
 from jaxscope.bench.checks import check, difference, dtypes_differ, limit_of, nothing_finite
+from tests.bench.side_by_side import measured, normal, row
 
 
 def single(*values):

@@ -8,21 +8,20 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from side_by_side import FEW, FastSignals, codes, measured, normal, plan, row
 
 from jaxscope.bench import Limits, program_doubts, round_doubts
 from jaxscope.bench.comparison import compare
 from jaxscope.bench.signals import Reading, Signals, core_ticks, throttled_by, waited
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Doubt, Machine, Phases, Rounds, Row
+from tests.bench.side_by_side import FEW, FastSignals, codes, measured, normal, plan, row
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 QUIET = Machine(cores=2, load=0.1, pressure=3.0, steal=0.0, governor="performance")
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
-from side_by_side import measured, normal, row
 
 from jaxscope.bench import registry
+from tests.bench.side_by_side import measured, normal, row
+from tests.paths import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmark-method.md"
+PAGE = ROOT / "docs" / "benchmark-method.md"
 
 
 def documented():

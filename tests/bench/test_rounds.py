@@ -7,7 +7,6 @@ import random
 from collections import Counter
 
 import pytest
-from side_by_side import FastSignals
 
 from jaxscope.analysis import stats
 from jaxscope.bench.plan import Limits
@@ -15,6 +14,7 @@ from jaxscope.bench.rounds import dropped, finished, run_rounds
 from jaxscope.bench.subject import BLOCK_S, Subject, align
 from jaxscope.bench.watchdog import Alarm
 from jaxscope.model.comparison import Mode
+from tests.bench.side_by_side import FastSignals
 
 
 class FakeSignals(FastSignals):

@@ -9,13 +9,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from side_by_side import FEW, FastSignals, codes, measured, normal, plan, row
 
 from jaxscope.analysis import stats
 from jaxscope.bench import Contestant, Entry, Limits, Plan, PlanError, registry
@@ -25,8 +23,8 @@ from jaxscope.bench.rounds import run_rounds
 from jaxscope.bench.slots import chosen
 from jaxscope.model import Cost, Unavailable, from_json, to_json
 from jaxscope.model.comparison import ComparisonRecord, Mode, Phases
-
-ROOT = Path(__file__).parents[2]
+from tests.bench.side_by_side import FEW, FastSignals, codes, measured, normal, plan, row
+from tests.paths import ROOT
 
 
 def total(x):

@@ -9,8 +9,6 @@ from dataclasses import replace
 
 import jax
 import pytest
-import session_functions
-from side_by_side import normal
 
 from jaxscope.analysis import stats
 from jaxscope.bench import Entry, Limits, Plan, PlanError, Progress, sessions
@@ -18,6 +16,8 @@ from jaxscope.bench.comparison import compare
 from jaxscope.capture import describe
 from jaxscope.model import Environment
 from jaxscope.model.comparison import ComparisonRecord, Doubt, Rounds, Row
+from tests.bench import session_functions
+from tests.bench.side_by_side import normal
 
 FEW = Limits(min_rounds=8, max_rounds=8)
 

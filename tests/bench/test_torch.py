@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from side_by_side import FEW, FastSignals, codes, measured, normal, row
 
 from jaxscope.bench import Entry, Plan
 from jaxscope.bench.comparison import compare
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Mode, Phases
+from tests.bench.side_by_side import FEW, FastSignals, codes, measured, normal, row
 
 torch = pytest.importorskip("torch", reason="PyTorch is in the extra `torch`")
 

@@ -6,13 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from batched import read
 from jax import lax
-from private_names import break_private
 
 import jaxscope
 from jaxscope.capture import _jax
 from jaxscope.model import Batching, Cost, Program, Turn, Unavailable
+from tests.capture.batched import read
+from tests.private_names import break_private
 
 ROWS = jnp.arange(15.0).reshape(5, 3)
 WEIGHTS = jnp.arange(3.0) + 1

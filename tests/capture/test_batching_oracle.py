@@ -16,10 +16,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from batched import Read, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
+
+from tests.capture.batched import Read, read
 
 SIZE = 3
 """Of every vector, and of some batches too: shapes alone do not tell what is a batch."""

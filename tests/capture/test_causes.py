@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from cause_cases import CASES, ON_DEVICES, Case, play
 
 from jaxscope.model import CauseKind
+from tests.capture.cause_cases import CASES, ON_DEVICES, Case, play
 
 OPERATIONS = (CauseKind.EAGER_OP, CauseKind.EAGER_SHAPE)
 

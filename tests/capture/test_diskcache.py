@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -17,6 +16,7 @@ from jaxscope.capture import diskcache
 from jaxscope.capture._jax import CacheRequest
 from jaxscope.capture.events import Listener, collecting
 from jaxscope.model import Persistent
+from tests.paths import ROOT
 
 X = np.ones(3, np.float32)
 SCRIPT = """
@@ -178,7 +178,7 @@ def processes(tmp_path_factory):
             **os.environ,
             "JAX_PLATFORMS": "cpu",
             "XLA_FLAGS": flags,
-            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "PYTHONPATH": str(ROOT),
         }
         done = subprocess.run(
             [sys.executable, str(script), str(cache), how],

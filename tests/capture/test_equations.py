@@ -7,11 +7,11 @@ import linecache
 import jax
 import jax.numpy as jnp
 import pytest
-from programs import PROGRAMS
 
 from jaxscope.capture.equations import read_equations
 from jaxscope.capture.sources import Sources
 from jaxscope.model import Phase, Source, SourceKind, Span
+from tests.capture.programs import PROGRAMS
 
 
 def read(text, name, *args, transform=lambda f: f, file="<the cell>", others=()):

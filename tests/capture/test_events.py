@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax._src import monitoring
-from private_names import break_private
 
 from jaxscope.capture import _jax
 from jaxscope.capture.events import Listener, collecting, own_work
 from jaxscope.model import CauseKind, CompileKind, Persistent, Source, SourceKind
+from tests.private_names import break_private
 
 X = np.ones(3, np.float32)
 NAMES_ITS_TRACES = pytest.mark.skipif(

@@ -6,11 +6,11 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 import pytest
-from gradients import LOSSES, W, X, mlp
 
 import jaxscope
 from jaxscope.analysis.handed_on import handed_on
 from jaxscope.model import StageKind
+from tests.capture.gradients import LOSSES, W, X, mlp
 
 
 def report(function, *args):

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from private_names import break_private
 
 from jaxscope.analysis.causes import BARE, Argument, Function, Leaf, Signature
 from jaxscope.capture import _jax
@@ -21,6 +20,7 @@ from jaxscope.capture.history import History
 from jaxscope.capture.rawcompile import RawCompile
 from jaxscope.capture.signature import Reader
 from jaxscope.model import CauseKind, CompileKind, to_json
+from tests.private_names import break_private
 
 X = np.ones(3, np.float32)
 

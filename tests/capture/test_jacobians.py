@@ -3,13 +3,13 @@
 import jax
 import jax.numpy as jnp
 import pytest
-from batched import read
 
 from jaxscope.analysis.dataflow import region_operations
 from jaxscope.analysis.jacobians import jacobian
 from jaxscope.capture.bodies import Reader
 from jaxscope.capture.dataflow import read_flow
 from jaxscope.capture.sources import Sources
+from tests.capture.batched import read
 
 WIDE = jnp.ones((50, 20))
 NARROW = jnp.ones((3, 50))

@@ -5,8 +5,6 @@ import re
 import jax
 import jax.numpy as jnp
 import pytest
-from gradients import LOSSES, W, X, mlp
-from programs import PROGRAMS
 
 from jaxscope.analysis.by_line import differentiates, figures, phase_of, phase_shares
 from jaxscope.analysis.hlo import parse_module
@@ -15,6 +13,8 @@ from jaxscope.capture.sources import Sources
 from jaxscope.capture.stages import Handles
 from jaxscope.capture.tags import tag
 from jaxscope.model import Phase, Program, Source, SourceKind, StageKind
+from tests.capture.gradients import LOSSES, W, X, mlp
+from tests.capture.programs import PROGRAMS
 
 BACKWARD = re.compile(r"transpose\((vmap\()*jvp\(")
 

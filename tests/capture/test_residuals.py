@@ -5,7 +5,6 @@ import re
 import jax
 import jax.numpy as jnp
 import pytest
-from gradients import LOSSES, W, X, mlp, rnn
 from jax.ad_checkpoint import checkpoint_name, print_saved_residuals
 
 from jaxscope.analysis.gradients import frame_of
@@ -15,6 +14,7 @@ from jaxscope.capture.dataflow import read_flow
 from jaxscope.capture.equations import expand
 from jaxscope.capture.sources import Sources
 from jaxscope.model import ResidualKind, Source, SourceKind
+from tests.capture.gradients import LOSSES, W, X, mlp, rnn
 
 ITEM = {"f32": 4, "bf16": 2, "bool": 1, "i32": 4, "u32": 4, "c64": 8, "key<fry>": 8}
 

@@ -5,11 +5,12 @@ import io
 
 import jax
 import jax.numpy as jnp
-from gradients import W, X
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax.ad_checkpoint import print_saved_residuals
-from test_residuals import kept, outermost
+
+from tests.capture.gradients import W, X
+from tests.capture.test_residuals import kept, outermost
 
 OPERATIONS = {
     "sin": lambda x, w: jnp.sin(x),

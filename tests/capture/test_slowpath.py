@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from private_names import break_private
 
 import jaxscope
 from jaxscope.capture import slowpath
 from jaxscope.model import SlowCall, from_json, to_json
 from jaxscope.model.log import Log
+from tests.private_names import break_private
 
 seen = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12")
 

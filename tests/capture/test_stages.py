@@ -13,14 +13,14 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import pytest
-from linked import link
-from programs import PROGRAMS, conv_batchnorm, dynamic_while
 
 from jaxscope.analysis.clean import TAG
 from jaxscope.capture.sources import Sources
 from jaxscope.capture.stages import RELEASED, Handles
 from jaxscope.capture.tags import tag
 from jaxscope.model import StageKind, Unavailable
+from tests.capture.linked import link
+from tests.capture.programs import PROGRAMS, conv_batchnorm, dynamic_while
 
 HERE = Path(__file__).parent
 

@@ -10,8 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from private_names import break_private
-from programs import PROGRAMS, attention, conv_batchnorm, fft_linalg
 
 from jaxscope.analysis.clean import TAG, clean_hlo, tags_of, without_tags
 from jaxscope.capture import _jax
@@ -20,6 +18,8 @@ from jaxscope.capture.sources import Sources
 from jaxscope.capture.stages import Handles
 from jaxscope.capture.tags import adopt, compiled_from, tag, tag_jaxpr, untagged
 from jaxscope.model import Phase, StageKind
+from tests.capture.programs import PROGRAMS, attention, conv_batchnorm, fft_linalg
+from tests.private_names import break_private
 
 COMPILE = "/jax/core/compile/backend_compile_duration"
 LOWER = "/jax/core/compile/jaxpr_to_mlir_module_duration"

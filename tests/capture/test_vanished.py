@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from linked import link
 
 from jaxscope.analysis.links import FOLDED, UNUSED, vanished_lines
 from jaxscope.model import Program, StageKind
+from tests.capture.linked import link
 
 
 def test_a_dead_line_and_a_folded_line_are_named_with_their_reasons():

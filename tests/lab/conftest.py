@@ -6,19 +6,19 @@ import json
 import os
 import urllib.request
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from view.conftest import browser_type_launch_args
 
-from lab.servers import Server
+from tests.lab.servers import Server
+from tests.view.conftest import browser_type_launch_args
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Browser, Page, expect
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 BUILT = ROOT / "labextension" / "dist"
 PATIENCE = 120_000
 """Milliseconds: a server, a kernel and a browser share two cores with other tests."""

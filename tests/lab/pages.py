@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-from lab.servers import Server, notebook
+from tests.lab.servers import Server, notebook
 
 SETUP = "import jax, jax.numpy as jnp\nx = jnp.ones((8, 8))"
 SHORT = "%%jaxjit\ny = jnp.sin(x) @ x\nz = jnp.tanh(y) + 1\nz.sum()"

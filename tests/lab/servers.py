@@ -12,6 +12,8 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.paths import ROOT
+
 OVERRIDES: dict[str, dict[str, object]] = {
     # Nothing may stand before the notebook.
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -117,7 +119,7 @@ class Server:
             "IPYTHONDIR": str(self.home / "ipython"),
             "HOME": str(self.home / "home"),
             "JAX_PLATFORMS": "cpu",
-            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "PYTHONPATH": str(ROOT),
         }
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "VSCODE"))}
         return kept | own

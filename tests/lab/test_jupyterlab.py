@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.pages import (
+from tests.lab.pages import (
     AGAIN,
     LONG,
     SETUP,
@@ -27,12 +27,13 @@ from lab.pages import (
     run_all,
     viewer,
 )
-from lab.servers import Server, notebook
+from tests.lab.servers import Server, notebook
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Page, expect
-from view.viewer import click_at
+
+from tests.view.viewer import click_at
 
 pytestmark = [pytest.mark.browser, pytest.mark.lab]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.pages import (
+from tests.lab.pages import (
     LONG,
     SETUP,
     SHORT,
@@ -19,7 +19,7 @@ from lab.pages import (
     run_all,
     viewer,
 )
-from lab.servers import Server
+from tests.lab.servers import Server
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import jaxscope
-from lab.pages import cell, hlo_entry, line, pane, viewer
-from lab.servers import Server, notebook
+from tests.lab.pages import cell, hlo_entry, line, pane, viewer
+from tests.lab.servers import Server, notebook
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 

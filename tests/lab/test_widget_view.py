@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.pages import cell, choose, command, line, opened, pane, ran, viewer
-from lab.servers import Server
+from tests.lab.pages import cell, choose, command, line, opened, pane, ran, viewer
+from tests.lab.servers import Server
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-CELLS = Path(__file__).parent.parent / "cells"
+from tests.paths import TESTS
+
+CELLS = TESTS / "cells"
 SECTIONS = ("setup", "cell", "change", "after")
 KEYS = ("expect", "expect 2", "differs", "may differ", "compiles", "line", "needs")
 

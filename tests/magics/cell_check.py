@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cell_case import Allowance, Case, Expectation, Outcome
-from cell_compare import (
+from tests.magics.cell_case import Allowance, Case, Expectation, Outcome
+from tests.magics.cell_compare import (
     Mismatch,
     Pairing,
     SameObjects,
@@ -14,7 +14,7 @@ from cell_compare import (
     compare_names,
     compare_text,
 )
-from cell_shell import CellShell, Step, play
+from tests.magics.cell_shell import CellShell, Step, play
 
 RUNS = (1, 3)
 """The places of the cell's two runs among the steps of a session."""

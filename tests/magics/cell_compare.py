@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from cell_case import Difference
-from cell_snapshot import Node
+
+from tests.magics.cell_case import Difference
+from tests.magics.cell_snapshot import Node
 
 NARROW = {"float64": "float32", "complex128": "complex64", "int64": "int32", "uint64": "uint32"}
 # XLA may fuse and reorder what plain Python runs one operation at a time: the last bits differ.

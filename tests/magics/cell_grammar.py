@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cell_case import Case
 from hypothesis import strategies as st
+
+from tests.magics.cell_case import Case
 
 SETUP = """
 import jax

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
-from cell_case import Case
-from cell_snapshot import HISTORY, Freezer, Node
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
+
+from tests.magics.cell_case import Case
+from tests.magics.cell_snapshot import HISTORY, Freezer, Node
 
 COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 MISSING = object()

@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Any
 
-from notebook import Notebook, open_notebook
+from tests.magics.notebook import Notebook, open_notebook
 
 SETUP = """
 import jax, jax.numpy as jnp, numpy as np

@@ -11,7 +11,7 @@ import sys
 import warnings
 from typing import Any
 
-from notebook import Notebook, open_notebook
+from tests.magics.notebook import Notebook, open_notebook
 
 SETUP = """
 import jax

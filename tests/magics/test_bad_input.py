@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from notebook import Notebook, Ran, open_notebook
+
+from tests.magics.notebook import Notebook, Ran, open_notebook
 
 SETUP = """
 import jax

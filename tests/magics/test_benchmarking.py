@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from notebook import Notebook, Ran, open_notebook
 
 from jaxscope.bench.cell.casting import DTYPES
 from jaxscope.magics import bench_options
 from jaxscope.model import Unavailable
 from tests.comparisons import few_rounds
+from tests.magics.notebook import Notebook, Ran, open_notebook
 
 SETUP = """
 import numpy as np

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cell_case import CELLS, Case, Expectation, Outcome, parse_case, read_cases
-from cell_check import FALLEN_BACK, check, mismatches
-from cell_shell import CellShell, open_shell, play
+
+from tests.magics.cell_case import CELLS, Case, Expectation, Outcome, parse_case, read_cases
+from tests.magics.cell_check import FALLEN_BACK, check, mismatches
+from tests.magics.cell_shell import CellShell, open_shell, play
 
 CASES = read_cases()
 SAME = "# A case.\n\n# %% setup\nimport jax.numpy as jnp\nx = jnp.arange(3.0)\n\n# %% cell\n"

@@ -10,15 +10,16 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from cell_case import Case, Difference, read_cases
-from cell_check import check, magic_line
-from cell_shell import CellShell, open_shell
+
+from tests.magics.cell_case import Case, Difference, read_cases
+from tests.magics.cell_check import check, magic_line
+from tests.magics.cell_shell import CellShell, open_shell
+from tests.paths import ROOT
 
 CASES = read_cases()
-TABLE = Path(__file__).parent.parent.parent / "docs" / "semantics.md"
+TABLE = ROOT / "docs" / "semantics.md"
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from notebook import Notebook, open_notebook
 
 import jaxscope
 from jaxscope.model import CauseKind, FindingKind, StageKind
+from tests.magics.notebook import Notebook, open_notebook
 
 
 @pytest.fixture(scope="module")

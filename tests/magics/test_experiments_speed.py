@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from notebook import Notebook, open_notebook
 
 from jaxscope.model import FindingKind, Unavailable
 from tests.comparisons import few_rounds
+from tests.magics.notebook import Notebook, open_notebook
 
 pytestmark = [
     # PyTorch deprecates TorchScript, and its own code warns of itself.

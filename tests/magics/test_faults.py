@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from notebook import Notebook, Ran, open_notebook
-from private_names import break_private, private_functions, private_functions_called
 
 import jaxscope
+from tests.magics.notebook import Notebook, Ran, open_notebook
+from tests.private_names import break_private, private_functions, private_functions_called
 
 SETUP = """
 import jax, functools

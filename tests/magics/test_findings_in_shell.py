@@ -13,14 +13,14 @@ from typing import Any
 
 import jax
 import pytest
-from cell_case import read_cases
-from cell_shell import CellShell, fresh_session, open_shell
 
 from jaxscope.analysis.findings import NameFact
 from jaxscope.capture import facts
 from jaxscope.model import FindingKind
+from tests.magics.cell_case import read_cases
+from tests.magics.cell_shell import CellShell, fresh_session, open_shell
+from tests.paths import TESTS
 
-TESTS = Path(__file__).parents[1]
 FILES = sorted((TESTS / "analysis" / "findings").glob("*.py"))
 SAMPLE = 5
 """Every fifth cell of `tests/cells` is asked for false findings; the bench asks all of them."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from cell_case import Case, Difference
-from cell_check import FALLEN_BACK, RUNS, Session, mismatches
-from cell_compare import SameObjects, compare_names
-from cell_grammar import AFTER, SETUP, cells
-from cell_shell import CellShell, open_shell, play
 from hypothesis import HealthCheck, given, note, settings
+
+from tests.magics.cell_case import Case, Difference
+from tests.magics.cell_check import FALLEN_BACK, RUNS, Session, mismatches
+from tests.magics.cell_compare import SameObjects, compare_names
+from tests.magics.cell_grammar import AFTER, SETUP, cells
+from tests.magics.cell_shell import CellShell, open_shell, play
 
 REFUSALS = ("RefusedError", "TracerBoolConversionError", "ConcretizationTypeError")
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from notebook import Notebook, open_notebook
 
 from jaxscope.magics.parser import Parser
 from jaxscope.magics.progress import ProgressBar
 from jaxscope.magics.usage import PARSERS
+from tests.magics.notebook import Notebook, open_notebook
 
 
 @pytest.fixture(scope="module")

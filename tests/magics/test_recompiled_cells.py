@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from notebook import Notebook, open_notebook
 
 from jaxscope.model import CauseKind
+from tests.magics.notebook import Notebook, open_notebook
 
 CELL = "%%jaxjit -n 1 -o r\ny = h(x) * n\ny.sum()"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_kernel import Kernel, kernel
 
 from jaxscope.view.payload import CAP, MIME
+from tests.magics.test_kernel import Kernel, kernel
 
 pytestmark = pytest.mark.kernel
 __all__ = ["kernel"]

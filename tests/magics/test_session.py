@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cell_shell import open_shell
 from jax import monitoring
-from notebook import Notebook, open_notebook
 
 from jaxscope.magics.session import CELLS_KEPT, REPORTS_KEPT, Session
+from tests.magics.cell_shell import open_shell
+from tests.magics.notebook import Notebook, open_notebook
 
 
 @pytest.fixture

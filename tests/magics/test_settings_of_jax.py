@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import jax
 import pytest
-from notebook import Notebook, open_notebook
 
 import jaxscope
+from tests.magics.notebook import Notebook, open_notebook
 
 SETUP = """
 import jax, jax.numpy as jnp

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from view.conftest import load
-
 from jaxscope.magics.store import ReportStore
 from jaxscope.report import Report
+from tests.view.conftest import load
 
 
 def reports(number: int) -> list[Report]:

@@ -11,11 +11,11 @@ import jax.monitoring
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from notebook import Notebook, open_notebook
 
 import jaxscope
 from jaxscope.model import Applied, Form
 from jaxscope.report import Report
+from tests.magics.notebook import Notebook, open_notebook
 
 SETUP = """
 import jax

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from notebook import Notebook, open_notebook
+
+from tests.magics.notebook import Notebook, open_notebook
 
 SETUP = """
 import jax

@@ -10,8 +10,9 @@ import jax.monitoring
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from notebook import Notebook, open_notebook
-from private_names import break_private, private_functions
+
+from tests.magics.notebook import Notebook, open_notebook
+from tests.private_names import break_private, private_functions
 
 SETUP = """
 import jax

@@ -9,8 +9,9 @@ import jax
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, settings
-from notebook import Notebook, open_notebook
-from transform_grammar import MODES, Problem, Step, by_plain_jax, problems
+
+from tests.magics.notebook import Notebook, open_notebook
+from tests.magics.transform_grammar import MODES, Problem, Step, by_plain_jax, problems
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from notebook import Notebook, open_notebook
 
 import jaxscope
 from jaxscope.model import Batching, Program
+from tests.magics.notebook import Notebook, open_notebook
 
 SETUP = """
 import jax, jax.numpy as jnp

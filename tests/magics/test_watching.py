@@ -12,12 +12,12 @@ from typing import Any
 import jsonschema
 import pytest
 from IPython.core.error import UsageError
-from notebook import Notebook, open_notebook
 
 from jaxscope.magics import logpage
 from jaxscope.model import to_json
 from jaxscope.model.log import CompileEvent, Log
 from jaxscope.model.schema import event_schema
+from tests.magics.notebook import Notebook, open_notebook
 
 STEP = """
 def make():

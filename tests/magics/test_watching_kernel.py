@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from test_kernel import Kernel, kernel
+
+from tests.magics.test_kernel import Kernel, kernel
 
 pytestmark = pytest.mark.kernel
 __all__ = ["kernel"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from notebook import open_notebook
-from test_kernel import Kernel, kernel
-from test_serving import CELL, heard, send, shown
 
 from jaxscope.view.payload import MIME
+from tests.magics.notebook import open_notebook
+from tests.magics.test_kernel import Kernel, kernel
+from tests.magics.test_serving import CELL, heard, send, shown
 
 pytest.importorskip("anywidget")
 __all__ = ["kernel"]

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import math
 import runpy
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 
 from jaxscope import model as m
 from jaxscope.model.schema import json_schema
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "data" / "report"
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-from pathlib import Path
 from typing import Any
 
 from jaxscope.model.log import Log, Origin
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 HOME = ROOT / "tests" / "data" / "log"
 
 

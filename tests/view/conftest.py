@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,9 @@ import pytest
 from jaxscope import model as m
 from jaxscope.view.markup import escape
 from jaxscope.view.tabs import findings, tabs
+from tests.paths import TESTS
 
-GOLDEN = Path(__file__).parents[1] / "data" / "report" / "report.json"
+GOLDEN = TESTS / "data" / "report" / "report.json"
 
 
 def load() -> m.Record:

@@ -10,7 +10,7 @@ from jaxscope import model as m
 from jaxscope.analysis.by_line import stage_of
 from jaxscope.view.html import static_html
 from jaxscope.view.lines import matches
-from view.conftest import load
+from tests.view.conftest import load
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 

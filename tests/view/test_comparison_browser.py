@@ -15,7 +15,7 @@ pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Page, expect
 
-from view.test_browser import Open, show
+from tests.view.test_browser import Open, show
 
 pytestmark = pytest.mark.browser
 

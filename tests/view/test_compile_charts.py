@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jaxscope.model.log import Log
-from view.compile_logs import builder, many
+from tests.view.compile_logs import builder, many
 
 pytest.importorskip("plotly")
 

@@ -21,7 +21,7 @@ from jaxscope.view.compile_log import MOST_ROWS, first_line, fix, footer, rows, 
 from jaxscope.view.compile_log_html import static_html
 from jaxscope.view.compile_log_markdown import markdown
 from jaxscope.view.compile_log_text import groups_text, plain_rows, text
-from view.compile_logs import HOME, ROOT, builder, many
+from tests.view.compile_logs import HOME, ROOT, builder, many
 
 
 @pytest.fixture

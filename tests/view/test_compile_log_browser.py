@@ -10,13 +10,13 @@ from jaxscope.analysis import compile_groups
 from jaxscope.model import from_json
 from jaxscope.model.log import Log
 from jaxscope.view.compile_log_html import groups_page, static_html
-from view.compile_logs import HOME
+from tests.view.compile_logs import HOME
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import expect
 
-from view.test_browser import Open, show
+from tests.view.test_browser import Open, show
 
 pytestmark = pytest.mark.browser
 

@@ -15,7 +15,7 @@ from jaxscope.view.devices import devices
 from jaxscope.view.html import static_html
 from jaxscope.view.markdown import markdown
 from jaxscope.view.text import text
-from view.conftest import load, tabs_html, with_program
+from tests.view.conftest import load, tabs_html, with_program
 
 MESH = m.Mesh(("data", "model"), (4, 2), tuple(range(8)), ("auto", "auto"))
 CUT = m.Layout("P('data', 'model')", 0, (4, 2), tuple((i,) for i in range(8)))

@@ -20,8 +20,8 @@ from jaxscope.report import Report
 from jaxscope.view.diff.payload import payload
 from jaxscope.view.page import built
 from jaxscope.view.payload import CAP, size
-from view.conftest import load, plain, with_program
-from view.test_html import evil
+from tests.view.conftest import load, plain, with_program
+from tests.view.test_html import evil
 
 
 def unpack(found: dict[str, Any]) -> dict[str, Any]:

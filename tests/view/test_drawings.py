@@ -5,7 +5,7 @@ import re
 
 from jaxscope import model as m
 from jaxscope.view import drawings
-from view.conftest import load
+from tests.view.conftest import load
 
 PROGRAM = load().programs[0]
 

@@ -15,7 +15,7 @@ from jaxscope.view.gradient import gradient
 from jaxscope.view.html import static_html
 from jaxscope.view.markdown import markdown
 from jaxscope.view.text import text
-from view.conftest import tabs_html
+from tests.view.conftest import tabs_html
 
 
 def block(p, x):

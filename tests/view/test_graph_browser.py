@@ -14,20 +14,21 @@ from jaxscope.analysis.by_line import stage_of
 from jaxscope.view.lines import matches
 from jaxscope.view.page import built, page
 from jaxscope.view.payload import payload
-from view.conftest import load, with_program
+from tests.view.conftest import load, with_program
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from view.viewer import Viewer, click_at, opened, pane, row, scroll_to
+from tests.paths import TESTS
+from tests.view.viewer import Viewer, click_at, opened, pane, row, scroll_to
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(built("page.js") is None, reason="The viewer is not built."),
 ]
 
-HLO = Path(__file__).parents[1] / "data" / "hlo"
+HLO = TESTS / "data" / "hlo"
 SHOWN = re.compile(r"^(\d+) of \d+ instructions in sight$")
 
 

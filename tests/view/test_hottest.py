@@ -18,7 +18,7 @@ from jaxscope.model.profile import (
 )
 from jaxscope.view.hottest import hottest_of_cell
 from jaxscope.view.summary import first_line
-from view.test_profile_view import FIVE, FOUR, PROFILE, SIX, with_profile
+from tests.view.test_profile_view import FIVE, FOUR, PROFILE, SIX, with_profile
 
 
 def line(golden: Record, **changes: object) -> str:

@@ -14,8 +14,8 @@ from jaxscope.analysis.profile.stacks import Node
 from jaxscope.view import drawings, icicle
 from jaxscope.view.html import static_html
 from jaxscope.view.image import images
-from view.conftest import load, plain, tabs_html, with_program
-from view.test_profile_view import PROFILE, with_profile
+from tests.view.conftest import load, plain, tabs_html, with_program
+from tests.view.test_profile_view import PROFILE, with_profile
 
 VOID = {"meta", "br", "img", "input", "hr", "link", "circle", "rect", "line", "path"}
 SHAPES = {"svg", "style", "title", "g", "rect", "circle", "line", "text"}

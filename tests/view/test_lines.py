@@ -8,7 +8,7 @@ from jaxscope import model as m
 from jaxscope.analysis.by_line import LineFigures, figures, homes, stage_of
 from jaxscope.analysis.links import source_lines, stage_lines
 from jaxscope.view.lines import matches, shown_lines
-from view.conftest import load, with_program
+from tests.view.conftest import load, with_program
 
 PROGRAM = load().programs[0]
 

@@ -5,7 +5,7 @@ import re
 
 from jaxscope import model as m
 from jaxscope.view.markdown import markdown
-from view.conftest import load, plain, with_program
+from tests.view.conftest import load, plain, with_program
 
 
 def test_the_parts_stand_in_order() -> None:

@@ -13,9 +13,9 @@ from jaxscope import model as m
 from jaxscope.view import page as pages
 from jaxscope.view.page import NOT_BUILT, inline_script, page
 from jaxscope.view.payload import payload
-from view.conftest import load, with_program
-from view.test_html import EVIL, RECORDS, Document, evil
-from view.test_payload import unpack
+from tests.view.conftest import load, with_program
+from tests.view.test_html import EVIL, RECORDS, Document, evil
+from tests.view.test_payload import unpack
 
 SCRIPT = 'const text = "</script><!-- <script>";'
 STYLE = ".jxs-root{color:red}"

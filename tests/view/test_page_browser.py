@@ -11,14 +11,14 @@ import pytest
 import jaxscope
 from jaxscope.view.html import static_html
 from jaxscope.view.page import built
-from view.test_gradient import PARAMS, X, block, loss
-from view.test_html import evil
+from tests.view.test_gradient import PARAMS, X, block, loss
+from tests.view.test_html import evil
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Browser, expect
 
-from view.viewer import Viewer, opened, row
+from tests.view.viewer import Viewer, opened, row
 
 pytestmark = [
     pytest.mark.browser,

@@ -16,9 +16,10 @@ pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from jaxscope.view.page import inline_script
-from view.viewer import Viewer, opened
+from tests.paths import ROOT
+from tests.view.viewer import Viewer, opened
 
-VIEWER = Path(__file__).parents[2] / "labextension"
+VIEWER = ROOT / "labextension"
 TEXTS: dict[str, str] = json.loads((VIEWER / "tests/data/texts.json").read_text("utf-8"))
 POLICY = "default-src 'none'; script-src 'nonce-it'; style-src 'nonce-it'"
 

@@ -23,8 +23,8 @@ from jaxscope.model.profile import (
 )
 from jaxscope.view.figures import by_instruction, by_line
 from jaxscope.view.payload import CAP, MOST_EQUATIONS, PAYLOAD_SCHEMA, payload, size
-from view.conftest import GOLDEN, plain, with_program
-from view.test_html import EVIL, RECORDS, evil
+from tests.view.conftest import GOLDEN, plain, with_program
+from tests.view.test_html import EVIL, RECORDS, evil
 
 
 def unpack(found: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope.view import rows
-from view.conftest import load, plain
+from tests.view.conftest import load, plain
 
 RECORD = load()
 

@@ -7,7 +7,7 @@ import pytest
 from jaxscope import model as m
 from jaxscope.view.rows import no_program
 from jaxscope.view.summary import first_line
-from view.conftest import load, plain, with_program
+from tests.view.conftest import load, plain, with_program
 
 ROUNDS = tuple(12.3e-6 * (1 + 0.002 * ((i * 7) % 51 - 25)) for i in range(51))
 

@@ -13,15 +13,15 @@ from jaxscope import model as m
 from jaxscope.difference import ReportDiff, compare_reports
 from jaxscope.report import Report
 from jaxscope.view.page import built, page
-from view.conftest import load, with_program
-from view.test_html import EVIL, evil
+from tests.view.conftest import load, with_program
+from tests.view.test_html import EVIL, evil
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from view.test_browser import CONTRAST
-from view.viewer import Viewer, click_at, opened, row
+from tests.view.test_browser import CONTRAST
+from tests.view.viewer import Viewer, click_at, opened, row
 
 pytestmark = [
     pytest.mark.browser,

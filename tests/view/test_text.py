@@ -8,7 +8,7 @@ import pytest
 from jaxscope import model as m
 from jaxscope.view.text import text
 from jaxscope.view.visible import columns
-from view.conftest import load, plain, with_program
+from tests.view.conftest import load, plain, with_program
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

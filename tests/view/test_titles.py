@@ -12,7 +12,7 @@ from jaxscope.view.payload import payload
 from jaxscope.view.summary import program_parts
 from jaxscope.view.tabs import tabs
 from jaxscope.view.titles import titles
-from view.conftest import load
+from tests.view.conftest import load
 
 
 def program(name: str, **avals: str) -> Program:

@@ -15,16 +15,16 @@ from jaxscope.analysis.by_line import stage_of
 from jaxscope.view.lines import matches
 from jaxscope.view.page import built
 from jaxscope.view.payload import CAP
-from view.conftest import load, plain, with_program
-from view.test_html import evil
-from view.test_lines import spread
+from tests.view.conftest import load, plain, with_program
+from tests.view.test_html import evil
+from tests.view.test_lines import spread
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Browser, Page, expect
 
-from view.test_browser import CONTRAST
-from view.viewer import (
+from tests.view.test_browser import CONTRAST
+from tests.view.viewer import (
     Viewer,
     click_at,
     hover_at,
