@@ -18,7 +18,7 @@ PYTEST := -q -ra -n $(WORKERS) --dist worksteal
 PAIR := -m "not browser and not notebook and not page and not package"
 # On the same Python as the main pair: what asks little of JAX gives the same there.
 PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/bench \
-    --ignore=tests/analysis/test_stats.py
+    --ignore=tests/analysis/comparison
 
 .PHONY: setup front-end demo test check test-main test-oldest test-newest gpu bench lab clean
 
@@ -80,11 +80,11 @@ test-newest: .venv-newest/stamp
 # JAX and PyTorch must be builds for the GPU: `pip install "jax[cuda13]" torch` in .venv first.
 gpu: .venv/stamp
 	@JAX_PLATFORMS= $(PY) -m pytest -q -ra -m gpu
-	@JAX_PLATFORMS= $(PY) -m bench --gpu
+	@JAX_PLATFORMS= $(PY) -m measurements --gpu
 
 bench: front-end
-	@$(PY) -m bench
-	@$(PY) -m bench.insert
+	@$(PY) -m measurements
+	@$(PY) -m measurements.insert
 
 lab: front-end
 	@$(PY) -m jupyterlab demos

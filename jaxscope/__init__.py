@@ -23,13 +23,13 @@ if TYPE_CHECKING:
         profile,
         watch,
     )
-    from jaxscope.benchmarking import compare
-    from jaxscope.comparison import Comparison
-    from jaxscope.difference import ReportDiff
-    from jaxscope.expect import CompilesError
-    from jaxscope.log import CompileLog
-    from jaxscope.modes import ModeComparison
-    from jaxscope.report import Report
+    from jaxscope.bench.compare import compare
+    from jaxscope.results.comparison import Comparison
+    from jaxscope.results.compile_log import CompileLog
+    from jaxscope.results.mode_comparison import ModeComparison
+    from jaxscope.results.report import Report
+    from jaxscope.results.report_diff import ReportDiff
+    from jaxscope.testing.expect import CompilesError
 
 __all__ = [
     "Comparison",
@@ -51,18 +51,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CompileLog": "jaxscope.log",
-    "Comparison": "jaxscope.comparison",
-    "CompilesError": "jaxscope.expect",
-    "ModeComparison": "jaxscope.modes",
-    "Report": "jaxscope.report",
-    "ReportDiff": "jaxscope.difference",
+    "CompileLog": "jaxscope.results.compile_log",
+    "Comparison": "jaxscope.results.comparison",
+    "CompilesError": "jaxscope.testing.expect",
+    "ModeComparison": "jaxscope.results.mode_comparison",
+    "Report": "jaxscope.results.report",
+    "ReportDiff": "jaxscope.results.report_diff",
     "diff": "jaxscope.api",
     "compare_modes": "jaxscope.api",
     "inspect": "jaxscope.api",
     "last": "jaxscope.api",
     "load": "jaxscope.api",
-    "compare": "jaxscope.benchmarking",
+    "compare": "jaxscope.bench.compare",
     "expect_compiles": "jaxscope.api",
     "options": "jaxscope.api",
     "profile": "jaxscope.api",

@@ -9,14 +9,14 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.report import Report, keep_latest, latest, read
+from jaxscope.results.report import Report, keep_latest, latest, read
 
 if TYPE_CHECKING:
-    from jaxscope.capture.settings import Settings
-    from jaxscope.difference import ReportDiff
-    from jaxscope.expect import Expected
-    from jaxscope.log import CompileLog
-    from jaxscope.modes import ModeComparison
+    from jaxscope.capture.options.settings import Settings
+    from jaxscope.results.compile_log import CompileLog
+    from jaxscope.results.mode_comparison import ModeComparison
+    from jaxscope.results.report_diff import ReportDiff
+    from jaxscope.testing.expect import Expected
 
 _OPTIONS: contextvars.ContextVar[dict[str, Any]] = contextvars.ContextVar("jaxscope_options")
 
@@ -39,7 +39,7 @@ def inspect(f: Any, /, *args: Any, **kwargs: Any) -> Report:
         >>> report = jaxscope.inspect(lambda x: (x - x.mean()) / x.std(), jnp.ones(1000))
         >>> print(report.summary())
     """
-    from jaxscope.capture import run
+    from jaxscope.capture.run import run
 
     # The options of `profile` are not for here.
     settings = dataclasses.replace(_settings(), profile=None)
@@ -66,8 +66,8 @@ def profile(f: Any, /, *args: Any, **kwargs: Any) -> Report:
         >>> report = jaxscope.profile(train_step, params, batch)
         >>> report.time_by_line()
     """
-    from jaxscope.capture import run
-    from jaxscope.capture.plan import Plan
+    from jaxscope.capture.options.profile_plan import Plan
+    from jaxscope.capture.run import run
 
     settings = _settings()
     settings = dataclasses.replace(settings, profile=settings.profile or Plan())
@@ -101,8 +101,8 @@ def options(
 
     Raises ValueError for a negative number of runs or of seconds.
     """
-    from jaxscope.capture.plan import Plan
-    from jaxscope.capture.settings import Settings
+    from jaxscope.capture.options.profile_plan import Plan
+    from jaxscope.capture.options.settings import Settings
 
     given: dict[str, Any] = {
         "runs": runs,
@@ -144,7 +144,7 @@ def watch(*, slow_path: bool = False) -> Generator[CompileLog]:
         ...     train(batches)
         >>> print(log.to_text())
     """
-    from jaxscope.log import watching
+    from jaxscope.results.compile_log import watching
 
     with watching(slow_path=slow_path) as log:
         yield log
@@ -175,7 +175,7 @@ def expect_compiles(
         >>> @jaxscope.expect_compiles(at_most=2, function="step")
         ... def test_training(): ...
     """
-    from jaxscope.expect import Bounds, Expected
+    from jaxscope.testing.expect import Bounds, Expected
 
     return Expected(Bounds.of(at_most, at_least, exactly), function, eager)
 
@@ -201,9 +201,9 @@ def compare_modes(
         >>> jaxscope.compare_modes(lambda x: jnp.sum(x**2), jnp.ones(1000)).fits
         'reverse'
     """
-    from jaxscope.capture.modes import compare_modes as compare
-    from jaxscope.capture.program import context
-    from jaxscope.modes import ModeComparison
+    from jaxscope.capture.program.compile import context
+    from jaxscope.capture.run.compare_modes import compare_modes as compare
+    from jaxscope.results.mode_comparison import ModeComparison
 
     settings = _settings()
     with context(settings):
@@ -224,7 +224,7 @@ def diff(before: Report, after: Report) -> ReportDiff:
         >>> after = jaxscope.inspect(lambda x: jnp.sin(x) * 2, jnp.ones(1000))
         >>> print(jaxscope.diff(before, after).summary())
     """
-    from jaxscope.difference import compare_reports
+    from jaxscope.results.report_diff import compare_reports
 
     return compare_reports(before, after)
 
@@ -250,6 +250,6 @@ def load(path: str | Path) -> Report:
 
 
 def _settings() -> Settings:
-    from jaxscope.capture.settings import Settings
+    from jaxscope.capture.options.settings import Settings
 
     return Settings(**_OPTIONS.get({}))

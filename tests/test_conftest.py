@@ -6,7 +6,7 @@ import sys
 import jax
 import pytest
 
-from jaxscope.capture.events import Listener
+from jaxscope.capture.compiles.listener import Listener
 from tests.conftest import installed, left_behind
 
 

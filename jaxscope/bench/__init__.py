@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task
+from jaxscope.bench.frameworks.implementation import Contestant, Prepared, Refusal, Task
 from jaxscope.bench.plan import Entry, Limits, Plan, PlanError, Progress
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def run(plan: Plan) -> ComparisonRecord:
     measurement and keeps what there is. Raises PlanError when there is nothing sensible to do.
     """
     if plan.sessions > 1:
-        from jaxscope.bench.sessions import compare_in_sessions
+        from jaxscope.bench.processes import compare_in_sessions
 
         return compare_in_sessions(plan)
-    from jaxscope.bench.comparison import compare
+    from jaxscope.bench.measure import compare
 
     return compare(plan)

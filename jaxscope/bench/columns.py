@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
-from jaxscope.bench.ready import Ready, said
+from jaxscope.bench.prepare import Ready, said
 from jaxscope.model import Unavailable
 
 _DISPATCH_CALLS = 51

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.bench.contestant import Contestant, Task
-from jaxscope.bench.place import fixed, task_for
+from jaxscope.bench.frameworks.implementation import Contestant, Task
+from jaxscope.bench.placement import fixed, task_for
 from jaxscope.bench.plan import Entry, Plan
 
 
@@ -68,7 +68,7 @@ def _by_jax(plan: Plan, entry: Entry, inputs: Mapping[str, Any], args: Sequence[
     import jax
 
     from jaxscope.bench.frameworks.jax import Eager, transformed
-    from jaxscope.capture.events import own_work
+    from jaxscope.capture.compiles.listener import own_work
 
     eager = Eager()
     with own_work(), jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from jaxscope.bench.sessions import run
+from jaxscope.bench.processes import run
 
 if __name__ == "__main__":
     run(Path(sys.argv[1]))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from jaxscope.magics.benchmarking import Benchmarking
+from jaxscope.magics.config import JaxScope
 from jaxscope.magics.differences import Differences
 from jaxscope.magics.family import Family
 from jaxscope.magics.profiling import Profiling
-from jaxscope.magics.scope import JaxScope
-from jaxscope.magics.serving import Serving
+from jaxscope.magics.session.viewer_comm import Serving
 from jaxscope.magics.transforms import Transforms
 from jaxscope.magics.watching import Watching
 

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
-from jaxscope.magics import bench_options, display
-from jaxscope.magics.bench_options import BenchOptions
+from jaxscope.magics import display
 from jaxscope.magics.cells import prompt
-from jaxscope.magics.completion import completer
-from jaxscope.magics.documented import documented
 from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.options import bench
+from jaxscope.magics.options.bench import BenchOptions
+from jaxscope.magics.options.completion import completer
+from jaxscope.magics.options.parser import documented, require_jax
 from jaxscope.magics.progress import ProgressBar
-from jaxscope.magics.requirements import require_jax
 
 if TYPE_CHECKING:
-    from jaxscope.bench.cell.prepared import Prepared
-    from jaxscope.comparison import Comparison
+    from jaxscope.bench.cell.plan import Prepared
+    from jaxscope.results.comparison import Comparison
 
-_PARSER = bench_options.parser()
+_PARSER = bench.parser()
 _EXAMPLES = """
     %%jaxbench --vs numpy,torch,jax --sizes n=2^6..2^12 x=normal(n,n)
     y = (x - xp.mean(x)) / xp.std(x)       one source for all, written against `xp`
@@ -62,11 +62,11 @@ _PREFIX = re.compile(r"\s*([A-Za-z][\w.-]*)\s*:(?!=)\s*(.+)", re.S)
 def _values(option: str) -> list[str]:
     """What may follow an option: contestants, stored baselines."""
     if option == "--vs":
-        from jaxscope.bench import registry
+        from jaxscope.bench.frameworks import registry
 
         return list(registry.names())
     if option in ("--against", "--save"):
-        from jaxscope import baselines
+        from jaxscope.bench import baselines
 
         return list(baselines.names())
     return []
@@ -113,13 +113,13 @@ class Benchmarking(Family):
     @documented(_PARSER, _EXAMPLES)
     def jaxbench(self, line: str, cell: str | None = None) -> None:
         __tracebackhide__ = True
-        given = bench_options.parse(line, _PARSER, cell is not None, self.scope.view)
+        given = bench.parse(line, _PARSER, cell is not None, self.scope.view)
         if cell is not None and not cell.strip():
             raise UsageError("The %%jaxbench cell holds no code to time.")
         require_jax("jaxbench")
-        from jaxscope.baselines import BaselineError
+        from jaxscope.bench.baselines import BaselineError
+        from jaxscope.bench.compare import measured, wide
         from jaxscope.bench.plan import PlanError
-        from jaxscope.benchmarking import measured, wide
         from jaxscope.model.wire import SchemaError
 
         with ProgressBar(self._shell) as bar, wide(given.request.x64):
@@ -138,9 +138,9 @@ class Benchmarking(Family):
 
     def _cell(self, head: str, text: str, given: BenchOptions, bar: ProgressBar) -> Prepared:
         __tracebackhide__ = True
-        from jaxscope.bench import registry
         from jaxscope.bench.cell import CellError
-        from jaxscope.bench.cell.prepared import cell_plan
+        from jaxscope.bench.cell.plan import cell_plan
+        from jaxscope.bench.frameworks import registry
 
         # Tracebacks and the front end find the lines of the cell under this name.
         whole = f"{head}\n{text}"
@@ -169,7 +169,7 @@ class Benchmarking(Family):
         __tracebackhide__ = True
         from jaxscope.bench.cell import CellError
         from jaxscope.bench.cell.line import split_versus
-        from jaxscope.bench.cell.prepared import expression_plan
+        from jaxscope.bench.cell.plan import expression_plan
 
         try:
             contestants = self._told(split_versus(given.rest), given)
@@ -185,9 +185,9 @@ class Benchmarking(Family):
 
     def _told(self, texts: Sequence[str], given: BenchOptions) -> list[tuple[str, str, str]]:
         """(contestant, label, expression) of each; labels are made different from each other."""
-        from jaxscope.bench import registry
         from jaxscope.bench.cell.framework import named_framework
         from jaxscope.bench.cell.sections import resolve
+        from jaxscope.bench.frameworks import registry
 
         if given.request.vs:
             raise UsageError("--vs is for cells; %jaxbench compares the expressions it is given.")

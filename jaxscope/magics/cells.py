@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from jaxscope.analysis.names import forbidden, is_silenced
+from jaxscope.analysis.python.names import forbidden, is_silenced
 
 if TYPE_CHECKING:
-    from jaxscope.capture.cell import CellText
+    from jaxscope.capture.forms.block import CellText
 
 MOST_TEXT = 2_000_000
 """Characters of a cell; CPython's parser takes minutes beyond."""
@@ -26,7 +26,7 @@ def read_cell(
     cell becomes. Raises SyntaxError at
     the right line for what is no Python, and UsageError for what cannot be compiled.
     """
-    from jaxscope.capture.cell import CellText
+    from jaxscope.capture.forms.block import CellText
 
     if len(body) > MOST_TEXT:
         raise UsageError(

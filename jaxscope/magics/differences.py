@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_magic, magics_class, no_var_expand
 
-from jaxscope.magics import display, options
-from jaxscope.magics.completion import completer
-from jaxscope.magics.documented import documented
+from jaxscope.magics import display
 from jaxscope.magics.family import Completer, Family
-from jaxscope.magics.parser import Parser
+from jaxscope.magics.options import transforms
+from jaxscope.magics.options.completion import completer
+from jaxscope.magics.options.parser import Parser, documented
 
 if TYPE_CHECKING:
-    from jaxscope.difference import ReportDiff
-    from jaxscope.report import Report
+    from jaxscope.results.report import Report
+    from jaxscope.results.report_diff import ReportDiff
 
 _PARSER = Parser(
     "jaxdiff",
@@ -47,7 +47,7 @@ class Differences(Family):
         flags = completer(_PARSER, dict[str, Any])
 
         def complete(shell: Any, event: Any) -> list[str]:
-            from jaxscope.report import Report
+            from jaxscope.results.report import Report
 
             words = event.line[: len(event.line) - len(event.symbol)].split()
             if words and words[-1] in ("--view", "-o", "--report"):
@@ -63,11 +63,11 @@ class Differences(Family):
     @documented(_PARSER, _EXAMPLES)
     def jaxdiff(self, line: str) -> None:
         __tracebackhide__ = True
-        tokens, rest = options.split(line, _PARSER)
+        tokens, rest = transforms.split(line, _PARSER)
         given = _PARSER.parse_args(tokens)
-        options.check_name(given.report, "diff")
+        transforms.check_name(given.report, "diff")
         before, after = self._reports(rest.replace(",", " ").split())
-        from jaxscope.difference import compare_reports
+        from jaxscope.results.report_diff import compare_reports
 
         try:
             found = compare_reports(before, after)
@@ -118,10 +118,10 @@ class Differences(Family):
         return runs[0], runs[1]
 
     def _named(self, name: str) -> Report:
-        from jaxscope.report import Report
+        from jaxscope.results.report import Report
 
         space = self._shell.user_ns
-        if not options.is_name(name):
+        if not transforms.is_name(name):
             raise UsageError(f"%jaxdiff takes names of variables, and {name!r} is none.")
         if name not in space:
             raise UsageError(f"There is no variable `{name}`. {_NAME_THEM}")

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 from IPython.core.magic import Magics, magics_class
 
 if TYPE_CHECKING:
-    from jaxscope.magics.session import Session
+    from jaxscope.magics.session.session import Session
 
 Completer = Callable[[Any, Any], list[str]]
 
 
 class Scope(Protocol):
-    """The defaults of all magics and the session, as a family sees them."""
+    """The defaults of all magics (traits of `%config JaxScope`) and the session."""
 
-    view: str
-    runs: int | None
-    device: str
-    quiet: bool
-    footer_s: float
+    view: Any
+    runs: Any
+    device: Any
+    quiet: Any
+    footer_s: Any
     raw_cell: str
     session: Session
 

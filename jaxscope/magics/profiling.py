@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
-from jaxscope.capture.plan import Plan
-from jaxscope.magics import display, options
+from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
-from jaxscope.magics.completion import completer
-from jaxscope.magics.documented import documented
-from jaxscope.magics.family import Completer, Family
-from jaxscope.magics.parser import Parser
-from jaxscope.magics.requirements import require_jax
+from jaxscope.magics.family import Completer, Family, Scope
+from jaxscope.magics.options import transforms
+from jaxscope.magics.options.completion import completer
+from jaxscope.magics.options.parser import Parser, documented, require_jax
 from jaxscope.magics.status import Status
-from jaxscope.report import Report
+from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
-    from jaxscope.capture.run import Ran
-    from jaxscope.capture.xprof import Server
-    from jaxscope.magics.scope import JaxScope
+    from jaxscope.capture.profile.xprof import Server
+    from jaxscope.capture.run.run import Ran
 
 _PARSER = Parser(
     "jaxprof",
@@ -36,7 +34,7 @@ _PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line o
 _PARSER.add_argument(
     "--view", choices=("auto", "widget", "html", "text"), default=None, help="How to show it."
 )
-for _flags, _keywords in options.PROFILE:
+for _flags, _keywords in transforms.PROFILE:
     _PARSER.add_argument(*_flags, **_keywords)
 _PARSER.add_argument(
     "--xprof",
@@ -61,7 +59,7 @@ _EXAMPLES = """
 class Profiling(Family):
     """Profiles of calls and cells."""
 
-    def __init__(self, shell: Any, scope: JaxScope) -> None:
+    def __init__(self, shell: Any, scope: Scope) -> None:
         super().__init__(shell, scope)
         self._servers: list[Server] = []
 
@@ -74,7 +72,7 @@ class Profiling(Family):
     @documented(_PARSER, _EXAMPLES)
     def jaxprof(self, line: str, cell: str | None = None) -> Any:
         __tracebackhide__ = True
-        tokens, rest = options.split(line, _PARSER)
+        tokens, rest = transforms.split(line, _PARSER)
         silent = rest.endswith(";")
         rest = rest.rstrip("; ")
         given = _PARSER.parse_args(tokens)
@@ -87,9 +85,9 @@ class Profiling(Family):
             raise UsageError(
                 "%jaxprof needs a call: %jaxprof f(x, y). For a cell, write %%jaxprof."
             )
-        options.check_name(given.report, "report")
+        transforms.check_name(given.report, "report")
         require_jax("jaxprof")
-        plan = options.plan(given, always=True) or Plan()
+        plan = transforms.plan(given, always=True) or Plan()
         ran = (
             self._call(rest, plan)
             if cell is None
@@ -121,7 +119,7 @@ class Profiling(Family):
         from IPython.display import IFrame
         from IPython.display import display as show
 
-        from jaxscope.capture.xprof import about
+        from jaxscope.capture.profile.xprof import about
 
         try:
             server = report.xprof()
@@ -145,9 +143,10 @@ class Profiling(Family):
 
     def _call(self, call: str, plan: Plan) -> Ran:
         __tracebackhide__ = True
-        from jaxscope.capture import line_call, run
-        from jaxscope.capture.settings import Settings, SettingsError
-        from jaxscope.capture.stack import JIT
+        from jaxscope.capture.forms import call as line_call
+        from jaxscope.capture.options.settings import Settings, SettingsError
+        from jaxscope.capture.options.stack import JIT
+        from jaxscope.capture.run import run
 
         settings = Settings(device=self.scope.device or None, profile=plan)
         with Status(self._shell) as status:
@@ -161,7 +160,7 @@ class Profiling(Family):
 
     def _cell(self, head: str, body: str, plan: Plan) -> Ran:
         __tracebackhide__ = True
-        from jaxscope.capture import profiled
+        from jaxscope.capture.run import profiled_cell
 
         try:
             text = read_cell(self._shell, head, body, self.scope.raw_cell, "a profiled cell")
@@ -170,7 +169,7 @@ class Profiling(Family):
         with Status(self._shell) as status:
             try:
                 around = self.scope.session.around(self.scope.session.cell_key(body), status.say)
-                ran = profiled.cell(text, around, plan)
+                ran = profiled_cell.cell(text, around, plan)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
         if ran.error is None:

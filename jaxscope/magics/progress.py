@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-from jaxscope.view.visible import fitted
+from jaxscope.view.base.visible import fitted
 
 if TYPE_CHECKING:
     from jaxscope.bench.plan import Progress

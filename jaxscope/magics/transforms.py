@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
-from jaxscope.analysis.outline import is_silenced
-from jaxscope.capture.stack import Stack, compiled, is_plain, written
-from jaxscope.magics import display, options, plain, segments
+from jaxscope.analysis.python.outline import is_silenced
+from jaxscope.capture.options.stack import Stack, compiled, is_plain, written
+from jaxscope.magics import display, run_cell
 from jaxscope.magics.cells import read_cell
-from jaxscope.magics.completion import completer
-from jaxscope.magics.documented import documented
 from jaxscope.magics.family import Completer, Family
-from jaxscope.magics.requirements import require_jax
+from jaxscope.magics.options import compose, transforms
+from jaxscope.magics.options.completion import completer
+from jaxscope.magics.options.parser import documented, require_jax
+from jaxscope.magics.options.transform_help import EXAMPLES, PARSERS
 from jaxscope.magics.status import Status
-from jaxscope.magics.usage import EXAMPLES, PARSERS
 from jaxscope.model import Form
-from jaxscope.report import Report
+from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
-    from jaxscope.capture.run import Ran
-    from jaxscope.capture.settings import Settings
+    from jaxscope.capture.options.settings import Settings
+    from jaxscope.capture.run.run import Ran
 
 
 @magics_class
@@ -76,11 +76,11 @@ class Transforms(Family):
     def _run(self, name: str, line: str, cell: str | None) -> Any:
         __tracebackhide__ = True
         magic = f"jax{name}"
-        given = options.parse(line, PARSERS[name], self.scope.view)
+        given = transforms.parse(line, PARSERS[name], self.scope.view)
         if name == "compose":
-            found, rest = segments.read_stack(given.rest)
+            found, rest = compose.read_stack(given.rest)
         else:
-            found, rest = [segments.segment(name, given.found)], given.rest
+            found, rest = [compose.segment(name, given.found)], given.rest
         silent = cell is None and is_silenced(rest)
         if silent:
             rest = rest.rstrip("; ")
@@ -103,7 +103,7 @@ class Transforms(Family):
             raise UsageError(
                 f"%{magic} needs a call: %{magic} f(x, y). For a cell, write %%{magic}."
             )
-        options.check_name(given.report, "report")
+        transforms.check_name(given.report, "report")
         require_jax(magic)
         stack = compiled(found)
         if cell is None:
@@ -124,10 +124,11 @@ class Transforms(Family):
             display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
         return None if silent else ran.value
 
-    def _cell(self, head: str, body: str, given: options.Options, stack: Stack) -> Ran:
+    def _cell(self, head: str, body: str, given: transforms.Options, stack: Stack) -> Ran:
         __tracebackhide__ = True
-        from jaxscope.capture import blame, run
-        from jaxscope.capture.settings import SettingsError
+        from jaxscope.capture.options import error_origin
+        from jaxscope.capture.options.settings import SettingsError
+        from jaxscope.capture.run import run
 
         settings = self._settings(given)
         try:
@@ -142,20 +143,21 @@ class Transforms(Family):
             except SettingsError as error:
                 raise UsageError(str(error)) from None
             except BaseException as error:
-                if not blame.is_ours(error, text.file):
+                if not error_origin.is_ours(error, text.file):
                     raise display.without_our_frames(error, text.file)  # noqa: B904
-                why = blame.reason(error)
+                why = error_origin.reason(error)
             try:
                 if not is_plain(stack):
                     return run.without_report(text, settings, self._shell.user_ns, form, stack, why)
-                return plain.run(text, self._shell.user_ns, why)
+                return run_cell.run(text, self._shell.user_ns, why)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
 
-    def _call(self, call: str, given: options.Options, stack: Stack, magic: str) -> Ran:
+    def _call(self, call: str, given: transforms.Options, stack: Stack, magic: str) -> Ran:
         __tracebackhide__ = True
-        from jaxscope.capture import line_call, run
-        from jaxscope.capture.settings import SettingsError
+        from jaxscope.capture.forms import call as line_call
+        from jaxscope.capture.options.settings import SettingsError
+        from jaxscope.capture.run import run
 
         settings = self._settings(given)
         with Status(self._shell) as status:
@@ -168,8 +170,8 @@ class Transforms(Family):
             except BaseException as error:
                 raise display.without_our_frames(error, line_call.FILE)  # noqa: B904
 
-    def _settings(self, given: options.Options) -> Settings:
-        from jaxscope.capture.settings import Settings
+    def _settings(self, given: transforms.Options) -> Settings:
+        from jaxscope.capture.options.settings import Settings
 
         try:
             return Settings(
@@ -180,7 +182,7 @@ class Transforms(Family):
                 self.scope.runs if given.runs is None else given.runs,
                 given.x64,
                 given.only,
-                options.plan(given.found),
+                transforms.plan(given.found),
             )
         except ValueError as error:
             raise UsageError(str(error)) from None

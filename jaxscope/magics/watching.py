@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, line_magic, magics_class, no_var_expand
 
-from jaxscope.magics import display, logpage, options
-from jaxscope.magics.completion import completer
-from jaxscope.magics.documented import documented
-from jaxscope.magics.family import Completer, Family
-from jaxscope.magics.parser import Parser
-from jaxscope.magics.usual import run_as_usual
+from jaxscope.magics import display
+from jaxscope.magics.family import Completer, Family, Scope
+from jaxscope.magics.options import transforms
+from jaxscope.magics.options.completion import completer
+from jaxscope.magics.options.parser import Parser, documented
+from jaxscope.magics.run_cell import run_as_usual
 
 if TYPE_CHECKING:
-    from jaxscope.log import CompileLog
-    from jaxscope.magics.scope import JaxScope
+    from jaxscope.results.compile_log import CompileLog
 
 
 def _number(text: str) -> int:
@@ -126,7 +125,7 @@ _LOG_EXAMPLES = """
 class Watching(Family):
     """The magics that tell what compiled."""
 
-    def __init__(self, shell: Any, scope: JaxScope) -> None:
+    def __init__(self, shell: Any, scope: Scope) -> None:
         super().__init__(shell, scope)
         self._footer = False
         self._before: list[int] = []
@@ -141,7 +140,7 @@ class Watching(Family):
     @documented(_WATCH, _WATCH_EXAMPLES)
     def jaxwatch(self, line: str, cell: str | None = None) -> Any:
         __tracebackhide__ = True
-        tokens, rest = options.split(line, _WATCH)
+        tokens, rest = transforms.split(line, _WATCH)
         if cell is None:
             words = line.split()
             switch, rest_of_line = (words[0], line.strip()[len(words[0]) :]) if words else ("", "")
@@ -156,18 +155,18 @@ class Watching(Family):
                 "--over is for the lines under cells: write `%jaxwatch on --over "
                 f"{given.over:g}` in a cell of its own."
             )
-        options.check_name(given.log, "log")
+        transforms.check_name(given.log, "log")
         return self._watch(line, cell, given)
 
     @no_var_expand
     @line_magic
     @documented(_LOG, _LOG_EXAMPLES)
     def jaxlog(self, line: str) -> None:
-        tokens, rest = options.split(line, _LOG)
+        tokens, rest = transforms.split(line, _LOG)
         given = _LOG.parse_args(tokens)
         if rest:
             raise UsageError(f"%jaxlog takes options only, and {rest!r} is none. {_LOG.page()}")
-        options.check_name(given.log, "log")
+        transforms.check_name(given.log, "log")
         if given.since is not None and given.since > self._shell.execution_count:
             raise UsageError(
                 f"There is no cell In [{given.since}] yet; this is In "
@@ -189,7 +188,7 @@ class Watching(Family):
                 f"%jaxwatch takes on or off, and got {switch!r}. To see what one cell compiles, "
                 "write %%jaxwatch on its first line."
             )
-        tokens, left = options.split(rest, _WATCH)
+        tokens, left = transforms.split(rest, _WATCH)
         given = _WATCH.parse_args(tokens)
         of_cells = {"-o": given.log, "-q": given.quiet, "--view": given.view}
         of_cells["--slow-path"] = given.slow_path
@@ -211,7 +210,7 @@ class Watching(Family):
 
     def _watch(self, line: str, cell: str, given: argparse.Namespace) -> Any:
         __tracebackhide__ = True
-        from jaxscope.log import watching
+        from jaxscope.results.compile_log import watching
 
         session = self.scope.session
         log = session.log(session.compiled)
@@ -241,9 +240,9 @@ class Watching(Family):
         if given.log is not None:
             self._shell.user_ns[given.log] = log
         view = given.view or self.scope.view
-        logpage.show(log, self._shell, view, given.quiet or self.scope.quiet, by)
+        display.show_log(log, self._shell, view, given.quiet or self.scope.quiet, by)
         if figure:
-            logpage.show_figure(log, self._shell)
+            display.show_figure(log, self._shell)
 
     def before_cell(self, info: Any) -> None:
         """Note where the log stands, for the footer."""
@@ -261,7 +260,7 @@ class Watching(Family):
             # New code has to be compiled: only what could be avoided is worth a word.
             avoidable = any(c.fix for compile in log.recompiles for c in compile.causes)
             if not shown and (log.total_s >= self.scope.footer_s or avoidable):
-                logpage.say_footer(log)
+                display.say_footer(log)
         except Exception as error:  # a footer that fails must not look like the cell's failure
             display.say(f"jaxscope could not read the log ({type(error).__name__}: {error}).")
 

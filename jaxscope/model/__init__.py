@@ -4,9 +4,9 @@ Every other layer speaks in these names. A value that could not be had is an `Un
 reason, never `""`, `0` or an exception. Seconds and bytes everywhere; only views format.
 """
 
-from jaxscope.model.batching import BatchAxis, BatchedEquation, Batching, Turn
 from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind, Persistent, SlowCall
-from jaxscope.model.differentiation import (
+from jaxscope.model.finding import Finding, FindingKind
+from jaxscope.model.gradient import (
     Checkpoint,
     DerivativeMode,
     DerivativeModes,
@@ -15,19 +15,6 @@ from jaxscope.model.differentiation import (
     Jacobian,
     Residual,
     ResidualKind,
-)
-from jaxscope.model.finding import Finding, FindingKind
-from jaxscope.model.partition import (
-    Balance,
-    Collective,
-    CollectiveKind,
-    Group,
-    Layout,
-    Mesh,
-    Need,
-    Origin,
-    Partition,
-    Placement,
 )
 from jaxscope.model.program import (
     Applied,
@@ -41,6 +28,18 @@ from jaxscope.model.program import (
     ValueKind,
 )
 from jaxscope.model.record import SCHEMA, Environment, Form, Record
+from jaxscope.model.sharding import (
+    Balance,
+    Collective,
+    CollectiveKind,
+    Group,
+    Layout,
+    Mesh,
+    Need,
+    Origin,
+    Partition,
+    Placement,
+)
 from jaxscope.model.source import Frame, Source, SourceKind, Span
 from jaxscope.model.stage import (
     Anchor,
@@ -53,6 +52,7 @@ from jaxscope.model.stage import (
     Unavailable,
 )
 from jaxscope.model.timing import Timing, order_interval
+from jaxscope.model.vmap import BatchAxis, BatchedEquation, Batching, Turn
 from jaxscope.model.wire import SchemaError, from_json, to_json
 
 __all__ = [

@@ -7,7 +7,7 @@ import statistics
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jaxscope.model.device_activity import DeviceActivity
+from jaxscope.model.gpu_activity import DeviceActivity
 from jaxscope.model.stage import Phase
 
 

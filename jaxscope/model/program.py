@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from jaxscope.model.batching import Batching
-from jaxscope.model.buffers import BufferTimeline
-from jaxscope.model.differentiation import Differentiation
-from jaxscope.model.partition import Partition
+from jaxscope.model.gradient import Differentiation
+from jaxscope.model.memory_plan import BufferTimeline
 from jaxscope.model.profile import Profile
+from jaxscope.model.sharding import Partition
 from jaxscope.model.stage import Equation, Stage, Unavailable
 from jaxscope.model.timing import Timing
+from jaxscope.model.vmap import Batching
 
 
 class ValueKind(StrEnum):

@@ -13,7 +13,7 @@ import typing
 from enum import StrEnum
 from typing import Any
 
-from jaxscope.model.log import LOG_SCHEMA, CompileEvent, Log
+from jaxscope.model.compile_log import LOG_SCHEMA, CompileEvent, Log
 from jaxscope.model.record import SCHEMA, Record
 
 

@@ -1,4 +1,4 @@
-/** Numbers as people read them: the rule of `jaxscope.view.units`, in 3 significant digits. */
+/** Numbers as people read them: the rule of `jaxscope.words`, in 3 significant digits. */
 
 export const UNKNOWN = "—";
 

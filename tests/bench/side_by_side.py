@@ -5,8 +5,8 @@ import time
 import numpy as np
 
 from jaxscope.bench import Entry, Limits, Plan
-from jaxscope.bench.comparison import compare
-from jaxscope.bench.signals import Reading, Signals
+from jaxscope.bench.measure import compare
+from jaxscope.bench.rounds.machine import Reading, Signals
 from jaxscope.model.comparison import Machine
 
 FEW = Limits(min_rounds=8, max_rounds=8, seconds=1000, call_s=5)

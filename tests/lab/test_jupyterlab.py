@@ -33,7 +33,7 @@ pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Page, expect
 
-from tests.view.viewer import click_at
+from tests.view.browser.viewer import click_at
 
 pytestmark = [pytest.mark.browser, pytest.mark.lab]
 

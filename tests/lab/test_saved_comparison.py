@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from jaxscope.view.comparison.html import static_html
-from tests.comparisons import sweep_of
 from tests.lab.pages import cell
 from tests.lab.servers import Server, notebook
+from tests.results.comparisons import sweep_of
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.magics.cell_shell import CellShell, open_shell
+from tests.magics.cells.cell_shell import CellShell, open_shell
 
 
 @dataclass(frozen=True, slots=True)

@@ -469,7 +469,7 @@ def test_a_donated_input_used_again(notebook: Notebook) -> None:
 
 
 def test_a_program_larger_than_memory(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jaxscope.capture import memory
+    from jaxscope.capture.devices import memory
 
     with monkeypatch.context() as patch:
         patch.setattr(memory, "free_bytes", lambda device: 100)
@@ -547,7 +547,7 @@ def test_an_interrupt_while_compiling(notebook: Notebook, monkeypatch: pytest.Mo
 def test_an_interrupt_while_timing_keeps_the_results(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jaxscope.capture.sampling import Sampler
+    from jaxscope.capture.timing.sampling import Sampler
 
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from jaxscope.bench.cell.casting import DTYPES
-from jaxscope.magics import bench_options
+from jaxscope.magics.options import bench as bench_options
 from jaxscope.model import Unavailable
-from tests.comparisons import few_rounds
 from tests.magics.notebook import Notebook, Ran, open_notebook
+from tests.results.comparisons import few_rounds
 
 SETUP = """
 import numpy as np
@@ -79,7 +79,7 @@ def test_loading_the_extension_leaves_the_benchmark_for_later() -> None:
     code = "import sys, jaxscope.magics; print([n for n in sys.modules if 'bench' in n])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     ours = [name for name in ast.literal_eval(ran.stdout) if name.startswith("jaxscope.")]
-    assert ours == ["jaxscope.magics.bench_options", "jaxscope.magics.benchmarking"]
+    assert ours == ["jaxscope.magics.options.bench", "jaxscope.magics.benchmarking"]
 
 
 def test_the_dtypes_that_are_offered_are_those_that_are_taken() -> None:

@@ -92,7 +92,7 @@ def test_a_failure_to_compare_is_one_line(
     def broken(*_: object) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr("jaxscope.difference.compare_reports", broken)
+    monkeypatch.setattr("jaxscope.results.report_diff.compare_reports", broken)
     capsys.readouterr()
     shell.run_cell("%jaxdiff")
     assert "jaxscope could not compare the reports (RuntimeError: planted)." in (

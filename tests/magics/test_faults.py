@@ -306,7 +306,7 @@ def test_the_plain_run_shows_the_users_error_with_its_line(
 def test_an_import_that_fails_inside_jaxscope_leaves_a_plain_cell(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jaxscope.magics.session import Session
+    from jaxscope.magics.session.session import Session
 
     monkeypatch.setattr(Session, "around", fault)
     ran, names = play(notebook, "y = x * 2", "%%jaxjit")

@@ -99,7 +99,7 @@ def test_what_ran_before_an_error_is_kept(
 
 def test_after_an_error_no_more_calls_are_made(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr("jaxscope.capture.cell_line_mode.of_calls", lambda *a: asked.append(a))
+    monkeypatch.setattr("jaxscope.capture.profile.line_mode.of_calls", lambda *a: asked.append(a))
     failing = TRAINING.replace("%%jaxprof", "%%jaxprof --line-mode") + "raise KeyboardInterrupt\n"
     assert isinstance(shell.run_cell(failing).error_in_exec, KeyboardInterrupt)
     assert asked == []
@@ -112,7 +112,7 @@ def test_a_fault_of_ours_hides_no_error_of_the_cell(
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise LookupError("ours")
 
-    monkeypatch.setattr("jaxscope.capture.bare.record", broken)
+    monkeypatch.setattr("jaxscope.capture.run.bare_record.record", broken)
     result = shell.run_cell("%%jaxprof\nraise OSError('of the cell')\n")
     assert isinstance(result.error_in_exec, OSError)
 
@@ -293,7 +293,7 @@ def test_line_mode_that_fails_leaves_the_cells_profile(shell: Any, monkeypatch: 
     def gone(*args: Any) -> Any:
         raise AttributeError("no such name")
 
-    monkeypatch.setattr("jaxscope.capture.cell_line_mode._jax.traced_arguments", gone)
+    monkeypatch.setattr("jaxscope.capture.profile.line_mode._jax.traced_arguments", gone)
     assert shell.run_cell(LAYER).success
     assert shell.run_cell(APART).success
     (program,) = jaxscope.last().programs
@@ -343,7 +343,7 @@ def noisy(x):
 def test_a_trace_of_millions_of_events_is_not_read_unasked(
     shell: Any, capsys: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("jaxscope.capture.plan._EVENT_BYTES", 1e-6)
+    monkeypatch.setattr("jaxscope.capture.options.profile_plan._EVENT_BYTES", 1e-6)
     assert shell.run_cell("%%jaxprof\ny = jnp.sin(x)\n").success
     told = capsys.readouterr().out
     assert "There is no profile: the trace has about" in told

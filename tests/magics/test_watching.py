@@ -13,9 +13,9 @@ import jsonschema
 import pytest
 from IPython.core.error import UsageError
 
-from jaxscope.magics import logpage
+from jaxscope.magics import display
 from jaxscope.model import to_json
-from jaxscope.model.log import CompileEvent, Log
+from jaxscope.model.compile_log import CompileEvent, Log
 from jaxscope.model.schema import event_schema
 from tests.magics.notebook import Notebook, open_notebook
 
@@ -139,7 +139,7 @@ def test_a_log_that_cannot_be_shown_leaves_the_cell_its_value(
     def broken(*_: Any) -> None:
         raise OSError("no screen")
 
-    monkeypatch.setattr(logpage, "show", broken)
+    monkeypatch.setattr(display, "show", broken)
     ran = notebook.must("%%jaxwatch\n1 + 1")
     assert ran.value == 2
     assert ran.text == "jaxscope could not show the log (OSError: no screen)."
@@ -507,7 +507,7 @@ def test_a_front_end_hears_of_every_compile(notebook: Notebook) -> None:
 def test_without_anybody_to_tell_nothing_is_worked_out(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jaxscope.capture import gathered
+    from jaxscope.capture.compile_log import log as gathered
 
     monkeypatch.setattr(gathered, "event", lambda *_: pytest.fail("nobody listens"))
     notebook.must("step(np.ones(3))")

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from jaxscope.view.payload import MIME
+from jaxscope.view.bundle.payload import MIME
 from tests.magics.notebook import open_notebook
+from tests.magics.session.test_viewer_comm import CELL, heard, send, shown
 from tests.magics.test_kernel import Kernel, kernel
-from tests.magics.test_serving import CELL, heard, send, shown
 
 pytest.importorskip("anywidget")
 __all__ = ["kernel"]
@@ -17,8 +17,8 @@ __all__ = ["kernel"]
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # As if the viewer had been built, whatever this checkout has.
 BUILT = """
-import jaxscope.widget
-jaxscope.widget._viewer = lambda: ("export default {render(){}}", "")
+import jaxscope.frontend.widget
+jaxscope.frontend.widget._viewer = lambda: ("export default {render(){}}", "")
 """
 
 
@@ -76,7 +76,7 @@ def test_vscode_gets_the_widget_and_not_our_type(vscode: Kernel) -> None:
 
 @pytest.mark.kernel
 def test_vscode_without_the_widget_gets_html(vscode: Kernel) -> None:
-    vscode.must("jaxscope.widget._viewer = None")
+    vscode.must("jaxscope.frontend.widget._viewer = None")
     assert set(shown(vscode)) == {"text/plain", "text/html"}
 
 
@@ -84,7 +84,7 @@ def test_vscode_without_the_widget_gets_html(vscode: Kernel) -> None:
 def test_colab_does_not_get_our_type(built: Kernel) -> None:
     built.must("import sys, types; sys.modules['google.colab'] = types.ModuleType('google.colab')")
     try:
-        built.must("jaxscope.widget._viewer = None")
+        built.must("jaxscope.frontend.widget._viewer = None")
         assert set(shown(built)) == {"text/plain", "text/html"}
     finally:
         built.must("del sys.modules['google.colab']")
@@ -92,7 +92,7 @@ def test_colab_does_not_get_our_type(built: Kernel) -> None:
 
 @pytest.mark.kernel
 def test_a_widget_that_cannot_be_made_is_said_and_the_report_shown(kernel: Kernel) -> None:
-    kernel.must("import jaxscope.widget; jaxscope.widget._viewer = jaxscope.widget.built")
+    kernel.must("from jaxscope.frontend import widget; widget._viewer = widget.built")
     reply = kernel.must(CELL.replace("-o r", "--view widget -o r"))
     sentence, bundle = reply.displays
     assert "This is what `auto` shows." in sentence["text/plain"]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from jaxscope import model as m
-from jaxscope.view.markup import escape
-from jaxscope.view.tabs import findings, tabs
+from jaxscope.view.base.html import escape
+from jaxscope.view.bundle.tabs import findings, tabs
 from tests.paths import TESTS
 
 GOLDEN = TESTS / "data" / "report" / "report.json"

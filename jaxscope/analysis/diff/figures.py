@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from jaxscope.analysis.diff.sources import Sources
 from jaxscope.model import Compile, Cost, Memory, Program, Record, Timing, order_interval
-from jaxscope.model.diff import LineTimeChange, Quantity, Unit, Verdict
 from jaxscope.model.profile import LineTime, Profile
+from jaxscope.model.report_diff import LineTimeChange, Quantity, Unit, Verdict
 
 
 def quantities(before: Record, old: Program, after: Record, new: Program) -> tuple[Quantity, ...]:

@@ -10,7 +10,7 @@ from jaxscope.analysis.diff.figures import line_times, quantities
 from jaxscope.analysis.diff.sources import Sources, pair_sources
 from jaxscope.analysis.diff.stages import compare_stages
 from jaxscope.model import Finding, Program, Record, Stage, StageKind, Unavailable, Value
-from jaxscope.model.diff import Change, DiffRecord, ProgramDiff, StageDiff, ValueChange
+from jaxscope.model.report_diff import Change, DiffRecord, ProgramDiff, StageDiff, ValueChange
 
 _NOT_KEPT = Unavailable("this text was not saved with the report; run it again")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jaxscope.analysis.diff.align import align
 from jaxscope.model import Source
-from jaxscope.model.diff import Change, LineChange, SourceDiff
+from jaxscope.model.report_diff import Change, LineChange, SourceDiff
 
 _COMPARISONS = 400
 """Pairs of lines that are compared letter by letter, some 50 µs each."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from jaxscope.analysis.diff.sources import Sources
 from jaxscope.analysis.diff.structure import compare_texts
-from jaxscope.analysis.links import line_equations
+from jaxscope.analysis.links.links import line_equations
 from jaxscope.model import Program, Stage
-from jaxscope.model.diff import LineChange, LineGroup, StageDiff
+from jaxscope.model.report_diff import LineChange, LineGroup, StageDiff
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from jaxscope.analysis.diff.align import align
 from jaxscope.analysis.diff.units import Line, Unit, units
 from jaxscope.model import StageKind
-from jaxscope.model.diff import Change, LineChange
+from jaxscope.model.report_diff import Change, LineChange
 
 _DEEPEST = 200
 """Units inside units up to which contents are compared; deeper ones are compared by themselves."""

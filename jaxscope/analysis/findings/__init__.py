@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from jaxscope.analysis.findings.batching import batching
 from jaxscope.analysis.findings.calls import calls
 from jaxscope.analysis.findings.checkpoint import checkpoint
-from jaxscope.analysis.findings.code import Reading
 from jaxscope.analysis.findings.constants import constants, count_computing
-from jaxscope.analysis.findings.devices import devices
 from jaxscope.analysis.findings.donation import donation
 from jaxscope.analysis.findings.doubts import doubts
-from jaxscope.analysis.findings.draws import draws
 from jaxscope.analysis.findings.eager import eager
 from jaxscope.analysis.findings.evidence import Evidence, Happened, NameFact
 from jaxscope.analysis.findings.loops import loops, tqdm_loops
-from jaxscope.analysis.findings.output import output
 from jaxscope.analysis.findings.precision import precision
+from jaxscope.analysis.findings.random_and_clock import draws
+from jaxscope.analysis.findings.sharding import devices
+from jaxscope.analysis.findings.side_effects import output
+from jaxscope.analysis.findings.source_code import Reading
 from jaxscope.analysis.findings.state import state
 from jaxscope.analysis.findings.transfers import transfers
+from jaxscope.analysis.findings.vmap import batching
 from jaxscope.model import Finding, FindingKind
 
 __all__ = ["RULES", "Evidence", "Happened", "NameFact", "count_computing", "findings"]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Reading
-from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.timings import timing
-from jaxscope.analysis.findings.wording import amount, seconds
+from jaxscope.analysis.findings.evidence import Evidence, timing
+from jaxscope.analysis.findings.source_code import Reading
 from jaxscope.model import (
     Cost,
     Finding,
@@ -17,6 +15,7 @@ from jaxscope.model import (
     Program,
     Roofline,
 )
+from jaxscope.words import count, seconds
 
 DISPATCH_SHARE = 0.5
 DISPATCH_S = 50e-6
@@ -65,7 +64,7 @@ def _slow_trace(evidence: Evidence) -> Iterator[Finding]:
         "Put the code into a function under `@jax.jit`, which is traced once for each signature; "
         "or trace less: `jax.lax.scan` in place of a Python loop, data made in a cell before.",
         f"The cell ran {seconds(traced)} under the tracer"
-        + (f"; line {line} made {most} of {amount(total, 'equation')}." if line else "."),
+        + (f"; line {line} made {most} of {count(total, 'equation')}." if line else "."),
     )
 
 
@@ -101,7 +100,7 @@ def _callbacks(program: Program) -> Iterator[Finding]:
             f"`{public}` makes the program call Python back: calls of {program.title} leave "
             "JAX's fast path and wait for the interpreter.",
             fix,
-            f"The program has {amount(number, 'callback')} from here; a callback was measured to "
+            f"The program has {count(number, 'callback')} from here; a callback was measured to "
             f"raise a call of 3-7 µs to 50-360 µs.{took}",
             source,
         )
@@ -129,7 +128,7 @@ def _dispatch(program: Program) -> Iterator[Finding]:
         "Do more at each call: move the loop around it inside with `jax.lax.scan`, or batch many "
         "calls into one with `jax.vmap`.",
         f"{100 * share:.0f} % of the {seconds(call.median_s)} of a call "
-        f"({amount(len(call.samples), 'round')}) are over before JAX returns.",
+        f"({count(len(call.samples), 'round')}) are over before JAX returns.",
     )
 
 

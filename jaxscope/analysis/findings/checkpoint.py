@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Reading
 from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.wording import size
+from jaxscope.analysis.findings.source_code import Reading
 from jaxscope.model import Checkpoint, Finding, FindingKind, Memory, Program
+from jaxscope.words import size
 
 SAVED_BYTES = 256_000_000
 """Less is no burden to a device of today; the report's chapter names it all the same."""

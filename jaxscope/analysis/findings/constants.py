@@ -7,11 +7,11 @@ import math
 import re
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Reading, line_of, root, value_names
 from jaxscope.analysis.findings.evidence import Evidence, NameFact
-from jaxscope.analysis.findings.wording import amount, names, size
+from jaxscope.analysis.findings.source_code import Reading, line_of, root, value_names
 from jaxscope.analysis.hlo import HloTextError, parse_module, real_instructions
 from jaxscope.model import Equation, Finding, FindingKind, Program, Value, ValueKind
+from jaxscope.words import count, names, size
 
 BAKED_BYTES = 64 * 1024
 """From here on a constant is worth a word. A dense literal takes two characters a byte in
@@ -78,17 +78,17 @@ def _baked(evidence: Evidence, reading: Reading, program: Program) -> Iterator[F
             "in, may compute with it while compiling, and another value compiles again.",
             f"Pass {what if fact is not None else 'it'} as an argument to the function that uses "
             "it, instead of reading it from outside or making it with NumPy inside.",
-            f"{program.title} captured {amount(len(sized), 'array')} of {size(together)}.{slow}",
+            f"{program.title} captured {count(len(sized), 'array')} of {size(together)}.{slow}",
             source,
         )
     if not large and together >= BAKED_BYTES:
         yield Finding(
             FindingKind.BAKED_CONSTANT,
             None,
-            f"{amount(len(sized), 'array')} of {size(together)} together are constants of the "
+            f"{count(len(sized), 'array')} of {size(together)} together are constants of the "
             "program: XLA compiles them in, and other values compile again.",
             "Pass them as arguments, for instance all parameters as one dict.",
-            f"{program.title} captured {amount(len(sized), 'array')}; the largest has "
+            f"{program.title} captured {count(len(sized), 'array')}; the largest has "
             f"{size(max(n for _, n in sized))}.{slow}",
         )
 
@@ -200,7 +200,7 @@ def _folded(program: Program, computing: int | None) -> Iterator[Finding]:
         f"{program.title} computes nothing when it runs: {reason}, so the compiler did the work "
         "once, at compile time.",
         fix,
-        f"{amount(len(work), 'equation')} of the jaxpr {computes} something "
+        f"{count(len(work), 'equation')} of the jaxpr {computes} something "
         f"({names(_kinds(work))}), and no instruction of the optimised HLO does.",
         0 if in_cell or home is None else home,
     )

@@ -6,10 +6,9 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Reading, root
 from jaxscope.analysis.findings.evidence import Evidence
+from jaxscope.analysis.findings.source_code import Reading, root
 from jaxscope.analysis.findings.transfers import from_numpy
-from jaxscope.analysis.findings.wording import names, size
 from jaxscope.model import (
     Finding,
     FindingKind,
@@ -17,6 +16,7 @@ from jaxscope.model import (
     Program,
     ValueKind,
 )
+from jaxscope.words import names, size
 
 DONATE_BYTES = 1_000_000
 """From here on the new memory shows: 1000 × 1000 float32 (4 MB) took 303 µs without donation and

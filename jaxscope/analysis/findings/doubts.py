@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Reading
 from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.wording import amount, seconds
+from jaxscope.analysis.findings.source_code import Reading
 from jaxscope.model import Cost, Finding, FindingKind
+from jaxscope.words import count, seconds
 
 NOISY = 0.10
 """An interval of the median of more than ± 10 % hides differences that people look for."""
@@ -33,7 +33,7 @@ def doubts(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
                 None,
                 f"The time of a call is uncertain by {100 * call.spread:.0f} %.",
                 "Run again on a quieter machine, or give more runs with `-n`.",
-                f"The median of {amount(len(call.samples), 'round')} lies between "
+                f"The median of {count(len(call.samples), 'round')} lies between "
                 f"{seconds(call.low_s)} and {seconds(call.high_s)} with 95 % confidence.",
             )
         if isinstance(program.cost, Cost) and program.cost.doubts:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Reading
 from jaxscope.analysis.findings.evidence import Evidence
 from jaxscope.analysis.findings.loops import loop_ranges
-from jaxscope.analysis.findings.wording import amount, seconds
+from jaxscope.analysis.findings.source_code import Reading
 from jaxscope.model import (
     CompileKind,
     Finding,
     FindingKind,
     Form,
 )
+from jaxscope.words import count, seconds
 
 EAGER_COMPILES = 8
 """Compiles of one line in a loop: `x[:i]` compiles once for every `i`, 15-40 ms each."""
@@ -45,9 +45,9 @@ def eager(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
     parts = [f"Line {line} ran {ran[line]} operations one by one"] if line in ran else []
     if times:
         parts.append(
-            f"line {line} compiled {amount(len(times), 'operation')} in {seconds(sum(times))}"
+            f"line {line} compiled {count(len(times), 'operation')} in {seconds(sum(times))}"
         )
-    more = f", and {amount(len(lines) - 1, 'further line')} did alike" if len(lines) > 1 else ""
+    more = f", and {count(len(lines) - 1, 'further line')} did alike" if len(lines) > 1 else ""
     said = "; ".join(parts)
     yield Finding(
         FindingKind.EAGER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxscope.model import Record
+from jaxscope.model import Program, Record, Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +51,8 @@ class Evidence:
     bitcasts and copies; None where the text was not read. `count_computing` counts them."""
     dispatched: tuple[tuple[int, int], ...] = ()
     """(line of the cell, number of operations run there one by one, outside any jit)."""
+
+
+def timing(program: Program, label: str) -> Timing | None:
+    """The timing of this label, if it has samples."""
+    return next((t for t in program.timings if t.label == label and t.samples), None)

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.findings.code import Reading, Scope
 from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.wording import amount, seconds
-from jaxscope.analysis.parse import Code
+from jaxscope.analysis.findings.source_code import Reading, Scope
+from jaxscope.analysis.python.parse import Code
 from jaxscope.model import Equation, Finding, FindingKind, Phase, Program
+from jaxscope.words import count, seconds
 
 COPIES = 16
 """Passes from which a loop is said to be unrolled. A loop over the layers of a network, with 2 to
@@ -75,7 +75,7 @@ def tqdm_loops(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
                     "compiled call never advances it.",
                     "Keep the loop outside the compiled function and call one step in it, or "
                     "report from inside with `jax.debug.callback`.",
-                    f"{amount(len(unrolled.equations), 'equation')} of {program.title} come from "
+                    f"{count(len(unrolled.equations), 'equation')} of {program.title} come from "
                     "the body of its loop.",
                     code.index,
                 )
@@ -224,7 +224,7 @@ def _say(unrolled: Unrolled, program: Program, compiling: float) -> Finding:
     node, copies, number = unrolled.node, unrolled.copies, len(unrolled.equations)
     line = int(getattr(node, "lineno", 0))
     evidence = (
-        f"{number} of the {amount(len(program.equations), 'equation')} of {program.title} come "
+        f"{number} of the {count(len(program.equations), 'equation')} of {program.title} come "
         f"from its body, which stands there about {copies} times."
     )
     if compiling:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Reading, root
 from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.wording import names
-from jaxscope.analysis.parse import Code
+from jaxscope.analysis.findings.source_code import Reading, root
+from jaxscope.analysis.python.parse import Code
 from jaxscope.model import Finding, FindingKind, ValueKind
+from jaxscope.words import names
 
 _WIDE = {"float64": "float32", "complex128": "complex64"}
 WIDE_BYTES = 64 * 1024

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Reading, Scope, line_of
-from jaxscope.analysis.findings.effect import ran, trace_only
 from jaxscope.analysis.findings.evidence import Evidence
+from jaxscope.analysis.findings.side_effects import ran, trace_only
+from jaxscope.analysis.findings.source_code import Reading, Scope, line_of
 from jaxscope.model import Finding
 
 _CHANGING = {

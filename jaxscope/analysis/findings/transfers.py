@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.code import Reading, line_of, root, value_names
-from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.timings import timing
-from jaxscope.analysis.findings.wording import amount, names, seconds, size
+from jaxscope.analysis.findings.evidence import Evidence, timing
+from jaxscope.analysis.findings.source_code import Reading, line_of, root, value_names
 from jaxscope.model import (
     Finding,
     FindingKind,
@@ -17,6 +15,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
+from jaxscope.words import count, names, seconds, size
 
 TRANSFER_BYTES = 64 * 1024
 TRANSFER_SHARE = 0.1
@@ -65,7 +64,7 @@ def _transfers(program: Program, reading: Reading) -> Iterator[Finding]:
         line,
         f"{names(variables)} {are} in host memory. {it} to the device anew at every call.",
         f"Put it there once, before: `{variables[0]} = jnp.asarray({variables[0]})`.",
-        f"{amount(len(host), 'input')} of {size(total)}; {measured}.",
+        f"{count(len(host), 'input')} of {size(total)}; {measured}.",
     )
 
 

@@ -4,7 +4,7 @@ profile(module, [of_equations(program, stage, module, 0)], sessions, "cpu:0")
 """
 
 from jaxscope.analysis.profile.attribute import profile
-from jaxscope.analysis.profile.calls import TracedCall, TracedSession
+from jaxscope.analysis.profile.cell import ProgramRun, RunProgram, cell_profile, program_runs
 from jaxscope.analysis.profile.folded import folded
 from jaxscope.analysis.profile.origins import (
     Origin,
@@ -13,8 +13,8 @@ from jaxscope.analysis.profile.origins import (
     of_equations,
     of_frames,
 )
-from jaxscope.analysis.profile.runs import ProgramRun, RunProgram, cell_profile, program_runs
 from jaxscope.analysis.profile.shares import LineShare, OpShare, cell_shares, line_shares, op_shares
+from jaxscope.analysis.profile.traced_calls import TracedCall, TracedSession
 
 __all__ = [
     "LineShare",

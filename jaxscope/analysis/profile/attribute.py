@@ -8,11 +8,11 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from jaxscope.analysis.hlo import HloModule
-from jaxscope.analysis.profile.calls import Divided, TracedSession, divided, middle
+from jaxscope.analysis.profile.doubts import command_buffers, distrust, doubts, in_graphs
 from jaxscope.analysis.profile.folded import with_folded
+from jaxscope.analysis.profile.fusion_split import Weigher, Work
 from jaxscope.analysis.profile.origins import Origins
-from jaxscope.analysis.profile.trust import command_buffers, distrust, doubts, in_graphs
-from jaxscope.analysis.profile.weights import Weigher, Work
+from jaxscope.analysis.profile.traced_calls import Divided, TracedSession, divided, middle
 from jaxscope.model.profile import (
     Folded,
     JointTime,

@@ -6,8 +6,8 @@ import collections
 from collections.abc import Callable, Iterable, Mapping
 
 from jaxscope.analysis.hlo import HloModule
+from jaxscope.analysis.profile.fusion_split import FREE
 from jaxscope.analysis.profile.renamed import renamed
-from jaxscope.analysis.profile.weights import FREE
 from jaxscope.model import Program, Stage
 from jaxscope.model.profile import Folded, Place
 

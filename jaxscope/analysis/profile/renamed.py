@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from jaxscope.analysis.hlo import HloModule, Instruction
-from jaxscope.analysis.profile.weights import FREE
+from jaxscope.analysis.profile.fusion_split import FREE
 from jaxscope.model import Program, Stage
 
 _SCANS = frozenset({"cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"})

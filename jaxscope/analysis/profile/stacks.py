@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.profile.folded import with_folded
+from jaxscope.analysis.profile.fusion_split import Weigher
 from jaxscope.analysis.profile.renamed import renamed
-from jaxscope.analysis.profile.weights import Weigher
 from jaxscope.model import Equation, Frame, Phase, Program, Stage
 from jaxscope.model.profile import Place, Profile
 

@@ -3,7 +3,7 @@
 from jaxscope.analysis.trace.activity import device_activity
 from jaxscope.analysis.trace.event import Op, TraceEvent
 from jaxscope.analysis.trace.operations import hidden_in_graphs, operations
-from jaxscope.analysis.trace.sweep import Shares, shares
+from jaxscope.analysis.trace.overlap import Shares, shares
 
 __all__ = [
     "Op",

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.names import bound_names, forbidden, read_before_assigned
+from jaxscope.analysis.python.names import bound_names, forbidden, read_before_assigned
 from jaxscope.bench.cell.sections import CellError, Section
 
 TIMED = "timed"

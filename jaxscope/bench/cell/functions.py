@@ -10,7 +10,7 @@ from jaxscope.bench.cell import inputs as typed
 from jaxscope.bench.cell.casting import Casting
 from jaxscope.bench.cell.framework import framework
 from jaxscope.bench.cell.line import assignments
-from jaxscope.bench.cell.prepared import Prepared, axes, limits, positions
+from jaxscope.bench.cell.plan import Prepared, axes, limits, positions
 from jaxscope.bench.cell.request import Request
 from jaxscope.bench.cell.sections import SHARED, C, CellError, listing, resolve
 from jaxscope.bench.plan import Entry, Plan, Progress

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.analysis.names import read_before_assigned
+from jaxscope.analysis.python.names import read_before_assigned
 from jaxscope.bench.cell.sections import CellError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 from jaxscope.bench.cell.arrays import holds_arrays, is_random_key
 from jaxscope.bench.cell.framework import framework
 from jaxscope.bench.cell.sections import SHARED
-from jaxscope.bench.cell.timed import USUAL
+from jaxscope.bench.cell.timed_function import USUAL
 
 
 def remarks(

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task
-from jaxscope.bench.place import aligned_copy
+from jaxscope.bench.frameworks.implementation import Contestant, Prepared, Refusal, Task
+from jaxscope.bench.placement import aligned_copy
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Phases
 

@@ -9,13 +9,15 @@ from typing import Any
 
 import jax
 
-from jaxscope.analysis.by_line import counted
-from jaxscope.bench import kernel, program_doubts
-from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task
-from jaxscope.bench.watchdog import apart
-from jaxscope.capture import describe, devices, memory
-from jaxscope.capture.sampling import waiting
-from jaxscope.capture.stages import Handles
+from jaxscope.analysis.links.line_figures import counted
+from jaxscope.bench.frameworks.implementation import Contestant, Prepared, Refusal, Task
+from jaxscope.bench.rounds import device_time
+from jaxscope.bench.rounds.watchdog import apart
+from jaxscope.bench.warnings import programs
+from jaxscope.capture.devices import devices, memory
+from jaxscope.capture.program import describe
+from jaxscope.capture.program.stages import Handles
+from jaxscope.capture.timing.sampling import waiting
 from jaxscope.model import Cost, Memory, StageKind, Unavailable
 from jaxscope.model.comparison import Doubt, Phases
 
@@ -60,7 +62,7 @@ class _Jax(Contestant):
         return alike
 
     def kernel_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
-        return kernel.kernel_seconds(call, seconds)
+        return device_time.kernel_seconds(call, seconds)
 
 
 class Eager(_Jax):
@@ -74,11 +76,11 @@ class Eager(_Jax):
         if target != jax.devices()[0]:
             # Arrays that the code makes itself must lie beside its inputs.
             call = _on(call, target)
-        slow = program_doubts.slow_path()
+        slow = programs.slow_path()
         return Prepared(
             call,
             doubts=() if slow is None else (slow,),
-            observed=lambda: program_doubts.transfer(lambda: call(*args)),
+            observed=lambda: programs.transfer(lambda: call(*args)),
         )
 
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
@@ -118,7 +120,7 @@ class Jit(_Jax):
             peak_bytes=needs.peak if isinstance(needs, Memory) else needs,
             cost=_cost(handles),
             doubts=_doubts(handles, task, donated, compile_s),
-            observed=None if donated else lambda: program_doubts.transfer(lambda: jitted(*args)),
+            observed=None if donated else lambda: programs.transfer(lambda: jitted(*args)),
         )
 
 
@@ -126,13 +128,13 @@ def _doubts(
     handles: Handles, task: Task, donated: tuple[int, ...], compile_s: float
 ) -> tuple[Doubt, ...]:
     try:
-        found = list(program_doubts.program_doubts(handles, bool(task.grad)))
+        found = list(programs.program_doubts(handles, bool(task.grad)))
     except Exception:  # a JAX whose jaxprs look different: fewer warnings
         found = []
     more = (
-        program_doubts.donation(donated, task.names),
-        program_doubts.slow_path(),
-        program_doubts.slow_compile(compile_s),
+        programs.donation(donated, task.names),
+        programs.slow_path(),
+        programs.slow_compile(compile_s),
     )
     return (*found, *[doubt for doubt in more if doubt is not None])
 

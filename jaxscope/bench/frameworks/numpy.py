@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task
+from jaxscope.bench.frameworks.implementation import Contestant, Prepared, Refusal, Task
 from jaxscope.model import Unavailable
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jaxscope.bench import program_doubts
-from jaxscope.bench.contestant import Contestant, Prepared, Refusal, Task, timed
+from jaxscope.bench.frameworks.implementation import Contestant, Prepared, Refusal, Task, timed
+from jaxscope.bench.warnings import programs
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Doubt, Phases
 
@@ -217,7 +217,7 @@ def _script_doubt(script: Any, args: Sequence[Any]) -> Doubt | None:
         kinds = {node.kind() for node in torch.jit.last_executed_optimized_graph().nodes()}
     except (AttributeError, RuntimeError):
         return None
-    return None if kinds - _NOTHING else program_doubts.computes_nothing()
+    return None if kinds - _NOTHING else programs.computes_nothing()
 
 
 def _torch() -> Any:

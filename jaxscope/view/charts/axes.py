@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jaxscope.analysis import sweep
-from jaxscope.analysis.sweep import Contender
+from jaxscope.analysis.comparison import sweep
+from jaxscope.analysis.comparison.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.view.base.svg import COLOURS, GREY, GRID
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.curves import ticks
-from jaxscope.view.palette import COLOURS, GREY, GRID
 
 _TICKS, _DECADES = 12, 2.5
 """More ticks, or every 2 and 5 over more powers of ten, would run into each other."""

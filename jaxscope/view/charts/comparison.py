@@ -7,16 +7,16 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.analysis import stats, sweep
-from jaxscope.analysis.sweep import Contender
+from jaxscope import words
+from jaxscope.analysis.comparison import stats, sweep
+from jaxscope.analysis.comparison.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.model.program import Cost
-from jaxscope.view import units
+from jaxscope.view.base.svg import GREY
 from jaxscope.view.charts.axes import at_sizes, colour, faded, labelled, layout, log, mark
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.curves import brief
 from jaxscope.view.comparison.pictures import crossings, paid, seconds
-from jaxscope.view.palette import GREY
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -71,11 +71,11 @@ def _time(record: ComparisonRecord, made: Any) -> None:
             [spread.median for spread in spreads],
             [spread.p10 for spread in spreads],
             [spread.p90 for spread in spreads],
-            units.seconds,
+            words.seconds,
         )
     layout(record, made, name, "time of a call")
     log(made, x=True)
-    _ticks(made, units.seconds)
+    _ticks(made, words.seconds)
 
 
 def _ratio(record: ComparisonRecord, made: Any) -> None:
@@ -95,20 +95,20 @@ def _ratio(record: ComparisonRecord, made: Any) -> None:
             [ratio.estimate for ratio in ratios],
             [ratio.low for ratio in ratios],
             [ratio.high for ratio in ratios],
-            units.significant,
+            words.significant,
         )
         for at, text in crossings(record, one):
             mark(made, at, text, GREY)
     layout(record, made, name, f"ratio to {brief(base)}, below 1 is faster")
     log(made, x=True)
-    _ticks(made, units.significant, 1.0)
+    _ticks(made, words.significant, 1.0)
     made.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})
 
 
-def _ticks(made: Any, words: Callable[[float], str], *shown: float) -> None:
+def _ticks(made: Any, text: Callable[[float], str], *shown: float) -> None:
     """At the sizes across, and up in words, with what is shown beside the lines."""
     at_sizes(made, [x for trace in made.data for x in trace.x])
-    labelled(made.update_yaxes, [*shown, *(y for trace in made.data for y in trace.y)], words)
+    labelled(made.update_yaxes, [*shown, *(y for trace in made.data for y in trace.y)], text)
 
 
 def _band(
@@ -119,7 +119,7 @@ def _band(
     middle: list[float],
     low: list[float],
     high: list[float],
-    words: Callable[[float], str],
+    text: Callable[[float], str],
 ) -> None:
     """A line with the band around it."""
     name = sweep.swept(record)
@@ -145,7 +145,7 @@ def _band(
         mode="lines+markers",
         line={"color": drawn},
         text=[
-            f"{words(m)} ({words(a)}–{words(b)})" for m, a, b in zip(middle, low, high, strict=True)
+            f"{text(m)} ({text(a)}–{text(b)})" for m, a, b in zip(middle, low, high, strict=True)
         ],
         hovertemplate=f"{label}, {name} = %{{x}}<br>%{{text}}<extra></extra>",
     )
@@ -200,7 +200,7 @@ def _rounds(record: ComparisonRecord, made: Any) -> None:
     layout(record, made, "time of a call, one dot a round", "")
     made.update_layout(showlegend=False)
     made.update_xaxes(type="log")
-    labelled(made.update_xaxes, [x for trace in made.data for x in trace.x], units.seconds)
+    labelled(made.update_xaxes, [x for trace in made.data for x in trace.x], words.seconds)
 
 
 def _roofline(record: ComparisonRecord, made: Any) -> None:
@@ -220,7 +220,7 @@ def _roofline(record: ComparisonRecord, made: Any) -> None:
         label = names.contender(row, sweep.several_devices(record))
         at = f" at {names.size(row.size)}" if row.size else ""
         rate = row.cost.flops / statistics.median(row.samples)
-        said = f"{units.flop_rate(rate)}, {units.intensity(intensity)}"
+        said = f"{words.flop_rate(rate)}, {words.intensity(intensity)}"
         made.add_scatter(
             x=[intensity],
             y=[rate],
@@ -247,12 +247,12 @@ def _draw_roofs(made: Any, roofs: Sequence[Roof]) -> None:
         made.add_scatter(
             x=[low, ridge, high],
             y=[low * bandwidth, flops, flops],
-            name=f"{device}: {units.flop_rate(flops)}, {units.byte_rate(bandwidth)}",
+            name=f"{device}: {words.flop_rate(flops)}, {words.byte_rate(bandwidth)}",
             mode="lines",
             line={"color": GREY},
         )
-    labelled(made.update_xaxes, [x for trace in made.data for x in trace.x], units.significant)
-    labelled(made.update_yaxes, [y for trace in made.data for y in trace.y], units.flop_rate)
+    labelled(made.update_xaxes, [x for trace in made.data for x in trace.x], words.significant)
+    labelled(made.update_yaxes, [y for trace in made.data for y in trace.y], words.flop_rate)
 
 
 def _last(record: ComparisonRecord) -> tuple[Row, ...]:

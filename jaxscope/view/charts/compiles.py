@@ -10,12 +10,12 @@ from typing import Any
 from plotly.graph_objects import Bar, Figure, Scatter
 from plotly.subplots import make_subplots
 
-from jaxscope.analysis.compile_groups import Group, by_function, place
+from jaxscope import words
+from jaxscope.analysis.compiles.groups import Group, by_function, place
 from jaxscope.model import Compile
-from jaxscope.model.log import Log
-from jaxscope.view import units
-from jaxscope.view.compile_log import first_line, why
-from jaxscope.view.summary import SEPARATOR
+from jaxscope.model.compile_log import Log
+from jaxscope.view.compiles.rows import first_line, why
+from jaxscope.view.report.summary import SEPARATOR
 
 _MOST_FUNCTIONS = 15
 _MOST_POINTS = 400
@@ -101,8 +101,8 @@ def _add_stages(drawn: Any, groups: Sequence[Group], names: list[str]) -> None:
     for number, (stage, color) in enumerate(_STAGES):
         seconds = [(g.trace_s, g.lower_s, g.compile_s)[number] for g in groups]
         texts = [
-            f"<b>{name}</b><br>{stage} {units.seconds(value)} of {units.seconds(group.total_s)} in "
-            f"{units.count(group.count, 'compile')}"
+            f"<b>{name}</b><br>{stage} {words.seconds(value)} of {words.seconds(group.total_s)} in "
+            f"{words.count(group.count, 'compile')}"
             for name, value, group in zip(names, seconds, groups, strict=True)
         ]
         drawn.add_trace(
@@ -168,7 +168,7 @@ def _points(
     found: list[tuple[float, str, float, str]] = []
     for number, members in bins.items():
         seconds = sum(compile.total_s for compile in members)
-        text = f"<b>{name}</b><br>{units.count(len(members), 'compile')}, {units.seconds(seconds)}"
+        text = f"<b>{name}</b><br>{words.count(len(members), 'compile')}, {words.seconds(seconds)}"
         found.append(((number + 0.5) * width, name, seconds, text))
     return found
 
@@ -177,7 +177,7 @@ def _words(compile: Compile, log: Log) -> str:
     where = place(compile, log)
     at = f" at {_plain(where)}" if where else ""
     reason = _plain(why(compile))[:160]
-    return f"<b>{_plain(compile.fun_name)}</b>{at}<br>{units.seconds(compile.total_s)}<br>{reason}"
+    return f"<b>{_plain(compile.fun_name)}</b>{at}<br>{words.seconds(compile.total_s)}<br>{reason}"
 
 
 def _size(seconds: float, slowest: float) -> float:

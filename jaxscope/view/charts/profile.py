@@ -9,15 +9,15 @@ from typing import Any
 
 from plotly.graph_objects import Bar, Figure, Icicle, Scatter
 
+from jaxscope import words
 from jaxscope.analysis.profile.bounds import points
 from jaxscope.analysis.profile.stacks import Node, stack
 from jaxscope.analysis.trace import Op
 from jaxscope.model import Program, Record, Roofline
-from jaxscope.model.buffers import BufferTimeline
+from jaxscope.model.memory_plan import BufferTimeline
 from jaxscope.model.profile import Profile
-from jaxscope.view import units
 from jaxscope.view.charts.axes import labelled
-from jaxscope.view.profile_ops import bounds_of, times_of
+from jaxscope.view.profile.instructions import bounds_of, times_of
 
 KINDS = ("stack", "roofline", "memory", "timeline")
 
@@ -80,7 +80,7 @@ def stacks(program: Program, profile: Profile) -> Figure:
         )
     )
     return _laid_out(
-        drawn, f"Where {units.seconds(profile.covered_s)} of a call went", 520, colorway=_COLOURS
+        drawn, f"Where {words.seconds(profile.covered_s)} of a call went", 520, colorway=_COLOURS
     )
 
 
@@ -128,9 +128,9 @@ def roofline(program: Program, profile: Profile) -> Figure:
                     "opacity": 0.8,
                 },
                 text=[
-                    f"{op.name} ({op.opcode})<br>{units.seconds(op.seconds)}, "
-                    f"{units.percent(op.seconds / profile.covered_s)} of the time<br>"
-                    f"{units.intensity(f.intensity)}, {units.flop_rate(f.flops)}"
+                    f"{op.name} ({op.opcode})<br>{words.seconds(op.seconds)}, "
+                    f"{words.percent(op.seconds / profile.covered_s)} of the time<br>"
+                    f"{words.intensity(f.intensity)}, {words.flop_rate(f.flops)}"
                     for op, f in mine
                 ],
                 hovertemplate="%{text}<extra></extra>",
@@ -138,12 +138,12 @@ def roofline(program: Program, profile: Profile) -> Figure:
         )
     drawn.update_xaxes(type="log", title="FLOP a byte")
     drawn.update_yaxes(type="log", title="FLOP a second")
-    labelled(drawn.update_xaxes, [x for trace in drawn.data for x in trace.x], units.significant)
-    labelled(drawn.update_yaxes, [y for trace in drawn.data for y in trace.y], units.flop_rate)
+    labelled(drawn.update_xaxes, [x for trace in drawn.data for x in trace.x], words.significant)
+    labelled(drawn.update_yaxes, [y for trace in drawn.data for y in trace.y], words.flop_rate)
     title = "Instructions against the roofs of the device"
     if not isinstance(peaks, Roofline):
         title += f" ({peaks.reason})"
-    off = [f"{p.op.name} ({units.percent(p.share)}): {p.off}" for p in found_points if p.off]
+    off = [f"{p.op.name} ({words.percent(p.share)}): {p.off}" for p in found_points if p.off]
     if off:
         title += f"<br><sup>not drawn: {'; '.join(off[:3])}{' …' if len(off) > 3 else ''}</sup>"
     return _laid_out(drawn, title, 460, legend=_BELOW)
@@ -171,10 +171,10 @@ def memory(record: Record, plan: BufferTimeline) -> Figure:
         )
     drawn.update_xaxes(title="step of the schedule (no time)")
     drawn.update_yaxes(rangemode="tozero", tickformat="~s", ticksuffix="B")
-    whole = units.size(plan.static + plan.temp)
+    whole = words.size(plan.static + plan.temp)
     title = f"{whole} at the peak, most temporaries at {plan.peak_at or 'no step'}"
     if plan.is_roomy:
-        alive = units.size(plan.static + plan.peak_temp)
+        alive = words.size(plan.static + plan.peak_temp)
         title = f"{alive} alive at most, at {plan.peak_at or 'no step'}, of {whole} set aside"
     return _laid_out(drawn, title, 380, legend=_BELOW)
 
@@ -189,10 +189,10 @@ def timeline(ops: Sequence[Op], lines: dict[str, str]) -> Figure:
     names = {thread: _thread(thread, i) for i, thread in enumerate(threads)}
     if len(ops) > _MOST_EVENTS:
         _binned(drawn, ops, names, zero)
-        title = f"{units.count(len(ops), 'execution')}, brought together in {_BINS} bins of time"
+        title = f"{words.count(len(ops), 'execution')}, brought together in {_BINS} bins of time"
     else:
         _bars(drawn, ops, names, zero, lines)
-        title = f"{units.count(len(ops), 'execution')} of instructions by thread"
+        title = f"{words.count(len(ops), 'execution')} of instructions by thread"
     drawn.update_xaxes(title="ms since the first")
     # Plotly's own order is that of the first bars, which are those of the longest line.
     order = list(names.values())

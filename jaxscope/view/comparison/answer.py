@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import statistics
 
-from jaxscope.analysis import sweep
-from jaxscope.analysis.sweep import Contender, Size
+from jaxscope import words
+from jaxscope.analysis.comparison import sweep
+from jaxscope.analysis.comparison.sweep import Contender, Size
 from jaxscope.model.comparison import ComparisonRecord, Ratio, Row, Verdict
-from jaxscope.view import units
 from jaxscope.view.comparison import names
 
 _FOLDED = "J102"
@@ -174,7 +174,7 @@ def _winner(
     best = min(rows, key=lambda row: statistics.median(row.samples))
     if best.label in (record.baseline, subject.label):
         return []
-    time = units.seconds(statistics.median(best.samples))
+    time = words.seconds(statistics.median(best.samples))
     # An earlier size may have been spoken of just before.
     at = f" at {names.size(size)}" if len(record.sizes) > 1 else ""
     return [f"the fastest of {len(rows)}{at} is {names.contender(best, with_device)}, {time}"]
@@ -194,7 +194,7 @@ def _alone(record: ComparisonRecord, measured: list[Row]) -> str:
     at = f" at {names.size(row.size)}" if row.size else ""
     failed = [one for one in record.rows if one.failure and one.label != row.label]
     because = f"; {_reason(failed[0])}" if failed else ""
-    time = units.seconds(statistics.median(row.samples))
+    time = words.seconds(statistics.median(row.samples))
     return f"{names.label(row.label)} takes {time}{at}{because}".rstrip(".")
 
 

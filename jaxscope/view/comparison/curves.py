@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jaxscope.view.markup import escape
+from jaxscope.view.base.html import escape
 
 WIDTH, HEIGHT = 520, 250
 _LEFT, _TOP = 62, 10

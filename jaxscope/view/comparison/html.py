@@ -6,18 +6,17 @@ import functools
 from dataclasses import dataclass
 from importlib import resources
 
-from jaxscope.analysis import sweep
-from jaxscope.analysis.regression import Regression
+from jaxscope.analysis.comparison import sweep
+from jaxscope.analysis.comparison.regression import Regression
 from jaxscope.model.comparison import ComparisonRecord, Row
-from jaxscope.view.comparison import names, pictures, since, tables
+from jaxscope.view.base.html import escape, prose
+from jaxscope.view.base.svg import image
+from jaxscope.view.base.table import Table
+from jaxscope.view.comparison import baseline, names, pictures, tables
 from jaxscope.view.comparison.answer import answer
-from jaxscope.view.comparison.conditions import conditions
-from jaxscope.view.comparison.doubts import Sentence, sentences
-from jaxscope.view.comparison.markdown import markdown
-from jaxscope.view.comparison.sorting import orders
-from jaxscope.view.image import image
-from jaxscope.view.markup import escape, prose
-from jaxscope.view.table import Table
+from jaxscope.view.comparison.notes import Sentence, conditions, sentences
+from jaxscope.view.comparison.tables import orders
+from jaxscope.view.comparison.text import markdown
 
 _CAP = 200_000
 """Bytes of one display at most."""
@@ -90,7 +89,7 @@ def style() -> str:
 
 def head(record: ComparisonRecord, changes: tuple[Regression, ...] = ()) -> str:
     """The answer, what became of it since the baseline, and what must be known at once."""
-    later = f'<p class="answer">{escape(since.headline(changes))}</p>' if changes else ""
+    later = f'<p class="answer">{escape(baseline.headline(changes))}</p>' if changes else ""
     lines = (names.sentence(record.stopped), *record.notes)
     notes = "".join(f'<p class="muted">{prose(line)}</p>' for line in lines if line)
     return f'<p class="answer">{escape(answer(record))}</p>{later}{notes}'
@@ -131,9 +130,9 @@ def since_baseline(changes: tuple[Regression, ...]) -> str:
     """What became of each row since the stored baseline."""
     if not changes:
         return ""
-    telling, rest = since.telling(changes), since.others(changes)
-    shown = f'<div class="wide">{marked(since.table(telling))}</div>' if telling else ""
-    every = f'<div class="wide">{marked(since.table(changes))}</div>' if rest else ""
+    telling, rest = baseline.telling(changes), baseline.others(changes)
+    shown = f'<div class="wide">{marked(baseline.table(telling))}</div>' if telling else ""
+    every = f'<div class="wide">{marked(baseline.table(changes))}</div>' if rest else ""
     more = f"<p>{prose(rest)}</p>{_details('Every row since the baseline', every)}" if rest else ""
     return f"<h4>Since the baseline</h4>{shown}{more}"
 

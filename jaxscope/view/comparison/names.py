@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from jaxscope.analysis.sweep import Contender, Size
+from jaxscope import words
+from jaxscope.analysis.comparison.sweep import Contender, Size
 from jaxscope.model.comparison import ComparisonRecord, Ratio, Row, Verdict
-from jaxscope.view import units
 
 _NAMES = {
     "numpy": "NumPy",
@@ -57,11 +57,11 @@ def size(given: Size) -> str:
 def number(value: float) -> str:
     """A size: whole numbers as they are, grouped from five digits on."""
     if not math.isfinite(value):
-        return units.UNKNOWN
+        return words.UNKNOWN
     if value == int(value):
         whole = int(value)
         return f"{whole:,}".replace(",", " ") if abs(whole) >= 10_000 else str(whole)
-    return units.significant(value)
+    return words.significant(value)
 
 
 def factor(ratio: float) -> str:
@@ -69,13 +69,13 @@ def factor(ratio: float) -> str:
     value = max(ratio, 1 / ratio)
     if value >= 1.095:
         return f"{_times(value)}×"
-    return units.percent(value - 1)
+    return words.percent(value - 1)
 
 
 def _times(value: float, digits: int = 2) -> str:
     """`3.1`, `264`, `16 000`."""
     if value < 100:
-        return units.significant(value, digits)
+        return words.significant(value, digits)
     return number(round(value) if value < 1000 else float(f"{value:.{digits}g}"))
 
 
@@ -104,7 +104,7 @@ def interval(ratio: Ratio) -> str:
 def bare(ratio: Ratio) -> str:
     """A ratio with its interval as plain numbers, time over time: `0.322 (0.303–0.345)`."""
     if not math.isfinite(ratio.estimate):
-        return units.UNKNOWN
+        return words.UNKNOWN
     low, middle, high = (_plain(value) for value in (ratio.low, ratio.estimate, ratio.high))
     if ratio.low == ratio.high:  # one round alone: nobody knows how far off it is
         return middle
@@ -113,7 +113,7 @@ def bare(ratio: Ratio) -> str:
 
 def _plain(value: float) -> str:
     """Three digits; of what is tiny or huge two, with a power of ten."""
-    return units.significant(value) if 0.001 <= value < 10_000 else f"{value:.1e}"
+    return words.significant(value) if 0.001 <= value < 10_000 else f"{value:.1e}"
 
 
 def sentence(text: str) -> str:

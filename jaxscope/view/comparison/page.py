@@ -7,14 +7,14 @@ import hashlib
 import math
 from importlib import resources
 
-from jaxscope.analysis import comparison_table
-from jaxscope.analysis.regression import Regression
+from jaxscope.analysis.comparison import table as comparison_table
+from jaxscope.analysis.comparison.regression import Regression
 from jaxscope.model.comparison import ComparisonRecord
+from jaxscope.view.base.html import escape, prose
+from jaxscope.view.base.table import Table
 from jaxscope.view.comparison import html, names, tables
-from jaxscope.view.comparison.conditions import conditions
-from jaxscope.view.comparison.markdown import markdown
-from jaxscope.view.markup import escape, prose
-from jaxscope.view.table import Table
+from jaxscope.view.comparison.notes import conditions
+from jaxscope.view.comparison.text import markdown
 
 _FIGURES = {
     "median": "median_s",

@@ -7,14 +7,14 @@ import math
 import statistics
 from collections.abc import Callable
 
-from jaxscope.analysis import stats, sweep
-from jaxscope.analysis.sweep import Contender
+from jaxscope import words
+from jaxscope.analysis.comparison import stats, sweep
+from jaxscope.analysis.comparison.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
-from jaxscope.view import units
+from jaxscope.view.base.html import escape
+from jaxscope.view.base.svg import COLOURS
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.curves import HEIGHT, WIDTH, Curve, brief, curves, gutter
-from jaxscope.view.markup import escape
-from jaxscope.view.palette import COLOURS
 
 _RIGHT = WIDTH - 70
 _STEP, _WIDEST = 30, 62
@@ -44,7 +44,7 @@ def time_by_size(record: ComparisonRecord) -> str:
         f"Time of a call against {name}, median with the 10th to 90th percentile",
         name,
         names.number,
-        units.seconds,
+        words.seconds,
     )
 
 
@@ -68,7 +68,7 @@ def ratio_by_size(record: ComparisonRecord) -> str:
         f"Time over that of {names.label(record.baseline)} against {name}; below 1 is faster",
         name,
         names.number,
-        units.significant,
+        words.significant,
         marks,
         level=1.0,
     )
@@ -130,7 +130,7 @@ def paid(record: ComparisonRecord, rows: list[Row], most: float) -> list[tuple[f
 
 def seconds(value: float) -> str:
     """A tick of a logarithmic axis: `1000 s`, where a sentence would have `16.7 min`."""
-    return f"{names.number(value)} s" if value >= 60 else units.seconds(value)
+    return f"{names.number(value)} s" if value >= 60 else words.seconds(value)
 
 
 def _rows(record: ComparisonRecord, one: Contender, name: str) -> list[Row]:
@@ -177,14 +177,14 @@ def rounds(record: ComparisonRecord, rows: tuple[Row, ...]) -> str:
         for index, (row, label) in enumerate(zip(shown, labels, strict=True))
     )
     medians = [
-        f"{label} {units.seconds(statistics.median(row.samples))}"
+        f"{label} {words.seconds(statistics.median(row.samples))}"
         for row, label in zip(shown, labels, strict=True)
     ]
-    words = f"Rounds of each contestant, medians {', '.join(medians)}"
+    text = f"Rounds of each contestant, medians {', '.join(medians)}"
     base = height - 18
     ends = "".join(
         f'<text x="{at:.5g}" y="{height - 4}" text-anchor="{anchor}">'
-        f"{escape(units.seconds(value))}</text>"
+        f"{escape(words.seconds(value))}</text>"
         for at, value, anchor in (
             (left, math.exp(low), "start"),
             (_RIGHT, math.exp(high), "end"),
@@ -192,7 +192,7 @@ def rounds(record: ComparisonRecord, rows: tuple[Row, ...]) -> str:
     )
     return (
         f'<svg class="rounds" viewBox="0 0 {WIDTH} {height}" role="img" '
-        f'aria-label="{escape(words)}"><title>{escape(words)}</title>'
+        f'aria-label="{escape(text)}"><title>{escape(text)}</title>'
         f'<line class="axis" x1="{left:.4g}" x2="{_RIGHT}" y1="{base}" y2="{base}"/>'
         f"{parts}{ends}</svg>"
     )
@@ -220,7 +220,7 @@ def _strip(
         for i, value in enumerate(samples[::every])
     )
     median = x(statistics.median(samples))
-    time = units.seconds(statistics.median(samples))
+    time = words.seconds(statistics.median(samples))
     return (
         f'<text class="q{number}" x="{left - 10:.4g}" y="{middle + 4:.4g}" text-anchor="end">'
         f'{escape(brief(label))}</text><path class="q{number}" d="{dots}"/>'

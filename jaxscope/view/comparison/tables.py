@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from jaxscope.analysis import stats, sweep
-from jaxscope.analysis.sweep import Contender, Size
+from jaxscope import words
+from jaxscope.analysis.comparison import stats, sweep
+from jaxscope.analysis.comparison.sweep import Contender, Size
 from jaxscope.model.comparison import ComparisonRecord, Phases, Ratio, Row, Verdict
 from jaxscope.model.stage import Unavailable
-from jaxscope.view import units
+from jaxscope.view.base.table import Table
 from jaxscope.view.comparison import names
-from jaxscope.view.table import Table
 
 COMPILE = "trace + lower + XLA"
 """Head of the column with the phases of compiling."""
@@ -88,11 +88,11 @@ def pays(record: ComparisonRecord, row: Row) -> str:
         return ""
     other = sweep.overtaken(row, base)
     if other is not None:
-        return f"{names.label(base.label)}: {units.count(round(other.calls), 'call')}"
+        return f"{names.label(base.label)}: {words.count(round(other.calls), 'call')}"
     found = sweep.break_even(row, base)
     if found is None or found.preparation_s <= sweep.preparation(base):
         return ""
-    return units.count(round(found.calls), "call") if math.isfinite(found.calls) else "never"
+    return words.count(round(found.calls), "call") if math.isfinite(found.calls) else "never"
 
 
 def by_size(record: ComparisonRecord) -> Table:
@@ -110,8 +110,8 @@ def by_size(record: ComparisonRecord) -> Table:
 def _brief(record: ComparisonRecord, size: Size, one: Contender) -> str:
     row = next((r for r in record.at(size) if (r.label, r.device) == (one.label, one.device)), None)
     if row is None or not row.measured:
-        return units.UNKNOWN
-    time = units.seconds(statistics.median(row.samples))
+        return words.UNKNOWN
+    time = words.seconds(statistics.median(row.samples))
     ratio = sweep.ratio_of(record, row)
     return f"{time}, {verdict(ratio, row)}" if ratio is not None else time
 
@@ -120,7 +120,7 @@ def time_cells(record: ComparisonRecord, row: Row) -> tuple[str, ...]:
     """The cells under TIME_HEADS."""
     head = (names.label(row.label), row.device, row.dtype)
     if not row.measured:
-        return (*head, units.UNKNOWN, "", "", "")
+        return (*head, words.UNKNOWN, "", "", "")
     spread = stats.spread(row.samples)
     ends = _between(spread.p10, spread.p90)
     ratio = sweep.ratio_of(record, row)
@@ -128,17 +128,17 @@ def time_cells(record: ComparisonRecord, row: Row) -> tuple[str, ...]:
         is_base = row.label == record.baseline
         return (
             *head,
-            units.seconds(spread.median),
+            words.seconds(spread.median),
             ends,
-            "1" if is_base else units.UNKNOWN,
+            "1" if is_base else words.UNKNOWN,
             "baseline" if is_base else "",
         )
-    return (*head, units.seconds(spread.median), ends, names.bare(ratio), verdict(ratio, row))
+    return (*head, words.seconds(spread.median), ends, names.bare(ratio), verdict(ratio, row))
 
 
 def _between(low: float, high: float) -> str:
     """`3.12–3.98 µs`, with both units where they differ."""
-    first, second = units.seconds(low), units.seconds(high)
+    first, second = words.seconds(low), words.seconds(high)
     if first.partition(" ")[2] == second.partition(" ")[2]:
         first = first.partition(" ")[0]
     return f"{first}–{second}"
@@ -155,12 +155,12 @@ def verdict(ratio: Ratio, row: Row) -> str:
 def cost_cells(row: Row) -> tuple[str, ...]:
     """The cells under COST_HEADS."""
     return (
-        units.seconds(row.dispatch_s),
-        units.UNKNOWN if isinstance(row.kernel_s, Unavailable) else units.seconds(row.kernel_s),
-        units.seconds(row.first_call_s),
+        words.seconds(row.dispatch_s),
+        words.UNKNOWN if isinstance(row.kernel_s, Unavailable) else words.seconds(row.kernel_s),
+        words.seconds(row.first_call_s),
         _compiling(row.compile),
-        units.seconds(row.transfer_s),
-        units.UNKNOWN if isinstance(row.peak_bytes, Unavailable) else units.size(row.peak_bytes),
+        words.seconds(row.transfer_s),
+        words.UNKNOWN if isinstance(row.peak_bytes, Unavailable) else words.size(row.peak_bytes),
         _error(row),
         _rounds(row),
         _codes(row),
@@ -170,17 +170,17 @@ def cost_cells(row: Row) -> tuple[str, ...]:
 def _compiling(phases: Phases | Unavailable) -> str:
     """`1.1 + 4 + 34.5 ms`, or the one phase that there is."""
     if isinstance(phases, Unavailable):
-        return units.UNKNOWN
+        return words.UNKNOWN
     parts = (phases.trace_s, phases.lower_s, phases.compile_s)
     if sum(part > 0 for part in parts) < 2:
-        return units.seconds(phases.total_s)
-    unit, _ = units.time_unit(phases.total_s)
-    return f"{' + '.join(units.parts(phases.total_s, *parts))} {unit}"
+        return words.seconds(phases.total_s)
+    unit, _ = words.time_unit(phases.total_s)
+    return f"{' + '.join(words.parts(phases.total_s, *parts))} {unit}"
 
 
 def _error(row: Row) -> str:
     if isinstance(row.error, Unavailable):
-        return units.UNKNOWN
+        return words.UNKNOWN
     if row.error == 0:
         return "0"
     if not math.isfinite(row.error):  # another shape, or NaN on one side: there is no distance
@@ -191,7 +191,7 @@ def _error(row: Row) -> str:
 
 def _rounds(row: Row) -> str:
     if not row.sessions:
-        return units.UNKNOWN
+        return words.UNKNOWN
     counts = [len(one.seconds) for one in row.sessions]
     dropped = sum(len(one.dropped) for one in row.sessions)
     low, high = min(counts), max(counts)
@@ -210,3 +210,51 @@ def _codes(row: Row) -> str:
 def _size_cells(row: Row, swept: Sequence[str]) -> tuple[str, ...]:
     known = dict(row.size)
     return tuple([names.number(known[name]) if name in known else "" for name in swept])
+
+
+def orders(record: ComparisonRecord) -> Iterator[tuple[str, Table]]:
+    """Titles and short tables: the rows by one figure, those without it last."""
+    rows = [row for row in record.rows if row.measured]
+    if len(rows) < 3:
+        return
+    for title, figure, text in _FIGURES:
+        known = [row for row in rows if math.isfinite(figure(row))]
+        if len(known) < 2:
+            continue
+        made = tuple(
+            [
+                (names.label(row.label), row.device, names.size(row.size), text(figure(row)))
+                for row in sorted(known, key=figure)
+            ]
+        )
+        heads = ("contestant", "device", "size", title)
+        yield f"by {title}", Table(heads, made, right=(3,))
+
+
+def _median(row: Row) -> float:
+    return statistics.median(row.samples)
+
+
+def _compile(row: Row) -> float:
+    return row.compile.total_s if isinstance(row.compile, Phases) else math.nan
+
+
+def _first(row: Row) -> float:
+    return math.nan if row.first_call_s is None else row.first_call_s
+
+
+def _peak(row: Row) -> float:
+    return math.nan if isinstance(row.peak_bytes, Unavailable) else float(row.peak_bytes)
+
+
+def _error_value(row: Row) -> float:
+    return math.nan if isinstance(row.error, Unavailable) else row.error
+
+
+_FIGURES: tuple[tuple[str, Callable[[Row], float], Callable[[float], str]], ...] = (
+    ("median", _median, words.seconds),
+    ("compile", _compile, words.seconds),
+    ("first call", _first, words.seconds),
+    ("peak memory", _peak, words.size),
+    ("error", _error_value, lambda value: f"{value:.1e}" if value else "0"),
+)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import csv as standard
+import io
 import shutil
 from collections.abc import Iterator
 
-from jaxscope.analysis import sweep
-from jaxscope.analysis.regression import Regression
+from jaxscope.analysis.comparison import sweep, table
+from jaxscope.analysis.comparison.regression import Regression
 from jaxscope.model.comparison import ComparisonRecord, Mode
-from jaxscope.view.comparison import names, since, tables
+from jaxscope.view.base.markdown import escaped, pipes
+from jaxscope.view.base.terminal import Terminal
+from jaxscope.view.comparison import baseline, names, tables
 from jaxscope.view.comparison.answer import answer
-from jaxscope.view.comparison.conditions import conditions
-from jaxscope.view.comparison.doubts import sentences
-from jaxscope.view.terminal import Terminal
+from jaxscope.view.comparison.notes import conditions, sentences
 
 
 def text(
@@ -31,7 +33,7 @@ def _parts(
 ) -> Iterator[str]:
     yield from terminal.wrap(answer(record), "", "bold")
     if changes:
-        yield from terminal.wrap(since.headline(changes), "", "bold")
+        yield from terminal.wrap(baseline.headline(changes), "", "bold")
     for note in (*_mode(record), *record.notes):
         yield from terminal.wrap(note, "  ", "dim")
     if record.stopped:
@@ -52,9 +54,9 @@ def _parts(
             yield from terminal.table(tables.preparation(record, rows), heads=True)
     if changes:
         yield from terminal.heading("Since the baseline")
-        yield from terminal.table(since.table(since.telling(changes)), heads=True)
-        if since.others(changes):
-            yield from terminal.wrap(since.others(changes), "  ")
+        yield from terminal.table(baseline.table(baseline.telling(changes)), heads=True)
+        if baseline.others(changes):
+            yield from terminal.wrap(baseline.others(changes), "  ")
     said = sentences(record)
     if said:
         yield from terminal.heading("To know")
@@ -68,3 +70,57 @@ def _parts(
 def _mode(record: ComparisonRecord) -> Iterator[str]:
     if record.mode is Mode.THROUGHPUT:
         yield "Throughput: the calls of a round are issued one after the other, then waited for."
+
+
+def markdown(record: ComparisonRecord, changes: tuple[Regression, ...] = ()) -> str:
+    """The answer, tables, warnings and conditions as GitHub Markdown."""
+    return "\n".join(_markdown_parts(record, changes)).rstrip() + "\n"
+
+
+def _markdown_parts(record: ComparisonRecord, changes: tuple[Regression, ...]) -> Iterator[str]:
+    yield f"**{escaped(answer(record))}**"
+    if changes:
+        yield f"\n**{escaped(baseline.headline(changes))}**"
+    for note in (names.sentence(record.stopped), *record.notes):
+        if note:
+            yield f"\n{escaped(note)}"
+    if len(record.sizes) > 1:
+        yield "\n### By size\n"
+        yield from pipes(tables.by_size(record))
+    for size in record.sizes:
+        if size:
+            yield f"\n### {escaped(names.size(size))}"
+        yield ""
+        yield from pipes(tables.whole(record, record.at(size)))
+    if changes:
+        yield "\n### Since the baseline\n"
+        yield from pipes(baseline.table(baseline.telling(changes)))
+        yield f"\n{escaped(baseline.others(changes))}"
+    said = sentences(record)
+    if said:
+        yield "\n### To know\n"
+    for one in said:
+        told = f"{one.about}{names.after(one.text)}" if one.about else one.text
+        yield f"- **{escaped(one.code or 'note')}** {escaped(told)}"
+    yield f"\n{escaped(conditions(record))}"
+
+
+_FORMULA = ("=", "+", "-", "@")
+"""A spreadsheet takes a text that begins so for a formula."""
+
+
+def csv(record: ComparisonRecord) -> str:
+    """One line for each row, times in seconds, an empty field where nothing is known."""
+    heads, rows = table.table(record)
+    out = io.StringIO()
+    writer = standard.writer(out, lineterminator="\n")
+    writer.writerow(heads)
+    for row in rows:
+        writer.writerow([_field(value) for value in row])
+    return out.getvalue()
+
+
+def _field(value: object) -> object:
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return "" if value is None else value

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from jaxscope import words
 from jaxscope.model import Finding
-from jaxscope.model.diff import (
+from jaxscope.model.report_diff import (
     Change,
     DiffRecord,
     LineChange,
@@ -14,13 +15,12 @@ from jaxscope.model.diff import (
     ProgramDiff,
     StageDiff,
 )
-from jaxscope.view import units
-from jaxscope.view.chapter import Chapter, Part
-from jaxscope.view.diff import words
+from jaxscope.view.base.chapter import Chapter, Part
+from jaxscope.view.base.html import escape
+from jaxscope.view.base.table import Table
+from jaxscope.view.base.visible import visible
+from jaxscope.view.diff import summary
 from jaxscope.view.diff.summary import shown_stage
-from jaxscope.view.markup import escape
-from jaxscope.view.table import Table
-from jaxscope.view.visible import visible
 
 _METADATA = re.compile(r',? ?metadata=\{(?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+\}')
 _LONGEST = 1000
@@ -58,10 +58,10 @@ def _figures(program: ProgramDiff) -> Part:
     rows = tuple(
         (
             q.name,
-            words.figure(q, q.before),
-            words.figure(q, q.after),
-            words.change(q),
-            words.verdict(q) or q.note,
+            summary.figure(q, q.before),
+            summary.figure(q, q.after),
+            summary.change(q),
+            summary.verdict(q) or q.note,
         )
         for q in program.quantities
     )
@@ -102,10 +102,10 @@ def _line_times(program: ProgramDiff) -> Part:
         (
             str(c.after_line or f"was {c.before_line}"),
             c.phase,
-            words.figure(c.seconds, c.seconds.before),
-            words.figure(c.seconds, c.seconds.after),
-            words.change(c.seconds),
-            words.verdict(c.seconds),
+            summary.figure(c.seconds, c.seconds.before),
+            summary.figure(c.seconds, c.seconds.after),
+            summary.change(c.seconds),
+            summary.verdict(c.seconds),
             c.code,
         )
         for c in program.line_times
@@ -116,7 +116,7 @@ def _line_times(program: ProgramDiff) -> Part:
 
 def stage_title(stage: StageDiff, suffix: str = "") -> str:
     """`optimised HLO: 3 changed, 1 added`."""
-    return f"{stage.kind.label}{suffix}: {words.counts(stage)}"
+    return f"{stage.kind.label}{suffix}: {summary.counts(stage)}"
 
 
 def stage_lead(stage: StageDiff) -> list[str]:
@@ -125,10 +125,10 @@ def stage_lead(stage: StageDiff) -> list[str]:
         return [stage.unavailable]
     lead: list[str] = []
     if stage.groups:
-        lines = f"{units.count(stage.before_lines, 'line')} before, {stage.after_lines} after"
+        lines = f"{words.count(stage.before_lines, 'line')} before, {stage.after_lines} after"
         lead.append(f"{lines}; renumbered names are no changes.")
     if stage.moved:
-        lead.append(f"{units.count(stage.moved, 'line')} moved and said the same: no change.")
+        lead.append(f"{words.count(stage.moved, 'line')} moved and said the same: no change.")
     return [*lead, *stage.doubts]
 
 
@@ -153,7 +153,7 @@ def _stage(stage: StageDiff, suffix: str, most: int, brief: bool) -> Chapter:
 def _left_out(number: int) -> tuple[str, ...]:
     if number <= 0:
         return ()
-    return (f"{units.count(number, 'more change')} left out here; `record` has them all.",)
+    return (f"{words.count(number, 'more change')} left out here; `record` has them all.",)
 
 
 def caption(group: LineGroup) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from importlib import resources
 
-from jaxscope.model.diff import DiffRecord
-from jaxscope.view.chapter import Chapter
-from jaxscope.view.chapters import as_html
+from jaxscope.model.report_diff import DiffRecord
+from jaxscope.view.base.chapter import Chapter
+from jaxscope.view.base.html import escape, prose
 from jaxscope.view.diff.chapters import chapters
 from jaxscope.view.diff.summary import first_parts
-from jaxscope.view.markup import escape, prose
-from jaxscope.view.summary import SEPARATOR
+from jaxscope.view.report.chapters import as_html
+from jaxscope.view.report.summary import SEPARATOR
 
 _CAP = 200_000
 """Bytes of one display at most."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jaxscope import words
 from jaxscope.model import Program, Stage, StageKind
-from jaxscope.model.diff import DiffRecord, StageDiff
-from jaxscope.view import units
-from jaxscope.view.chapters import as_html
+from jaxscope.model.report_diff import DiffRecord, StageDiff
+from jaxscope.view.bundle.page import around
+from jaxscope.view.bundle.payload import CAP, pack, size, wrapped
 from jaxscope.view.diff.chapters import caption, chapters, stage_lead, stage_title
+from jaxscope.view.diff.html import static_html
 from jaxscope.view.diff.summary import first_line, first_parts
-from jaxscope.view.payload import CAP, pack, size, wrapped
+from jaxscope.view.report.chapters import as_html
 
 Json = dict[str, Any]
 Pairs = Sequence[tuple[Program, Program]]
@@ -92,7 +94,7 @@ def _stage(stage: StageDiff, suffix: str, texts: tuple[str | None, str | None], 
     changed = sum(len(group.changes) for group in stage.groups)
     if not fits and changed:
         lead.append(
-            f"{units.count(changed, 'changed line')} left out to keep the notebook small: "
+            f"{words.count(changed, 'changed line')} left out to keep the notebook small: "
             "`diff.to_text(full=True)` shows every one."
         )
     return {
@@ -119,3 +121,8 @@ def _texts(pairs: Pairs, number: int, stage: StageDiff) -> tuple[str | None, str
 
 def _text(stages: tuple[Stage, ...], kind: StageKind) -> str | None:
     return next((stage.text for stage in stages if stage.kind is kind), None)
+
+
+def page(record: DiffRecord, payload: dict[str, Any]) -> str:
+    """The payload, which should be whole, with the viewer around it."""
+    return around(first_parts(record)[0], static_html(record), payload)

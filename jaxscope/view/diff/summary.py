@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 
+from jaxscope import words
 from jaxscope.model import StageKind
-from jaxscope.model.diff import DiffRecord, ProgramDiff, Quantity, StageDiff
-from jaxscope.view import units
-from jaxscope.view.diff import words
-from jaxscope.view.summary import SEPARATOR
+from jaxscope.model.report_diff import (
+    Change,
+    DiffRecord,
+    ProgramDiff,
+    Quantity,
+    StageDiff,
+    Unit,
+    Verdict,
+)
+from jaxscope.view.report.summary import SEPARATOR
 
 
 def first_line(record: DiffRecord) -> str:
@@ -45,11 +53,11 @@ def _time(program: ProgramDiff) -> Iterator[str]:
         yield "not run"
     elif time.before is None or time.after is None:
         which = "earlier" if time.before is None else "later"
-        yield f"{units.seconds(time.after or time.before)} a call, the {which} was not run"
+        yield f"{words.seconds(time.after or time.before)} a call, the {which} was not run"
     else:
         yield (
-            f"{units.seconds(time.before)} → {units.seconds(time.after)} a call "
-            f"({words.change(time)}), {words.verdict(time)}"
+            f"{words.seconds(time.before)} → {words.seconds(time.after)} a call "
+            f"({change(time)}), {verdict(time)}"
         )
 
 
@@ -59,9 +67,9 @@ def _work(program: ProgramDiff) -> Iterator[str]:
         if found is None or found.before is None or found.after is None:
             continue
         if found.before != found.after:
-            before, after = (words.figure(found, v) for v in (found.before, found.after))
+            before, after = (figure(found, v) for v in (found.before, found.after))
             moved = " moved" if name == "bytes moved" else ""
-            extra = words.change(found)
+            extra = change(found)
             yield f"{label}{before} → {after}{moved}{f' ({extra})' if extra else ''}"
 
 
@@ -80,18 +88,65 @@ def _lines(stage: StageDiff) -> str:
     if stage.same:
         return "the same"
     total = sum(len(group.changes) for group in stage.groups)
-    return f"{words.counts(stage)} {'line' if total == 1 else 'lines'}"
+    return f"{counts(stage)} {'line' if total == 1 else 'lines'}"
 
 
 def _rest(record: DiffRecord) -> Iterator[str]:
     for found, word in ((record.findings_gone, "gone"), (record.findings_new, "new")):
         if found:
-            yield f"{units.count(len(found), 'finding')} {word}"
+            yield f"{words.count(len(found), 'finding')} {word}"
     if len(record.programs) > 1:
-        yield f"+{units.count(len(record.programs) - 1, 'more program')}"
+        yield f"+{words.count(len(record.programs) - 1, 'more program')}"
 
 
 def shown_stage(program: ProgramDiff) -> StageKind | None:
     """The stage that a short view shows: the last one that differs."""
     found = [stage.kind for stage in program.stages if stage.groups]
     return found[-1] if found else None
+
+
+_FORMS: dict[Unit, Callable[[float | None], str]] = {
+    Unit.SECONDS: words.seconds,
+    Unit.BYTES: words.size,
+    Unit.FLOPS: words.flops,
+    Unit.COUNT: words.short,
+}
+
+
+def figure(quantity: Quantity, value: float | None) -> str:
+    """The figure with its unit."""
+    return _FORMS[quantity.unit](value)
+
+
+def change(quantity: Quantity) -> str:
+    """`−27 %`, `+3 %`, `same`, `3.1 times`; empty where one of the two is missing."""
+    before, after = quantity.before, quantity.after
+    if before is None or after is None:
+        return ""
+    if before == after:
+        return "same"
+    ratio = quantity.ratio
+    if not math.isfinite(ratio):
+        return ""
+    if ratio >= 2:
+        return f"{words.significant(ratio)} times"
+    share = words.percent(abs(ratio - 1))
+    sign = "+" if ratio > 1 else "−"
+    return f"{sign}{share}" if share[0].isdigit() else f"{share} {'more' if ratio > 1 else 'less'}"
+
+
+def verdict(quantity: Quantity) -> str:
+    """`faster`, `slower`, or why neither can be said."""
+    if quantity.verdict is None:
+        return ""
+    if quantity.verdict is Verdict.UNCLEAR and quantity.note:
+        return f"unclear: {quantity.note}"
+    return str(quantity.verdict)
+
+
+def counts(stage: StageDiff) -> str:
+    """`3 changed, 1 added, 2 removed`, or that nothing is different."""
+    if stage.unavailable:
+        return "not compared"
+    found = [f"{number} {kind}" for kind in Change if (number := stage.count(kind))]
+    return ", ".join(found) or "the same"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from jaxscope.model.diff import DiffRecord
-from jaxscope.view.chapters import as_text
+from jaxscope.model.report_diff import DiffRecord
+from jaxscope.view.base.markdown import escaped
+from jaxscope.view.base.terminal import Terminal
 from jaxscope.view.diff.chapters import chapters
 from jaxscope.view.diff.summary import first_line, first_parts
-from jaxscope.view.markdown import as_markdown
-from jaxscope.view.pipes import words
-from jaxscope.view.summary import SEPARATOR
-from jaxscope.view.terminal import Terminal
+from jaxscope.view.report.chapters import as_text
+from jaxscope.view.report.markdown import as_markdown
+from jaxscope.view.report.summary import SEPARATOR
 
 _MARKDOWN_LINES = 200
 """Changed lines of each stage; GitHub cuts an issue at 65 536 characters."""
@@ -44,8 +44,8 @@ def markdown(record: DiffRecord) -> str:
 
 def _marked(record: DiffRecord) -> Iterator[str]:
     title, *others = first_parts(record)
-    yield SEPARATOR.join((f"**{words(title)}**", *map(words, others)))
+    yield SEPARATOR.join((f"**{escaped(title)}**", *map(escaped, others)))
     for note in record.notes:
-        yield f"\n{words(note)}"
+        yield f"\n{escaped(note)}"
     for chapter in chapters(record, _MARKDOWN_LINES):
         yield from as_markdown(chapter)

@@ -1,6 +1,6 @@
 /** What the kernel tells of each compile, and what is made of many: totals, storms, what a cell costs. */
 
-/** `jaxscope.model.log.CompileEvent`; what has its default is left out. */
+/** `jaxscope.model.compile_log.CompileEvent`; what has its default is left out. */
 export interface CompileEvent {
   serial: number;
   fun_name: string;
@@ -21,7 +21,7 @@ export interface CompileEvent {
   error?: string;
 }
 
-/** `jaxscope.analysis.live_storms.StormNews`: what became of many compiles from one line. */
+/** `jaxscope.analysis.compiles.live_storms.StormNews`: what became of many compiles from one line. */
 export interface StormNews {
   storm: number;
   /** Those that joined it since it was last told of. */

@@ -1,4 +1,4 @@
-/** Text made safe to look at: what a reader cannot see, or what moves other text, is spelled out, as `jaxscope.view.visible` does. */
+/** Text made safe to look at: what a reader cannot see, or what moves other text, is spelled out, as `jaxscope.view.base.visible` does. */
 
 const HIDDEN =
   /(?![\t\n])\p{Cc}|[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jaxscope.analysis.storms import storms
+from jaxscope.analysis.compiles.storms import storms
 from jaxscope.model import (
     Cause,
     CauseKind,
@@ -22,7 +22,7 @@ from jaxscope.model import (
     Span,
     to_json,
 )
-from jaxscope.model.log import Log, Origin
+from jaxscope.model.compile_log import Log, Origin
 from jaxscope.model.schema import event_schema, log_schema
 
 HERE = Path(__file__).parent

@@ -10,9 +10,9 @@ import json
 from pathlib import Path
 
 from jaxscope import model as m
-from jaxscope.analysis import links
+from jaxscope.analysis.links import links
 from jaxscope.model.schema import json_schema
-from jaxscope.view.payload import payload
+from jaxscope.view.bundle.payload import payload
 
 HERE = Path(__file__).parent
 

@@ -1,0 +1,193 @@
+"""A comparison over sizes: which row meets which, where one overtakes the other, what pays."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxscope.analysis.comparison import stats
+from jaxscope.model.comparison import ComparisonRecord, Phases, Ratio, Row, Verdict
+
+Size = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A row without its size: one contestant on one device, over all sizes."""
+
+    label: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Crossover:
+    """Where one contender overtakes another, between two sizes at which the verdict is sure."""
+
+    at: float
+    """Estimated on the logarithms of sizes and ratios."""
+    below: float
+    above: float
+    """The sizes between which it lies."""
+    faster_above: bool
+    """Whether the first one wins beyond it."""
+
+
+def swept(record: ComparisonRecord) -> str:
+    """The name of the size that varies; empty when there is no sweep."""
+    values: dict[str, set[float]] = {}
+    for size in record.sizes:
+        for name, value in size:
+            values.setdefault(name, set()).add(value)
+    varying = [name for name, found in values.items() if len(found) > 1]
+    return varying[0] if varying else ""
+
+
+def along(size: Size, name: str) -> float:
+    """The value of the size that varies."""
+    return dict(size).get(name, math.nan)
+
+
+def contenders(record: ComparisonRecord) -> tuple[Contender, ...]:
+    """Every contestant on every device, in the order of the rows."""
+    return tuple(dict.fromkeys([Contender(row.label, row.device) for row in record.rows]))
+
+
+def several_devices(record: ComparisonRecord) -> bool:
+    """Whether the device must be said to tell the rows apart."""
+    labels = [one.label for one in contenders(record) if one.device]
+    return len(set(labels)) < len(labels)
+
+
+def largest(record: ComparisonRecord) -> Size:
+    """The largest size at which anything was measured; the last one where nothing was."""
+    name = swept(record)
+    sizes = [size for size in record.sizes if any(row.measured for row in record.at(size))]
+    if not sizes:
+        return record.sizes[-1] if record.sizes else ()
+    return max(sizes, key=lambda size: along(size, name)) if name else sizes[-1]
+
+
+def find(record: ComparisonRecord, label: str, size: Size, device: str = "") -> Row | None:
+    """The row of a label at a size: on that device, else the first device that was measured."""
+    rows = [row for row in record.at(size) if row.label == label]
+    on_device = [row for row in rows if row.device == device]
+    ranked = sorted(on_device or rows, key=lambda row: not row.measured)
+    return ranked[0] if ranked else None
+
+
+def baseline_of(record: ComparisonRecord, row: Row, label: str = "") -> Row | None:
+    """The measured row that this one is compared with; None for itself and where there is none.
+
+    That of its own device, if the baseline has one there.
+    """
+    wanted = label or record.baseline
+    # The baseline on another device is compared with its own first one.
+    device = "" if row.label == wanted else row.device
+    base = find(record, wanted, row.size, device)
+    if base is None or not base.measured or not row.measured:
+        return None
+    return None if (base.label, base.device) == (row.label, row.device) else base
+
+
+def ratio_of(record: ComparisonRecord, row: Row, label: str = "") -> Ratio | None:
+    """The row's time over the baseline's, of the same size."""
+    base = baseline_of(record, row, label)
+    return None if base is None else stats.ratio(record, row, base)
+
+
+def crossovers(
+    record: ComparisonRecord, contender: Contender, against: str = ""
+) -> tuple[Crossover, ...]:
+    """Where the contender overtakes the baseline or is overtaken.
+
+    Only between verdicts that are sure: sizes where the interval holds 1 decide nothing.
+    """
+    name = swept(record)
+    points: list[tuple[float, Ratio]] = []
+    for size in record.sizes:
+        row = find(record, contender.label, size, contender.device)
+        found = None if row is None else ratio_of(record, row, against)
+        if name and found is not None and math.isfinite(found.estimate) and along(size, name) > 0:
+            points.append((along(size, name), found))
+    points.sort(key=lambda point: point[0])
+    sure = [i for i, (_, r) in enumerate(points) if r.verdict in (Verdict.FASTER, Verdict.SLOWER)]
+    made: list[Crossover] = []
+    for left, right in itertools.pairwise(sure):
+        if points[left][1].verdict is points[right][1].verdict:
+            continue
+        made.append(
+            Crossover(
+                _zero(points[left : right + 1]),
+                points[left][0],
+                points[right][0],
+                points[right][1].verdict is Verdict.FASTER,
+            )
+        )
+    return tuple(made)
+
+
+def _zero(points: Sequence[tuple[float, Ratio]]) -> float:
+    """Where the logarithm of the ratio passes 0, on straight lines between the sizes."""
+    logs = [(math.log(size), math.log(ratio.estimate)) for size, ratio in points]
+    for (x0, y0), (x1, y1) in itertools.pairwise(logs):
+        if y0 == 0:
+            return math.exp(x0)
+        if y0 * y1 < 0:
+            return math.exp(x0 + (x1 - x0) * y0 / (y0 - y1))
+    return math.exp(logs[-1][0])
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """When compiling has paid for itself."""
+
+    preparation_s: float
+    """Compiling and what the first call takes beyond a later one."""
+    saved_s: float
+    """What each later call saves against the baseline; negative when it saves nothing."""
+    calls: float
+    """Calls after which the whole is cheaper; infinite when never."""
+
+
+def break_even(row: Row, base: Row) -> BreakEven | None:
+    """After how many calls the row's contestant has caught up with the baseline.
+
+    From the medians; the baseline's own preparation counts for it. None without rounds.
+    """
+    if not row.measured or not base.measured:
+        return None
+    mine, theirs = statistics.median(row.samples), statistics.median(base.samples)
+    extra = preparation(row) - preparation(base)
+    saved = theirs - mine
+    if extra <= 0:
+        calls = 1.0 if saved >= 0 else math.inf
+    else:
+        calls = max(math.ceil(extra / saved), 1.0) if saved > 0 else math.inf
+    return BreakEven(preparation(row), saved, calls)
+
+
+def overtaken(row: Row, base: Row) -> BreakEven | None:
+    """Where the baseline's longer preparation pays against the row; None where it never does.
+
+    What `break_even` is for the row, with the two in each other's place.
+    """
+    found = break_even(base, row)
+    if found is None or found.preparation_s <= preparation(row) or math.isinf(found.calls):
+        return None
+    return found
+
+
+def preparation(row: Row) -> float:
+    """Seconds before the contestant runs at its usual pace."""
+    compiling = row.compile.total_s if isinstance(row.compile, Phases) else 0.0
+    if row.first_call_s is None or not row.measured:
+        return compiling
+    return compiling + max(row.first_call_s - statistics.median(row.samples), 0.0)
+
+
+def total(row: Row, calls: float) -> float:
+    """Seconds of so many calls from a fresh start, compiling and the first call included."""
+    return preparation(row) + calls * statistics.median(row.samples)

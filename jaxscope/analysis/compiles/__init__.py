@@ -1,0 +1,1 @@
+"""Why compilations happened, and how they group."""

@@ -1,0 +1,214 @@
+"""The user's texts as syntax, with what tracing is known to have run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from jaxscope.analysis.findings.evidence import Evidence
+from jaxscope.analysis.python.outline import own_nodes
+from jaxscope.analysis.python.parse import Code, parsed
+from jaxscope.analysis.python.scopes import Binds, Function
+from jaxscope.model import Form, ValueKind
+
+# What these give of a traced array is known while tracing.
+STATIC_ATTRIBUTES = frozenset(
+    {"shape", "dtype", "ndim", "size", "sharding", "weak_type", "columns", "index", "itemsize"}
+)
+STATIC_CALLS = frozenset({"len", "type", "isinstance", "hasattr", "callable", "id"})
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A function whose body was traced, or in block form the cell itself."""
+
+    source: int
+    name: str
+    """Empty for the cell."""
+    body: tuple[ast.stmt, ...]
+    own: frozenset[str]
+    """Names that are not the module's here; empty for the cell."""
+
+    @property
+    def what(self) -> str:
+        return f"`{self.name}`" if self.name else "the cell"
+
+    def nodes(self) -> Iterator[ast.AST]:
+        """Every node that runs in this scope, whether or not a condition guards it."""
+        return own_nodes(list(self.body))
+
+    def certain(self) -> Iterator[ast.AST]:
+        """The nodes that run whenever the body does: nothing under `if`, `while`, `except` …"""
+        waiting: list[ast.AST] = list(reversed(self.body))
+        while waiting:
+            node = waiting.pop()
+            yield node
+            match node:
+                case ast.If() | ast.While() | ast.IfExp():
+                    inner: list[ast.AST] = [node.test]
+                case ast.BoolOp():
+                    inner = [node.values[0]]
+                case ast.Match():
+                    inner = [node.subject]
+                case ast.Try():
+                    inner = [*node.body, *node.finalbody]
+                case ast.Lambda() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    inner = []
+                case _:
+                    inner = list(ast.iter_child_nodes(node))
+            waiting.extend(reversed(inner))
+
+
+class Reading:
+    """The sources of a run, parsed, and which scopes of them were traced."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        record = evidence.record
+        self.block = record.form is Form.BLOCK
+        self.codes = [
+            Code(index, source, tree)
+            for index, source in enumerate(record.sources)
+            if (tree := parsed(source)) is not None
+        ]
+        self.modules = dict(_imports(code.tree for code in self.codes)) | {
+            fact.name: fact.kind.removeprefix("module:")
+            for fact in evidence.names
+            if fact.kind.startswith("module:")
+        }
+        self.kinds = {fact.name: fact.kind for fact in evidence.names} | self._literals()
+        self.traced_functions = self._find_traced(evidence)
+        self.scopes = self._find_scopes()
+        inputs = [v for p in record.programs for v in p.inputs]
+        outputs = [v for p in record.programs for v in p.outputs]
+        entering = [v for v in inputs if v.kind in (ValueKind.TRACED, ValueKind.DONATED)]
+        self.traced_names = {root(v.name) for v in (*entering, *outputs)} - {"Out"}
+        """Block form: names that hold tracers while the cell runs."""
+
+    @property
+    def cell(self) -> Code | None:
+        return next((code for code in self.codes if code.index == 0), None)
+
+    def dotted(self, node: ast.AST, scope: Scope | None = None) -> str:
+        """`numpy.random.normal` for `np.random.normal`; empty if it is no name of a module."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or (scope is not None and node.id in scope.own):
+            return ""
+        module = self.modules.get(node.id)
+        return ".".join([module, *reversed(parts)]) if module else ""
+
+    def mentions_traced(self, node: ast.AST) -> bool:
+        """Whether the expression shows more of a traced value than its shape and type."""
+        return any(name in self.traced_names for name in value_names(node))
+
+    def _literals(self) -> dict[str, str]:
+        """Names that a module assigns a container or a logger to."""
+        found: dict[str, str] = {}
+        for code in self.codes:
+            for node in code.tree.body:
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                        kind = _container(value)
+                        if kind:
+                            found[name] = kind
+                    case _:
+                        pass
+        return found
+
+    def _find_traced(self, evidence: Evidence) -> set[tuple[int, int]]:
+        """(source, line of its `def`) of functions that an equation or a program comes from."""
+        frames = {
+            (frame.source, frame.function.rpartition(".")[2], frame.span.line)
+            for program in evidence.record.programs
+            for equation in program.equations
+            for frame in equation.frames
+        }
+        programs = {program.name for program in evidence.record.programs}
+        found: set[tuple[int, int]] = set()
+        for code in self.codes:
+            for node in code.functions:
+                lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                ran = any(
+                    source == code.index and name == node.name and line in lines
+                    for source, name, line in frames
+                )
+                is_program = code.index == 0 and node in code.tree.body and node.name in programs
+                if ran or (is_program and not self.block):
+                    found.add((code.index, node.lineno))
+        return found
+
+    def _find_scopes(self) -> list[Scope]:
+        found: list[Scope] = []
+        if self.block and self.cell is not None:
+            found.append(Scope(0, "", tuple(self.cell.tree.body), frozenset()))
+        for code in self.codes:
+            found += [
+                Scope(code.index, node.name, tuple(node.body), frozenset(_own_names(node)))
+                for node in code.functions
+                if (code.index, node.lineno) in self.traced_functions
+            ]
+        return found
+
+
+def root(path: str) -> str:
+    """`params` of `params['w'].x`."""
+    for sign in "[.":
+        path = path.partition(sign)[0]
+    return path
+
+
+def value_names(node: ast.AST) -> Iterator[str]:
+    """Names whose values an expression uses: not those under `.shape`, `len(…)` and the like."""
+    match node:
+        case ast.Name(ctx=ast.Load()):
+            yield node.id
+        case ast.Attribute(attr=attr) if attr in STATIC_ATTRIBUTES:
+            return
+        case ast.Call(func=ast.Name(id=called)) if called in STATIC_CALLS:
+            return
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from value_names(child)
+
+
+def line_of(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0))
+
+
+def _imports(trees: Iterable[ast.Module]) -> Iterator[tuple[str, str]]:
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    top = alias.name.partition(".")[0]
+                    yield (alias.asname, alias.name) if alias.asname else (top, top)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                for alias in node.names:
+                    yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+_BUILDERS = {"list": "list", "dict": "dict", "set": "set", "defaultdict": "dict", "deque": "list"}
+
+
+def _container(value: ast.expr) -> str:
+    match value:
+        case ast.List() | ast.ListComp():
+            return "list"
+        case ast.Dict() | ast.DictComp():
+            return "dict"
+        case ast.Set() | ast.SetComp():
+            return "set"
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return "logging.Logger" if name == "getLogger" else _BUILDERS.get(name, "")
+        case _:
+            return ""
+
+
+def _own_names(node: Function) -> set[str]:
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    return {argument.arg for argument in every} | Binds.of(node.body).names

@@ -1,0 +1,1 @@
+"""Residuals, checkpoints and Jacobians of a differentiated program."""

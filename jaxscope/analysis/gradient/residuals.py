@@ -1,0 +1,214 @@
+"""What a program keeps from its forward passes for its backward passes.
+
+A residual is a value that a backward pass reads and did not make. It is told from the cotangent
+that a backward pass starts from by the forward pass, which made it or read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from jaxscope.analysis.jaxpr.autodiff_phase import Passes, kept_for, levels, phase
+from jaxscope.analysis.jaxpr.dataflow import Inside, Region, Step, Use, uses
+from jaxscope.model import Phase, Residual, ResidualKind
+
+_BACKWARD = (Phase.BACKWARD, Phase.RECOMPUTE)
+
+
+def residuals(region: Region, names: Sequence[str] = ()) -> tuple[Residual, ...]:
+    """All residuals of a program, in the order in which they are made.
+
+    `names` are those of the program's arguments.
+    """
+    return tuple([residual for use in uses(region) for residual in kept_in(use, names)])
+
+
+def kept_in(use: Use, names: Sequence[str] = ()) -> list[Residual]:
+    """The residuals that are made, kept and used up within one region."""
+    passes = [use.passes + step.passes for step in use.region.steps]
+    phases = [phase(each) for each in passes]
+    if not any(each in _BACKWARD for each in phases):
+        return []
+    # What was named by `checkpoint_name` and is read under its old name too.
+    named = {
+        value: step.label
+        for step in use.region.steps
+        if step.primitive == "name"
+        for value in step.inputs
+    }
+    return [
+        _describe(use, value, found, names, named)
+        for value, found in _crossings(use, passes, phases)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Crossing:
+    call: int
+    used_by: int
+    derivatives: tuple[int, ...]
+
+
+def _crossings(
+    use: Use, passes: Sequence[Passes], phases: Sequence[Phase]
+) -> list[tuple[int, _Crossing]]:
+    region = use.region
+    made: dict[int, Passes] = {}
+    read_by: dict[int, set[Passes]] = {}
+    for step, its_passes in zip(region.steps, passes, strict=True):
+        for value in step.outputs:
+            made[value] = its_passes
+        its_levels = levels(its_passes)
+        prefixes = [its_levels[: k + 1] for k, one in enumerate(its_levels) if one is Phase.FORWARD]
+        for value in step.inputs if prefixes else ():
+            read_by.setdefault(value, set()).update(prefixes)
+    found: dict[int, _Crossing] = {}
+    call = 0
+    before = Phase.FORWARD
+    for step, its_passes, its_phase in zip(region.steps, passes, phases, strict=True):
+        if its_phase is Phase.FORWARD and before in _BACKWARD:
+            call += 1
+        before = before if its_phase is Phase.PRIMAL else its_phase
+        for value in step.inputs if its_phase in _BACKWARD else ():
+            if value < 0:
+                continue
+            level = _level(use, value, made.get(value, use.passes), its_passes, read_by)
+            known = found.get(value)
+            if level is None or (known is not None and level in known.derivatives):
+                continue
+            if known is None:
+                found[value] = _Crossing(call, use.first + step.offset, (level,))
+            else:
+                both = tuple(sorted((*known.derivatives, level)))
+                found[value] = replace(known, derivatives=both)
+    return sorted(found.items())
+
+
+def _forward_passes(step: Step, passes: Passes) -> set[Passes]:
+    """The forward passes that a step is part of, or that begin inside it: a jitted function may
+    hold a forward pass whose backward pass is outside."""
+    own = levels(passes)
+    found = {own[: k + 1] for k, one in enumerate(own) if one is Phase.FORWARD}
+    for inside in step.inside if Phase.BACKWARD not in own else ():
+        for inner in inside.region.steps:
+            if inner.passes or inner.inside:
+                found |= _forward_passes(inner, passes + inner.passes)
+    return found
+
+
+def _level(
+    use: Use,
+    value: int,
+    producer: Passes,
+    consumer: Passes,
+    read_by: dict[int, set[Passes]],
+) -> int | None:
+    """Of which derivative the value is a residual; None when it is none."""
+    kept = kept_for(producer, consumer)
+    if kept is None:
+        return None
+    level, is_made_there = kept
+    forward = (*levels(consumer)[:level], Phase.FORWARD)
+    if is_made_there or forward in read_by.get(value, ()):
+        return level
+    # A function that was called by itself may hold the forward pass: `jit` of `jax.vjp`.
+    maker = use.region.makers.get(value)
+    return level if maker is not None and forward in _forward_passes(maker[0], producer) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    use: Use
+    value: int
+    step: Step | None
+    """None for an argument or a constant of the region."""
+    rounds: int | None
+
+
+def _origin(use: Use, value: int) -> _Origin:
+    """Where a value is really made: inside the functions and loops that hand it on."""
+    rounds: int | None = None
+    while True:
+        maker = use.region.makers.get(value)
+        if maker is None:
+            return _Origin(use, value, None, rounds)
+        step, index = maker
+        if step.primitive == "reduce_precision" and step.inputs[0] >= 0:
+            # JAX puts one behind what `jax.checkpoint` keeps, so that XLA does not undo it.
+            value = step.inputs[0]
+            continue
+        stop = _Origin(use, value, step, rounds)
+        givers = [i for i in step.inside if i.gives]
+        inner = next((i for i in givers if _makes(i, index)), givers[0] if givers else None)
+        if inner is None:
+            return stop
+        result = inner.region.results[index]
+        if result < 0:
+            return stop
+        outer = use.region.values[value].shape
+        if outer == (int(inner.times), *inner.region.values[result].shape):
+            rounds = int(inner.times) * (rounds or 1)
+        used = use.inner(step, inner)
+        if not _makes(inner, index):
+            # Handed through: by a function, or by a loop that keeps one for each round.
+            if inner.invariant is not None and result >= inner.invariant and rounds is None:
+                return stop
+            return _Origin(used, result, None, rounds)
+        use, value = used, result
+
+
+def _makes(inside: Inside, index: int) -> bool:
+    """Whether a region makes its result itself; a branch that gives zeros makes none."""
+    region = inside.region
+    result = region.results[index]
+    return result >= region.arguments + region.constants
+
+
+def _describe(
+    use: Use, value: int, found: _Crossing, names: Sequence[str], named: Mapping[int, str]
+) -> Residual:
+    flowing = use.region.values[value]
+    origin = _origin(use, value)
+    kind, label, equation = _words(origin, names)
+    if kind is ResidualKind.OUTPUT and value in named:
+        kind, label = ResidualKind.NAMED, named[value]
+    return Residual(
+        flowing.aval,
+        flowing.bytes,
+        kind,
+        label,
+        equation,
+        found.used_by,
+        origin.rounds,
+        found.derivatives,
+        found.call,
+        use.parent,
+    )
+
+
+def _words(origin: _Origin, names: Sequence[str]) -> tuple[ResidualKind, str, int | None]:
+    step = origin.step
+    if step is not None:
+        equation = origin.use.first + step.offset
+        if step.primitive == "name":
+            return ResidualKind.NAMED, step.label, equation
+        return ResidualKind.OUTPUT, step.primitive, equation
+    use, value = origin.use, origin.value
+    while True:
+        region = use.region
+        if value >= region.arguments:
+            return ResidualKind.CONSTANT, f"constant {value - region.arguments}", None
+        if use.outer is None or use.step is None or use.inside is None:
+            name = names[value] if value < len(names) else f"[{value}]"
+            return ResidualKind.ARGUMENT, name, None
+        first, invariant = use.inside.first_input, use.inside.invariant
+        parent = use.first - use.inside.offset + use.step.offset
+        if first is None or (invariant is not None and value >= invariant):
+            return ResidualKind.CARRIED, use.step.primitive, parent
+        outer = use.step.inputs[first + value]
+        if outer < 0:
+            return ResidualKind.CONSTANT, "a literal", None
+        use, value = use.outer, outer
+        if value in use.region.makers:
+            return _words(_origin(use, value), names)

@@ -1,0 +1,1 @@
+"""The equations of a jaxpr: dataflow, autodiff phase, FLOPs, calls."""

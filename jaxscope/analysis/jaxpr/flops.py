@@ -1,0 +1,125 @@
+"""Arithmetic operations of one equation of a jaxpr, from its shapes.
+
+What XLA will make of it is not known yet, so these are estimates: a fused, folded or shared
+operation counts in full. A transcendental counts as one operation an element. Movement of data
+(reshapes, slices, gathers, broadcasts) counts as nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxscope.analysis.jaxpr.autodiff_phase import Passes, phase
+from jaxscope.analysis.jaxpr.dataflow import Region, Step
+from jaxscope.model import Phase
+
+Shape = tuple[int, ...]
+
+_FREE_NAMES = """
+    broadcast_in_dim reshape squeeze expand_dims transpose slice dynamic_slice dynamic_update_slice
+    concatenate pad gather scatter copy copy_p iota convert_element_type bitcast_convert_type
+    reduce_precision rev split stop_gradient optimization_barrier name device_put empty empty2
+    create_token after_all pvary sharding_constraint real imag complex random_wrap random_unwrap
+    random_bits random_seed random_fold_in random_split threefry2x32 rng_bit_generator
+    debug_callback debug_print io_callback pure_callback all_gather all_to_all ppermute axis_index
+    mesh_cast reshard layout_constraint pbroadcast pcast tie_in
+"""
+_FREE = frozenset(_FREE_NAMES.split())
+_OF_INPUT_NAMES = """
+    reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or reduce_xor argmax argmin
+    cumsum cumprod cummax cummin cumlogsumexp reduce_window_sum reduce_window_max psum
+    psum_invariant pmax pmin reduce_scatter
+"""
+_OF_INPUT = frozenset(_OF_INPUT_NAMES.split())
+
+
+def equation_operations(
+    primitive: str, inputs: Sequence[Shape], outputs: Sequence[Shape], params: Mapping[str, Any]
+) -> float:
+    """Operations of one run. Raises where the parameters are not those that JAX has today."""
+    if primitive in _FREE:
+        return 0.0
+    out = float(math.prod(outputs[0])) if outputs else 0.0
+    if primitive in _OF_INPUT:
+        return float(math.prod(inputs[0]))
+    match primitive:
+        case "dot_general" | "ragged_dot_general":
+            (contracted, _), _ = params["dimension_numbers"]
+            return 2.0 * out * math.prod(inputs[0][axis] for axis in contracted)
+        case "conv_general_dilated":
+            kernel = inputs[1]
+            features = kernel[params["dimension_numbers"].rhs_spec[0]]
+            return 2.0 * out * math.prod(kernel) / features
+        case "scatter-add" | "scatter_add" | "scatter-mul" | "scatter_mul":
+            return float(math.prod(inputs[2]))
+        case "integer_pow":
+            return out * _squarings(abs(int(params["y"])))
+        case "sort" | "top_k":
+            size = math.prod(inputs[0])
+            along = inputs[0][int(params.get("dimension", -1))] if inputs[0] else 1
+            return size * max(1.0, math.log2(max(along, 2)))
+        case "fft":
+            size = math.prod(params["fft_lengths"])
+            return 5.0 * max(out, math.prod(inputs[0])) * math.log2(max(size, 2))
+        case "cholesky":
+            return _batches(inputs[0]) * inputs[0][-1] ** 3 / 3
+        case "triangular_solve":
+            return float(math.prod(inputs[1])) * inputs[0][-1]
+        case "lu":
+            return _batches(inputs[0]) * 2 * inputs[0][-1] ** 3 / 3
+        case "householder_product" | "geqrf" | "qr":
+            return 2.0 * math.prod(inputs[0]) * inputs[0][-1]
+        case "svd" | "eigh" | "eig" | "schur" | "hessenberg" | "tridiagonal":
+            # Iterative: about ten n³ (Golub and Van Loan, Matrix Computations, tables 8.6.1, 8.3).
+            return 10.0 * _batches(inputs[0]) * inputs[0][-1] ** 3
+        case _:
+            return out
+
+
+def _batches(shape: Shape) -> float:
+    return float(math.prod(shape[:-2]))
+
+
+def _squarings(power: int) -> int:
+    """Multiplications of x^power by repeated squaring."""
+    return max(0, power.bit_length() - 1 + power.bit_count() - 1)
+
+
+def work_by_phase(region: Region) -> dict[Phase, float]:
+    """Operations of one run of a program; phases that do none are left out.
+
+    Loops count as often as they run; one whose number of rounds is not known counts once.
+    """
+    return _Sums().of(region, ())
+
+
+class _Sums:
+    """Equal regions inside equal passes are summed once: a model of many layers shares them."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, Passes], dict[Phase, float]] = {}
+
+    def of(self, region: Region, around: Passes) -> dict[Phase, float]:
+        key = (id(region), around)
+        known = self._known.get(key)
+        if known is None:
+            known = {}
+            for step in region.steps:
+                for one, operations in self._step(step, around + step.passes).items():
+                    known[one] = known.get(one, 0.0) + operations
+            self._known[key] = known
+        return known
+
+    def _step(self, step: Step, passes: Passes) -> dict[Phase, float]:
+        if not step.inside:
+            return {phase(passes): step.operations} if step.operations else {}
+        parts = [(self.of(i.region, passes), i.times) for i in step.inside]
+        if step.primitive == "cond":
+            return max((sums for sums, _ in parts), key=lambda sums: sum(sums.values()))
+        found: dict[Phase, float] = {}
+        for sums, times in parts:
+            for one, operations in sums.items():
+                found[one] = found.get(one, 0.0) + operations * times
+        return found

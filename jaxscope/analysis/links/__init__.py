@@ -1,0 +1,1 @@
+"""Which lines of the source each stage came from: tags, anchors, links, eliminated code."""

@@ -1,0 +1,1 @@
+"""XLA's memory plan, live arrays and donation."""

@@ -1,0 +1,1 @@
+"""The user's Python as syntax: names, scopes, control flow."""

@@ -1,0 +1,402 @@
+"""Which names a module's code reads before it has certainly assigned them.
+
+A forward walk in evaluation order that carries the set of names certainly assigned so far. Where
+two paths meet, the sets are intersected; where a body may run later or not at all (functions,
+lambdas, comprehensions, loops), it is walked with what is certain where it is written and what it
+assigns is forgotten afterwards. So a name may be reported that no run reads, never the reverse.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from jaxscope.analysis.python.scopes import (
+    Binds,
+    Comprehension,
+    Function,
+    always_matches,
+    annotation_expressions,
+    deleted,
+    elements,
+    imported_names,
+    may_swallow,
+    operands,
+    parameters,
+    signature_expressions,
+)
+
+Key = tuple[int, str]
+"""A name in a scope: (0, name) is the module's."""
+
+State = set[Key] | None
+"""What is certainly assigned; None where control never arrives."""
+
+
+class _Kind(Enum):
+    MODULE = auto()
+    CLASS = auto()
+    FUNCTION = auto()
+    COMPREHENSION = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    kind: _Kind
+    id: int
+    binds: Binds
+    class_name: str = ""
+    """The class that private names are mangled for."""
+
+
+class Flow(ast.NodeVisitor):
+    """Walks a module and keeps what it reads, binds and certainly assigns."""
+
+    def __init__(self) -> None:
+        self.state: State = set()
+        self.reads: dict[str, tuple[int, int]] = {}
+        """Each name read while perhaps unassigned, with its first place (line, column)."""
+        self.bound: dict[str, None] = {}
+        """Each name of the module that may be bound or deleted, in the order met."""
+        self._scopes = [_Scope(_Kind.MODULE, 0, Binds())]
+        self._next_id = 1
+
+    # Names
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self._load(node.id, node)
+        elif isinstance(node.ctx, ast.Store):
+            self._store(node.id)
+        else:
+            self._unbind(node.id)
+
+    def _mangled(self, name: str) -> str:
+        owner = self._scopes[-1].class_name.lstrip("_")
+        if owner and name.startswith("__") and not name.endswith("__"):
+            return f"_{owner}{name}"
+        return name
+
+    def _load(self, name: str, node: ast.expr | ast.stmt) -> None:
+        if self.state is None or not self._may_be_global(name):
+            return
+        name = self._mangled(name)
+        if (0, name) in self.state:
+            return
+        place = (node.lineno, node.col_offset)
+        self.reads[name] = min(place, self.reads.get(name, place))
+
+    def _may_be_global(self, name: str) -> bool:
+        for scope in reversed(self._scopes):
+            if scope.kind is _Kind.MODULE or name in scope.binds.global_names:
+                return True
+            if scope.kind is _Kind.CLASS:
+                if scope is not self._scopes[-1]:
+                    continue  # methods and comprehensions do not see the names of the class
+                if self.state is not None and (scope.id, name) in self.state:
+                    return False
+                if name in scope.binds.names:
+                    return True  # not assigned yet: Python looks at the module next
+            elif name in scope.binds.names:
+                return False
+        return True
+
+    def _key(self, name: str) -> Key | None:
+        """Where an assignment in the current scope goes; None for a function's own name."""
+        for scope in reversed(self._scopes):
+            if name in scope.binds.global_names:
+                return (0, self._mangled(name))
+            match scope.kind:
+                case _Kind.COMPREHENSION:
+                    if name in scope.binds.names:
+                        return None
+                case _Kind.FUNCTION:
+                    return None
+                case _Kind.CLASS:
+                    return None if name in scope.binds.nonlocal_names else (scope.id, name)
+                case _Kind.MODULE:
+                    return (0, self._mangled(name))
+        return None
+
+    def _store(self, name: str) -> None:
+        key = self._key(name)
+        if key is None:
+            return
+        if key[0] == 0:
+            self.bound.setdefault(key[1])
+        if self.state is not None:
+            self.state.add(key)
+
+    def _unbind(self, name: str) -> None:
+        key = self._key(name)
+        if key is None:
+            return
+        if key[0] == 0:
+            self.bound.setdefault(key[1])
+        if self.state is not None:
+            self.state.discard(key)
+
+    # Paths
+
+    def _copy(self) -> State:
+        return None if self.state is None else set(self.state)
+
+    def _block(self, nodes: Sequence[ast.AST], start: State) -> State:
+        """Walk the nodes from a state of their own; the state they end in."""
+        self.state = None if start is None else set(start)
+        for node in nodes:
+            self.visit(node)
+        return self.state
+
+    def _perhaps(self, nodes: Sequence[ast.AST]) -> None:
+        """Walk nodes that may not run here: what they assign is not certain afterwards."""
+        before = self._copy()
+        self._block(nodes, before)
+        self.state = before
+
+    def _without_deleted(self, state: State, nodes: Iterable[ast.AST]) -> State:
+        if state is None:
+            return None
+        gone = {self._key(name) for name in deleted(nodes)}
+        return {key for key in state if key not in gone}
+
+    def visit_If(self, node: ast.If | ast.IfExp) -> None:
+        self.visit(node.test)
+        start = self._copy()
+        body = node.body if isinstance(node.body, list) else [node.body]
+        orelse = node.orelse if isinstance(node.orelse, list) else [node.orelse]
+        self.state = _meet(self._block(body, start), self._block(orelse, start))
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        self.visit_If(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        self.visit(node.values[0])
+        self._perhaps(node.values[1:])
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        for operand in operands(node):
+            self.visit(operand)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        self.visit(node.left)
+        self.visit(node.comparators[0])
+        self._perhaps(node.comparators[1:])
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        self.visit(node.test)
+        if node.msg is not None:
+            self._perhaps([node.msg])
+
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
+        self.visit(node.iter)
+        self._loop([node.target, *node.body], node.orelse)
+
+    def visit_AsyncFor(self, node: ast.AsyncFor) -> None:
+        self.visit_For(node)
+
+    def visit_While(self, node: ast.While) -> None:
+        self.visit(node.test)
+        self._loop([*node.body, node.test], node.orelse)
+
+    def _loop(self, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> None:
+        self.state = self._without_deleted(self.state, [*body, *orelse])
+        self._perhaps(body)
+        self._perhaps(orelse)
+
+    def visit_Try(self, node: ast.Try) -> None:
+        before = self._copy()
+        handled = self._without_deleted(before, node.body)
+        end = self._block([*node.body, *node.orelse], before)
+        for handler in node.handlers:
+            end = _meet(end, self._block([handler], handled))
+        guarded = [*node.body, *node.handlers, *node.orelse]
+        final = self._block(node.finalbody, self._without_deleted(before, guarded))
+        end = self._without_deleted(end, node.finalbody)
+        self.state = None if end is None or final is None else end | final
+
+    def visit_TryStar(self, node: ast.TryStar) -> None:
+        # Several handlers may run one after the other.
+        before = self._copy()
+        guarded = [*node.body, *node.handlers, *node.orelse]
+        self.state = self._without_deleted(before, [*guarded, *node.finalbody])
+        for part in ([*node.body, *node.orelse], *([h] for h in node.handlers)):
+            self._perhaps(part)
+        for part in node.finalbody:
+            self.visit(part)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        if node.type is not None:
+            self.visit(node.type)
+        if node.name:
+            self._store(node.name)
+        for part in node.body:
+            self.visit(part)
+        if node.name:
+            self._unbind(node.name)
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+        for item in node.items:
+            self.visit(item.context_expr)
+            if item.optional_vars is not None:
+                self.visit(item.optional_vars)
+        if any(may_swallow(item.context_expr) for item in node.items):
+            self.state = self._without_deleted(self.state, node.body)
+            self._perhaps(node.body)
+        else:
+            for part in node.body:
+                self.visit(part)
+
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> None:
+        self.visit_With(node)
+
+    def visit_Match(self, node: ast.Match) -> None:
+        self.visit(node.subject)
+        start, end = self._copy(), None
+        for case in node.cases:
+            parts = [case.pattern, *([case.guard] if case.guard else []), *case.body]
+            end = _meet(end, self._block(parts, start))
+        if not any(case.guard is None and always_matches(case.pattern) for case in node.cases):
+            end = _meet(end, start)
+        self.state = end
+
+    def _capture(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
+        self.generic_visit(node)
+        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
+        if name:
+            self._store(name)
+
+    visit_MatchAs = visit_MatchStar = visit_MatchMapping = _capture
+
+    def _leave(self, node: ast.Return | ast.Raise | ast.Break | ast.Continue) -> None:
+        self.generic_visit(node)
+        self.state = None
+
+    visit_Return = visit_Raise = visit_Break = visit_Continue = _leave
+
+    # Bindings
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)
+        for target in node.targets:
+            self.visit(target)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self._load(node.target.id, node.target)
+        self.visit(node.value)
+        self.visit(node.target)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+        self.visit(node.annotation)
+        if node.value is not None or not isinstance(node.target, ast.Name):
+            self.visit(node.target)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        self._store(node.target.id)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is not None:
+                self.visit(key)
+            self.visit(value)
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for name in imported_names(node):
+            self._store(name)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        self.visit_Import(node)
+
+    # Scopes
+
+    def _push(self, kind: _Kind, binds: Binds, class_name: str | None = None) -> None:
+        inherited = self._scopes[-1].class_name if class_name is None else class_name
+        self._scopes.append(_Scope(kind, self._next_id, binds, inherited))
+        self._next_id += 1
+
+    def visit_FunctionDef(self, node: Function) -> None:
+        for part in node.decorator_list:
+            self.visit(part)
+        for part in signature_expressions(node.args):
+            self.visit(part)
+        parameters = self._typeparameters(node)
+        for part in (*annotation_expressions(node.args), *([node.returns] if node.returns else [])):
+            self.visit(part)
+        if not node.decorator_list:
+            self._store(node.name)  # only a decorator could call it before it has its name
+        self._deferred(node.args, node.body)
+        if parameters:
+            self._scopes.pop()
+        self._store(node.name)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self.visit_FunctionDef(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        for part in signature_expressions(node.args):
+            self.visit(part)
+        self._deferred(node.args, [node.body])
+
+    def _deferred(self, arguments: ast.arguments, body: Sequence[ast.AST]) -> None:
+        binds = Binds.of(body)
+        binds.names.update(parameters(arguments))
+        self._push(_Kind.FUNCTION, binds)
+        self._perhaps(body)
+        self._scopes.pop()
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for part in node.decorator_list:
+            self.visit(part)
+        parameters = self._typeparameters(node)
+        for part in (*node.bases, *node.keywords):
+            self.visit(part)
+        self._push(_Kind.CLASS, Binds.of(node.body), node.name)
+        for part in node.body:
+            self.visit(part)
+        self._scopes.pop()
+        if parameters:
+            self._scopes.pop()
+        self._store(node.name)
+
+    def _typeparameters(self, node: ast.AST) -> bool:
+        """Python 3.12: `def f[T: Bound](…)`. Opens the scope of `T`; True if there is one."""
+        parameters: list[ast.AST] = getattr(node, "type_params", [])
+        if not parameters:
+            return False
+        self._push(_Kind.FUNCTION, Binds({getattr(p, "name", "") for p in parameters}))
+        for parameter in parameters:
+            self._perhaps([parameter])
+        return True
+
+    def visit_TypeAlias(self, node: ast.AST) -> None:
+        """Python 3.12: `type X[T] = …`, whose value is evaluated later."""
+        parameters = self._typeparameters(node)
+        self._perhaps([getattr(node, "value")])  # noqa: B009  typed for Python 3.11
+        if parameters:
+            self._scopes.pop()
+        self.visit(getattr(node, "name"))  # noqa: B009
+
+    def _comprehension(self, node: Comprehension) -> None:
+        first = node.generators[0]
+        self.visit(first.iter)
+        targets = Binds.of([generator.target for generator in node.generators])
+        self._push(_Kind.COMPREHENSION, targets)
+        rest: list[ast.AST] = [first.target, *first.ifs]
+        for generator in node.generators[1:]:
+            rest += [generator.iter, generator.target, *generator.ifs]
+        self._perhaps([*rest, *elements(node)])
+        self._scopes.pop()
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+
+def _meet(a: State, b: State) -> State:
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b

@@ -1,0 +1,230 @@
+"""The shape of a cell: its last expression, its functions, and what cannot stand in it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from jaxscope.analysis.python.flow import Flow
+from jaxscope.analysis.python.scopes import Function
+
+_LAYOUT = frozenset(
+    {
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.COMMENT,
+        tokenize.ENDMARKER,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+    }
+)
+
+
+class Forbidden(NamedTuple):
+    """Something that cannot stand at the top level of a compiled cell."""
+
+    line: int
+    message: str
+
+
+def last_expression(tree: ast.Module) -> ast.expr | None:
+    """The expression whose value the cell shows as `Out`, or None."""
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        return tree.body[-1].value
+    return None
+
+
+def is_silenced(text: str) -> bool:
+    """True when the text ends with `;`, which keeps IPython from showing `Out`.
+
+    Comments and blank lines after it do not count, nor does a `;` inside a string.
+    """
+    last = ""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type not in _LAYOUT:
+                last = token.string
+    except (tokenize.TokenError, SyntaxError):
+        return False
+    return last == ";"
+
+
+def top_level_definitions(tree: ast.Module) -> tuple[Function | ast.ClassDef, ...]:
+    """The functions and classes defined at the top level, in order."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return tuple(node for node in tree.body if isinstance(node, kinds))
+
+
+def roots(tree: ast.Module) -> tuple[str, ...]:
+    """Top-level functions that no other function or class of the text uses, in order.
+
+    Async functions and generators are left out: JAX cannot trace them. Of functions that use each
+    other in a circle, the one that the rest of the text names is the root, else the first. A
+    function handed to a method of another, as in `f.defvjp(forward, backward)`, belongs to that.
+    """
+    definitions = {node.name: node for node in top_level_definitions(tree)}
+    uses = {name: _used(node) & definitions.keys() for name, node in definitions.items()}
+    named: set[str] = set()
+    for statement in tree.body:
+        if statement not in definitions.values():
+            owner, handed = _handed(statement)
+            uses.setdefault(owner, set()).update(handed)
+            named |= _used(statement) - handed
+    found: list[str] = []
+    for name, node in definitions.items():
+        if not isinstance(node, ast.FunctionDef) or _yields(node):
+            continue
+        reached = _reachable(name, uses)
+        users = {user for user in definitions if name in uses[user] and user != name}
+        if users - reached:
+            continue
+        circle = [n for n in definitions if n in reached and name in _reachable(n, uses)]
+        first = next((n for n in circle if n in named), circle[0] if circle else name)
+        if first == name or not users:
+            found.append(name)
+    return tuple(found)
+
+
+def _used(node: ast.stmt) -> set[str]:
+    """The global names that a statement or the body of a definition may read."""
+    flow = Flow()
+    flow.visit(node)
+    return set(flow.reads)
+
+
+def _handed(statement: ast.stmt) -> tuple[str, set[str]]:
+    """`f.defvjp(forward, backward)` → f, {forward, backward}."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=arguments)):
+            pass
+        case _:
+            return "", set()
+    return owner, {a.id for a in arguments if isinstance(a, ast.Name)}
+
+
+def _reachable(name: str, uses: dict[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for other in uses.get(waiting.pop(), set()) - seen:
+            seen.add(other)
+            waiting.append(other)
+    return seen
+
+
+def _yields(node: ast.FunctionDef) -> bool:
+    return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(node.body))
+
+
+def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Every node that runs in this scope: bodies of functions, lambdas and classes left out."""
+    waiting: list[ast.AST] = list(reversed(body))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner: list[ast.AST] = list(node.decorator_list)
+            if isinstance(node, ast.ClassDef):
+                inner += [*node.bases, *node.keywords, *node.body]
+        elif isinstance(node, ast.Lambda):
+            inner = [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+        else:
+            inner = list(ast.iter_child_nodes(node))
+        waiting.extend(reversed(inner))
+
+
+# What cannot stand at the top level
+
+_CURES = {
+    "return": "Make the value the last expression of the cell instead.",
+    "yield": "Collect the values in a list or an array instead.",
+    "await": "Await it in a cell of its own and use the result here.",
+}
+_ASSIGNED_MAGIC = re.compile(r"^\s*[\w.,\s\[\]'\"]+=\s*([%!])")
+
+
+def forbidden(text: str, whole: str = "a compiled program") -> Forbidden | None:
+    """The first thing that cannot be part of `whole`, or None. Lines count in this text.
+
+    `%magic`, `!shell` and `?help` lines; `return`, `yield` and `await` outside a function. The
+    text should be the user's own; if IPython has already rewritten it, its calls are recognised.
+    Text that is not Python for another reason gives None: Python's own error says it better.
+    """
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        return _shell_line(text, error.lineno, whole)
+    except ValueError:  # null bytes, on Python 3.11
+        return None
+    found = [hit for node in own_nodes(tree.body) if (hit := _misplaced(node, whole)) is not None]
+    return min(found, default=None)
+
+
+def _shell_line(text: str, line: int | None, whole: str) -> Forbidden | None:
+    lines = text.splitlines()
+    if line is None or not 1 <= line <= len(lines):
+        return None
+    code = lines[line - 1].strip()
+    assigned = _ASSIGNED_MAGIC.match(code)
+    sign = assigned.group(1) if assigned else code[:1]
+    if code.startswith("?") or (code.endswith("?") and not code.startswith("#")):
+        what = "asks IPython for help"
+    elif sign == "%":
+        what = "is a magic command"
+    elif sign == "!":
+        what = "is a shell command"
+    else:
+        return None
+    return _ipython(line, code, what, whole)
+
+
+def _ipython(line: int, code: str, what: str, whole: str) -> Forbidden:
+    shown = code if len(code) <= 60 else code[:57] + "..."
+    return Forbidden(
+        line,
+        f"Line {line}, `{shown}`, {what}, which cannot be part of {whole}. "
+        "Put it in a cell of its own.",
+    )
+
+
+def _misplaced(node: ast.AST, whole: str) -> Forbidden | None:
+    word = ""
+    match node:
+        case ast.Return():
+            word = "return"
+        case ast.Yield() | ast.YieldFrom():
+            word = "yield"
+        case ast.Await() | ast.AsyncFor() | ast.AsyncWith():
+            word = "await"
+        case ast.ListComp(generators=g) | ast.SetComp(generators=g) | ast.DictComp(generators=g):
+            if any(generator.is_async for generator in g):
+                word = "await"
+        case ast.GeneratorExp(generators=[first, *_]) if first.is_async:
+            word = "await"
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name("get_ipython")), attr=attr)):
+            return _rewritten(node, attr, whole)
+        case _:
+            return None
+    if not word:
+        return None
+    line = getattr(node, "lineno")  # noqa: B009
+    return Forbidden(
+        line, f"Line {line} uses `{word}` outside a function, which a cell cannot. {_CURES[word]}"
+    )
+
+
+def _rewritten(node: ast.Call, method: str, whole: str) -> Forbidden | None:
+    """What IPython makes of `%magic` and `!shell` lines."""
+    texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    match method:
+        case "run_line_magic" | "run_cell_magic" | "magic":
+            sign, what = "%", "is a magic command"
+        case "system" | "getoutput":
+            sign, what = "!", "is a shell command"
+        case _:
+            return None
+    return _ipython(node.lineno, sign + " ".join(texts).strip(), what, whole)

@@ -1,0 +1,55 @@
+"""A source as syntax."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from dataclasses import dataclass
+
+from jaxscope.analysis.python.scopes import Function
+from jaxscope.model import Source, SourceKind
+
+_LINE_MAGIC = re.compile(r"^([ \t]*(?:[\w, ]+ = )?)%\w[^\n]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One source that parses."""
+
+    index: int
+    source: Source
+    tree: ast.Module
+
+    @property
+    def functions(self) -> list[Function]:
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        return [node for node in ast.walk(self.tree) if isinstance(node, kinds)]
+
+    def position(self, line: int, column: int) -> tuple[int, int]:
+        """A place of the syntax tree, which counts UTF-8 bytes, in characters."""
+        lines = self.source.lines
+        text = lines[line - 1] if 0 < line <= len(lines) else ""
+        if text.isascii():
+            return line, column
+        return line, len(text.encode()[:column].decode(errors="replace"))
+
+
+def parsed(source: Source) -> ast.Module | None:
+    """The tree of a source, with the line numbers of the source; None for what is no Python."""
+    text = source.text
+    if source.kind is not SourceKind.MODULE and text.startswith("%%"):
+        # The magic's line counts as line 1 of the cell and is no Python.
+        text = "\n" + text.partition("\n")[2]
+    tree = _tree(text)
+    if tree is None and source.kind is not SourceKind.MODULE:
+        tree = _tree(_LINE_MAGIC.sub(r"\1None", text))
+    return tree
+
+
+@functools.lru_cache(maxsize=32)
+def _tree(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None

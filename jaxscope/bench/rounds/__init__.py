@@ -1,0 +1,1 @@
+"""Paired rounds: timed calls, time limits and the state of the machine."""

@@ -1,0 +1,173 @@
+"""The rounds: every contestant once in each, in random order, until the ratios are known."""
+
+from __future__ import annotations
+
+import gc
+import random
+import statistics
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from jaxscope.analysis.comparison import stats
+from jaxscope.bench.cell.error_line import place
+from jaxscope.bench.plan import Limits
+from jaxscope.bench.rounds.timed_call import Subject, align
+from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
+from jaxscope.capture.timing.sampling import quiet_gc
+
+_LONG_S = 0.05
+_FEW_ROUNDS = 11
+_CHECK_EVERY = 10
+_COLLECT_EVERY = 50
+_FIRST_LOOK = 5
+_MAX_RESTARTS = 3
+_ALWAYS_COMPILES = 5
+
+
+def run_rounds(
+    subjects: Sequence[Subject],
+    baseline: Subject,
+    limits: Limits,
+    *,
+    alarm: Alarm,
+    deadline: float = float("inf"),
+    seed: int = 0,
+    on_round: Callable[[int], None] = lambda count: None,
+) -> str:
+    """Fills the subjects' samples; returns why it ended early, or an empty text.
+
+    A subject that raises or hangs gets its `failure` and the others go on. An interrupt ends the
+    rounds and keeps what there is.
+    """
+    rng, live, restarts, count = random.Random(seed), list(subjects), 0, 0
+    now = subjects[0].signals.now
+    try:
+        with _undisturbed() as collect:
+            align(live)
+            end = min(now() + limits.seconds, deadline)
+            while live and count < limits.max_rounds:
+                rng.shuffle(live)
+                for subject in tuple(live):
+                    if not _round(subject, limits.call_s, alarm):
+                        live.remove(subject)
+                count += 1
+                if count == _FIRST_LOOK and restarts < _MAX_RESTARTS:
+                    wrong = [s for s in live if s.misjudged()]
+                    if wrong:
+                        for subject in live:
+                            subject.begin_again(subject in wrong)
+                        align(live)
+                        restarts, count = restarts + 1, 0
+                        continue
+                if count % _COLLECT_EVERY == 0:
+                    collect()
+                on_round(count)
+                if now() > end:
+                    over = deadline <= now() and count < _wanted(live, limits)
+                    return f"the time limit came after {_rounds(count)}" if over else ""
+                if _enough(live, baseline, limits, count):
+                    return ""
+    except KeyboardInterrupt:
+        return f"interrupted after {_rounds(count)}"
+    finally:
+        alarm.off()
+    return ""
+
+
+def finished(subjects: Sequence[Subject]) -> int:
+    """The rounds that every contestant still in the race has."""
+    running = [len(s.seconds) for s in subjects if not s.failure]
+    return min(running, default=0)
+
+
+def dropped(subjects: Sequence[Subject]) -> tuple[tuple[int, ...], int]:
+    """Rounds that nobody's statistics use, and how many were preempted in all.
+
+    Those in which something compiled go, unless a contestant compiles on nearly every call: then
+    that is its time. Preempted ones go only if half of the rounds and 11 remain. Never by value.
+    """
+    running = [s for s in subjects if not s.failure] or list(subjects)
+    count = min((len(s.seconds) for s in running), default=0)
+    compiled: set[int] = set()
+    for subject in running:
+        if len(subject.recompiled) < max(_ALWAYS_COMPILES, count / 2):
+            compiled |= {i for i in subject.recompiled if i < count}
+    preempted = {i for s in running for i in s.preempted if i < count}
+    clean = count - len(compiled | preempted)
+    if clean >= max(_FEW_ROUNDS, count / 2):
+        return tuple(sorted(compiled | preempted)), len(preempted)
+    return tuple(sorted(compiled)), len(preempted)
+
+
+def _round(subject: Subject, limit_s: float, alarm: Alarm) -> bool:
+    """One round of one contestant; False when it is out."""
+    alarm.set(max(limit_s, 5 * subject.inner * subject.estimate))
+    try:
+        subject.round()
+    except TimedOut:
+        subject.failure = (
+            f"It was stopped in round {len(subject.seconds) + 1}: {_calls(subject)} had not "
+            f"returned after {limit_s:.3g} s."
+        )
+        return False
+    except Exception as error:
+        subject.failure = f"It raised {_said(error)} in {_calls(subject)}."
+        return False
+    finally:
+        alarm.off()
+    return True
+
+
+def _enough(live: Sequence[Subject], baseline: Subject, limits: Limits, count: int) -> bool:
+    if not live:
+        return True
+    wanted = _wanted(live, limits)
+    if count < wanted or (count - wanted) % _CHECK_EVERY:
+        return False
+    others = [s for s in live if s is not baseline]
+    if baseline not in live or not others:
+        return all(_precise(s, limits.precision) for s in live)
+    return all(
+        stats.decided(
+            stats.estimate(stats.log_ratios(other.seconds, baseline.seconds)), limits.precision
+        )
+        for other in others
+    )
+
+
+def _wanted(live: Sequence[Subject], limits: Limits) -> int:
+    long = any(s.estimate > _LONG_S for s in live)
+    return min(_FEW_ROUNDS, limits.min_rounds) if long else limits.min_rounds
+
+
+def _precise(subject: Subject, precision: float) -> bool:
+    low, high = stats.interval(subject.seconds)
+    return (high - low) / 2 <= precision * statistics.median(subject.seconds)
+
+
+@contextmanager
+def _undisturbed() -> Generator[Callable[[], object]]:
+    """No garbage collection inside except when asked for, and then of what is new."""
+    gc.collect(1)  # what is older takes a tenth of a second to look through
+    gc.freeze()
+    try:
+        with quiet_gc():
+            yield gc.collect
+    finally:
+        gc.unfreeze()
+
+
+def _rounds(count: int) -> str:
+    return "1 round" if count == 1 else f"{count} rounds"
+
+
+def _calls(subject: Subject) -> str:
+    if subject.inner == 1:
+        return f"call {subject.calls}"
+    return f"one of its calls up to {subject.calls}"
+
+
+def _said(error: BaseException) -> str:
+    first = str(error).strip().partition("\n")[0]
+    name = f"{type(error).__name__}{place(error)}"
+    return f"{name}: {first}" if first else name

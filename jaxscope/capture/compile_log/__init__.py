@@ -1,0 +1,1 @@
+"""The compile log of a session or a block."""

@@ -1,0 +1,111 @@
+"""Listening for the length of a block, with the session's listener where there is one."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+import time
+from collections.abc import Callable
+
+from jaxscope.capture import _jax
+from jaxscope.capture.compile_log.log import gather, lost
+from jaxscope.capture.compile_log.slow_calls import SlowPath, sentence
+from jaxscope.capture.compiles.listener import Listener
+from jaxscope.capture.compiles.raw_compile import RawCompile
+from jaxscope.model import Record, TextSource
+from jaxscope.model.compile_log import Log
+
+_SHOWN = 5  # slow calls that are told in words
+Keep = Callable[[RawCompile], bool]
+
+
+class Watch:
+    """What all threads compile between `begin` and `end`.
+
+    Neither raises: a watch that fails has an empty log, with a note that says why.
+    """
+
+    def __init__(self, *, slow_path: bool = False) -> None:
+        """`slow_path`: also look for calls that are slow though nothing compiles."""
+        self._slow: SlowPath | None = None
+        self._look = slow_path
+        self._listener: Listener | None = None
+        self._since = 0
+        self._losses = 0
+        self._began = time.time()
+        self._raws: tuple[RawCompile, ...] | None = None
+        self._notes: tuple[str, ...] = ()
+
+    def begin(self) -> None:
+        """Listen, borrowing the listener that is there: it knows what was compiled before."""
+        try:
+            listener = _jax.monitors(Listener) or Listener()
+            self._listener = listener.__enter__()
+            self._since, self._losses = listener.count, listener.losses
+            if self._look:
+                self._slow = SlowPath(lambda: listener.compile_count)
+                self._slow.begin()
+        except Exception as error:
+            self._notes = (f"jaxscope could not listen ({type(error).__name__}: {error}).",)
+
+    def end(self) -> None:
+        """Stop listening; what was compiled is kept."""
+        listener = self._listener
+        if self._slow is not None:
+            with contextlib.suppress(Exception):
+                self._slow.end()
+        if listener is None or self._raws is not None:
+            return
+        try:
+            self._raws, self._notes = self._heard(listener)
+        except Exception as error:
+            self._raws = ()
+            self._notes = (f"jaxscope could not end its log ({type(error).__name__}: {error}).",)
+        finally:
+            with contextlib.suppress(Exception):
+                listener.__exit__()
+
+    def raws(self) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
+        """The compiles so far or, after the end, in all; and what may be missing."""
+        if self._raws is not None or self._listener is None:
+            return self._raws or (), self._notes
+        return self._heard(self._listener)
+
+    def program(self, serial: int) -> tuple[Record, tuple[TextSource, ...]]:
+        """The record and texts of the program of a compile; LookupError when it was released."""
+        from jaxscope.capture.compile_log.open_program import program_of
+
+        if self._listener is None:
+            raise LookupError("jaxscope did not listen, so there is no program to show.")
+        places = self._listener.places
+
+        def cell_name(file: str) -> str | None:
+            return None if places.number(file, serial) is None else places.name(file, serial)
+
+        return program_of(self._listener, serial, cell_name)
+
+    def log(self) -> Log:
+        """The same as data."""
+        raws, notes = self.raws()
+        if self._listener is None:
+            return Log("", (), notes=notes)
+        found = gather(raws, self._began, self._listener.places, notes)
+        if self._slow is None:
+            return found
+        places = self._listener.places
+        return _with_slow_calls(found, self._slow, lambda file: places.name(file, sys.maxsize))
+
+    def _heard(self, listener: Listener) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
+        listener.listen_again()
+        return listener.since(self._since), lost(listener, self._since, self._losses)
+
+
+def _with_slow_calls(log: Log, slow: SlowPath, name: Callable[[str], str]) -> Log:
+    calls = slow.calls()
+    notes = [sentence(call, name) for call in calls[:_SHOWN]]
+    if len(calls) > _SHOWN:
+        notes.append(f"{len(calls) - _SHOWN} more are in `log.slow_calls`.")
+    if slow.note:
+        notes.append(slow.note)
+    return dataclasses.replace(log, slow_calls=calls, notes=(*log.notes, *notes))

@@ -1,0 +1,1 @@
+"""Compilations as they happen: the listener, signatures and history."""

@@ -1,0 +1,198 @@
+"""Array arguments as values: shape, dtype, what held them, where they lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+import numpy as np
+from jax.core import Tracer
+from jax.sharding import NamedSharding, SingleDeviceSharding
+
+from jaxscope.analysis.compiles.causes import BARE, Holder, Leaf, Structure
+from jaxscope.capture.compiles.signature_values import short_dtype
+
+_TEXTS_KEPT = 8192
+"""Kinds of leaves that are remembered; a session has some hundreds."""
+
+_PYTHON = (bool, int, float, complex)
+
+
+class Leaves:
+    """Gives equal leaves as one object."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Leaf] = {}
+        self._keys: dict[type, Callable[[Any], Any]] = {}
+
+    def of(self, values: Iterable[Any]) -> tuple[Leaf, ...]:
+        """What JAX's caches see of these arguments. Reads no contents."""
+        known, keys, wide = self._known, self._keys, _wide()
+        found: list[Leaf] = []
+        for value in values:
+            kind = type(value)
+            # `isinstance` of a jax.Array takes a microsecond, and there may be thousands.
+            key_of = keys.get(kind) or keys.setdefault(kind, _key_of(value))
+            key = (key_of(value), wide)
+            leaf = known.get(key)
+            if leaf is None:
+                leaf = _leaf(value)
+                if len(known) >= _TEXTS_KEPT:
+                    known.clear()
+                known[key] = leaf
+            found.append(leaf)
+        return tuple(found)
+
+
+def _key_of(value: Any) -> Callable[[Any], Any]:
+    """What tells leaves of this type apart."""
+    kind = type(value)
+    if isinstance(value, Tracer):
+        return lambda x: (kind, x.aval)
+    if isinstance(value, jax.Array):
+        return _array_key
+    if isinstance(value, (np.ndarray, np.generic)):
+        return lambda x: (kind, x.dtype, x.shape)
+    if isinstance(value, _PYTHON):
+        return lambda x: kind
+    return lambda x: (kind, getattr(x, "shape", None), str(getattr(x, "dtype", "")))
+
+
+def _array_key(array: Any) -> Any:
+    committed = array.committed
+    # What is not committed has the layout that JAX chose for it, which is the default.
+    return array.aval, array.sharding, committed, _layout(array) if committed else ""
+
+
+def _leaf(value: Any) -> Leaf:
+    if isinstance(value, Tracer):
+        return _of_aval(value.aval, Holder.TRACER)
+    if isinstance(value, jax.Array):
+        place, spread = _place(value.sharding)
+        aval = value.aval
+        return Leaf(
+            tuple(aval.shape),
+            short_dtype(aval.dtype),
+            _bytes(aval.shape, aval.dtype),
+            bool(getattr(aval, "weak_type", False)),
+            Holder.JAX,
+            "jax.Array",
+            bool(value.committed),
+            place,
+            spread,
+            _layout(value) if value.committed else "",
+        )
+    if isinstance(value, (np.ndarray, np.generic)):
+        dtype = _canonical(value.dtype)
+        holder = Holder.NUMPY if isinstance(value, np.ndarray) else Holder.SCALAR
+        size = _bytes(value.shape, dtype)
+        kind = "np.ndarray" if holder is Holder.NUMPY else f"np.{type(value).__name__}"
+        return Leaf(tuple(value.shape), short_dtype(dtype), size, False, holder, kind)
+    for kind in _PYTHON:
+        if isinstance(value, kind):
+            dtype = _canonical(np.dtype(kind))
+            weak = kind is not bool
+            size = np.dtype(dtype).itemsize
+            return Leaf((), short_dtype(dtype), size, weak, Holder.PYTHON, kind.__name__)
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return _of_aval(value, Holder.ABSTRACT)
+    return Leaf((), type(value).__name__, 0, False, Holder.OTHER, type(value).__name__)
+
+
+def _of_aval(aval: Any, holder: Holder) -> Leaf:
+    shape = tuple(getattr(aval, "shape", ()))
+    dtype = getattr(aval, "dtype", "?")
+    weak = bool(getattr(aval, "weak_type", False))
+    return Leaf(shape, short_dtype(dtype), _bytes(shape, dtype), weak, holder, str(holder))
+
+
+def _bytes(shape: Any, dtype: Any) -> int:
+    count = [n if isinstance(n, int) else 1 for n in shape]
+    return math.prod(count) * int(getattr(dtype, "itemsize", 0) or 0)
+
+
+def _wide() -> bool:
+    return jax.dtypes.canonicalize_dtype(np.float64) == np.float64
+
+
+def _canonical(dtype: Any) -> Any:
+    try:
+        return jax.dtypes.canonicalize_dtype(dtype)
+    except (TypeError, ValueError):
+        return dtype
+
+
+def _layout(array: Any) -> str:
+    """Empty for the default, which is what all arrays of up to one dimension have."""
+    if array.ndim < 2:
+        return ""
+    try:
+        order = tuple(array.format.layout.major_to_minor)
+    except Exception:  # a deleted array, a typed key, a device without layouts
+        return ""
+    return "" if order == tuple(range(array.ndim)) else f"major_to_minor={order}"
+
+
+def _place(sharding: Any) -> tuple[str, bool]:
+    """`('cpu:0', False)`, `("P('d', None) over mesh d=8", True)`."""
+    memory = getattr(sharding, "memory_kind", None)
+    where = f" in {memory}" if memory == "pinned_host" else ""
+    if isinstance(sharding, SingleDeviceSharding):
+        (device,) = sharding.device_set
+        return f"{device.platform}:{device.id}{where}", False
+    if isinstance(sharding, NamedSharding):
+        mesh = sharding.mesh
+        axes = ", ".join(f"{name}={size}" for name, size in dict(mesh.shape).items())
+        kinds = {str(kind).rsplit(".", 1)[-1] for kind in getattr(mesh, "axis_types", None) or ()}
+        explicit = " (explicit)" if "Explicit" in kinds else ""
+        entries = ", ".join("None" if s is None else repr(s) for s in tuple(sharding.spec))
+        return f"P({entries}) over mesh {axes}{explicit}{where}", True
+    return f"{str(sharding)[:80]}{where}", True
+
+
+_STRUCTURES_KEPT = 256  # structures that are remembered; a thousand leaves take 100 kB
+_TEXT = 2000  # characters; a structure of 1000 leaves has 10 000
+_SIMPLE = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
+
+
+class Structures:
+    """Gives equal containers as one object. Does not keep the tree definitions themselves: their
+    static fields are the user's objects."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, int], Structure] = {}
+
+    def of(self, value: Any) -> tuple[Structure, list[Any]]:
+        """The container and its leaves."""
+        if isinstance(value, _SIMPLE):
+            return BARE, [value]
+        leaves, tree = jax.tree_util.tree_flatten(value)
+        # The hash of a tree leaves out the static fields of the user's containers.
+        text = _text(tree)
+        key = (hash(text), tree.num_leaves, tree.num_nodes)
+        known = self._known.get(key)
+        if known is None:
+            known = Structure(hash(key), _paths(value, len(leaves)), text[:_TEXT])
+            if len(self._known) >= _STRUCTURES_KEPT:
+                self._known.clear()
+            self._known[key] = known
+        return known, leaves
+
+
+def _paths(value: Any, count: int) -> tuple[str, ...]:
+    try:
+        pairs = jax.tree_util.tree_flatten_with_path(value)[0]
+        return tuple([jax.tree_util.keystr(path) for path, _ in pairs])
+    except Exception:  # the user's own flattening with paths
+        return tuple([f"[leaf {i}]" for i in range(count)])
+
+
+def _text(tree: Any) -> str:
+    """`{'a': *, 'b': [*, *]}`."""
+    try:
+        text = str(tree)
+    except Exception:  # the repr of a static field
+        return f"a container of {tree.num_leaves} leaves"
+    return text.removeprefix("PyTreeDef(").removesuffix(")")

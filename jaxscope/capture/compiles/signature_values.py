@@ -1,0 +1,142 @@
+"""Values that are no array arguments, in a short text and a token that tells equal from unequal.
+
+No value is kept, and no `__repr__` is asked that may be slow or read an array.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import itertools
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxscope.capture.compiles.object_ids import Serials
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_SHOWN = 60  # characters of a value
+_DEEP = 4
+_PARTS = 200  # of what a container holds: some 200 µs
+_WIDE = 24
+
+
+def carried(value: Any, serials: Serials) -> tuple[str, int]:
+    """`('0.1', token)`, `('f32[3]', token)`, `('Config(depth=2)', token)`."""
+    try:
+        text, token = _Description(serials).of(value, _DEEP)
+    except Exception:  # what the user's own attributes raise
+        text, token = f"{type(value).__name__} object", serials.of(value)
+    return shortened(text), token
+
+
+def shortened(text: str, limit: int = _SHOWN) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def compares_by_identity(value: Any) -> bool:
+    """Its type has neither `__eq__` nor `__hash__` of its own, so it equals only itself."""
+    kind = type(value)
+    return kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__
+
+
+class _Description:
+    """Describes one value, looking at a bounded number of the parts that it holds."""
+
+    def __init__(self, serials: Serials) -> None:
+        self._serials = serials
+        self._left = _PARTS
+
+    def of(self, value: Any, depth: int) -> tuple[str, int]:
+        self._left -= 1
+        kind, serials = type(value), self._serials
+        if isinstance(value, enum.Enum):
+            return str(value), hash((kind, value.name))
+        if isinstance(value, _PLAIN):
+            text = repr(value)
+            return text, hash((kind.__qualname__, text))
+        if isinstance(value, (type, types.ModuleType, np.dtype)):
+            return getattr(value, "__name__", str(value)), hash(str(value))
+        if hasattr(value, "shape") and hasattr(value, "dtype"):
+            dims = ",".join(map(str, value.shape))
+            return f"{short_dtype(value.dtype)}[{dims}]", serials.of(value)
+        if callable(value) and getattr(value, "__code__", None) is not None:
+            return _name(value), hash(code_text(value.__code__))
+        if isinstance(value, (list, tuple, set, frozenset, Mapping)):
+            return self._container(value, depth - 1)
+        if dataclasses.is_dataclass(value):
+            return self._dataclass(value, depth - 1)
+        if compares_by_identity(value):
+            number = serials.of(value)
+            return f"{_name(value)} object {number}", number
+        return _named(value, serials)
+
+    def _container(self, value: Any, depth: int) -> tuple[str, int]:
+        kind = type(value)
+        items: Iterable[Any] = value.items() if isinstance(value, Mapping) else value
+        parts = self._parts(items, depth)
+        tokens = tuple(token for _, token in parts)
+        if isinstance(value, (set, frozenset)):
+            tokens = tuple(sorted(tokens))
+        inner = ", ".join(text for text, _ in parts)
+        return f"{kind.__name__}({inner})", hash((kind.__qualname__, len(value), tokens))
+
+    def _dataclass(self, value: Any, depth: int) -> tuple[str, int]:
+        kind = type(value)
+        names = [field.name for field in dataclasses.fields(value) if field.repr]
+        parts = self._parts([getattr(value, name, None) for name in names], depth)
+        inner = ", ".join(f"{n}={text}" for n, (text, _) in zip(names, parts, strict=False))
+        token = hash((kind.__qualname__, tuple(token for _, token in parts)))
+        return f"{kind.__name__}({inner})", token
+
+    def _parts(self, items: Iterable[Any], depth: int) -> list[tuple[str, int]]:
+        if depth <= 0:
+            return [("…", 0)]
+        found: list[tuple[str, int]] = []
+        for item in itertools.islice(items, _WIDE):
+            if self._left <= 0:
+                break
+            found.append(self.of(item, depth))
+        return found
+
+
+def _named(value: Any, serials: Serials) -> tuple[str, int]:
+    """A value of a type with an `__eq__` of its own: its `repr` and hash, as far as they go."""
+    kind = type(value)
+    text = f"{kind.__name__} object"
+    if kind.__repr__ is not object.__repr__:
+        try:
+            text = repr(value)
+        except Exception:  # the user's own
+            text = f"{kind.__name__} object"
+    try:
+        return text, hash((kind.__qualname__, hash(value), shortened(text, 200)))
+    except Exception:
+        return text, serials.of(value)
+
+
+def _name(value: Any) -> str:
+    return str(getattr(value, "__qualname__", "") or type(value).__name__).rsplit(".", 1)[-1]
+
+
+def code_text(code: types.CodeType) -> tuple[Any, ...]:
+    """Equal for code that reads the same, wherever it stands and whatever lines it is on."""
+    constants = tuple(
+        code_text(c) if isinstance(c, types.CodeType) else (type(c).__name__, repr(c))
+        for c in code.co_consts
+    )
+    names = (code.co_names, code.co_varnames, code.co_freevars)
+    return (code.co_code, *names, constants)
+
+
+_KINDS = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
+
+
+def short_dtype(dtype: Any) -> str:
+    """`f32` of `float32`."""
+    name = str(dtype)
+    stem = name.rstrip("0123456789")
+    return f"{_KINDS[stem]}{name[len(stem) :]}" if stem in _KINDS else name

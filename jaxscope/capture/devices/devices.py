@@ -1,0 +1,127 @@
+"""The devices that JAX has here, and CPU devices that it can be made to have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from jaxscope.capture import _jax
+from jaxscope.capture.options.settings import SettingsError
+
+
+class DeviceError(SettingsError):
+    """The device asked for is not here, or cannot be made here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device of this process."""
+
+    name: str
+    """`cpu:0`, as `--device` takes it."""
+    platform: str
+    kind: str
+    """The maker's name of it, such as `NVIDIA H200`; `cpu` for every CPU."""
+    memory: int | None
+    """Bytes that programs can have, all together; None where the device does not say."""
+    process: int
+
+
+def started() -> bool:
+    """Whether JAX has started a backend: only then can its devices be listed without effects."""
+    return _jax.backends_started()
+
+
+def devices() -> tuple[Device, ...]:
+    """All devices of this process, those of the default platform first. Starts the backends."""
+    return tuple(
+        [describe(device, i) for live in _live().values() for i, device in enumerate(live)]
+    )
+
+
+def describe(device: Any, index: int | None = None) -> Device:
+    """What there is to say about a `jax.Device`; `index` is its place among its platform's."""
+    return Device(
+        name=f"{device.platform}:{device.id if index is None else index}",
+        platform=device.platform,
+        kind=device.device_kind,
+        memory=_limit(device),
+        process=device.process_index,
+    )
+
+
+def find(text: str) -> Any:
+    """The `jax.Device` that `--device` names: `cpu:1`, `gpu` (its first), `tpu:0`.
+
+    Raises DeviceError, which says what there is instead.
+    """
+    match = re.fullmatch(r"([a-z_]+)(?::(\d+))?", text.strip().lower())
+    if match is None:
+        raise DeviceError(
+            f"`{text}` names no device: write a platform and, if you like, a number, "
+            "such as `cpu:1` or `gpu`."
+        )
+    # CUDA and ROCm devices call their platform gpu.
+    platform = {"cuda": "gpu", "rocm": "gpu"}.get(match[1], match[1])
+    index = int(match[2] or 0)
+    live = _live()
+    if index < len(live.get(platform, ())):
+        return live[platform][index]
+    here = [f"{name}:{i}" for name, found in live.items() for i in range(len(found))]
+    raise DeviceError(
+        f"There is no device `{text}` here: JAX has {_listing(here)}."
+        + (f" {_HOW.format(count=index + 1)}" if platform == "cpu" else "")
+    )
+
+
+_HOW = (
+    "To simulate CPU devices, restart the kernel and run `%jaxdevices --cpu {count}` before "
+    "anything else uses JAX, or start it with "
+    "XLA_FLAGS=--xla_force_host_platform_device_count={count}."
+)
+
+
+def simulate_cpu(count: int) -> None:
+    """Makes JAX have `count` CPU devices, which share the cores of this machine.
+
+    Must come before any backend is up, and starts none. Raises DeviceError when it comes too late.
+    """
+    if count < 1:
+        raise DeviceError(f"{count} CPU devices cannot be simulated; ask for 1 or more.")
+    import jax
+
+    if not _jax.backends_started():
+        jax.config.update("jax_num_cpu_devices", count)
+        return
+    here = len(jax.local_devices(backend="cpu"))
+    if here != count:
+        many = "1 CPU device" if here == 1 else f"{here} CPU devices"
+        raise DeviceError(
+            f"JAX is running already, with {many}, and cannot change that any more. "
+            + _HOW.format(count=count)
+        )
+
+
+def _live() -> dict[str, list[Any]]:
+    """Devices of this process by platform, the default platform first."""
+    import jax
+    from jax.extend import backend
+
+    names = [jax.default_backend(), *backend.backends()]
+    found: dict[str, list[Any]] = {}
+    for name in names:
+        local = jax.local_devices(backend=name)
+        if local:
+            found.setdefault(local[0].platform, local)
+    return found
+
+
+def _limit(device: Any) -> int | None:
+    stats = device.memory_stats()
+    limit = stats.get("bytes_limit") if stats else None
+    return None if limit is None else int(limit)
+
+
+def _listing(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,1 @@
+"""A cell or a call as one function to trace."""

@@ -1,0 +1,132 @@
+"""Conversions of tracers that the user's code tried and then caught.
+
+`try: float(x) except TypeError: ...` takes one way in plain Python and the other while tracing,
+with no error to tell. So the errors are noted when they are made, and a trace that ends well
+although the user's own code met one is refused.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import jax
+
+from jaxscope.capture._jax import jax_directory
+from jaxscope.capture.source.frames import is_user_file
+
+
+@contextmanager
+def noted(file: str) -> Generator[list[int | None]]:
+    """The cell lines whose code, or the user's helpers they call, met such an error."""
+    lines: list[int | None] = []
+    originals = [(kind, kind.__init__) for kind in _ERRORS if "__init__" in vars(kind)]
+
+    def patched(original: Any) -> Any:
+        def init(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            found = _line_of_user(file)
+            if found is not False:
+                lines.append(found)
+
+        return init
+
+    for kind, original in originals:
+        setattr(kind, _INIT, patched(original))
+    try:
+        yield lines
+    finally:
+        for kind, original in originals:
+            setattr(kind, _INIT, original)
+
+
+_INIT = "__init__"
+_ERRORS: tuple[Any, ...] = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.TracerBoolConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
+
+
+def _line_of_user(file: str) -> int | bool | None:
+    """The line of the cell, None for a helper outside it; False when a library asked."""
+    frame = inspect.currentframe()
+    home = jax_directory()
+    while frame is not None and (
+        frame.f_code.co_filename.startswith(home) or frame.f_code.co_filename == __file__
+    ):
+        frame = frame.f_back
+    if frame is None or not (
+        frame.f_code.co_filename == file or is_user_file(frame.f_code.co_filename)
+    ):
+        return False
+    while frame is not None and frame.f_code.co_filename != file:
+        frame = frame.f_back
+    return None if frame is None else frame.f_lineno
+
+
+MOST_NOTES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A side effect: what it was, and the line of the cell that led to it."""
+
+    line: int | None
+    text: str
+
+
+class Witness:
+    """Notes what the code prints and which files it opens for writing, while it is entered.
+
+    `print` and `open` do what they always do; they are put back at the end.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self.printed: list[Seen] = []
+        self.written: list[Seen] = []
+        self.seconds = 0.0
+        self._began = 0.0
+        self._print = builtins.print
+        self._open = builtins.open
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        self._print, self._open = builtins.print, builtins.open
+        builtins.print, builtins.open = self._printing, self._opening
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        builtins.print, builtins.open = self._print, self._open
+        self.seconds = time.perf_counter() - self._began
+
+    def _printing(self, *values: Any, **options: Any) -> None:
+        if len(self.printed) < MOST_NOTES and options.get("file") is None:
+            self.printed.append(Seen(self._line(), " ".join(map(_short, values))))
+        self._print(*values, **options)
+
+    def _opening(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
+        if len(self.written) < MOST_NOTES and set(mode) & set("wax+"):
+            line = self._line()
+            if line is not None:
+                self.written.append(Seen(line, _short(file)))
+        return self._open(file, mode, *args, **options)
+
+    def _line(self) -> int | None:
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_code.co_filename != self._file:
+            frame = frame.f_back
+        return None if frame is None else frame.f_lineno
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,0 +1,1 @@
+"""Inputs and results of a run: leaves, pytrees, NNX objects, mutation."""

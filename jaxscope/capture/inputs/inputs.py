@@ -1,0 +1,247 @@
+"""The inputs of a program by name: which leaves are traced, and the values that the trace sees."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxscope.capture.inputs import nnx, pytrees
+from jaxscope.capture.inputs.arguments import Arguments, Slot
+from jaxscope.capture.inputs.pytrees import Branch, Copies, Leaf, Node, Object
+from jaxscope.capture.inputs.traced_or_static import (
+    Choice,
+    aval_text,
+    can_be_traced,
+    check_range,
+    choose,
+    nbytes,
+    short_repr,
+)
+from jaxscope.capture.options.settings import Settings, SettingsError
+from jaxscope.model import Value, ValueKind
+
+
+@dataclass(frozen=True, slots=True)
+class Substituted:
+    """The inputs as the trace sees them."""
+
+    values: Mapping[str, Any]
+    copies: Copies
+    originals: Mapping[int, tuple[Any, Any]]
+    """By identity: a tracer, and the user's value that it stands for."""
+    merged: nnx.Merged | None
+    mapped: bool = False
+    """Whether a map gives every result an axis."""
+
+    def batched(self) -> Substituted:
+        """The same for reading results that a map gives an axis: an input that the cell binds to
+        another name is then a new, batched value, and so is a container of inputs."""
+        states = set() if self.merged is None else {id(v) for v in self.merged.after().values()}
+        kept = {key: pair for key, pair in self.originals.items() if key in states}
+        copies = Copies()
+        for made, original, path in self.copies.items():
+            if isinstance(made, np.ndarray):
+                copies.add(made, original, path)
+        return Substituted(self.values, copies, kept, self.merged, mapped=True)
+
+
+class Inputs:
+    """Named values, each leaf of which is traced or static."""
+
+    def __init__(
+        self, values: Mapping[str, Any], settings: Settings, *, shapes: bool = False
+    ) -> None:
+        """`shapes` says that a `jax.ShapeDtypeStruct` stands for an array, as in a call."""
+        self._settings = settings
+        self._choose = _choose_shapes if shapes else choose
+        self._nodes = {
+            name: pytrees.survey(name, value, decide=self._decide(name), is_object=nnx.is_nnx)
+            for name, value in values.items()
+        }
+        self._check_traced()
+        self.objects = self._split()
+        self.arguments = self._pack()
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._nodes)
+
+    def traced_names(self) -> tuple[str, ...]:
+        """Names of which some leaf is traced."""
+        return tuple([n for n, node in self._nodes.items() if pytrees.has_tracer(node)])
+
+    def numpy_names(self) -> tuple[str, ...]:
+        """Names with a NumPy array somewhere inside that is traced."""
+        return tuple(
+            [
+                name
+                for name, node in self._nodes.items()
+                for leaf in pytrees.leaves(node)
+                if leaf.choice.traced and isinstance(leaf.value, np.ndarray)
+            ]
+        )
+
+    def static_values(self) -> tuple[Value, ...]:
+        """The static inputs that are data: what a change of would change the program."""
+        return tuple(
+            [
+                Value(
+                    leaf.path,
+                    ValueKind.STATIC,
+                    aval_text(leaf.value) if leaf.choice.foreign else short_repr(leaf.value),
+                    nbytes(leaf.value) if leaf.choice.foreign else None,
+                    reason=leaf.choice.reason,
+                )
+                for leaf in self._leaves()
+                if not leaf.choice.traced and not is_code(leaf.value)
+            ]
+        )
+
+    def statics(self) -> dict[str, Any]:
+        """The static leaves by path: what a generated function has to be given as constants."""
+        return {leaf.path: leaf.value for leaf in self._leaves() if not leaf.choice.traced}
+
+    def foreign(self) -> tuple[tuple[str, Any], ...]:
+        """Paths and values of inputs of array types that JAX does not know."""
+        return tuple([(leaf.path, leaf.value) for leaf in self._leaves() if leaf.choice.foreign])
+
+    def trees(self, names: Sequence[str], leaf: Callable[[int], Any]) -> dict[str, Any]:
+        """By name: the user's containers with `leaf(slot)` at traced leaves and None at others."""
+        slots = {slot.path: i for i, slot in enumerate(self.arguments.slots)}
+
+        def build(node: Node) -> Any:
+            if isinstance(node, Object):
+                assert self.objects is not None
+                return self.objects.tree(node.path, lambda path: leaf(slots[path]))
+            if isinstance(node, Branch):
+                return node.build([build(child) for child in node.children])
+            return leaf(slots[node.path]) if node.choice.traced else None
+
+        return {name: build(self._nodes[name]) for name in names}
+
+    def substitute(self, packed: Sequence[Any], *, aliases: bool = True) -> Substituted:
+        """The values with tracers, given as the packed arguments, in place of traced leaves.
+
+        `aliases` says that one array in two places is one object in the cell too. Under a
+        transform it must not be: the places may be mapped along other axes, or differentiated by.
+        """
+        tracers = self.arguments.flat(packed)
+        copies = Copies()
+        originals: dict[int, tuple[Any, Any]] = {}
+        merged = None
+        if self.objects is not None:
+            for state in self.objects.leaves:
+                if state.choice.traced:
+                    tracer = tracers[state.path]
+                    originals[id(tracer)] = (tracer, state.value)
+            merged = self.objects.merge(
+                [tracers.get(state.path, state.value) for state in self.objects.leaves]
+            )
+
+        first: dict[int, Any] = {}
+
+        def leaf(node: Leaf) -> Any:
+            tracer = tracers[node.path]
+            if aliases and isinstance(node.value, (jax.Array, np.ndarray)):
+                # One array in two places stays one object in the cell too.
+                tracer = first.setdefault(id(node.value), tracer)
+            originals[id(tracer)] = (tracer, node.value)
+            return tracer
+
+        def thing(node: Object) -> Any:
+            assert merged is not None
+            assert self.objects is not None
+            place = next(i for i, o in enumerate(self.objects.objects) if o is node.value)
+            return merged.objects[place]
+
+        values = {
+            name: pytrees.substitute(node, leaf, thing, copies)
+            for name, node in self._nodes.items()
+        }
+        return Substituted(values, copies, originals, merged)
+
+    def _leaves(self) -> list[Leaf]:
+        return [leaf for node in self._nodes.values() for leaf in pytrees.leaves(node)]
+
+    def _pack(self) -> Arguments:
+        slots: list[Slot] = []
+        packed: dict[str, Any] = {}
+
+        def take(leaf: Leaf) -> int:
+            check_range(leaf.path, leaf.value)
+            donated = _root(leaf.path) in self._settings.donate
+            slots.append(Slot(leaf.path, leaf.value, leaf.choice.reason, donated))
+            return len(slots) - 1
+
+        for name, node in self._nodes.items():
+            if not isinstance(node, Object) and pytrees.is_traced(node):
+                tree = pytrees.pack(node, take)
+                if jax.tree_util.tree_leaves(tree):
+                    packed[name] = tree
+        if self.objects is not None:
+            state = [
+                take(Leaf(leaf.path, leaf.value, leaf.choice))
+                for leaf in self.objects.leaves
+                if leaf.choice.traced
+            ]
+            if state:
+                packed["nnx_state"] = state
+        return Arguments(packed, tuple(slots))
+
+    def _decide(self, name: str) -> Callable[[Any], Choice]:
+        if name in self._settings.static:
+            return lambda value: Choice(False, "static by -s", fresh=type(value) is np.ndarray)
+        if name in self._settings.traced:
+            return lambda value: (
+                Choice(True, "traced by -t") if can_be_traced(value) else self._choose(value)
+            )
+        return self._choose
+
+    def _check_traced(self) -> None:
+        for name in self._settings.traced:
+            node = self._nodes.get(name)
+            if node is not None and not pytrees.has_tracer(node):
+                kind = type(node.original if isinstance(node, Branch) else node.value).__name__
+                raise SettingsError(
+                    f"-t names `{name}`, a {kind}, and JAX traces arrays and numbers only."
+                )
+
+    def _split(self) -> nnx.Split | None:
+        found: dict[int, Object] = {}
+
+        def walk(node: Node) -> None:
+            if isinstance(node, Object):
+                found.setdefault(id(node.value), node)
+            elif isinstance(node, Branch):
+                for child in node.children:
+                    walk(child)
+
+        for node in self._nodes.values():
+            walk(node)
+        if not found:
+            return None
+        nodes = list(found.values())
+        return nnx.Split([node.value for node in nodes], [node.path for node in nodes])
+
+
+def _choose_shapes(value: Any) -> Choice:
+    if isinstance(value, jax.ShapeDtypeStruct):
+        return Choice(True, "jax.ShapeDtypeStruct, so compiled and not run")
+    return choose(value)
+
+
+def is_code(value: Any) -> bool:
+    """Modules, classes, functions and jitted functions: never data."""
+    kinds = (ModuleType, type, FunctionType, BuiltinFunctionType, MethodType)
+    # Statically: the attributes of a user's object may be computed, and fail.
+    wraps = inspect.getattr_static(value, "__wrapped__", None) is not None
+    return isinstance(value, kinds) or (callable(value) and wraps)
+
+
+def _root(path: str) -> str:
+    return path.partition("[")[0].partition(".")[0]

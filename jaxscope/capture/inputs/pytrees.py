@@ -1,0 +1,245 @@
+"""The user's values as trees of leaves: survey, substitution by tracers, and settling of results.
+
+JAX's own flattening loses what a notebook keeps: which container *is* which, the order of a dict's
+keys, keys that cannot be sorted. So containers are walked here, one level at a time; JAX is asked
+only about types that users have registered as pytrees.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from jaxscope.capture.inputs.traced_or_static import Choice, choose
+
+
+@dataclass(slots=True)
+class Leaf:
+    """A value that is traced or static as a whole."""
+
+    path: str
+    """As the user writes it: `params['w']`."""
+    value: Any
+    choice: Choice
+
+
+@dataclass(slots=True)
+class Branch:
+    """A container and its children, with a way to build a copy around new children."""
+
+    path: str
+    original: Any
+    keys: tuple[Any, ...]
+    children: tuple[Node, ...]
+    build: Callable[[Sequence[Any]], Any]
+    """A container like the original with these children in place of its own."""
+    has_traced: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.has_traced = any(is_traced(child) for child in self.children)
+
+
+@dataclass(slots=True)
+class Object:
+    """A value that another rule carries into the trace (a Flax NNX object)."""
+
+    path: str
+    value: Any
+
+
+Node = Leaf | Branch | Object
+
+
+def is_traced(node: Node) -> bool:
+    """Whether anything below the node is replaced while tracing."""
+    if isinstance(node, Leaf):
+        return node.choice.traced or node.choice.fresh
+    return isinstance(node, Object) or node.has_traced
+
+
+def survey(
+    path: str,
+    value: Any,
+    *,
+    decide: Callable[[Any], Choice] = choose,
+    is_object: Callable[[Any], bool] = lambda value: False,
+) -> Node:
+    """The tree of a value. A container that holds itself is a static leaf."""
+    return _survey(path, value, decide, is_object, [])
+
+
+def leaves(node: Node) -> Iterator[Leaf]:
+    """The leaves in order, static ones too."""
+    if isinstance(node, Leaf):
+        yield node
+    elif isinstance(node, Branch):
+        for child in node.children:
+            yield from leaves(child)
+
+
+def pack(node: Node, take: Callable[[Leaf], Any]) -> Any:
+    """The traced leaves as a pytree of dicts, so that JAX names them as users do."""
+    if isinstance(node, Leaf):
+        return take(node)
+    assert isinstance(node, Branch)
+    packed = {
+        key: pack(child, take)
+        for key, child in zip(node.keys, node.children, strict=True)
+        if _has_leaf(child)
+    }
+    try:
+        sorted(packed)
+    except TypeError:  # keys that JAX cannot sort are passed by position
+        return dict(enumerate(packed.values()))
+    return packed
+
+
+def substitute(
+    node: Node, leaf: Callable[[Leaf], Any], thing: Callable[[Object], Any], copies: Copies
+) -> Any:
+    """The value with tracers in place of traced leaves; what holds none is the original itself."""
+    if isinstance(node, Leaf):
+        if node.choice.traced:
+            return leaf(node)
+        if not node.choice.fresh:
+            return node.value
+        made = node.value.copy()
+        made.flags.writeable = False
+        copies.add(made, node.value, node.path)
+        return made
+    if isinstance(node, Object):
+        return thing(node)
+    if not node.has_traced:
+        return node.original
+    known = copies.made(node.original)
+    if known is not None:
+        return known
+    made = node.build([substitute(child, leaf, thing, copies) for child in node.children])
+    copies.add(made, node.original, node.path)
+    return made
+
+
+class Copies:
+    """Which container of the trace stands for which of the user's."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, Any, str]] = {}
+        self._by_original: dict[int, Any] = {}
+
+    def add(self, made: Any, original: Any, path: str) -> None:
+        self._made[id(made)] = (made, original, path)
+        self._by_original[id(original)] = made
+
+    def made(self, original: Any) -> Any:
+        """The copy of a container that was met before, else None."""
+        return self._by_original.get(id(original))
+
+    def original(self, value: Any) -> Any:
+        """The user's container that `value` is a copy of, or `value` itself."""
+        entry = self._made.get(id(value))
+        return entry[1] if entry is not None else value
+
+    def items(self) -> Iterator[tuple[Any, Any, str]]:
+        """Each copy with its original and its path."""
+        return iter(self._made.values())
+
+    def __contains__(self, value: object) -> bool:
+        return id(value) in self._made
+
+    def __iter__(self) -> Iterator[tuple[Any, str]]:
+        return iter([(made, path) for made, _, path in self._made.values()])
+
+
+def children(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], Callable[..., Any]] | None:
+    """Keys, children and a builder for one level of a pytree; None for a leaf."""
+    kind = type(value)
+    if isinstance(value, dict) and kind.__module__ in ("builtins", "collections"):
+        return tuple(value), tuple(value.values()), lambda new: _like_dict(value, new)
+    if kind is list:
+        return tuple(range(len(value))), tuple(value), list
+    if kind is tuple:
+        return tuple(range(len(value))), tuple(value), lambda new: tuple(new)
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        fields = tuple([jax.tree_util.GetAttrKey(name) for name in kind._fields])
+        return fields, tuple(value), lambda new: kind._make(new)
+    if kind.__module__ in ("builtins", "numpy") or isinstance(value, (jax.Array, type)):
+        return None
+    try:
+        flat, treedef = jax.tree_util.tree_flatten_with_path(
+            value, is_leaf=lambda node: node is not value
+        )
+    except Exception:
+        return None
+    if jax.tree_util.treedef_is_leaf(treedef):
+        return None
+    keys = tuple([path[0] for path, _ in flat])
+    return keys, tuple([child for _, child in flat]), treedef.unflatten
+
+
+def _survey(
+    path: str,
+    value: Any,
+    decide: Callable[[Any], Choice],
+    is_object: Callable[[Any], bool],
+    above: list[int],
+) -> Node:
+    if is_object(value):
+        return Object(path, value)
+    if id(value) in above:
+        return Leaf(path, value, Choice(False, "a container that holds itself, so static"))
+    level = children(value)
+    if level is None:
+        return Leaf(path, value, decide(value))
+    keys, below, build = level
+    above.append(id(value))
+    nodes = tuple(
+        [
+            _survey(path + key_text(key), child, decide, is_object, above)
+            for key, child in zip(keys, below, strict=True)
+        ]
+    )
+    above.pop()
+    return Branch(path, value, tuple([_plain(k) for k in keys]), nodes, build)
+
+
+def key_text(key: Any) -> str:
+    """A step of a path as Python text: `['w']`, `[0]`, `.weight`."""
+    return str(key) if isinstance(key, _JAX_KEYS) else f"[{key!r}]"
+
+
+_JAX_KEYS = (
+    jax.tree_util.GetAttrKey,
+    jax.tree_util.DictKey,
+    jax.tree_util.SequenceKey,
+    jax.tree_util.FlattenedIndexKey,
+)
+
+
+def _plain(key: Any) -> Any:
+    if isinstance(key, jax.tree_util.GetAttrKey):
+        return key.name
+    if isinstance(key, jax.tree_util.SequenceKey):
+        return key.idx
+    return key.key if isinstance(key, _JAX_KEYS) else key
+
+
+def has_tracer(node: Node) -> bool:
+    """Whether some leaf below the node becomes a tracer."""
+    return isinstance(node, Object) or _has_leaf(node)
+
+
+def _has_leaf(node: Node) -> bool:
+    if isinstance(node, Branch):
+        return any(_has_leaf(child) for child in node.children)
+    return isinstance(node, Leaf) and node.choice.traced
+
+
+def _like_dict(original: dict[Any, Any], new: Sequence[Any]) -> dict[Any, Any]:
+    made = copy.copy(original)
+    for key, value in zip(original, new, strict=True):
+        made[key] = value
+    return made

@@ -1,0 +1,169 @@
+"""What a traced cell bound: which of it is a result of the program, and which was there already."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.core import Tracer
+
+from jaxscope.capture.inputs import nnx, pytrees
+from jaxscope.capture.inputs.inputs import Substituted
+from jaxscope.capture.inputs.mutation import find_tracer
+from jaxscope.capture.options.refusals import RefusedError, holds_tracer
+
+# What JAX prints for a tracer: `Traced<float32[3]>with<…>`, `JitTracer(float32[3])` (0.8 to 0.12).
+_TRACER_TEXT = re.compile(r"traced<|\b\w*tracer[(<]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Names and values as the trace left them, tracers included."""
+
+    names: Mapping[str, Any]
+    deleted: tuple[str, ...]
+    value: Any
+    traced: list[Any]
+    """The program's outputs: each tracer among the results, once."""
+    objects: nnx.After | None
+    _settler: Callable[[Sequence[Any]], Callable[[Any], Any]]
+    labels: tuple[str, ...]
+    """Where each output goes: `y`, `params['w']`, `Out`."""
+
+    def settled(self, results: Sequence[Any]) -> tuple[dict[str, Any], Any, Callable[[Any], Any]]:
+        """Names and the last value with results in place of tracers, and the function doing it."""
+        settle = self._settler(results)
+        names = {name: settle(value) for name, value in self.names.items()}
+        return names, settle(self.value), settle
+
+
+class Reader:
+    """Reads the outcome of one trace."""
+
+    def __init__(
+        self,
+        inputs: Substituted,
+        split: nnx.Split | None,
+        tree: ast.Module,
+        namespace_id: int = 0,
+    ) -> None:
+        self._originals = inputs.originals
+        self._copies = inputs.copies
+        self._merged = inputs.merged
+        self._mapped = inputs.mapped
+        self._split = split
+        self._tree = tree
+        self._namespace_id = namespace_id
+        self._traced: dict[int, Any] = {}
+        self._labels: list[str] = []
+        self._seen: dict[int, Any] = {}
+        self._new_objects: dict[int, Any] = {}
+
+    def read(self, names: Mapping[str, Any], deleted: tuple[str, ...], value: Any) -> Outcome:
+        """Collect the tracers of all results. Raises RefusedError where one would be kept."""
+        for name, bound in names.items():
+            self._collect(name, name, bound)
+        self._collect("Out", "Out", value)
+        after = None if self._merged is None else self._merged.after()
+        if after is not None:
+            if not after.same_structure:
+                raise RefusedError(
+                    "the cell adds or removes parts of a Flax NNX object, which a compiled program "
+                    "cannot do. Build the object in a cell of its own. Nothing was written."
+                )
+            if self._mapped and any(map(self._is_new, after.values())):
+                raise RefusedError(
+                    "the cell changes the state of a Flax NNX object, and under a map there is one "
+                    "new state for each example. Use the object in evaluation mode "
+                    "(`model.eval()`), or update it in a cell without the map. Nothing was written."
+                )
+            for state in after.values():
+                self._collect("nnx_state", "nnx_state", state)
+        for made in list(self._new_objects.values()):
+            for state in jax.tree_util.tree_leaves(nnx.state_of(made)):
+                self._collect("nnx_state", "nnx_state", state)
+        return Outcome(
+            dict(names),
+            deleted,
+            value,
+            list(self._traced.values()),
+            after,
+            self._settler,
+            tuple(self._labels),
+        )
+
+    def _is_new(self, value: Any) -> bool:
+        return isinstance(value, Tracer) and id(value) not in self._originals
+
+    def _collect(self, name: str, path: str, value: Any) -> None:
+        if isinstance(value, Tracer):
+            if id(value) not in self._originals and id(value) not in self._traced:
+                self._traced[id(value)] = value
+                self._labels.append(path)
+            return
+        if value in self._copies or id(value) in self._seen:
+            return
+        if nnx.is_nnx(value):
+            if self._counterpart(value) is None:
+                self._new_objects[id(value)] = value
+            return
+        level = pytrees.children(value)
+        if level is not None:
+            self._seen[id(value)] = value
+            for key, child in zip(level[0], level[1], strict=True):
+                if isinstance(key, str):
+                    self._collect(name, path, key)
+                self._collect(name, path + pytrees.key_text(key), child)
+            return
+        if isinstance(value, str):
+            if _TRACER_TEXT.search(value):
+                raise holds_tracer(name, "the text of an array", self._tree)
+            return
+        if not isinstance(value, jax.Array) and find_tracer(value, {self._namespace_id}):
+            raise holds_tracer(name, f"an array inside a {type(value).__name__}", self._tree)
+
+    def _settler(self, results: Sequence[Any]) -> Callable[[Any], Any]:
+        by_tracer = dict(zip(self._traced, results, strict=True))
+        done: dict[int, tuple[Any, Any]] = {}
+
+        def settle(value: Any) -> Any:
+            if isinstance(value, Tracer):
+                if id(value) in by_tracer:
+                    return by_tracer[id(value)]
+                return self._originals[id(value)][1]
+            if value in self._copies:
+                return self._copies.original(value)
+            if id(value) in done:
+                return done[id(value)][1]
+            if id(value) in self._new_objects:
+                made = nnx.rebuilt(value, settle)
+                done[id(value)] = (value, made)
+                return made
+            if nnx.is_nnx(value):
+                return self._counterpart(value)
+            level = pytrees.children(value)
+            if level is None:
+                return value
+            if isinstance(value, (dict, list)):
+                done[id(value)] = (value, value)
+                for key, child in zip(level[0], level[1], strict=True):
+                    new = settle(child)
+                    if new is not child:
+                        value[key] = new
+                return value
+            new_children = [settle(child) for child in level[1]]
+            same = all(a is b for a, b in zip(new_children, level[1], strict=True))
+            made = value if same else level[2](new_children)
+            done[id(value)] = (value, made)
+            return made
+
+        return settle
+
+    def _counterpart(self, value: Any) -> Any:
+        if self._merged is None or self._split is None:
+            return None
+        return self._merged.counterpart(value, self._split.objects)

@@ -1,0 +1,1 @@
+"""Live jaxprs as data: equations, tags, dataflow."""

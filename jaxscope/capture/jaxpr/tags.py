@@ -1,0 +1,177 @@
+"""Tags in the name stacks of a program, so that what is compiled from it can be traced back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jaxscope.analysis.links.anchors import STALE
+from jaxscope.analysis.links.tag_paths import Chains
+from jaxscope.analysis.links.tags import tag as spell_tag
+from jaxscope.capture import _jax
+from jaxscope.capture.jaxpr.bodies import Body, Reader
+from jaxscope.capture.jaxpr.equations import entries_of, expand
+from jaxscope.capture.source.sources import Sources
+from jaxscope.model import Equation
+
+ALREADY_LOWERED = (
+    "the program was already lowered when jaxscope saw it, so its lines are matched by primitive, "
+    "name and position"
+)
+NO_JAXPR = (
+    "JAX keeps no jaxpr of a program that was lowered, so its lines cannot be linked; give the "
+    "function and its arguments instead"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A program's equations, and how its tags lead to them."""
+
+    equations: tuple[Equation, ...]
+    hash: str
+    """What the tags of the outermost equations end in; empty when the program is not tagged."""
+    why: str
+    """Why it is not tagged; empty when it is."""
+    chains: Chains
+    places: dict[tuple[int, int], tuple[int, ...]] = field(repr=False)
+    """See `equations.Expansion`."""
+    jaxpr: Any = field(repr=False)
+    """The jaxpr, kept alive because `places` goes by identity."""
+    body: Body | None = field(default=None, repr=False)
+    other: str = STALE
+    """How the tags of another program may come to stand in the compiled text."""
+
+
+def tag(traced: Any, sources: Sources) -> Tagged:
+    """Tag a `Traced` in place, before it is lowered. Never raises: `why` says what went wrong.
+
+    In place, because JAX keys its caches on the jaxpr object: the lowering that follows is the one
+    the user's own call will find, with donation, static arguments and shardings untouched.
+    """
+    try:
+        closed_jaxpr = traced.jaxpr
+    except Exception as error:
+        return _nothing(f"this JAX gives no jaxpr of a traced function ({error!r})")
+    return tag_jaxpr(closed_jaxpr, sources)
+
+
+def tag_jaxpr(closed_jaxpr: Any, sources: Sources) -> Tagged:
+    """Tag a jaxpr that JAX is about to lower, in place; see `tag`."""
+    try:
+        body = Reader(sources).body(closed_jaxpr)
+    except Exception as error:
+        return _nothing(f"the equations of the program could not be read ({error!r})")
+    before = _chains_before(body)
+    try:
+        _push(body)
+    except Exception as error:
+        why = f"this JAX does not let equations be tagged ({error!r})"
+        return _tagged(closed_jaxpr, body, "", why)
+    tagged = _tagged(closed_jaxpr, body, body.digest, "")
+    return replace(tagged, chains=tagged.chains.joined(before))
+
+
+def untagged(traced: Any, sources: Sources, why: str = ALREADY_LOWERED) -> Tagged:
+    """The equations of a program that was lowered before, and so cannot be tagged any more.
+
+    `traced` is a `Traced`, or a jaxpr; None when the user gave what was lowered already.
+    """
+    if traced is None:
+        return _nothing(NO_JAXPR)
+    try:
+        closed_jaxpr = getattr(traced, "jaxpr", traced)
+        return _tagged(closed_jaxpr, Reader(sources).body(closed_jaxpr), "", why)
+    except Exception as error:
+        return _nothing(f"the equations of the program could not be read ({error!r})")
+
+
+def adopt(new: Tagged, old: Tagged) -> Tagged | None:
+    """The new program's equations under the tags of an old one that was compiled; or None.
+
+    For a cell that was edited in ways that do not reach the compiled program, which is then used
+    again: it carries the old tags. The links stay exact if both have the same equations in the
+    same order with the same data flow, so that the old program's equation n is the new one's n.
+    """
+    if not old.hash or new.body is None or old.body is None:
+        return None
+    if len(new.equations) != len(old.equations) or _structure(new.body) != _structure(old.body):
+        return None
+    return replace(new, hash=old.hash, why="", chains=new.chains.joined(old.chains))
+
+
+def compiled_from(tagged: Tagged, why: str) -> Tagged:
+    """The same, where the compiled program was made from another text, which `why` says.
+
+    What was lowered from this text keeps its exact links.
+    """
+    return replace(tagged, other=why)
+
+
+def _tagged(closed_jaxpr: Any, body: Body, digest: str, why: str) -> Tagged:
+    expansion = expand(body)
+    chains = Chains(expansion.chains if digest else ())
+    return Tagged(
+        expansion.equations,
+        digest,
+        why,
+        chains,
+        expansion.places,
+        closed_jaxpr,
+        body,
+    )
+
+
+def _nothing(why: str) -> Tagged:
+    return Tagged((), "", why, Chains(()), {}, None)
+
+
+def _chains_before(body: Body) -> Chains:
+    """The chains as they stood before this program was tagged, where one equation has them.
+
+    JAX drops what no result depends on into a jaxpr of its own before it lowers. If that one was
+    tagged, in the listener, the equations that both jaxprs share bear its tags in what was lowered.
+    """
+    if not any(entry.tags for entry in body.entries):
+        return Chains(())
+    chains = expand(body).chains
+    uses = Counter(chains)
+    return Chains([chain if chain and uses[chain] == 1 else () for chain in chains])
+
+
+def _push(body: Body) -> None:
+    """Push each equation's tag, unless it has it.
+
+    A jaxpr that JAX shares among programs keeps the tags of the first. A tag of another jaxpr may
+    stand there too: differentiating a tagged jaxpr copies its name stacks.
+    """
+    for owner, index, entry in entries_of(body):
+        name = spell_tag(index, owner.digest)
+        if name not in entry.tags:
+            _jax.push_scope(entry.equation, name)
+            entry.tags = (*entry.tags, name)
+
+
+def _structure(body: Body) -> str:
+    """A hash of what a jaxpr computes: primitives, avals, simple parameters and data flow."""
+    digest = hashlib.blake2b(digest_size=8)
+    numbers: dict[int, int] = {}
+    for owner, index, entry in entries_of(body):
+        atoms = [*entry.equation.invars, "=", *entry.equation.outvars]
+        parts = [str(index), entry.primitive, *entry.inputs, *entry.outputs]
+        parts += [
+            str(numbers.setdefault(id(atom), len(numbers))) if not hasattr(atom, "val") else "#"
+            for atom in atoms
+        ]
+        parts += [str(len(inner.entries)) for inner in entry.bodies]
+        parts += [
+            f"{name}={value!r}"
+            for name, value in entry.equation.params.items()
+            if isinstance(value, (int, float, str, bool))
+        ]
+        digest.update("\t".join(parts).encode() + b"\n")
+        if index == len(owner.entries) - 1:
+            digest.update(repr([numbers.get(id(v), -1) for v in owner.jaxpr.outvars]).encode())
+    return digest.hexdigest()

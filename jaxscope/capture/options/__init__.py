@@ -1,0 +1,1 @@
+"""What a run was asked for, and what it refuses."""

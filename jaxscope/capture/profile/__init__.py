@@ -1,0 +1,1 @@
+"""Profiler sessions, and the time inside a program."""

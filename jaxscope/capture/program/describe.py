@@ -1,0 +1,235 @@
+"""From live handles to the model: what JAX knows of a program, as data."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jaxlib.version
+
+from jaxscope.analysis.links.line_figures import counted
+from jaxscope.capture import _jax
+from jaxscope.capture.inputs.traced_or_static import aval_text, nbytes
+from jaxscope.capture.program.layouts import spec_text
+from jaxscope.capture.program.stages import Handles
+from jaxscope.model import (
+    Cost,
+    Effect,
+    Environment,
+    StageKind,
+    Unavailable,
+    Value,
+    ValueKind,
+)
+from jaxscope.version import __version__
+
+# Primitives that call back into Python: each run of the program runs them again.
+_CALLBACKS = {
+    "debug_callback": Effect.DEBUG,
+    "debug_print": Effect.DEBUG,
+    "io_callback": Effect.IO,
+    "outside_call": Effect.IO,
+    "pure_callback": Effect.PURE_CALLBACK,
+}
+
+
+def inputs(
+    handles: Handles, paths: Sequence[str], reasons: Mapping[str, str], leaves: Sequence[Any]
+) -> tuple[Value, ...]:
+    """The traced inputs in flat order; those that no result depends on are UNUSED."""
+    information = argument_infos(handles)
+    kept = None if handles.lowered is None else _jax.kept_arguments(handles.lowered)
+    placed = shardings(handles.compiled, "input_shardings", len(information))
+    values: list[Value] = []
+    for position, info in enumerate(information):
+        path = paths[position] if position < len(paths) else f"[{position}]"
+        leaf = leaves[position] if position < len(leaves) else None
+        kind = ValueKind.DONATED if info.donated else ValueKind.TRACED
+        if kept is not None and position not in kept:
+            kind = ValueKind.UNUSED
+        values.append(
+            Value(
+                path,
+                kind,
+                _aval(info),
+                _bytes(info),
+                "" if kind is ValueKind.UNUSED else _sharding(placed[position]),
+                reasons.get(path) or kind_of(leaf),
+            )
+        )
+    return tuple(values)
+
+
+def argument_infos(handles: Handles) -> list[Any]:
+    """JAX's `ArgInfo` of each flat argument."""
+    stage = handles.lowered if handles.lowered is not None else handles.compiled
+    return jax.tree_util.tree_leaves(stage.args_info)
+
+
+def outputs(handles: Handles, labels: Sequence[str]) -> tuple[Value, ...]:
+    """The results in flat order, by the names that the user gave them."""
+    stage = handles.traced or handles.lowered or handles.compiled
+    information = jax.tree_util.tree_leaves(getattr(stage, "out_info", ()))
+    placed = shardings(handles.compiled, "output_shardings", len(information))
+    return tuple(
+        [
+            Value(
+                labels[i] if i < len(labels) else ("Out" if len(information) == 1 else f"Out[{i}]"),
+                ValueKind.TRACED,
+                _aval(info),
+                _bytes(info),
+                _sharding(placed[i]),
+            )
+            for i, info in enumerate(information)
+        ]
+    )
+
+
+def constants(handles: Handles) -> tuple[Value, ...]:
+    """Arrays that the program captured instead of taking them as arguments."""
+    jaxpr = getattr(handles.traced, "jaxpr", None)
+    return tuple(
+        [
+            Value(
+                f"constant {i}",
+                ValueKind.CONSTANT,
+                aval_text(value),
+                nbytes(value),
+                reason="captured while tracing",
+            )
+            for i, value in enumerate(getattr(jaxpr, "consts", ()))
+        ]
+    )
+
+
+def effects(handles: Handles) -> tuple[Effect, ...]:
+    """Why the program must not be run more often than asked: callbacks and ordered effects."""
+    shared = len({device.process_index for device in device_objects(handles)}) > 1
+    others = {Effect.OTHER_PROCESSES} if shared else set[Effect]()
+    if handles.traced is None:
+        return tuple(others)
+    found = others | {
+        _CALLBACKS[equation.primitive]
+        for equation in handles.tagged.equations
+        if equation.primitive in _CALLBACKS
+    }
+    for effect in handles.traced.jaxpr.effects:
+        if (
+            "ordered" in f"{type(effect).__name__}{effect}".lower()
+            and "unordered" not in str(effect).lower()
+        ):
+            found.add(Effect.ORDERED)
+    return tuple(sorted(found))
+
+
+def devices(handles: Handles) -> tuple[str, ...]:
+    """`cpu:0` … of the devices that the program runs on."""
+    return tuple([f"{d.platform}:{d.id}" for d in device_objects(handles)])
+
+
+def device_objects(handles: Handles) -> tuple[Any, ...]:
+    """The devices that the program runs on, by platform and number."""
+    found: set[Any] = set()
+    for name in ("output_shardings", "input_shardings"):
+        for sharding in jax.tree_util.tree_leaves(getattr(handles.compiled, name, ())):
+            found |= set(getattr(sharding, "device_set", ()))
+    if not found:
+        found = {jax.devices()[0]}
+    return tuple(sorted(found, key=lambda d: (d.platform, d.id)))
+
+
+def cost(handles: Handles) -> Cost | Unavailable:
+    """Work of one run, counted on the optimised HLO with loops multiplied out."""
+    stage = handles.text(StageKind.OPTIMIZED_HLO)
+    if stage.unavailable is not None:
+        return stage.unavailable
+    known = counted(stage.text)
+    if known is None:
+        return Unavailable("the optimised HLO of this XLA could not be read")
+    _, work = known
+    return Cost(
+        work.flops,
+        work.transcendentals,
+        work.bytes_accessed,
+        (*work.unknown, *work.estimated),
+    )
+
+
+def settings() -> dict[str, Any]:
+    """JAX's settings by the names that `jax.config.update` takes; none where JAX does not tell."""
+    with contextlib.suppress(Exception):
+        return _jax.setting_values()
+    return {}
+
+
+def environment() -> Environment:
+    """Versions and settings that the figures depend on."""
+    return Environment(
+        __version__,
+        jax.__version__,
+        jaxlib.version.__version__,
+        platform.python_version(),
+        f"{platform.system()}-{platform.release()} {platform.machine()}",
+        tuple([f"{d.platform}:{d.id} {d.device_kind}" for d in jax.devices()]),
+        jax.dtypes.canonicalize_dtype("float64") == "float64",
+        tuple(
+            sorted(
+                (name, value)
+                for name, value in os.environ.items()
+                if name == "XLA_FLAGS" or name.startswith(("JAX_", "OMP_"))
+            )
+        ),
+    )
+
+
+def now() -> str:
+    """The time, ISO 8601 in UTC."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _aval(info: Any) -> str:
+    text = f"{info.dtype}[{','.join(map(str, info.shape))}]"
+    return f"{text} weak" if getattr(info, "weak_type", False) else text
+
+
+def _bytes(info: Any) -> int:
+    itemsize = getattr(info.dtype, "itemsize", 0)
+    size = 1
+    for extent in info.shape:
+        size *= extent
+    return size * itemsize
+
+
+def shardings(compiled: Any, name: str, number: int) -> list[Any]:
+    """The flat `input_shardings` or `output_shardings`, None where there is none."""
+    found = jax.tree_util.tree_leaves(
+        getattr(compiled, name, ()), is_leaf=lambda leaf: leaf is None
+    )
+    return found if len(found) == number else [None] * number
+
+
+def _sharding(sharding: Any) -> str:
+    if sharding is None:
+        return ""
+    spec = getattr(sharding, "spec", None)
+    if spec is not None:
+        axes = ", ".join(f"{n}={s}" for n, s in sharding.mesh.shape.items())
+        return f"{spec_text(spec)} on ({axes})"
+    placed = [f"{d.platform}:{d.id}" for d in sorted(sharding.device_set, key=lambda d: d.id)]
+    if len(placed) > 2:
+        return f"{len(placed)} devices ({placed[0]} … {placed[-1]})"
+    return ", ".join(placed)
+
+
+def kind_of(leaf: Any) -> str:
+    """Why a leaf is traced; empty for one that nobody has."""
+    from jaxscope.capture.inputs.traced_or_static import choose
+
+    if leaf is None or isinstance(leaf, jax.ShapeDtypeStruct):
+        return ""
+    return choose(leaf).reason if choose(leaf).traced else f"{type(leaf).__name__}, traced by jit"

@@ -1,0 +1,1 @@
+"""The user's files and cells, and frames in them."""

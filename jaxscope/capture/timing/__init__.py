@@ -1,0 +1,1 @@
+"""Timed calls, transfers and measured peaks."""

@@ -1,0 +1,1 @@
+"""The transforms of the magics, and how they compose."""

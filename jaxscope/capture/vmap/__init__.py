@@ -1,0 +1,1 @@
+"""Batching, as JAX applied it."""

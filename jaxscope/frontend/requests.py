@@ -1,0 +1,74 @@
+"""What a viewer is answered that asks for more of a report: a text, or a figure.
+
+Nothing here compiles or runs anything: texts come from live handles or from the record. Any thread
+may ask, also while a cell runs.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from jaxscope.frontend.shown import ShownReport
+from jaxscope.model import StageKind, to_json
+
+Json = dict[str, Any]
+MANY = 2000
+"""Equations from which on a saved output may have none of them, so that they come with a text."""
+
+
+class Refused(Exception):
+    """The request cannot be answered; the message is a sentence for the reader of the report."""
+
+
+def answer(report: ShownReport, request: Mapping[str, Any]) -> bytes:
+    """Gzipped JSON: a `StageAnswer` for `{"op": "stage", "program": 0, "kind": "hlo"}`, a plotly
+    figure for `{"op": "figure", "kind": "stack"}`.
+
+    Raises Refused with the reason.
+    """
+    match request.get("op"):
+        case "stage":
+            text = json.dumps(_stage(report, request), separators=(",", ":"))
+        case "figure":
+            text = _figure(report, request)
+        case other:
+            raise Refused(
+                f"This jaxscope does not know the request {other!r}: the viewer is newer. Upgrade "
+                "jaxscope in the kernel's environment, and restart the kernel."
+            )
+    # Level 1: a tenth of the time, and it only travels to the browser.
+    return gzip.compress(text.encode(), 1, mtime=0)
+
+
+def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
+    from jaxscope.view.bundle.figures import by_instruction, lost
+    from jaxscope.words import count
+
+    number, kind = request.get("program", 0), request.get("kind")
+    if type(number) is not int or not 0 <= number < len(report.programs):
+        has = count(len(report.programs), "program")
+        raise Refused(f"This report has {has}, and no number {number!r}.")
+    if kind not in list(StageKind):
+        raise Refused(f"There is no stage {kind!r}; there are {', '.join(StageKind)}.")
+    stage = report.stage(str(kind), number)
+    found: Json = {"stage": to_json(stage)}
+    program = report.programs[number]
+    if stage.kind is StageKind.OPTIMIZED_HLO and stage.text:
+        found["instructions"] = by_instruction(program, stage)
+    if stage.kind in (StageKind.OPTIMIZED_HLO, StageKind.STABLEHLO):
+        # Why something vanished is told by the two together.
+        found |= lost(program)
+    if len(program.equations) > MANY:
+        found["equations"] = to_json(program.equations)
+    return found
+
+
+def _figure(report: ShownReport, request: Mapping[str, Any]) -> str:
+    try:
+        return report.figure(str(request.get("kind"))).to_json()
+    except (ValueError, LookupError, ModuleNotFoundError) as error:
+        # Raised by `figure` itself, in whole sentences.
+        raise Refused(str(error.args[0] if error.args else error)) from None

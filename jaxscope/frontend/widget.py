@@ -1,0 +1,116 @@
+"""The report as a widget: for VS Code, Colab, and to be composed with other widgets.
+
+Needs anywidget (`pip install jaxscope[widget]`); `Report.widget()` imports this module.
+
+What the front end may send, and what it gets, each request with a number of its own:
+
+    {"request": 1, "op": "stage", "program": 0, "kind": "hlo"}
+    {"request": 2, "op": "figure", "kind": "stack"}
+
+    {"request": 1, "ok": true} and one buffer (see `jaxscope.frontend.requests`)
+    {"request": 2, "ok": false, "why": "error", "message": SENTENCE}
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import anywidget
+import traitlets
+
+from jaxscope.frontend.requests import Refused, answer
+from jaxscope.frontend.shown import Shown, ShownReport
+from jaxscope.view.bundle.page import built
+
+
+class ViewerWidget(anywidget.AnyWidget):
+    """The viewer of what `payload` holds, with HTML beside it for a saved notebook, whose kernel
+    has no widgets any more."""
+
+    # Read when the first widget is made, since a checkout may have no viewer.
+    _esm = traitlets.Unicode("").tag(sync=True)
+    _css = traitlets.Unicode("").tag(sync=True)
+    payload = traitlets.Dict().tag(sync=True)
+    selected_line = traitlets.Int(None, allow_none=True, min=1).tag(sync=True)
+
+    def __init__(self, payload: dict[str, Any], **traits: Any) -> None:
+        script, style = _viewer()
+        super().__init__(payload=payload, _esm=script, _css=style, **traits)
+
+    def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Data and metadata of a display."""
+        data, metadata = super()._repr_mimebundle_() or ({}, {})
+        return {**data, **self.beside()}, metadata
+
+    def beside(self) -> dict[str, Any]:
+        """What stands in the notebook with the widget."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        return self.bundle()
+
+
+class ReportWidget(ViewerWidget):
+    """The viewer of one report.
+
+    `selected_line` is the line of the first source that is pinned in the viewer, or None. It may be
+    set from either side, and observed like any trait:
+
+        w = report.widget()
+        w.observe(lambda change: print(change["new"]), "selected_line")
+        w.selected_line = 3
+    """
+
+    def __init__(self, report: ShownReport, **traits: Any) -> None:
+        self._report = report
+        super().__init__(report.payload(report.id), **traits)
+        self.on_msg(self._asked)
+
+    @property
+    def report(self) -> ShownReport:
+        """What it shows."""
+        return self._report
+
+    def beside(self) -> dict[str, Any]:
+        return self._report.bundle(viewer=False)
+
+    def _asked(self, widget: Any, content: Any, buffers: Any) -> None:
+        number = content.get("request") if isinstance(content, dict) else None
+        try:
+            found = answer(self._report, content)
+        except Refused as refused:
+            reason = str(refused)
+        except Exception as error:
+            reason = f"jaxscope could not answer ({type(error).__name__}: {error})."
+        else:
+            self.send({"request": number, "ok": True}, [found])
+            return
+        self.send({"request": number, "ok": False, "why": "error", "message": reason})
+
+
+class DiffWidget(ViewerWidget):
+    """The viewer of a comparison; nothing is asked of the kernel."""
+
+    def __init__(self, diff: Shown, **traits: Any) -> None:
+        self._diff = diff
+        super().__init__(diff.payload(), **traits)
+
+    @property
+    def diff(self) -> Shown:
+        """What it shows."""
+        return self._diff
+
+    def beside(self) -> dict[str, Any]:
+        return self._diff.bundle(viewer=False)
+
+
+@functools.cache
+def _viewer() -> tuple[str, str]:
+    script, style = built("widget.js"), built("widget.css")
+    if script is None or style is None:
+        raise FileNotFoundError(
+            "There is no widget: the viewer is not built in this checkout of jaxscope. `make "
+            "setup` builds it."
+        )
+    return script, style

@@ -1,0 +1,77 @@
+"""jaxscope's defaults and its session, and the magics about jaxscope itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
+from traitlets import Bool, Enum, Float, Integer, Unicode
+
+from jaxscope.magics import status_pages
+from jaxscope.magics.options.completion import completer
+from jaxscope.magics.options.parser import documented
+from jaxscope.magics.session.session import Session
+
+if TYPE_CHECKING:
+    from jaxscope.magics.family import Completer, Family
+
+
+@magics_class
+class JaxScope(Magics):
+    """jaxscope's defaults; set them with `%config JaxScope.view = "text"`."""
+
+    view = Enum(("auto", "widget", "html", "text"), "auto", help="How reports are shown.").tag(
+        config=True
+    )
+    runs = Integer(
+        None, allow_none=True, help="Runs of a program; None: as half a second allows."
+    ).tag(config=True)
+    device = Unicode("", help="Where programs run, such as cpu:1; empty: JAX's default.").tag(
+        config=True
+    )
+    quiet = Bool(False, help="Show one line instead of the report.").tag(config=True)
+    footer_s = Float(
+        0.5, min=0.0, help="Seconds of compiling from which %jaxwatch on says so under a cell."
+    ).tag(config=True)
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell=shell)
+        self._shell = shell
+        self.session = Session(shell)
+        self.raw_cell = ""
+        self.families: tuple[Family, ...] = ()
+
+    def completers(self) -> dict[str, Completer]:
+        return {"%jaxdevices": completer(status_pages.DEVICES, dict[str, Any])}
+
+    @no_var_expand
+    @line_magic
+    @documented(status_pages.DEVICES, status_pages.DEVICE_EXAMPLES)
+    def jaxdevices(self, line: str) -> None:
+        status_pages.devices(self.session, line)
+
+    @no_var_expand
+    @line_magic
+    def jaxscope(self, line: str) -> None:
+        """Version, devices, what is on, and a guide."""
+        if line.strip():
+            raise UsageError("%jaxscope takes no options. `%jaxjit?` lists those of %%jaxjit.")
+        status_pages.overview(self.session, self._shell)
+
+    def before_cell(self, info: Any) -> None:
+        """Note the cell as the front end sent it, and start listening if jax is there by now."""
+        self.raw_cell = getattr(info, "raw_cell", "") or ""
+        self.session.listen_if_jax_is_there()
+        if getattr(info, "store_history", True):  # else it is part of another cell, or a question
+            self.session.cell_begins(getattr(info, "cell_id", None) or "")
+
+    def after_cell(self, result: Any = None) -> None:
+        """Note what the cell compiled."""
+        self.session.listen_if_jax_is_there()
+        if getattr(getattr(result, "info", None), "store_history", True):
+            self.session.cell_ends(getattr(result, "execution_count", None))
+
+    def close(self) -> None:
+        """Take everything back that was installed."""
+        self.session.close()

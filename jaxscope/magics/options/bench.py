@@ -1,0 +1,256 @@
+"""The options of `%%jaxbench`: what may stand on its line, and what it asks for."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+from jaxscope.magics.options.parser import Parser
+from jaxscope.magics.options.transforms import check_name, is_name
+
+if TYPE_CHECKING:
+    from jaxscope.bench.cell import Request
+
+# What `bench` has is imported where a line is read: loading the extension stays quick.
+DTYPES = ("float16", "bfloat16", "float32", "float64", "keep")
+PLOTS = ("time", "ratio", "break_even", "rounds", "roofline")
+_OPTIONAL_VALUE = ("--grad", "--vmap")
+_UNKNOWN = re.compile(r"--[A-Za-z][\w-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOptions:
+    """What the line asks for, and how to show it."""
+
+    request: Request
+    save: str | None
+    against: str | None
+    name: str | None
+    quiet: bool
+    view: str
+    plots: tuple[str, ...]
+    rest: str
+    """For the line magic: the expressions, as they were typed."""
+
+
+def parser() -> Parser:
+    """The parser of both forms."""
+    made = Parser(
+        "jaxbench",
+        "Compare NumPy, PyTorch, JAX and others side by side.",
+        ("%%jaxbench [options] [x=normal(n,n) ...]", "%jaxbench [options] f(x) vs g(x)"),
+    )
+    # `--size n=4` must not pass for `--sizes` without its value.
+    made.allow_abbrev = False
+    for flags, keywords in _OPTIONS:
+        made.add_argument(*flags, **keywords)
+    return made
+
+
+def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOptions:
+    """Read the line. Raises UsageError with a sentence for what it cannot take.
+
+    In a cell, inputs such as `x=normal(n,n)` may stand anywhere on the line; in the line form the
+    expressions begin at the first thing that is neither an option nor an input.
+    """
+    from jaxscope.bench.cell import CellError, Request
+    from jaxscope.bench.cell.inputs import spec
+    from jaxscope.bench.cell.sizes import sizes
+    from jaxscope.model.comparison import Mode
+
+    try:
+        flags, inputs, rest = _split(line, using, is_cell)
+        found = using.parse_args(flags)
+        request = Request(
+            vs=_listed(found.vs),
+            inputs=tuple([spec(name, text) for name, text in inputs]),
+            sizes=sizes(found.sizes),
+            devices=_listed(found.devices),
+            grad=None if found.grad is None else _listed([found.grad]),
+            vmap=None if found.vmap is None else _axes(found.vmap),
+            dtype=found.dtype,
+            x64=found.x64,
+            mode=Mode(found.mode),
+            sessions=found.sessions,
+            time_limit=found.time_limit,
+            tolerance=found.tolerance,
+            check=not found.no_check,
+            seed=found.seed,
+        )
+    except CellError as error:
+        raise UsageError(str(error)) from None
+    check_name(found.report, "comparison")
+    return BenchOptions(
+        request,
+        found.save,
+        found.against,
+        found.report,
+        found.quiet,
+        found.view or default_view,
+        tuple(found.plot),
+        rest,
+    )
+
+
+def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tuple[str, str]], str]:
+    """Options, inputs, and the rest of a line magic."""
+    from jaxscope.bench.cell.line import split_input, tokens
+
+    takes_value = using.takes_value
+    flags: list[str] = []
+    inputs: list[tuple[str, str]] = []
+    pieces = tokens(line)
+    at = 0
+    while at < len(pieces):
+        piece = pieces[at]
+        name, equals, _ = piece.partition("=")
+        following = pieces[at + 1] if at + 1 < len(pieces) else ""
+        if piece == "--":
+            at += 1
+            break
+        if _UNKNOWN.fullmatch(name) and name not in takes_value:
+            raise UsageError(_unknown(name, using, is_cell))
+        if piece.startswith("-") and (name in takes_value or is_cell):
+            flags.append(_unquoted(piece))
+            if takes_value.get(name) and not equals and following:
+                bare = name in _OPTIONAL_VALUE and not _names_inputs(name, following)
+                if not bare:
+                    flags.append(_unquoted(following))
+                    at += 1
+        elif (pair := split_input(piece)) is not None:
+            inputs.append(pair)
+        elif is_cell:
+            raise UsageError(
+                f"%%jaxbench does not know what {piece!r} is: it takes options and inputs such as "
+                "`x=normal(n,n)`. To compare expressions, write %jaxbench f(x) vs g(x)."
+            )
+        else:
+            break
+        at += 1
+    return flags, inputs, " ".join(pieces[at:])
+
+
+def _unknown(name: str, using: Parser, is_cell: bool) -> str:
+    said = using.unknown(name)
+    if is_cell:
+        return said
+    return f"{said} Write `--` before an expression that begins with two minus signs."
+
+
+def _names_inputs(option: str, text: str) -> bool:
+    """Whether what follows `--grad` or `--vmap` is its value, and not an input or an option."""
+    if text.startswith("-") or "(" in text:
+        return False
+    if option == "--grad":
+        return all(is_name(part.strip()) for part in text.split(","))
+    return all(
+        is_name(part.partition("=")[0].strip())
+        and (
+            part.partition("=")[2].strip().lstrip("-").isdigit()
+            or part.partition("=")[2].strip().lower() in ("", "none")
+        )
+        for part in text.split(",")
+    )
+
+
+def _unquoted(text: str) -> str:
+    if text[:1] in "'\"" and text[-1:] == text[:1] and len(text) > 1:
+        return text[1:-1]
+    name, equals, value = text.partition("=")
+    return f"{name}={_unquoted(value)}" if equals and value[:1] in ("'", '"') else text
+
+
+def _listed(given: list[str]) -> tuple[str, ...]:
+    found = [name.strip() for text in given for name in text.split(",")]
+    return tuple(dict.fromkeys([name for name in found if name]))
+
+
+def _axes(text: str) -> tuple[tuple[str, int | None], ...]:
+    """`x=0,w=none` → ((x, 0), (w, None)); a name alone is batched along axis 0."""
+    made: list[tuple[str, int | None]] = []
+    for part in _listed([text]):
+        name, equals, axis = (piece.strip() for piece in part.partition("="))
+        if not is_name(name):
+            raise UsageError(f"--vmap takes names of inputs: --vmap x=0,w=none; got {part!r}.")
+        if equals and axis.lower() != "none" and not axis.lstrip("-").isdigit():
+            raise UsageError(f"--vmap {part}: {axis!r} is no axis; give a whole number or none.")
+        made.append((name, None if axis.lower() == "none" else int(axis or 0)))
+    return tuple(made)
+
+
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of sessions; give 1 to 100")
+    return int(text)
+
+
+_MANY: dict[str, Any] = {"action": "append", "default": []}
+_OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (("--vs",), {**_MANY, "metavar": "NAMES", "help": "Contestants, the first the baseline."}),
+    (("--sizes",), {**_MANY, "metavar": "N=…", "help": "n=2^6..2^12, n=10..10_000*10, n=1,5,9."}),
+    (("--devices",), {**_MANY, "metavar": "DEVS", "help": "Only these: cpu, gpu:0."}),
+    (
+        ("--grad",),
+        {
+            "nargs": "?",
+            "const": "",
+            "default": None,
+            "metavar": "NAMES",
+            "help": "Compare gradients; of the first input unless named.",
+        },
+    ),
+    (
+        ("--vmap",),
+        {
+            "nargs": "?",
+            "const": "",
+            "default": None,
+            "metavar": "X=0,W=NONE",
+            "help": "Batch over these axes; axis 0 of every input unless named.",
+        },
+    ),
+    (("--dtype",), {"choices": DTYPES, "default": None, "help": "Of floating-point inputs."}),
+    (("--x64",), {"action": "store_true", "help": "With JAX's 64-bit types enabled."}),
+    (
+        ("--mode",),
+        {
+            "choices": ("latency", "throughput"),
+            "default": "latency",
+            "help": "Wait for each call, or for all calls of a round together.",
+        },
+    ),
+    (("--sessions",), {"type": _count, "default": 1, "metavar": "N", "help": "Fresh processes."}),
+    (
+        ("--time-limit",),
+        {"type": _positive, "default": None, "metavar": "S", "help": "Seconds of the whole."},
+    ),
+    (
+        ("--tolerance",),
+        {"type": _positive, "default": None, "metavar": "T", "help": "Relative error allowed."},
+    ),
+    (("--no-check",), {"action": "store_true", "help": "Do not compare the results."}),
+    (("--seed",), {"type": int, "default": 0, "metavar": "N", "help": "Of random inputs."}),
+    (("--save",), {"default": None, "metavar": "NAME", "help": "Store as a baseline."}),
+    (("--against",), {"default": None, "metavar": "NAME", "help": "Compare with a baseline."}),
+    (
+        ("--plot",),
+        {"action": "append", "default": [], "choices": PLOTS, "help": "Also a plotly figure."},
+    ),
+    (("-o", "--report"), {"default": None, "metavar": "NAME", "help": "Bind the Comparison."}),
+    (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),
+    (("--view",), {"choices": ("auto", "html", "text"), "default": None, "help": "How to show."}),
+)

@@ -1,0 +1,232 @@
+"""The options of each transform, and the stack that a `%%jaxcompose` line spells."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from jaxscope.capture.options.stack import (
+    Axes,
+    GradOptions,
+    JitOptions,
+    Mode,
+    PmapOptions,
+    Segment,
+    VmapOptions,
+)
+from jaxscope.magics.options import transforms
+from jaxscope.magics.options.parser import Parser
+
+_NAMES: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
+_MAPPED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (
+        ("-i", "--in-axes"),
+        {
+            "action": "append",
+            "default": [],
+            "metavar": "NAME=AXIS",
+            "help": "The axis of an input that is mapped; None leaves it whole. If no axis is "
+            "given, all inputs but scalars are mapped along axis 0; else the others stay whole.",
+        },
+    ),
+    (
+        ("--out-axes",),
+        {"default": "0", "metavar": "AXIS", "help": "Where results get the mapped axis."},
+    ),
+    (
+        ("--axis-name",),
+        {"default": "", "metavar": "NAME", "help": "The axis for collectives: lax.psum(x, NAME)."},
+    ),
+)
+_OWN: Mapping[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = {
+    "jit": (),
+    "grad": (
+        (
+            ("-w", "--wrt"),
+            {**_NAMES, "help": "Differentiate by these; default: every traced float input."},
+        ),
+        (("--value",), {"action": "store_true", "help": "Give (value, gradient)."}),
+        (
+            ("--has-aux",),
+            {"action": "store_true", "help": "The value is (loss, aux); aux is passed through."},
+        ),
+        (
+            ("--order",),
+            {"default": "1", "metavar": "N", "help": "Differentiate N times."},
+        ),
+        (
+            ("--mode",),
+            {"default": "grad", "metavar": "MODE", "help": f"One of {', '.join(Mode)}."},
+        ),
+        (
+            ("--tangents",),
+            {**_NAMES, "help": "jvp: one for each of -w; default: ones."},
+        ),
+        (
+            ("--cotangent",),
+            {"default": "", "metavar": "NAME", "help": "vjp: of the value; default: ones."},
+        ),
+        (
+            ("--holomorphic",),
+            {"action": "store_true", "help": "Decorator form: the function is holomorphic."},
+        ),
+    ),
+    "vmap": _MAPPED,
+    "pmap": (
+        *_MAPPED,
+        (
+            ("--devices",),
+            {"default": None, "metavar": "N", "help": "On so many devices; default: the axis."},
+        ),
+    ),
+}
+_ALIASES = {
+    **{str(mode): ("grad", f"--mode {mode}") for mode in Mode if mode is not Mode.GRAD},
+    "value_and_grad": ("grad", "--value"),
+}
+"""JAX's other names, as segments of a stack."""
+
+
+def add_own(parser: argparse.ArgumentParser, name: str) -> None:
+    """Give a parser the options that only this transform has."""
+    for flags, keywords in _OWN[name]:
+        parser.add_argument(*flags, **keywords)
+
+
+def segment(name: str, found: argparse.Namespace) -> Segment:
+    """The transform with its parsed options. Raises UsageError for values that it cannot take."""
+    match name:
+        case "grad":
+            made = GradOptions(
+                transforms.names(found.wrt),
+                _mode(found.mode),
+                _number(found.order, "--order"),
+                found.value,
+                found.has_aux,
+                transforms.names(found.tangents),
+                next(iter(transforms.names([found.cotangent])), "") if found.cotangent else "",
+                found.holomorphic,
+            )
+        case "vmap":
+            made = VmapOptions(_axes(found.in_axes), _axis(found.out_axes), found.axis_name)
+        case "pmap":
+            devices = None if found.devices is None else _number(found.devices, "--devices")
+            axes = _axes(found.in_axes)
+            made = PmapOptions(axes, _axis(found.out_axes), found.axis_name, devices)
+        case _:
+            made = JitOptions()
+    return Segment(name, made)
+
+
+def read_stack(text: str) -> tuple[list[Segment], str]:
+    """`jit | vmap -i x=0 | grad -w w` → segments, and what follows the last one, verbatim.
+
+    Raises UsageError for a transform that does not exist, and for an option that it does not have.
+    """
+    found: list[Segment] = []
+    rest = _spaced(text).strip()
+    while True:
+        match = re.match(r"[A-Za-z_]\w*", rest)
+        number = len(found) + 1
+        if match is None or (match[0] not in _OWN and match[0] not in _ALIASES):
+            raise UsageError(_no_transform(rest, number))
+        name, more = _ALIASES.get(match[0], (match[0], ""))
+        parser = _SegmentParser(name, "")
+        parser.place = f"segment {number}, `{match[0]}`"
+        add_own(parser, name)
+        tokens, rest = transforms.split(rest[match.end() :], parser)
+        found.append(segment(name, parser.parse_args([*more.split(), *tokens])))
+        if not rest.startswith("|"):
+            return found, rest
+        rest = rest[1:].strip()
+
+
+def _spaced(text: str) -> str:
+    """Blanks around each `|` that separates transforms: not in a call, a path or a string."""
+    parts = re.split(r"(\"[^\"]*\"|'[^']*'|[()\[\]{}|])", text)
+    depth = 0
+    for place, part in enumerate(parts):
+        if part in ("(", "[", "{"):
+            depth += 1
+        elif part in (")", "]", "}"):
+            depth -= 1
+        elif part == "|" and depth == 0:
+            parts[place] = " | "
+    return "".join(parts)
+
+
+class _SegmentParser(Parser):
+    """Says in which segment an option stands that its transform does not have."""
+
+    place = ""
+
+    def error(self, message: str) -> Any:
+        own = [name for action in self._actions for name in action.option_strings]
+        has = f"Its options are {', '.join(own)}" if own else "It has none of its own"
+        given = message.removeprefix("unrecognized arguments: ")
+        what = f", has no option {given}."
+        if given == message:
+            what = f": {self.sentence(message)}"
+        raise UsageError(
+            f"Line 1: {self.place}{what} {has}; those that all transforms share stand before "
+            "the first one."
+        )
+
+
+def _no_transform(rest: str, number: int) -> str:
+    token = rest.split(None, 1)[0].split("|")[0] if rest else ""
+    what = f"`{token}` is no transform" if token else "a transform is missing"
+    known = ", ".join([*_OWN, *_ALIASES])
+    return (
+        f"Line 1: segment {number} of the stack: {what}. The transforms are {known}; write them "
+        "outermost first, each with its options: `jit | vmap -i x=0 | grad -w w`."
+    )
+
+
+def _axes(given: Sequence[str]) -> Axes:
+    return tuple([_named_axis(part) for text in given for part in _parts(text)])
+
+
+def _parts(text: str) -> list[str]:
+    """`x=0,p['a,b']=1` → its parts: commas in brackets are part of a path."""
+    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+
+
+def _named_axis(text: str) -> tuple[str, int | None]:
+    name, sign, axis = text.rpartition("=")
+    if not sign or not name.strip():
+        raise UsageError(
+            f"Line 1: -i takes a name and an axis, and got {text!r}. Write `-i {text or 'x'}=0`, "
+            "or `=None` to leave an input whole."
+        )
+    return name.strip(), _axis(axis.strip(), "-i")
+
+
+def _axis(text: str, option: str = "--out-axes") -> int | None:
+    if text == "None":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(
+            f"Line 1: {option} needs an axis, a whole number or None, and got {text!r}."
+        ) from None
+
+
+def _number(text: str, option: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"Line 1: {option} needs a whole number of 1 or more, and got {text!r}.")
+    return int(text)
+
+
+def _mode(text: str) -> Mode:
+    try:
+        return Mode(text)
+    except ValueError:
+        raise UsageError(
+            f"Line 1: --mode {text!r} does not exist; it is one of {', '.join(Mode)}."
+        ) from None

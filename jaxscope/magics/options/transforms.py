@@ -1,0 +1,228 @@
+"""The options of the magics: where they end, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+import keyword
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+from jaxscope.magics.options.parser import Parser
+
+if TYPE_CHECKING:
+    from jaxscope.capture.options.profile_plan import Plan
+
+_TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a transform's magic line asks for."""
+
+    static: tuple[str, ...]
+    traced: tuple[str, ...]
+    donate: tuple[str, ...]
+    device: str | None
+    runs: int | None
+    x64: bool
+    report: str | None
+    quiet: bool
+    view: str
+    block: bool
+    decorate: bool
+    only: tuple[str, ...]
+    rest: str
+    """What follows the options, as it was typed."""
+    found: argparse.Namespace = field(default_factory=argparse.Namespace, compare=False, repr=False)
+    """All that was parsed, the transform's own options too."""
+
+
+def split(line: str, parser: Parser) -> tuple[list[str], str]:
+    """The options of a magic line and the rest, verbatim.
+
+    Options end at the first token that is not one, or at `--`, so that the rest may hold anything:
+    `%jaxjit -n 3 f(x, -y)`.
+    """
+    takes_value = parser.takes_value
+    tokens: list[str] = []
+    at = 0
+    while match := _TOKEN.match(line, at):
+        token = match.group(1)
+        if token == "--":
+            return tokens, line[match.end() :].strip()
+        name = token.partition("=")[0]
+        if not token.startswith("-") or (name not in takes_value and _is_python(token)):
+            break
+        tokens.append(token)
+        at = match.end()
+        if takes_value.get(token) and (value := _TOKEN.match(line, at)):
+            tokens.append(value.group(1).strip("\"'"))
+            at = value.end()
+    return tokens, line[at:].strip()
+
+
+def parser(name: str, description: str, stack: str = "") -> Parser:
+    """The parser of one transform's magic, with the options that all transforms share."""
+    forms = (f"%%{name} [options]{stack}", f"%{name} [options]{stack} f(x, y)")
+    made = Parser(name, description, forms)
+    for flags, keywords in _SHARED:
+        made.add_argument(*flags, **keywords)
+    return made
+
+
+def parse(line: str, using: Parser, default_view: str = "auto") -> Options:
+    """Read a magic line. Raises UsageError with a sentence for what it cannot take."""
+    tokens, rest = split(line, using)
+    found = using.parse_args(tokens)
+    if found.block and found.decorate:
+        raise UsageError("--block and --decorate exclude each other; give one of them.")
+    return Options(
+        names(found.static),
+        names(found.traced),
+        names(found.donate),
+        found.device,
+        found.runs,
+        found.x64,
+        found.report,
+        found.quiet,
+        found.view or default_view,
+        found.block,
+        found.decorate,
+        names(found.only),
+        rest,
+        found,
+    )
+
+
+def plan(found: argparse.Namespace, *, always: bool = False) -> Plan | None:
+    """What the profile is to be; None where nothing asks for one."""
+    from jaxscope.capture.options.profile_plan import Plan
+
+    asked = (found.line_mode, found.all_events, found.wait is not None)
+    if not (always or any(asked) or found.profile):
+        return None
+    return Plan(line_mode=found.line_mode, all_events=found.all_events, wait_s=found.wait or 0.0)
+
+
+def is_name(text: str) -> bool:
+    """Whether a variable can be called so."""
+    return text.isidentifier() and not keyword.iskeyword(text)
+
+
+def check_name(given: str | None, what: str) -> None:
+    """Raises UsageError for what `-o` cannot bind a report, a log, … to."""
+    if given is not None and not is_name(given):
+        raise UsageError(f"-o needs a name to bind the {what} to, and got {given!r}.")
+
+
+def names(given: Sequence[str]) -> tuple[str, ...]:
+    """`-s a,b -s c` → a, b, c."""
+    found = [name.strip() for text in given for name in text.split(",")]
+    for name in found:
+        whole = re.match(r"\w+(?=[.\[])", name)
+        if whole is not None and is_name(whole[0]):
+            raise UsageError(
+                f"{name!r} is not a name; give names separated by commas: {whole[0]}. A part needs "
+                "a name of its own: bind it in an earlier cell."
+            )
+        if not is_name(name):
+            raise UsageError(f"{name!r} is not a name; give names separated by commas: n,mode")
+    return tuple(dict.fromkeys(found))
+
+
+def _runs(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of runs; give 0 (compile only), 1 (run once) or more"
+        )
+    return number
+
+
+def _is_python(token: str) -> bool:
+    """`-x` in `%jaxjit -x` could be the start of an expression such as `-f(x)`."""
+    return not re.fullmatch(r"--?[A-Za-z][\w-]*(=.*)?", token)
+
+
+def _wait(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of seconds; give how long to wait, such as 30"
+        )
+    return seconds
+
+
+PROFILE: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (
+        ("--line-mode",),
+        {
+            "action": "store_true",
+            "help": "Profile also with the lines kept apart, which costs one more compile.",
+        },
+    ),
+    (
+        ("--all-events",),
+        {
+            "action": "store_true",
+            "help": "Profile also what executes so many instructions that tracing takes long.",
+        },
+    ),
+    (
+        ("--wait",),
+        {
+            "type": _wait,
+            "default": None,
+            "metavar": "SECONDS",
+            "help": "Profile after another profiler session has ended, waiting no longer.",
+        },
+    ),
+)
+"""How a profile is made; each of them asks for one."""
+
+_MANY: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
+_SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (("-s", "--static"), {**_MANY, "help": "Static by value, whatever their type."}),
+    (("-t", "--traced"), {**_MANY, "help": "Traced although an int or bool is static."}),
+    (("-d", "--donate"), {**_MANY, "help": "Give up these inputs' memory to the results."}),
+    (("--device",), {"default": None, "metavar": "DEV", "help": "Run there: cpu:1, gpu, tpu:0."}),
+    (
+        ("-n", "--runs"),
+        {
+            "type": _runs,
+            "default": None,
+            "metavar": "N",
+            "help": "Run exactly N times; 0 compiles only, 1 never repeats. Default: as often as "
+            "half a second allows.",
+        },
+    ),
+    (
+        ("--profile",),
+        {"action": "store_true", "help": "Measure the time inside the program, line by line."},
+    ),
+    *PROFILE,
+    (("--x64",), {"action": "store_true", "help": "With 64-bit types enabled."}),
+    (("-o", "--report"), {"default": None, "metavar": "NAME", "help": "Bind the Report to NAME."}),
+    (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),
+    (
+        ("--view",),
+        {
+            "choices": ("auto", "widget", "html", "text"),
+            "default": None,
+            "help": "How to show the report.",
+        },
+    ),
+    (("--block",), {"action": "store_true", "help": "The whole cell, definitions and all."}),
+    (("--decorate",), {"action": "store_true", "help": "Only the cell's root functions."}),
+    (("--only",), {**_MANY, "help": "Decorator form: these functions, not the roots."}),
+)

@@ -1,0 +1,1 @@
+"""State of one shell: reports, cell history, connections to the front end."""

@@ -1,0 +1,230 @@
+"""What jaxscope remembers between the cells of one shell."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import datetime
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jaxscope.jax_import import on_arrival
+from jaxscope.magics.session.cell_history import Ledger
+from jaxscope.results.report import Report, keep_latest
+
+if TYPE_CHECKING:
+    from jaxscope.capture.compiles.listener import Listener
+    from jaxscope.capture.compiles.raw_compile import RawCompile
+    from jaxscope.capture.program.compile import Programs
+    from jaxscope.capture.run.context import Surroundings
+    from jaxscope.capture.timing.peaks import PeakCache
+    from jaxscope.model import Compile
+    from jaxscope.model.compile_log import CompileEvent, Log
+    from jaxscope.results.compile_log import CompileLog
+
+REPORTS_KEPT = 16
+"""So that after all cells of a usual notebook ran again, each can be compared with its last run."""
+CELLS_KEPT = 256
+"""Cells whose compiled programs are kept: notebooks have fewer."""
+
+
+class Session:
+    """One per shell. Owns the listener, the compiled programs of the cells and the last reports."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._stack = contextlib.ExitStack()
+        self._listener: Listener | None = None
+        self.listening_since: datetime.datetime | None = None
+        self._began = time.time()
+        self.ledger = Ledger(shell)
+        self._hooks: tuple[Callable[[CompileEvent], None], ...] = ()
+        self._raw_hooks: tuple[Callable[[RawCompile], None], ...] = ()
+        # A cell that imports jax and compiles at once is heard from its first compile on.
+        self._stack.enter_context(on_arrival(self.listen_if_jax_is_there))
+        self._peaks: PeakCache | None = None
+        self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
+        self.reports: collections.deque[Report] = collections.deque(maxlen=REPORTS_KEPT)
+        self._keys: collections.deque[str] = collections.deque(maxlen=REPORTS_KEPT)
+
+    def close(self) -> None:
+        """Take everything back that was installed."""
+        self._stack.close()
+        self._listener = None
+        self.listening_since = None
+        self._programs.clear()
+        self.reports.clear()
+        self._keys.clear()
+
+    def listen_if_jax_is_there(self, *_: object) -> None:
+        """Start listening once the user has imported jax, which this never does; and once more
+        where somebody took our listeners away."""
+        # Should it fail, the next magic that needs the listener says why.
+        with contextlib.suppress(Exception):
+            if self._listener is not None:
+                self._listener.listen_again()
+            elif sys.modules.get("jax") is not None:
+                self._listen()
+
+    @property
+    def listener(self) -> Listener:
+        return self._listener or self._listen()
+
+    def _listen(self) -> Listener:
+        from jaxscope.capture.compiles.listener import Listener
+
+        listener = self._stack.enter_context(Listener())
+        listener.places = self.ledger
+        self._stack.enter_context(listener.telling(self._tell))
+        self._listener = listener
+        self.listening_since = datetime.datetime.now()
+        return listener
+
+    # The compile log.
+
+    @property
+    def compiled(self) -> int:
+        """The serial of the latest compile; 0 before the first."""
+        return self._listener.count if self._listener is not None else 0
+
+    def cell_begins(self, cell_id: str = "") -> None:
+        """A cell is about to run."""
+        self.ledger.begin(self.compiled, cell_id)
+
+    def cell_ends(self, number: int | None) -> None:
+        """It has run, under this number. Notes what its code was called."""
+        if self._listener is not None:
+            # A failure here would be shown under the cell as if it were the cell's own.
+            with contextlib.suppress(Exception):
+                self.ledger.note(self._listener.since(self.ledger.noted))
+        self.ledger.end(self.compiled, number)
+
+    def log(self, since: int = 0) -> CompileLog:
+        """What was compiled after that serial, kept up to date."""
+        from jaxscope.results.compile_log import CompileLog
+
+        losses = self._listener.losses if since and self._listener is not None else 0
+        return CompileLog(lambda: self._read_log(since, losses), self._open)
+
+    def on_compile(self, hook: Callable[[CompileEvent], None]) -> Callable[[], None]:
+        """Call `hook` with a CompileEvent after every compile; returns what takes it back.
+
+        It is called on the thread that compiled, while the user waits: it should only hand the
+        event on. What it raises does not reach the user.
+        """
+        self._hooks = (*self._hooks, hook)
+
+        def take_back() -> None:
+            self._hooks = tuple([one for one in self._hooks if one is not hook])
+
+        return take_back
+
+    def on_finish(self, hook: Callable[[RawCompile], None]) -> Callable[[], None]:
+        """The same for a hook that has `told` make the event later, on another thread."""
+        self._raw_hooks = (*self._raw_hooks, hook)
+
+        def take_back() -> None:
+            self._raw_hooks = tuple([one for one in self._raw_hooks if one is not hook])
+
+        return take_back
+
+    def finished(self) -> tuple[RawCompile, ...]:
+        """The compiles that have ended, as far as they are still kept, in the order they began."""
+        found = self._listener.since(0) if self._listener is not None else ()
+        return tuple([raw for raw in found if raw.compiled])
+
+    def told(self, raw: RawCompile) -> CompileEvent:
+        """What a front end is told of a compile."""
+        from jaxscope.capture.compile_log.log import event
+
+        return event(raw, self.ledger)
+
+    def _read_log(self, since: int, losses: int) -> Log:
+        from jaxscope.model.compile_log import Log
+
+        listener = self._listener
+        if listener is None:
+            return Log("", ())
+        from jaxscope.capture.compile_log.log import gather, lost
+
+        listener.listen_again()
+        self.ledger.note(listener.since(self.ledger.noted))
+        notes = lost(listener, since, losses)
+        return gather(listener.since(since), self._began, self.ledger, notes)
+
+    def _open(self, compile: Compile) -> Report:
+        if self._listener is None:
+            raise LookupError("jaxscope was unloaded, and its programs with it.")
+        from jaxscope.capture.compile_log.open_program import program_of
+
+        return Report(*program_of(self._listener, compile.serial, self.cell_name))
+
+    def _tell(self, raw: RawCompile) -> None:
+        for take in self._raw_hooks:
+            with contextlib.suppress(Exception):
+                take(raw)
+        if not self._hooks:
+            return
+        told = self.told(raw)
+        for hook in self._hooks:
+            # One front end that fails must not silence the others.
+            with contextlib.suppress(Exception):
+                hook(told)
+
+    @property
+    def peaks(self) -> PeakCache:
+        """Measured peaks of the devices, this session's and those on disk."""
+        if self._peaks is None:
+            from jaxscope.capture.timing.peaks import PeakCache
+
+            self._peaks = PeakCache()
+        return self._peaks
+
+    def add(self, report: Report, key: str) -> None:
+        """Keep a report of a cell: with it live the texts of its programs."""
+        self.reports.append(report)
+        self._keys.append(key)
+        keep_latest(report)
+
+    def last_runs(self) -> tuple[Report, ...]:
+        """The last two reports of the cell that ran last, the earlier first; one if it ran once."""
+        runs = [r for key, r in zip(self._keys, self.reports, strict=True) if key == self._keys[-1]]
+        return tuple(runs[-2:])
+
+    def programs(self, key: str) -> Programs:
+        """The compiled programs of a cell."""
+        from jaxscope.capture.program.compile import Programs
+
+        found = self._programs.setdefault(key, Programs())
+        self._programs.move_to_end(key)
+        while len(self._programs) > CELLS_KEPT:
+            self._programs.popitem(last=False)
+        return found
+
+    def around(self, key: str, say: Callable[[str], None]) -> Surroundings:
+        """What a run under this key finds around it: names, caches, and whom to tell its phase."""
+        from jaxscope.capture.run.context import Surroundings
+
+        programs = self.programs(key)
+        space = self._shell.user_ns
+        return Surroundings(space, self.listener, self.peaks, self.cell_name, programs, say)
+
+    def cell_key(self, body: str) -> str:
+        """The front end's id of the running cell; without one, the first line of its text."""
+        kernel = getattr(self._shell, "kernel", None)
+        if kernel is not None:
+            with contextlib.suppress(AttributeError, KeyError, TypeError):
+                cell_id = kernel.get_parent()["metadata"].get("cellId")
+                if cell_id:
+                    return str(cell_id)
+        lines = (line for line in body.splitlines() if line.strip())
+        return f"text:{next(lines, '')}"
+
+    def cell_name(self, file: str) -> str | None:
+        """`In [3]` for the file name of a notebook cell, else None."""
+        known = getattr(self._shell.compile, "_filename_map", {})
+        if file in known:
+            return f"In [{known[file]}]"
+        return "cell" if file.startswith("<ipython-input-") else None

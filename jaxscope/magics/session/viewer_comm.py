@@ -1,0 +1,100 @@
+"""The kernel's end of the viewer: what it is shown, and what it is answered.
+
+The front end opens a comm `jaxscope.report` with one request as its data:
+
+    {"op": "stage", "report": ID, "program": 0, "kind": "hlo"}
+    {"op": "figure", "report": ID, "kind": "stack"}
+
+It gets one message, `{"ok": true}` with one buffer (see `jaxscope.frontend.requests`), or
+`{"ok": false, "why": "gone" | "forgotten" | "error", "message": SENTENCE}`; then the kernel
+closes the comm, so that nothing has to be restored after a restart or a reload. JupyterLab runs the
+handler in a thread of its own while a cell runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from IPython.core.magic import magics_class
+
+from jaxscope.frontend.front_end import FrontEnd, front_end
+from jaxscope.frontend.requests import Refused, answer
+from jaxscope.magics.family import Family, Scope
+from jaxscope.magics.session.compile_feed import Feed
+from jaxscope.magics.session.report_store import ReportStore
+from jaxscope.results.report import Report
+
+REPORT_TARGET = "jaxscope.report"
+EVENTS_TARGET = "jaxscope.events"
+GONE = (
+    "The running kernel no longer has this report: it has kept newer ones instead. Run the cell "
+    "again."
+)
+FORGOTTEN = (
+    "The running kernel never had this report: it was restarted, or jaxscope was loaded anew. Run "
+    "the cell again."
+)
+
+
+@magics_class
+class Serving(Family):
+    """No magics: what goes on between the kernel and a viewer."""
+
+    def __init__(self, shell: Any, scope: Scope) -> None:
+        super().__init__(shell, scope)
+        self.store = ReportStore()
+        self.feed = Feed(scope.session)
+        self._targets = {REPORT_TARGET: self._asked, EVENTS_TARGET: self.feed.opened}
+        self._comms = getattr(getattr(shell, "kernel", None), "comm_manager", None)
+        if self._comms is not None:
+            for name, handler in self._targets.items():
+                self._comms.register_target(name, handler)
+        shell.display_formatter.mimebundle_formatter.for_type(Report, self._bundle)
+
+    def close(self) -> None:
+        self._shell.display_formatter.mimebundle_formatter.pop(Report, None)
+        if self._comms is not None:
+            for name, handler in self._targets.items():
+                self._comms.unregister_target(name, handler)
+        self.feed.close()
+        self.store.clear()
+
+    def _bundle(self, report: Report) -> Any:
+        """What a report is displayed as; it never raises."""
+        place = front_end()
+        if place in (FrontEnd.VSCODE, FrontEnd.COLAB):
+            # Our plugin cannot be there. Without anywidget the HTML is shown.
+            with contextlib.suppress(Exception):
+                return report.widget().bundle()
+        if place is not FrontEnd.JUPYTER:
+            return report.bundle()
+        found = report.bundle(self.store.put(report))
+        self.store.shrink()
+        return found
+
+    def _asked(self, comm: Any, message: Mapping[str, Any]) -> None:
+        try:
+            comm.send(*self._reply(message))
+        finally:
+            comm.close()
+
+    def _reply(self, message: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Data, metadata and buffers of the one message."""
+        try:
+            request = message["content"]["data"]
+            name = request.get("report")
+            report = self.store.get(name)
+            if report is None:
+                had = self.store.had(name)
+                why, said = ("gone", GONE) if had else ("forgotten", FORGOTTEN)
+                return ({"ok": False, "why": why, "message": said},)
+            found = answer(report, request)
+            self.store.shrink()
+            return {"ok": True}, None, [found]
+        except Refused as refused:
+            return ({"ok": False, "why": "error", "message": str(refused)},)
+        except Exception as error:
+            reason = f"jaxscope could not answer ({type(error).__name__}: {error})."
+            return ({"ok": False, "why": "error", "message": reason},)

@@ -1,0 +1,170 @@
+"""The pages of `%jaxscope` and `%jaxdevices`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+from jaxscope.magics.options.parser import Parser, require_jax
+from jaxscope.version import __version__
+from jaxscope.words import UNKNOWN, byte_rate, flop_rate, size
+
+if TYPE_CHECKING:
+    from jaxscope.magics.session.session import Session
+
+_GUIDE = {
+    ("cell", "jaxjit"): "compile the cell as one program, run it, show the report",
+    ("line", "jaxjit"): "the same for one call: %jaxjit f(x, y)",
+    ("cell", "jaxgrad"): "differentiate the cell's last value: -w w --mode jacrev",
+    ("cell", "jaxvmap"): "write the cell for one example, run it for the batch: -i x=0",
+    ("cell", "jaxpmap"): "write the cell for one device, run it on several",
+    ("cell", "jaxcompose"): "any stack of them: jit | vmap -i x=0 | grad -w w",
+    ("line", "jaxprof"): "where the time goes inside a compiled function, by line",
+    ("cell", "jaxprof"): "the same for a cell as it stands: what each line waits for",
+    ("cell", "jaxwatch"): "run the cell as usual, show what it compiled and why",
+    ("line", "jaxwatch"): "on or off: a line under every cell that compiles long, or again",
+    ("line", "jaxlog"): "everything that was compiled: --by function, --slowest N",
+    ("cell", "jaxbench"): "NumPy, PyTorch, JAX and others side by side, over sizes",
+    ("line", "jaxbench"): "the same for expressions: %jaxbench f(x) vs g(x)",
+    ("line", "jaxdiff"): "what is different between a cell's last two runs, or two reports",
+    ("line", "jaxdevices"): "devices, memory, measured peaks; --cpu N simulates N devices",
+    ("line", "jaxscope"): "this page",
+}
+_SIMULATED = "The CPU devices are simulated: they share the cores and the memory of this machine."
+_SIMULATED_PEAKS = "The peaks are those of all of them together."
+_HEADINGS = ("device", "kind", "memory", "free", "peak FLOP/s", "peak bytes/s", "measured")
+
+
+def overview(session: Session, shell: Any) -> None:
+    """Version, devices, what is on, and the magics. Imports no jax and starts no backend."""
+    rows = [("jaxscope", f"{__version__} on Python {sys.version.split()[0]}")]
+    rows += [("JAX", _jax_text()), ("devices", _device_text()), ("listening", _listening(session))]
+    rows += [("defaults", _defaults(shell)), ("reports kept", _kept(session))]
+    print(_columns(rows))  # noqa: T201
+    print()  # noqa: T201
+    print(_columns(_guide(shell)))  # noqa: T201
+    print()  # noqa: T201
+    print("%%jaxjit? shows the options, %config JaxScope the defaults.")  # noqa: T201
+
+
+def devices(session: Session, line: str) -> None:
+    """The devices as a table; measures the peaks of those kinds that are not known yet."""
+    given = DEVICES.parse_args(line.split())
+    require_jax("jaxdevices")
+    from jaxscope.capture.devices import devices as found
+    from jaxscope.capture.devices import memory
+    from jaxscope.capture.timing.peaks import peaks
+
+    if given.cpu is not None:
+        try:
+            found.simulate_cpu(given.cpu)
+        except found.DeviceError as error:
+            raise UsageError(str(error)) from None
+    rows: list[tuple[str, ...]] = [_HEADINGS]
+    measured: set[str] = set()
+    for device in found.devices():
+        live = found.find(device.name)
+        known = session.peaks.get(live)
+        # Devices of one kind have the same peaks: each kind is measured once.
+        again = given.measure is True and device.kind not in measured
+        if again or (known is None and given.measure is not False):
+            known = peaks(live, session.peaks, again=again)
+            measured.add(device.kind)
+        rows.append(
+            (
+                device.name,
+                device.kind,
+                size(device.memory),
+                size(memory.free_bytes(live)),
+                flop_rate(None if known is None else known.flops),
+                byte_rate(None if known is None else known.bytes_per_s),
+                UNKNOWN if known is None else known.when[:10],
+            )
+        )
+    print(_columns(rows))  # noqa: T201
+    if sum(row[1] == "cpu" for row in rows) > 1:
+        measured_ones = any(row[1] == "cpu" and row[-1] != UNKNOWN for row in rows)
+        print(f"{_SIMULATED} {_SIMULATED_PEAKS}" if measured_ones else _SIMULATED)  # noqa: T201
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of devices; give 1 or more")
+    return int(text)
+
+
+DEVICES = Parser(
+    "jaxdevices",
+    "Show the devices, their memory and their measured peaks.",
+    ("%jaxdevices [options]",),
+)
+"""The options of `%jaxdevices`."""
+DEVICES.add_argument(
+    "--cpu", type=_number, metavar="N", help="First make N devices of the CPU, before JAX starts."
+)
+DEVICES.add_argument(
+    "--measure",
+    action=argparse.BooleanOptionalAction,
+    default=None,
+    help="Measure the peaks again, or not at all. Default: those that are not known yet.",
+)
+DEVICE_EXAMPLES = """
+    %jaxdevices                    the table; peaks that are not known yet are measured
+    %jaxdevices --no-measure       without measuring anything
+    %jaxdevices --cpu 8            in a fresh kernel: eight simulated devices
+"""
+
+
+def _jax_text() -> str:
+    if sys.modules.get("jax") is None:
+        return "not imported yet"
+    return f"{metadata.version('jax')} with jaxlib {metadata.version('jaxlib')}"
+
+
+def _device_text() -> str:
+    from jaxscope.capture.devices import devices as found
+
+    if sys.modules.get("jax") is None or not found.started():
+        return "JAX has not started yet; %jaxdevices starts it and lists them"
+    return ", ".join(f"{device.name} ({device.kind})" for device in found.devices())
+
+
+def _listening(session: Session) -> str:
+    if session.listening_since is None:
+        return "not yet: it begins once jax is imported"
+    return f"for compiles, since {session.listening_since:%H:%M:%S}"
+
+
+def _kept(session: Session) -> str:
+    return f"{len(session.reports)} of at most {session.reports.maxlen}"
+
+
+def _defaults(shell: Any) -> str:
+    magics = shell.jaxscope_magics
+    return ", ".join(
+        f"{name}={getattr(magics, name)!r}" for name in sorted(magics.trait_names(config=True))
+    )
+
+
+def _guide(shell: Any) -> list[tuple[str, ...]]:
+    """The magics of jaxscope that are registered, each with one line."""
+    registered = shell.magics_manager.magics
+    return [
+        (f"{'%%' if kind == 'cell' else '%'}{name}", text)
+        for (kind, name), text in _GUIDE.items()
+        if name in registered[kind]
+    ]
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+    """The rows with every column but the last padded to its widest entry."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )

@@ -1,0 +1,1 @@
+"""Compile counts in tests."""

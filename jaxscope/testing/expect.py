@@ -1,0 +1,178 @@
+"""Guards for tests: a block that compiles more often than expected fails with the explanation."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from jaxscope.model import Compile, CompileKind
+from jaxscope.results.compile_log import CompileLog, watching
+
+F = TypeVar("F", bound=Callable[..., Any])
+_SHOWN = 8
+"""Compiles that a failure lists."""
+
+
+class CompilesError(AssertionError):
+    """JAX compiled more or less often than expected; the text says what, why, and what to change.
+
+    `log` is the compile log of the block.
+    """
+
+    def __init__(self, message: str, log: CompileLog) -> None:
+        super().__init__(message)
+        self.log = log
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How many compiles are expected."""
+
+    least: int = 0
+    most: int | None = 1
+
+    @classmethod
+    def of(cls, at_most: int | None, at_least: int | None, exactly: int | None) -> Bounds:
+        """From what the user gave; at most one compile when nothing was given."""
+        for name, value in (("at_most", at_most), ("at_least", at_least), ("exactly", exactly)):
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int) or value < 0  # pyright: ignore[reportUnnecessaryIsInstance]
+            ):
+                raise ValueError(f"{name} is a number of compiles, 0 or more, and not {value!r}.")
+        if exactly is not None:
+            if at_most is not None or at_least is not None:
+                raise ValueError("Give `exactly`, or `at_least` and `at_most`, but not both.")
+            return cls(exactly, exactly)
+        if at_most is None and at_least is None:
+            return cls()
+        if at_most is not None and at_least is not None and at_least > at_most:
+            raise ValueError(f"at_least={at_least} is more than at_most={at_most}.")
+        return cls(at_least or 0, at_most)
+
+    def hold(self, number: int) -> bool:
+        return self.least <= number and (self.most is None or number <= self.most)
+
+    @property
+    def text(self) -> str:
+        """`at most 1 compile`, `exactly 2 compiles`, `1 to 3 compiles`."""
+        least, most = self.least, self.most
+        if most is None:
+            return f"at least {_compiles(least)}"
+        if least == most:
+            return f"exactly {_compiles(most)}" if most else "no compile"
+        if least == 0:
+            return f"at most {_compiles(most)}"
+        return f"{least} to {_compiles(most)}"
+
+
+class Expected(contextlib.ContextDecorator):
+    """What `jaxscope.expect_compiles` gives: a block, or a decorator of a function."""
+
+    def __init__(
+        self, bounds: Bounds, function: str | Callable[..., Any] | None, eager: bool
+    ) -> None:
+        self._bounds = bounds
+        self._given = function
+        self._name = function_name(function)
+        self._eager = eager
+        self._stack: contextlib.ExitStack | None = None
+        self._log: CompileLog | None = None
+
+    def __call__(self, func: F) -> F:
+        """Decorate a function, an async one too: each call is guarded by itself."""
+        if inspect.iscoroutinefunction(func):
+
+            @functools.wraps(func)
+            async def guarded(*args: Any, **kwargs: Any) -> Any:
+                with self._recreate_cm():
+                    return await func(*args, **kwargs)
+
+            return guarded  # type: ignore[return-value]
+        return super().__call__(func)
+
+    def _recreate_cm(self) -> Self:
+        return type(self)(self._bounds, self._given, self._eager)
+
+    def __enter__(self) -> CompileLog:
+        if self._stack is not None:
+            raise RuntimeError("This guard is in use already; make another one for another block.")
+        stack = contextlib.ExitStack()
+        self._log = stack.enter_context(watching())
+        self._stack = stack
+        return self._log
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # Of this guard the user is to see its line and its message.
+        __tracebackhide__ = True
+        stack, log, self._stack = self._stack, self._log, None
+        if stack is None or log is None:
+            return
+        stack.close()
+        if kind is None:
+            check(log, self._bounds, self._name, self._eager)
+
+
+def check(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False) -> None:
+    """Raise CompilesError with the explanation unless the log has as many compiles as expected."""
+    __tracebackhide__ = True
+    message = verdict(log, bounds, name, eager)
+    if message:
+        raise CompilesError(message, log)
+
+
+def verdict(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False) -> str:
+    """What is wrong with the number of compiles, or an empty text."""
+    counted = [compile for compile in log.compiles if _counts(compile, name, eager)]
+    if bounds.hold(len(counted)):
+        return ""
+    of = f" of `{name}`" if name else ""
+    was = "was none" if not counted else f"{'was' if len(counted) == 1 else 'were'} {len(counted)}"
+    lines = [f"Expected {bounds.text}{of}, and there {was}."]
+    lines += _listed(log, counted, name) if len(counted) > bounds.least else _missing(log, name)
+    left = [c for c in log.compiles if c.kind is CompileKind.EAGER and c not in counted]
+    if left and not eager and not name:
+        what = "single operation" if len(left) == 1 else "single operations"
+        lines.append(f"Not counted: {len(left)} compiles of {what} (eager=True counts them).")
+    return "\n".join((*lines, *log.notes))
+
+
+def _listed(log: CompileLog, counted: list[Compile], name: str) -> list[str]:
+    from jaxscope.view.compiles.text import plain_rows
+
+    return plain_rows(log.only(counted).log, _SHOWN)
+
+
+def _missing(log: CompileLog, name: str) -> list[str]:
+    others = tuple(dict.fromkeys(compile.fun_name for compile in log.compiles))
+    lines: list[str] = []
+    if name and others:
+        lines.append(f"Compiled were: {', '.join(others[:_SHOWN])}.")
+    lines.append(
+        "A function that was compiled before this block, for the same arguments, is not compiled "
+        "again; `jax.clear_caches()` before the block makes JAX forget."
+    )
+    return lines
+
+
+def _counts(compile: Compile, name: str, eager: bool) -> bool:
+    if name:
+        return compile.fun_name == name
+    return eager or compile.kind is not CompileKind.EAGER
+
+
+def function_name(function: str | Callable[..., Any] | None) -> str:
+    """The name under which JAX reports a function; empty for None. Raises ValueError."""
+    if function is None or isinstance(function, str):
+        return function or ""
+    found = getattr(function, "__name__", "")
+    if not found:
+        raise ValueError(f"{function!r} has no __name__; give the function's name as a string.")
+    return str(found)
+
+
+def _compiles(number: int) -> str:
+    return "1 compile" if number == 1 else f"{number} compiles"

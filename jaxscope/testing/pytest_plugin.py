@@ -1,0 +1,232 @@
+"""pytest plugin: `--jaxscope-compiles`, and the marker `jaxscope(max_compiles=…)`.
+
+Costs nothing and loads nothing unless one of the two is used, and never imports jax: it listens
+from the moment that the tests import it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import pytest
+
+if TYPE_CHECKING:
+    from jaxscope.results.compile_log import CompileLog
+
+MARKER = "jaxscope"
+_OPTION = "--jaxscope-compiles"
+_MOST_TESTS = 20
+"""Tests in the summary; `-v` shows all."""
+_ATTRIBUTE = "jaxscope_compiles"
+
+
+class Figures(TypedDict):
+    """What one phase of one test compiled: plain data, since xdist sends it between processes."""
+
+    compiles: int
+    again: int
+    seconds: float
+    slowest: float
+    """Seconds of the row that `why` is about."""
+    why: str
+
+
+_FIGURES = pytest.StashKey[Figures]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--jaxscope-compiles`."""
+    parser.getgroup("jaxscope").addoption(
+        _OPTION,
+        action="store_true",
+        default=False,
+        help="Show at the end which tests made JAX compile, how often, how long, and why again.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known, and put what hears into the config."""
+    config.addinivalue_line(
+        "markers",
+        f"{MARKER}(max_compiles=1, function=None, eager=False): fail the test if JAX compiles more "
+        "often while it runs; the failure says what was compiled, why, and what to change.",
+    )
+    config.pluginmanager.register(_Compiles(bool(config.getoption(_OPTION))), "jaxscope-compiles")
+
+
+class _Compiles:
+    """The hooks, with what was heard."""
+
+    def __init__(self, summary: bool) -> None:
+        self._summary = summary
+        self._stack = contextlib.ExitStack()
+        self._waiting = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        if self._summary:
+            with self._heard(item):
+                return (yield)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        if self._summary:
+            with self._heard(item):
+                return (yield)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        marker = item.get_closest_marker(MARKER)
+        if marker is None and not self._summary:
+            return (yield)
+        if marker is not None:
+            _check_marker(marker)
+        with self._heard(item) as logs:
+            result = yield
+        if marker is not None:
+            for log in logs:
+                _judge(log, marker)
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        figures = item.stash.get(_FIGURES, None)
+        if figures is not None and figures["compiles"]:
+            setattr(report, _ATTRIBUTE, dict(figures))
+            del item.stash[_FIGURES]
+        return report
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._summary:
+            _write_summary(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        self._stack.close()
+
+    @contextlib.contextmanager
+    def _heard(self, item: pytest.Item) -> Generator[list[CompileLog]]:
+        """The log of the block, in a list that stays empty if nothing ever imported jax."""
+        from jaxscope.jax_import import on_arrival
+
+        logs: list[CompileLog] = []
+        with contextlib.ExitStack() as stack:
+
+            def listen() -> None:
+                from jaxscope.results.compile_log import watching
+
+                self._keep_listening()
+                logs.append(stack.enter_context(watching()))
+
+            if "jax" in sys.modules:
+                listen()
+            else:
+                stack.enter_context(on_arrival(listen))
+            try:
+                yield logs
+            finally:
+                if logs:
+                    item.stash[_FIGURES] = _figures(logs[0])
+
+    def _keep_listening(self) -> None:
+        """One listener for the whole run: it knows what earlier tests compiled."""
+        if not self._waiting:
+            self._waiting = True
+            from jaxscope.results.compile_log import watching
+
+            self._stack.enter_context(watching())
+
+
+def _figures(log: CompileLog) -> Figures:
+    from jaxscope.view.compiles.rows import rows
+
+    data = log.log
+    worst = max(
+        (row for row in rows(data).rows if row.again), key=lambda row: row.seconds, default=None
+    )
+    why = ""
+    if worst is not None:
+        what = " ".join(filter(None, (worst.what, worst.times)))
+        why = " ".join(filter(None, (f"{what} at {worst.place}: {worst.why}", worst.fix)))
+    return Figures(
+        compiles=len(data.compiles),
+        again=len(data.recompiles),
+        seconds=data.total_s,
+        slowest=worst.seconds if worst is not None else 0.0,
+        why=why,
+    )
+
+
+def _check_marker(marker: pytest.Mark) -> None:
+    """Fail the test, in a sentence, for a marker that says what we do not understand."""
+    known = {"max_compiles", "function", "eager"}
+    unknown = sorted(set(marker.kwargs) - known)
+    most = marker.kwargs.get("max_compiles", 1)
+    problem = ""
+    if marker.args or unknown:
+        got = ", ".join([*map(repr, marker.args), *unknown])
+        problem = f"takes {', '.join(sorted(known))} by keyword, and got {got}"
+    elif isinstance(most, bool) or not isinstance(most, int) or most < 0:
+        problem = f"needs a number of compiles, 0 or more, for max_compiles, and got {most!r}"
+    if problem:
+        pytest.fail(
+            f"The marker jaxscope {problem}: @pytest.mark.jaxscope(max_compiles=1).", pytrace=False
+        )
+
+
+def _judge(log: CompileLog, marker: pytest.Mark) -> None:
+    from jaxscope.testing.expect import Bounds, function_name, verdict
+
+    bounds = Bounds.of(marker.kwargs.get("max_compiles", 1), None, None)
+    name = function_name(marker.kwargs.get("function"))
+    message = verdict(log, bounds, name, bool(marker.kwargs.get("eager", False)))
+    if message:
+        pytest.fail(message, pytrace=False)
+
+
+def _reports(terminalreporter: Any) -> Iterator[Any]:
+    for reports in terminalreporter.stats.values():
+        yield from (report for report in reports if hasattr(report, _ATTRIBUTE))
+
+
+def _write_summary(terminalreporter: Any) -> None:
+    from jaxscope.words import count, seconds
+
+    by_test: dict[str, list[Figures]] = {}
+    for report in _reports(terminalreporter):
+        by_test.setdefault(report.nodeid, []).append(getattr(report, _ATTRIBUTE))
+    write = terminalreporter.write_line
+    terminalreporter.section("compiles by test")
+    if not by_test:
+        write("No test made JAX compile.")
+        return
+    tests = sorted(by_test.items(), key=lambda entry: -_sum(entry[1], "seconds"))
+    every = [figures for parts in by_test.values() for figures in parts]
+    again = _sum(every, "again")
+    write(
+        f"{count(int(_sum(every, 'compiles')), 'compile')} in {seconds(_sum(every, 'seconds'))} by "
+        f"{count(len(by_test), 'test')}" + (f", {int(again)} of them again" if again else "")
+    )
+    verbose = terminalreporter.config.get_verbosity() > 0
+    shown = tests if verbose else tests[:_MOST_TESTS]
+    write(f"{'compiles':>8} {'again':>6} {'time':>9}  test")
+    for nodeid, parts in shown:
+        number, more = int(_sum(parts, "compiles")), int(_sum(parts, "again"))
+        time = seconds(_sum(parts, "seconds"))
+        write(f"{number:>8} {more or '':>6} {time:>9}  {nodeid}")
+        worst = max(parts, key=lambda figures: figures["slowest"])
+        if worst["why"]:
+            write(f"{'':>25}  {worst['why']}")
+    if len(shown) < len(tests):
+        write(f"{count(len(tests) - len(shown), 'more test')}; -v shows all.")
+
+
+def _sum(parts: list[Figures], name: str) -> float:
+    return float(sum(part[name] for part in parts))  # type: ignore[literal-required]

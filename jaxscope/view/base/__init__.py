@@ -1,0 +1,1 @@
+"""Tables, HTML, terminal and Markdown, for all views."""

@@ -1,0 +1,1 @@
+"""What a front end is given: payload, page and MIME bundle."""

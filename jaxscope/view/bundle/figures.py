@@ -1,0 +1,138 @@
+"""What belongs to each line and to each instruction of a program, as the viewer's JSON."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from jaxscope.analysis.hlo import real_instructions
+from jaxscope.analysis.links.line_figures import (
+    LineFigures,
+    all_figures,
+    counted,
+    differentiates,
+    stage_of,
+)
+from jaxscope.analysis.links.vanished import GONE, reasons
+from jaxscope.analysis.profile.shares import LineShare, cell_shares, line_shares, op_shares
+from jaxscope.model import Program, Stage, StageKind
+from jaxscope.model.profile import CellProfile
+
+Json = dict[str, Any]
+
+_LAYOUT = re.compile(r"\{[^{}]*\}|/\*.*?\*/")
+_LONGEST_SHAPE = 120
+
+
+def by_line(program: Program, sources: int, cell: CellProfile | None = None) -> list[Json]:
+    """For each of the record's sources: line → equations, instructions, FLOPs, time.
+
+    `cell` is the profile of the cell as it ran: then the first source has that one's times.
+    """
+    phases = differentiates(program)
+    found: list[Json] = []
+    for source, figures in enumerate(all_figures(program, sources)):
+        if cell is not None and source == 0:
+            shares = cell_shares(cell)
+        else:
+            shares = line_shares(program, source)
+        lines = sorted(figures.keys() | shares.keys())
+        nothing = LineFigures()
+        found.append(
+            {
+                str(line): _line(figures.get(line, nothing), shares.get(line), phases)
+                for line in lines
+            }
+        )
+    return found
+
+
+def of_cell(cell: CellProfile) -> Json:
+    """The times of a cell that ran as plain Python, for a record without programs: by line."""
+    return {str(line): {"time": _time(share)} for line, share in sorted(cell_shares(cell).items())}
+
+
+def _line(figures: LineFigures, share: LineShare | None, phases: bool) -> Json:
+    row: Json = {
+        "equations": figures.equations,
+        "instructions": figures.instructions,
+        "flops": finite(figures.flops),
+        "exact": figures.exact,
+    }
+    if phases and (figures.backward.equations or figures.backward.flops):
+        backward = figures.backward
+        row["backward"] = {"equations": backward.equations, "flops": finite(backward.flops)}
+    if share is not None:
+        row["time"] = _time(share)
+    return row
+
+
+def _time(share: LineShare) -> Json:
+    return {
+        "seconds": finite(share.seconds),
+        "share": rounded(share.share),
+        "low": finite(share.low),
+        "high": finite(share.high),
+        "estimate": share.is_estimate,
+    }
+
+
+def by_instruction(program: Program, stage: Stage | None = None) -> Json:
+    """Line of the optimised HLO → what one execution of its instruction costs and takes.
+
+    `stage` is that text, if it is not yet among the program's. A fusion has the work of what it
+    holds; the instructions inside have theirs too, and no time of their own.
+    """
+    stage = stage or stage_of(program, StageKind.OPTIMIZED_HLO)
+    known = counted(stage.text) if stage is not None else None
+    if known is None:
+        return {}
+    module, cost = known
+    costs = {row.name: row for row in (*cost.fused, *cost.by_instruction)}
+    shares = op_shares(program)
+    found: Json = {}
+    for instruction in real_instructions(module):
+        own, share = costs.get(instruction.name), shares.get(instruction.name)
+        row: Json = {
+            "shape": _shape(instruction.shape.text),
+            "flops": 0.0 if own is None else finite(own.flops),
+            "bytes": 0.0 if own is None else finite(own.bytes_accessed),
+            "times": 1.0 if own is None else finite(own.times),
+        }
+        if share is not None:
+            row |= {"seconds": finite(share.seconds), "share": rounded(share.share)}
+        found[str(instruction.line)] = row
+    return found
+
+
+def lost(program: Program) -> Json:
+    """The equations that left no instruction: `vanished` those that are surely gone, `merged`
+    those whose work may go on inside another's; each with the reason."""
+    found: Json = {"vanished": [], "merged": []}
+    for one in reasons(program):
+        row = {"equation": one.equation, "reason": one.reason}
+        found["vanished" if one.reason in GONE else "merged"].append(row)
+    return found
+
+
+def finite(number: float | None) -> float | None:
+    """JSON has no word for what is not finite; whole numbers are shorter without their `.0`."""
+    if number is None or not math.isfinite(number):
+        return None
+    return int(number) if number == int(number) else float(f"{number:.6g}")
+
+
+def rounded(share: float) -> float:
+    return round(share, 4) if math.isfinite(share) else 0.0
+
+
+def _shape(text: str) -> str:
+    """As people write it: without layouts, and cut where a tuple is endless."""
+    short = _LAYOUT.sub("", text)
+    return short if len(short) <= _LONGEST_SHAPE else short[: _LONGEST_SHAPE - 1] + "…"
+
+
+def lines_of(text: str) -> int:
+    """How many lines a text has, as the viewer counts them."""
+    return text.count("\n") + (not text.endswith("\n") and bool(text))

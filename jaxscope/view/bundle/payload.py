@@ -1,0 +1,350 @@
+"""What the viewer is given: a report as JSON that a notebook can carry, packed and bounded.
+
+`labextension/src/report.ts` has its types. The packed part is the record with everything that
+Python makes of it: figures by line and by instruction, what vanished, tables and pictures.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import functools
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from jaxscope.model import Program, Record, Source, Stage, StageKind, Unavailable, to_json
+from jaxscope.model.profile import Profile
+from jaxscope.version import __version__
+from jaxscope.view.bundle import figures
+from jaxscope.view.bundle.tabs import Room, Tab, findings, tabs
+from jaxscope.view.report.summary import first_line, first_parts, program_parts
+from jaxscope.view.report.tables import no_program
+from jaxscope.view.report.titles import titles
+
+PAYLOAD_SCHEMA = 1
+"""The version of the payload's form. What each version changed:
+
+1: the first.
+"""
+MIME = "application/vnd.jaxscope.report+json"
+CAP = 150_000
+"""Bytes of a report in a saved notebook: with its HTML beside it, a small cell's stay under 300 kB
+and fifty cells under 15 MB."""
+
+Json = dict[str, Any]
+Key = tuple[int, StageKind]
+"""A stage of a program."""
+
+_QUICK = 2_000_000
+"""Characters of texts up to which everything is packed to see whether it fits."""
+_SHORTENED = (
+    "Shortened to keep the notebook small: long tables end early, and what the viewer does not "
+    "need is left out. `report.to_html(path)` and `report.save(path)` write everything."
+)
+_MOST_REASONS = 3
+_LONGEST = 2000
+"""Characters of one line."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Bounds:
+    """How much of each thing is carried."""
+
+    room: Room = dataclasses.field(default_factory=Room)
+    whole: bool = False
+    """The whole record; else what the viewer reads."""
+    detail: bool = True
+    """Scopes and shapes of the equations."""
+    equations: int = 100_000
+    """Of all programs."""
+    programs: int = 1000
+    sources: int = 100_000_000
+    """Characters of all sources."""
+
+
+MOST_EQUATIONS = 12_000
+"""More are no part of a saved output: 10 bytes each. They come with the first text asked for."""
+_BOUNDS = (
+    _Bounds(whole=True, equations=MOST_EQUATIONS),
+    _Bounds(Room(200), equations=MOST_EQUATIONS, programs=200, sources=400_000),
+    _Bounds(Room(60, pictures=False), False, False, MOST_EQUATIONS, 40, 100_000),
+    _Bounds(Room(200, pictures=False), False, False, 0, 40, 100_000),
+    _Bounds(Room(15, pictures=False), False, False, 0, 5, 20_000),
+    _Bounds(Room(0, pictures=False), False, False, 0, 0, 2000),
+)
+"""From the most to the least; the first that fits, apart from the texts, is taken."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Made:
+    """What is the same whatever is left out."""
+
+    record: Record
+    report_id: str
+    figure_kinds: Mapping[str, tuple[str, ...]]
+    lines: list[list[Json]]
+    """Figures by program, source and line."""
+    lost: list[Json]
+    """By program."""
+    heads: list[Json]
+    """By program, of several."""
+
+
+def payload(
+    record: Record,
+    report_id: str = "",
+    *,
+    cap: int | None = CAP,
+    figure_kinds: Mapping[str, tuple[str, ...]] | None = None,
+) -> Json:
+    """The report as the viewer reads it, at most `cap` bytes; None leaves nothing out.
+
+    Where it does not fit, the longest texts are left out first, and `omitted` says how long they
+    were. Where it still does not fit, tables and lists get shorter, and a note says so. `report_id`
+    names the report to the kernel. `figure_kinds` has, by the key of a tab, the plotly figures that
+    the kernel can be asked for.
+    """
+    made = functools.partial(
+        _packed,
+        _Made(
+            record,
+            report_id,
+            figure_kinds or {},
+            [figures.by_line(p, len(record.sources), record.profile) for p in record.programs],
+            [figures.lost(program) for program in record.programs],
+            _heads(record),
+        ),
+    )
+    if cap is None:
+        return made(_Bounds(whole=True), frozenset())
+    texts = _texts(record)
+    few = sum(len(program.equations) for program in record.programs) <= MOST_EQUATIONS
+    if few and sum(len(stage.text) for _, stage in texts) <= _QUICK:
+        found = made(_BOUNDS[0], frozenset())
+        if size(found) <= cap:
+            return found
+    every = frozenset(key for key, _ in texts)
+    found: Json = {}
+    for bounds in _BOUNDS:
+        if bounds.equations and not few:
+            continue
+        found = made(bounds, every)
+        if (rest := size(found)) <= cap:
+            kept = _fitting(record, texts, cap - rest)
+            # Packed together they need less than one by one; should they not, all are left out.
+            more = made(bounds, every - kept) if kept else found
+            return more if size(more) <= cap else found
+    return found
+
+
+def _heads(record: Record) -> list[Json]:
+    """What to call each program and its first line, for the one who chooses among several."""
+    if len(record.programs) < 2:
+        return [{} for _ in record.programs]
+    return [
+        {"title": _cut(title), "first": [_cut(part) for part in program_parts(record, index)]}
+        for index, title in enumerate(titles(record.programs))
+    ]
+
+
+def size(found: Json) -> int:
+    """Bytes of the payload as JSON."""
+    return len(json.dumps(found))
+
+
+def _texts(record: Record) -> list[tuple[Key, Stage]]:
+    """The stages that have a text, the shortest first."""
+    found = [
+        ((number, stage.kind), stage)
+        for number, program in enumerate(record.programs)
+        for stage in program.stages
+        if stage.text
+    ]
+    return sorted(found, key=lambda one: len(one[1].text))
+
+
+def _fitting(record: Record, texts: list[tuple[Key, Stage]], space: int) -> frozenset[Key]:
+    """The texts that fit, the shortest first; measured as they are packed."""
+    kept: set[Key] = set()
+    for key, stage in texts:
+        if len(stage.text) > _QUICK:
+            break
+        with_text: Json = {"stage": to_json(stage)}
+        if stage.kind is StageKind.OPTIMIZED_HLO:
+            with_text["instructions"] = figures.by_instruction(record.programs[key[0]])
+        space -= len(pack(with_text))
+        if space < 0:
+            break
+        kept.add(key)
+    return frozenset(kept)
+
+
+def _packed(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
+    data = _data(made, bounds, dropped)
+    return wrapped(first_line(made.record), made.report_id, pack(data))
+
+
+def wrapped(summary: str, report_id: str, data: str) -> Json:
+    """What is packed, with what is read before it is unpacked."""
+    return {
+        "schema": PAYLOAD_SCHEMA,
+        "version": __version__,
+        "id": report_id,
+        "summary": _cut(summary),
+        "data": data,
+    }
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def pack(data: Json) -> str:
+    """JSON, gzipped, base64."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    # No time stamp: equal reports give equal bytes.
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+
+
+def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
+    record, figure_kinds = made.record, made.figure_kinds
+    carried = _carried(record, bounds)
+    carried = dataclasses.replace(carried, notes=(*carried.notes, *_untimed(record)))
+    rows = bounds.room.rows
+    return {
+        "record": to_json(_without(carried, dropped)),
+        "programs": [
+            _figures(made, number, bool(program.equations), dropped)
+            for number, program in enumerate(carried.programs)
+        ],
+        "tabs": [_tab(tab, figure_kinds) for tab in tabs(record, bounds.room)] if rows else [],
+        "findings": findings(record, rows) if rows else "",
+        "first": [_cut(part) for part in first_parts(record)],
+        **({} if record.programs else _without_program(record)),
+    }
+
+
+def _without_program(record: Record) -> Json:
+    """Why there is none, and what is known of the lines all the same."""
+    found: Json = {"nothing": no_program(record)}
+    if record.profile is not None:
+        found["lines"] = figures.of_cell(record.profile)
+    return found
+
+
+def _untimed(record: Record) -> tuple[str, ...]:
+    """Why a profiled program has no times beside its lines, once for each reason."""
+    told: dict[str, None] = {}
+    for found in (program.profile for program in record.programs):
+        if isinstance(found, Profile) and found.distrust:
+            told[_cut(f"No time stands beside the lines. {found.distrust}")] = None
+        elif isinstance(found, Unavailable):
+            told[_cut(f"There is no profile: {found.reason}.")] = None
+    return tuple(told)[:_MOST_REASONS]
+
+
+def _tab(tab: Tab, figure_kinds: Mapping[str, tuple[str, ...]]) -> Json:
+    found: Json = {
+        "key": tab.key,
+        "title": tab.title,
+        "sections": [
+            {"program": section.program, "heading": section.heading, "markup": section.markup}
+            for section in tab.sections
+        ],
+    }
+    if kinds := figure_kinds.get(tab.key):
+        found["figures"] = list(kinds)
+    return found
+
+
+def _carried(record: Record, bounds: _Bounds) -> Record:
+    """The record, or the part of it that the viewer reads."""
+    if bounds.whole:
+        return record
+    programs: list[Program] = []
+    left = bounds.equations
+    for program in record.programs[: bounds.programs]:
+        # Half the equations of a program would have half the links, and look whole.
+        equations = program.equations if len(program.equations) <= left else ()
+        left -= len(equations)
+        if not bounds.detail:
+            equations = tuple(
+                dataclasses.replace(e, scope="", inputs=(), outputs=()) for e in equations
+            )
+        programs.append(
+            Program(
+                _cut(program.name),
+                program.transforms,
+                program.devices,
+                (),
+                (),
+                (),
+                equations,
+                program.stages,
+                exact=program.exact,
+                inexact_why=program.inexact_why,
+            )
+        )
+    return Record(
+        _cut(record.title),
+        record.form,
+        record.created,
+        dataclasses.replace(record.environment, flags=()),
+        tuple(_shortened(record.sources, bounds.sources)),
+        tuple(programs),
+        (),
+        tuple(record.findings[: bounds.room.rows]),
+        (*(_cut(note) for note in record.notes[: bounds.room.rows]), _SHORTENED),
+        record.wall_s,
+    )
+
+
+def _shortened(sources: Iterable[Source], left: int) -> Iterator[Source]:
+    """Whole lines of each source, as long as there is room; the first comes first."""
+    for source in sources:
+        if len(source.text) > left:
+            text = source.text[:left].rpartition("\n")[0]
+            source = dataclasses.replace(source, text=text)
+        left -= len(source.text)
+        yield source
+
+
+def _figures(made: _Made, number: int, linked: bool, dropped: frozenset[Key]) -> Json:
+    program = made.record.programs[number]
+    found: Json = {
+        "lines": made.lines[number],
+        "omitted": _omitted(program, number, dropped),
+        **made.heads[number],
+        **(made.lost[number] if linked else {}),
+    }
+    if (number, StageKind.OPTIMIZED_HLO) not in dropped:
+        found["instructions"] = figures.by_instruction(program)
+    return found
+
+
+def _omitted(program: Program, number: int, dropped: frozenset[Key]) -> Json:
+    """Texts that are not in the payload, and how long they are where they were fetched."""
+    here = {stage.kind: stage for stage in program.stages}
+    found: Json = {}
+    for kind in StageKind:
+        stage = here.get(kind)
+        if stage is None:
+            found[kind] = {"lines": None, "bytes": None}
+        elif (number, kind) in dropped:
+            lines = figures.lines_of(stage.text)
+            found[kind] = {"lines": lines, "bytes": len(stage.text.encode("utf-8", "replace"))}
+    return found
+
+
+def _without(record: Record, dropped: frozenset[Key]) -> Record:
+    if not dropped:
+        return record
+    programs = tuple(
+        dataclasses.replace(
+            program, stages=tuple(s for s in program.stages if (number, s.kind) not in dropped)
+        )
+        for number, program in enumerate(record.programs)
+    )
+    return dataclasses.replace(record, programs=programs)

@@ -1,0 +1,1 @@
+"""Chapters that only some programs have."""

@@ -1,0 +1,179 @@
+"""Pictures of how a value lies on the devices: its pieces as a grid, each with who holds it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxscope.model import Layout, Placement
+from jaxscope.view.base.html import escape
+from jaxscope.view.base.visible import visible
+
+_MOST = 8
+"""Rows and columns of pieces that are drawn; of more, the first and the last."""
+_MOST_IN_TEXT = 5
+"""Columns in text, where a column takes 12 characters."""
+_COLOURS = 8
+_CELL_WIDTH, _CELL_HEIGHT = 76, 34
+_TOP = 18
+
+
+def numbers(devices: Sequence[int]) -> str:
+    """`{0,2,4,6}`; long runs as `{0…7}`, `{0,2…62}`."""
+    if len(devices) <= 4:
+        return f"{{{','.join(map(str, devices))}}}"
+    steps = {b - a for a, b in itertools.pairwise(devices)}
+    if len(steps) == 1:
+        head = str(devices[0]) if steps == {1} else f"{devices[0]},{devices[1]}"
+        return f"{{{head}…{devices[-1]}}}"
+    return f"{{{','.join(map(str, devices[:3]))} … {len(devices)} devices}}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One piece, or the gap that stands for those left out."""
+
+    label: str
+    holders: tuple[int, ...]
+    span: str
+    """The indices of the value that it covers, `0:16, 0:32`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    cells: tuple[tuple[_Cell | None, ...], ...]
+    """None is a gap."""
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    words: str
+
+
+def _grid(layout: Layout, placement: Placement, most_columns: int = _MOST) -> _Grid:
+    """The first dimension that is cut goes down, the others go across."""
+    tiles = layout.tiles
+    cut = [d for d, number in enumerate(tiles) if number > 1]
+    down = cut[:1] if len(cut) > 1 or (cut and cut[0] == 0) else []
+    across = [d for d in cut if d not in down]
+    row_pieces = list(itertools.product(*(range(tiles[d]) for d in down)))
+    column_pieces = list(itertools.product(*(range(tiles[d]) for d in across)))
+    strides = [math.prod(tiles[d + 1 :]) for d in range(len(tiles))]
+
+    def cell(row: tuple[int, ...], column: tuple[int, ...]) -> _Cell:
+        place = dict(zip((*down, *across), (*row, *column), strict=True))
+        number = sum(place.get(d, 0) * strides[d] for d in range(len(tiles)))
+        held = layout.holders[number] if number < len(layout.holders) else ()
+        spans = [_range(placement, d, place.get(d, 0)) for d in range(len(tiles))]
+        return _Cell(numbers(held).strip("{}"), held, ", ".join(spans))
+
+    def labels(pieces: list[tuple[int, ...] | None], axes: list[int]) -> tuple[str, ...]:
+        return tuple(
+            "⋮"
+            if piece is None
+            else ", ".join(_range(placement, d, p) for d, p in zip(axes, piece, strict=True))
+            for piece in pieces
+        )
+
+    shown_rows, shown_columns = _shown(row_pieces, _MOST), _shown(column_pieces, most_columns)
+    return _Grid(
+        tuple(
+            tuple(
+                None if row is None or column is None else cell(row, column)
+                for column in shown_columns
+            )
+            for row in shown_rows
+        ),
+        labels(shown_rows, down),
+        labels(shown_columns, across),
+        _words(layout, placement),
+    )
+
+
+def _shown(pieces: list[tuple[int, ...]], most: int) -> list[tuple[int, ...] | None]:
+    if len(pieces) <= most:
+        return list(pieces)
+    return [*pieces[: most - 2], None, pieces[-1]]
+
+
+def _range(placement: Placement, dimension: int, piece: int) -> str:
+    part, whole = placement.shard_shape[dimension], placement.shape[dimension]
+    return f"{min(piece * part, whole)}:{min((piece + 1) * part, whole)}"
+
+
+def _words(layout: Layout, placement: Placement) -> str:
+    if layout.replicated:
+        return f"{placement.aval}, whole on each of {layout.copies} devices"
+    shape = " × ".join(map(str, placement.shard_shape))
+    held = f", each on {layout.copies} devices" if layout.copies > 1 else ""
+    return f"{placement.aval} in {layout.pieces} pieces of {shape}{held}"
+
+
+def picture(layout: Layout, placement: Placement, devices: int, names: str) -> str:
+    """The grid as SVG; a piece has the colour of the first device that holds it."""
+    grid = _grid(layout, placement)
+    left = max(8, 8 + 7 * max(len(label) for label in grid.rows))
+    top = _TOP if any(grid.columns) else 2
+    width = left + len(grid.columns) * _CELL_WIDTH + 2
+    height = top + len(grid.rows) * _CELL_HEIGHT + 2
+    share = max(1, -(-devices // _COLOURS))
+    shapes = ""
+    for j, label in enumerate(grid.columns):
+        x = left + (j + 0.5) * _CELL_WIDTH
+        shapes += f'<text x="{x:g}" y="{top - 5}" text-anchor="middle">{escape(label)}</text>'
+    for i, label in enumerate(grid.rows):
+        y = top + (i + 0.5) * _CELL_HEIGHT + 4
+        shapes += f'<text x="{left - 8}" y="{y:g}" text-anchor="end">{escape(label)}</text>'
+        for j, cell in enumerate(grid.cells[i]):
+            x, y = left + j * _CELL_WIDTH, top + i * _CELL_HEIGHT
+            middle = f'x="{x + _CELL_WIDTH / 2:g}" y="{y + _CELL_HEIGHT / 2 + 4:g}"'
+            if cell is None:
+                shapes += f'<text {middle} text-anchor="middle">…</text>'
+                continue
+            colour = min(cell.holders, default=0) // share % _COLOURS
+            says = f"[{cell.span}] on {numbers(cell.holders)}"
+            shapes += (
+                f'<g class="piece d{colour}"><title>{escape(says)}</title>'
+                f'<rect x="{x}" y="{y}" width="{_CELL_WIDTH - 2}" height="{_CELL_HEIGHT - 2}" '
+                f'rx="3"/><text {middle} text-anchor="middle" class="strong">'
+                f"{escape(_short(cell))}</text></g>"
+            )
+    return (
+        f"<figure><figcaption><b>{escape(names)}</b> <code>{escape(layout.spec)}</code><br>"
+        f"{escape(grid.words)}</figcaption>"
+        f'<svg class="grid" width="{width}" viewBox="0 0 {width} {height}" role="img"'
+        f' aria-label="{escape(grid.words)}"><title>{escape(grid.words)}</title>'
+        f"{shapes}</svg></figure>"
+    )
+
+
+def _short(cell: _Cell) -> str:
+    return cell.label if len(cell.label) <= 11 else f"{len(cell.holders)} devices"
+
+
+def drawing(layout: Layout, placement: Placement, names: str) -> tuple[str, ...]:
+    """The grid in lines of text."""
+    grid = _grid(layout, placement, _MOST_IN_TEXT)
+    labels = [["…" if cell is None else cell.label for cell in row] for row in grid.cells]
+    width = max(
+        [len(text) for row in labels for text in row] + [len(text) for text in grid.columns]
+    )
+    gutter = max(len(text) for text in grid.rows)
+    space = " " * gutter
+
+    def rule(left: str, middle: str, right: str) -> str:
+        return f"{space} {left}{middle.join(['─' * (width + 2)] * len(grid.columns))}{right}"
+
+    lines = [f"{visible(names)}  {visible(layout.spec)}", grid.words]
+    if any(grid.columns):
+        heads = " ".join(f" {text:^{width}} " for text in grid.columns)
+        lines.append(f"{space}  {heads}".rstrip())
+    lines.append(rule("┌", "┬", "┐"))
+    for number, row in enumerate(labels):
+        # A single column is clear without rules between its rows, and half as long.
+        if number and len(grid.columns) > 1:
+            lines.append(rule("├", "┼", "┤"))
+        cells = "│".join(f" {text:^{width}} " for text in row)
+        lines.append(f"{grid.rows[number]:>{gutter}} │{cells}│")
+    lines.append(rule("└", "┴", "┘"))
+    return tuple(lines)

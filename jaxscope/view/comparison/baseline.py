@@ -1,0 +1,89 @@
+"""What became of each contestant since the stored baseline, in words."""
+
+from __future__ import annotations
+
+from jaxscope.analysis.comparison.regression import Regression
+from jaxscope.model.comparison import Verdict
+from jaxscope.view.base.table import Table
+from jaxscope.view.comparison import names
+
+_WORDS = {
+    Verdict.FASTER: "improvement",
+    Verdict.SLOWER: "REGRESSION",
+    Verdict.SAME: "no change beyond 5 %",
+    Verdict.UNCLEAR: "unclear",
+}
+_FEW = 8
+
+
+def headline(found: tuple[Regression, ...]) -> str:
+    """`2 of 8 rows became slower than the baseline, 1 became faster.`"""
+    slower = [one for one in found if one.is_regression]
+    faster = [one for one in found if one.ratio is not None and one.ratio.verdict is Verdict.FASTER]
+    compared = [one for one in found if one.ratio is not None]
+    if not compared:
+        return "Nothing could be compared with the baseline."
+    count = len(compared)
+    if not slower and not faster:
+        those = "The only row" if count == 1 else f"None of {count} rows"
+        verb = "is not" if count == 1 else "is"
+        return f"{those} {verb} known to differ from the baseline by more than 5 %."
+    how, first = ("slower", slower) if slower else ("faster", faster)
+    those = "The only row" if count == 1 else f"{len(first)} of {count} rows"
+    text = f"{those} became {how} than the baseline"
+    return f"{text}, {len(faster)} became faster." if slower and faster else f"{text}."
+
+
+def telling(found: tuple[Regression, ...]) -> tuple[Regression, ...]:
+    """The rows that a reader wants to see: all of a few, of many those that changed for sure."""
+    if len(found) <= _FEW:
+        return found
+    return tuple(
+        [
+            one
+            for one in found
+            if one.ratio is not None and one.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER)
+        ]
+    )
+
+
+def others(found: tuple[Regression, ...]) -> str:
+    """`Of the other 20 rows no change is known: 18 within 5 %, 2 unclear.`; empty if all stand."""
+    left = [one for one in found if one not in telling(found)]
+    counts = {
+        "within 5 %": sum(_is(one, Verdict.SAME) for one in left),
+        "unclear": sum(_is(one, Verdict.UNCLEAR) for one in left),
+        "not compared": sum(one.ratio is None for one in left),
+    }
+    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    whose = "other row" if len(left) == 1 else f"other {len(left)} rows"
+    return f"Of the {whose} no change is known: {said}." if left else ""
+
+
+def _is(one: Regression, verdict: Verdict) -> bool:
+    return one.ratio is not None and one.ratio.verdict is verdict
+
+
+def table(found: tuple[Regression, ...]) -> Table:
+    """One row for each that could be compared or says why not."""
+    rows = [
+        (
+            names.label(one.label),
+            one.device,
+            names.size(one.size),
+            names.bare(one.ratio) if one.ratio is not None else "",
+            _said(one),
+        )
+        for one in found
+    ]
+    heads = ("contestant", "device", "size", "now over then (95 %)", "verdict")
+    return Table(heads, tuple(rows), right=(3,))
+
+
+def _said(one: Regression) -> str:
+    if one.ratio is None:
+        return f"not compared: {one.why}"
+    said = _WORDS[one.ratio.verdict]
+    if one.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        return f"{said}: {names.faster(one.ratio)}"
+    return said

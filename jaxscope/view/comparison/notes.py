@@ -1,0 +1,149 @@
+"""What to know before the numbers are believed, as sentences with their codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxscope import words
+from jaxscope.analysis.comparison import sweep
+from jaxscope.model.comparison import ComparisonRecord, Row, Verdict
+from jaxscope.model.stage import Unavailable
+from jaxscope.view.comparison import names
+
+_ASKED = "not checked"
+"""The reason of results that nobody wanted compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One warning, failure or reason: what it is about, and what it says."""
+
+    about: str
+    """`JAX jit at n = 64, 128`; empty where it is about everything."""
+    text: str
+    code: str = ""
+
+
+def sentences(record: ComparisonRecord) -> tuple[Sentence, ...]:
+    """Failures first, then what makes a verdict unclear, then warnings; each said once."""
+    return (*_merged(_failures(record), record), *_merged(_all(record), record))
+
+
+def _all(record: ComparisonRecord) -> Iterator[tuple[str, str, Row | None]]:
+    said = {doubt.text: doubt.code for doubt in record.warnings}
+    for row in record.rows:
+        ratio = sweep.ratio_of(record, row)
+        if ratio is not None and ratio.verdict is Verdict.UNCLEAR and ratio.why:
+            code = said.get(ratio.why)  # the same sentence follows under its code
+            yield "unclear", f"The reason is {code}, below." if code else ratio.why, row
+        if row.measured and isinstance(row.error, Unavailable) and row.error.reason != _ASKED:
+            yield "unchecked", f"The results were not compared: {row.error.reason}.", row
+    for doubt in record.warnings:
+        yield doubt.code, doubt.text, None
+    for row in record.rows:
+        for doubt in row.warnings:
+            yield doubt.code, doubt.text, row
+
+
+def _failures(record: ComparisonRecord) -> Iterator[tuple[str, str, Row | None]]:
+    for row in record.rows:
+        if row.failure:
+            yield "stopped" if row.measured else "not run", names.failure(row), row
+
+
+def _merged(
+    found: Iterator[tuple[str, str, Row | None]], record: ComparisonRecord
+) -> Iterator[Sentence]:
+    """Sentences that differ in their figures alone stand once, with all that they are about.
+
+    The figures shown are those with the largest numbers in them, and it is said of how many. What
+    is no measured figure (a shape, a count of inputs) is put together for one contestant only.
+    """
+    groups: dict[tuple[str, str, str], list[tuple[str, Row | None]]] = {}
+    for code, text, row in found:
+        whose = "" if row is None or _measures(code) else names.contender(row, True)
+        groups.setdefault((code, _shape(text), whose), []).append((text, row))
+    said: dict[tuple[str, str], list[Row]] = {}
+    for (code, _, _), members in groups.items():
+        text = max((text for text, _ in members), key=_largest)
+        if len({one for one, _ in members}) > 1:
+            figures, _, cure = text.removesuffix(".").partition(". ")
+            text = f"{figures} (the largest of {len(members)}).{f' {cure}.' if cure else ''}"
+        said.setdefault((code, text), []).extend([row for _, row in members if row is not None])
+    for (code, text), rows in said.items():
+        yield Sentence(_about(rows, record), text, code)
+
+
+def _measures(code: str) -> bool:
+    """Whether the figures of this code are times and shares, which compare between contestants."""
+    return code.startswith("J3") or code == "unclear"
+
+
+def _about(rows: list[Row], record: ComparisonRecord) -> str:
+    """`NumPy, JAX jit at n = 64, 128`."""
+    with_device = sweep.several_devices(record)
+    sizes: dict[str, list[str]] = {}
+    for row in rows:
+        sizes.setdefault(names.contender(row, with_device), []).append(_brief_size(row, record))
+    if len(record.sizes) < 2:
+        return ", ".join(sizes)
+    parts = [
+        who if len(at) == len(record.sizes) else f"{who} at {_name(record)}{', '.join(at)}"
+        for who, at in sizes.items()
+    ]
+    return "; ".join(parts)
+
+
+def _largest(text: str) -> tuple[float, ...]:
+    """The largest number, and where that is the same the others in their order."""
+    numbers = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", text)]
+    return (max(numbers, default=0.0), *numbers)
+
+
+def _shape(text: str) -> str:
+    """The text without its figures; a line of the cell is none."""
+    return re.sub(r"(?<!line )(?<![\w.])[-+]?\d[\d.,e+-]*", "#", text)
+
+
+def _brief_size(row: Row, record: ComparisonRecord) -> str:
+    name = sweep.swept(record)
+    return names.number(sweep.along(row.size, name)) if name else names.size(row.size)
+
+
+def _name(record: ComparisonRecord) -> str:
+    name = sweep.swept(record)
+    return f"{name} = " if name else ""
+
+
+def conditions(record: ComparisonRecord) -> str:
+    """One line."""
+    return " · ".join(_parts(record))
+
+
+def _parts(record: ComparisonRecord) -> Iterator[str]:
+    here = record.environment
+    versions = {"jax": here.jax, **dict(record.versions)}
+    yield ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+    yield f"Python {here.python} on {here.platform}"
+    if here.devices:
+        yield ", ".join(here.devices)
+    yield "64-bit types enabled" if here.x64 else "64-bit types disabled in JAX"
+    yield from (f"{name}={value}" for name, value in here.flags)
+    machine = record.machine
+    if machine.cores is not None:
+        yield words.count(machine.cores, "core")
+    if machine.load is not None:
+        yield f"load {machine.load:.1f}"
+    if machine.pressure is not None:
+        yield f"waiting for a CPU {machine.pressure:.0f} % of the time"
+    if machine.steal:
+        yield f"{machine.steal:.0f} % taken by the host"
+    if machine.governor:
+        yield f"governor {machine.governor}"
+    if machine.throttled:
+        yield f"throttled: {machine.throttled}"
+    if record.wall_s is not None:
+        yield f"took {words.seconds(record.wall_s)}"
+    yield record.created

@@ -1,0 +1,1 @@
+"""The compile log as text, Markdown and HTML."""

@@ -1,0 +1,295 @@
+"""A compile log as one line and as rows of words, for every view to set in its own way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jaxscope import words
+from jaxscope.analysis.compiles.groups import Group, called, line_text, place, storm_of
+from jaxscope.model import CauseKind, Compile, CompileKind, Persistent
+from jaxscope.model.compile_log import Log, Storm
+from jaxscope.view.base.table import Table
+from jaxscope.view.base.visible import visible, wrapped
+
+MOST_ROWS = 30
+"""Rows of one view: a screen; the slowest are kept."""
+
+OPERATIONS = "eager operations"
+"""What several different ones are called together: words, and no name."""
+
+_SIGNATURE = 60
+"""Characters of a signature in a row."""
+
+
+_CAUSES = 4
+"""Causes of one compile that are told."""
+_FOOTER = 88
+"""Columns of what stands under a cell."""
+_SLOW_S = 0.5
+"""Seconds in XLA from which the disk cache matters to a person."""
+_UNNAMED = re.compile(r"^arg\d+: ")
+"""The arguments of an operation have no names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: a compile, a storm, or the single operations of several lines."""
+
+    place: str
+    what: str
+    compiles: tuple[Compile, ...]
+    why: str
+    fix: str
+    text: str = ""
+    """The text of the line that called."""
+    callers: tuple[str, ...] = ()
+    """The places that led to that line, innermost first: `train at In [2]:3`."""
+    failed: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return sum(compile.total_s for compile in self.compiles)
+
+    @property
+    def stages(self) -> tuple[float, float, float]:
+        """Seconds of tracing, lowering and XLA."""
+        compiles = self.compiles
+        return (
+            sum(compile.trace_s for compile in compiles),
+            sum(compile.lower_s for compile in compiles),
+            sum(compile.compile_s for compile in compiles),
+        )
+
+    @property
+    def again(self) -> bool:
+        """Something like it had been compiled before."""
+        return any(compile.is_recompile for compile in self.compiles)
+
+    @property
+    def disk_cache(self) -> str:
+        """What the persistent cache did, in words; empty where it is off or did what it should."""
+        said = {_disk_cache(compile) for compile in self.compiles}
+        return said.pop() if len(said) == 1 else ""
+
+    @property
+    def times(self) -> str:
+        return f"× {len(self.compiles)}" if len(self.compiles) > 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows that are shown, in the order they began, and what is left out."""
+
+    rows: tuple[Row, ...]
+    left_out: str = ""
+
+
+def first_line(log: Log) -> str:
+    """How many compiles, how long, how many of them again, and the slowest."""
+    number, total = len(log.compiles), log.total_s
+    if not number and not log.failed and not log.passes:
+        return "Nothing was compiled."
+    if log.failed and not number and not log.passes:
+        return f"{words.count(len(log.failed), 'compile')} failed after {words.seconds(total)}"
+    stages = [
+        sum(getattr(c, name) for c in (*log.compiles, *log.failed, *log.passes))
+        for name in ("trace_s", "lower_s", "compile_s")
+    ]
+    trace, lower, xla = words.parts(total, *stages)
+    time = f"{words.seconds(total)} (trace {trace}, lower {lower}, XLA {xla})"
+    found = [f"{words.count(number, 'compile')} in {time}"]
+    if again := len(log.recompiles):
+        found.append(words.count(again, "recompile"))
+    if hits := sum(c.persistent is Persistent.HIT for c in log.compiles):
+        found.append(f"{hits} from the disk cache")
+    if log.failed:
+        found.append(f"{len(log.failed)} failed")
+    if log.passes:
+        found.append(f"{len(log.passes)} traced or lowered only")
+    if number > 1:
+        slowest = max(log.compiles, key=lambda compile: compile.total_s)
+        where = place(slowest, log)
+        at = f" at {where}" if where else ""
+        found.append(f"slowest: {called(slowest)}{at}, {words.seconds(slowest.total_s)}")
+    return " · ".join(found)
+
+
+def rows(log: Log, most: int = MOST_ROWS) -> Rows:
+    """One row a compile, a storm one row, first uses of single operations together one row."""
+    found = list(_rows(log))
+    if len(found) <= most:
+        return Rows(tuple(found))
+    kept = {id(row) for row in sorted(found, key=lambda row: -row.seconds)[:most]}
+    rest = [row for row in found if id(row) not in kept]
+    text = words.count(len(rest), "quicker row")
+    seconds = words.seconds(sum(row.seconds for row in rest))
+    left_out = f"{text} of {seconds} together left out here; `log.by_line()` has them all."
+    return Rows(tuple([row for row in found if id(row) in kept]), left_out)
+
+
+def _rows(log: Log) -> Iterator[Row]:
+    storm_by_serial, told, single = storm_of(log), set[int](), list[Compile]()
+    by_serial = {compile.serial: compile for compile in log.compiles}
+    loose = [c for c in log.compiles if _first_operation(c) and c.serial not in storm_by_serial]
+    together = {compile.serial for compile in loose} if len(loose) > 1 else set[int]()
+    failed = {compile.serial for compile in log.failed}
+    everything: Sequence[Compile] = log.compiles
+    if log.failed:
+        everything = sorted((*log.compiles, *log.failed), key=lambda compile: compile.serial)
+    for compile in everything:
+        storm = storm_by_serial.get(compile.serial)
+        if storm is not None:
+            if id(storm) not in told:
+                told.add(id(storm))
+                members = [by_serial[n] for n in storm.serials if n in by_serial]
+                yield _storm_row(storm, members, log)
+        elif compile.serial in together:
+            single.append(compile)
+        elif compile.serial in failed:
+            yield _row(compile, log, f"failed: {compile.error}", "", failed=True)
+        else:
+            yield _row(compile, log, _why(compile), fix(compile))
+    if single:
+        yield _operations(single, log)
+
+
+def _disk_cache(compile: Compile) -> str:
+    if compile.persistent is Persistent.HIT:
+        return "From the disk cache."
+    # What a recompile has in place of the program on disk, its causes have said.
+    known = compile.persistent is Persistent.WRITTEN and compile.is_recompile
+    return "" if known else compile.persistent_why
+
+
+def _first_operation(compile: Compile) -> bool:
+    return compile.kind is CompileKind.EAGER and not compile.is_recompile
+
+
+def _row(compile: Compile, log: Log, why: str, fix: str, *, failed: bool = False) -> Row:
+    return Row(
+        place(compile, log),
+        called(compile),
+        (compile,),
+        why,
+        fix,
+        line_text(compile, log),
+        callers(compile, log),
+        failed,
+    )
+
+
+def _storm_row(storm: Storm, members: Sequence[Compile], log: Log) -> Row:
+    names = tuple(dict.fromkeys(map(called, members)))
+    what = names[0] if len(names) == 1 else OPERATIONS
+    first = members[0]
+    text, around = line_text(first, log), callers(first, log)
+    return Row(place(first, log), what, tuple(members), storm.pattern, storm.fix, text, around)
+
+
+def _operations(single: Sequence[Compile], log: Log) -> Row:
+    places = tuple(dict.fromkeys(place(compile, log) for compile in single))
+    names = tuple(dict.fromkeys(compile.fun_name for compile in single))
+    listed = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+    where = places[0] if len(places) == 1 else words.count(len(places), "line")
+    what = called(single[0]) if len(names) == 1 else OPERATIONS
+    text = line_text(single[0], log) if len(places) == 1 else ""
+    why = f"first use of single operations ({listed})"
+    return Row(where, what, tuple(single), why, "", text)
+
+
+def callers(compile: Compile, log: Log) -> tuple[str, ...]:
+    """The user's frames above the call, innermost first."""
+    found: list[str] = []
+    below = place(compile, log)
+    for frame in compile.stack[1:]:
+        if frame.source is None or frame.source >= len(log.origins):
+            continue
+        where = f"{log.origins[frame.source].name}:{frame.span.line}"
+        if where == below:  # a comprehension is a frame of its own up to Python 3.11
+            continue
+        below = where
+        named = frame.function and not frame.function.startswith("<")
+        found.append(f"{frame.function} at {where}" if named else where)
+    return tuple(found)
+
+
+def why(compile: Compile) -> str:
+    """Why it compiled, in words; of a slow one also why the disk cache did not have it."""
+    slow = compile.compile_s >= _SLOW_S and compile.persistent is not Persistent.HIT
+    disk = _disk_cache(compile) if slow else ""
+    return f"{_why(compile).rstrip('.')}. {disk}" if disk else _why(compile)
+
+
+def _why(compile: Compile) -> str:
+    if not compile.is_recompile:
+        text = "first use" if compile.kind is CompileKind.EAGER else "first call"
+        signature = ", ".join(_UNNAMED.sub("", argument) for argument in compile.signature)
+        if len(signature) > _SIGNATURE:
+            signature = signature[: _SIGNATURE - 1] + "…"
+        known = any(cause.kind is CauseKind.FIRST_CALL for cause in compile.causes)
+        if not known and compile.kind is not CompileKind.EAGER:
+            return f"cause unknown, with {signature}" if signature else "cause unknown"
+        return f"{text} with {signature}" if signature else text
+    texts = [cause.text for cause in compile.causes]
+    if (rest := len(texts) - _CAUSES) > 0:
+        texts[_CAUSES:] = [f"And {words.count(rest, 'more difference')}."]
+    return " ".join(texts)
+
+
+def fix(compile: Compile) -> str:
+    """What to change: for each kind of cause once, though several arguments have it."""
+    if not compile.is_recompile:
+        return ""
+    fixes: dict[CauseKind, str] = {}
+    for cause in compile.causes[:_CAUSES]:
+        if cause.fix:
+            fixes.setdefault(cause.kind, cause.fix)
+    return " ".join(dict.fromkeys(fixes.values()))
+
+
+def group_table(groups: Sequence[Group], head: str, most: int = MOST_ROWS) -> Table:
+    """The groups of `by_line`, `by_function` or `by_cell`, with where their time went."""
+    return Table(
+        (head, "compiles", "again", "trace", "lower", "XLA", "total", "functions"),
+        tuple(
+            (
+                group.title,
+                str(group.count),
+                str(group.recompiles) if group.recompiles else "",
+                words.seconds(group.trace_s),
+                words.seconds(group.lower_s),
+                words.seconds(group.compile_s),
+                words.seconds(group.total_s),
+                _names(group),
+            )
+            for group in groups[:most]
+        ),
+        right=(1, 2, 3, 4, 5, 6),
+    )
+
+
+def _names(group: Group) -> str:
+    names = group.functions
+    if names == (group.title.removesuffix(" (eager)"),):
+        return ""
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def footer(log: Log) -> str:
+    """For under a cell: one line on what compiled, and of the worst recompile why and the cure."""
+    # A notebook breaks longer lines anywhere, also inside words.
+    first, *rest = wrapped(f"jaxscope: {visible(first_line(log))}", _FOOTER)
+    lines = [first, *(f"  {more}" for more in rest)]
+    worst = max(rows(log).rows, key=lambda row: (row.again, row.seconds), default=None)
+    if worst is None or not worst.again:
+        return "\n".join(lines)
+    where = f" at {worst.place}" if worst.place else ""
+    times = f" {worst.times}" if worst.times else ""
+    text = f"{worst.what}{times}{where}: {worst.why}".replace("`", "")
+    lines += [f"  {part}" for part in wrapped(visible(text), _FOOTER - 2)]
+    if worst.fix:
+        cure = wrapped(visible(worst.fix.replace("`", "")), _FOOTER - 4)
+        lines += [f"  {'  ' if number else '→ '}{part}" for number, part in enumerate(cure)]
+    return "\n".join(lines)

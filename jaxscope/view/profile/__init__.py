@@ -1,0 +1,1 @@
+"""The profile chapter: time by line, instruction and call stack."""

@@ -1,0 +1,148 @@
+"""The instructions of a profiled program: by call stack, by equation, and against the roofs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from jaxscope import words
+from jaxscope.analysis.cost import InstructionCost
+from jaxscope.analysis.links.line_figures import counted, stage_of
+from jaxscope.analysis.profile.bounds import Bound, Verdict, bound
+from jaxscope.analysis.profile.stacks import by_equation, by_instruction_and_equation, stack
+from jaxscope.model import Program, Roofline, StageKind
+from jaxscope.model.profile import Profile
+from jaxscope.view.base.chapter import Part
+from jaxscope.view.base.table import Table
+from jaxscope.view.profile.icicle import svg, tree
+from jaxscope.view.profile.lines import DIRECTIONS
+
+_MOST_OPS = 40
+_MOST_EQUATIONS = 20
+
+
+def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
+    """From Python's frames down to the instruction; nothing where the text was not fetched."""
+    times = times_of(program, profile)
+    if not times:
+        return ()
+    root = stack(program, times, program.title)
+    rows = tuple(
+        (
+            f"`{program.equations[number].primitive}`" if number is not None else "no equation",
+            DIRECTIONS.get(program.equations[number].phase, "") if number is not None else "",
+            words.seconds(seconds),
+            words.percent(seconds / profile.whole_s) if profile.whole_s else "",
+            ", ".join(program.equations[number].outputs[:2]) if number is not None else "",
+            _frame(program, number),
+        )
+        for number, seconds in list(by_equation(times).items())[:_MOST_EQUATIONS]
+    )
+    heads = ("equation", "direction", "time", "share", "makes", "at")
+    places = tuple(_place(program, number) for number in list(by_equation(times))[:_MOST_EQUATIONS])
+    return (
+        Part("By call stack", None, svg(root), tree(root)),
+        Part("Equations, the longest first", Table(heads, rows, (2, 3), (5,), places)),
+    )
+
+
+def times_of(program: Program, profile: Profile) -> dict[tuple[str, int | None], float]:
+    """Seconds by instruction and equation; empty without the optimised HLO."""
+    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
+    known = counted(stage.text) if stage is not None else None
+    if stage is None or known is None or not program.equations:
+        return {}
+    return by_instruction_and_equation(program, stage, known[0], profile)
+
+
+def _place(program: Program, number: int | None) -> tuple[int, int] | None:
+    frames = program.equations[number].frames[:1] if number is not None else ()
+    return next(((f.source, f.span.line) for f in frames if f.source is not None), None)
+
+
+def _frame(program: Program, number: int | None) -> str:
+    frames = program.equations[number].frames if number is not None else ()
+    return f"{frames[0].function} line {frames[0].span.line}" if frames else ""
+
+
+def _costs(program: Program) -> dict[str, InstructionCost]:
+    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
+    known = counted(stage.text) if stage is not None else None
+    return {row.name: row for row in known[1].by_instruction} if known is not None else {}
+
+
+def bounds_of(program: Program, profile: Profile) -> dict[str, Bound]:
+    """Each instruction against the roofs of the device, as far as they are known."""
+    peaks = program.roofline if isinstance(program.roofline, Roofline) else None
+    costs = _costs(program)
+    return {op.name: bound(op, costs.get(op.name), peaks) for op in profile.ops if not op.overhead}
+
+
+def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
+    """The instructions as a table, the longest first."""
+    rows: list[tuple[str, ...]] = []
+    for row in profile.ops[:_MOST_OPS]:
+        found = None if row.overhead else bounds.get(row.name)
+        rows.append(
+            (
+                f"`{row.name}`" + (" overhead" if row.overhead else ""),
+                row.opcode,
+                words.seconds(row.seconds),
+                words.percent(row.seconds / profile.whole_s) if profile.whole_s else "",
+                words.seconds(row.cpu_s),
+                words.significant(row.times),
+                "" if found is None or math.isnan(found.flops) else words.flop_rate(found.flops),
+                "" if found is None or math.isnan(found.bytes) else words.byte_rate(found.bytes),
+                "" if found is None else _limit(found),
+            )
+        )
+    heads = (
+        "instruction",
+        "operation",
+        "time",
+        "share",
+        "kernel time" if profile.activity is not None else "CPU time",
+        "runs",
+        "FLOP/s",
+        "bytes/s",
+        "limit",
+    )
+    more = len(profile.ops) - _MOST_OPS
+    caption = "Instructions, the longest first"
+    if more > 0:
+        caption += f" ({words.count(more, 'shorter one')} left out)"
+    return Part(caption, Table(heads, tuple(rows), right=(2, 3, 4, 5, 6, 7)))
+
+
+def _limit(found: Bound) -> str:
+    """`memory-bound, 73 to 80 % of the roof`; above the roof the operands came from a cache."""
+    low, high = found.share
+    if not found.verdict or math.isnan(low):
+        return found.verdict
+    if found.verdict is Verdict.MEMORY and low > 1:
+        return "memory-bound, above the roof: cache"
+    if found.verdict is Verdict.COMPUTE and low > 1:
+        return "compute-bound, above the measured peak"
+    roof = words.percent(low)
+    if words.percent(high) != roof:
+        roof = f"{roof.removesuffix(' %')} to {words.percent(high)}"
+    near = ", near the ridge" if found.near_ridge else ""
+    return f"{found.verdict}, {roof} of the roof{near}"
+
+
+def rest(profile: Profile) -> Part:
+    """What of a call belongs to no line."""
+    rows = (
+        ("dispatch", profile.dispatch_s, "from the call to its first instruction"),
+        ("gaps", profile.gaps_s, "between instructions"),
+        ("loop overhead", profile.overhead_s, "a loop was open and nothing inside it ran"),
+        ("return", profile.return_s, "from the last instruction until the result was there"),
+        ("no known line", profile.unattributed_s, "instructions that no line is known of"),
+    )
+    call = profile.whole_s or math.nan
+    table = Table(
+        ("what", "time", "share", "meaning"),
+        tuple((w, words.seconds(s), words.percent(s / call), why) for w, s, why in rows),
+        right=(1, 2),
+    )
+    return Part("The rest of the call", table)

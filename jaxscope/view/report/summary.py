@@ -1,0 +1,138 @@
+"""The first line of a report: what ran, where, how fast, how often compiled, at what cost."""
+
+from __future__ import annotations
+
+from jaxscope import words
+from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roofline, Timing
+from jaxscope.model.profile import CellProfile
+from jaxscope.view.profile.hottest import hottest, hottest_of_cell
+
+SEPARATOR = " · "
+
+
+def first_line(record: Record) -> str:
+    """One line in the order in which people ask: how long, compiled how often, how much work."""
+    return SEPARATOR.join(first_parts(record))
+
+
+def first_parts(record: Record) -> tuple[str, ...]:
+    """The first line in its parts, the title first."""
+    if record.profile is not None:
+        return _profiled(record, record.profile)
+    if not record.programs:
+        return _without_program(record)
+    parts = list(program_parts(record, 0))
+    if others := len(record.programs) - 1:
+        same = len({program.title for program in record.programs}) == 1
+        # One function that was called in several ways, not several functions.
+        parts.append(f"+{words.count(others, 'more signature' if same else 'more program')}")
+    return tuple(parts)
+
+
+def program_parts(record: Record, index: int) -> tuple[str, ...]:
+    """The first line of one program in its parts, without a word on the others."""
+    program = record.programs[index]
+    parts = [
+        program.title,
+        _devices(program.devices),
+        _time(program, record.form),
+        hottest(record, program),
+        _compiles(tuple(record.compiles[i] for i in program.compiles if i < len(record.compiles))),
+        _cost(program),
+    ]
+    if isinstance(program.roofline, Roofline):
+        parts.append(program.roofline.verdict)
+    return tuple(part for part in parts if part)
+
+
+def _profiled(record: Record, found: CellProfile) -> tuple[str, ...]:
+    """A cell that ran as plain Python under the profiler."""
+    parts = [record.title, f"ran once in {words.seconds(found.wall_s)}"]
+    if hot := hottest_of_cell(found):
+        parts.append(hot)
+    if found.wall_s:
+        parts.append(f"{words.percent(found.covered_s / found.wall_s)} inside instructions")
+    parts.append(words.count(found.runs, "program run"))
+    if found.compile_s:
+        count = words.count(len(record.compiles), "compile")
+        parts.append(f"{count} in {words.seconds(found.compile_s)}")
+    return tuple(parts)
+
+
+def _without_program(record: Record) -> tuple[str, ...]:
+    plain = record.form in (Form.PLAIN, Form.PROFILED)
+    parts = [record.title, "ran as plain Python" if plain else "nothing was compiled"]
+    if record.compiles and not plain:
+        parts[1:] = ["no program to show", words.count(len(record.compiles), "compile")]
+    if record.wall_s is not None:
+        parts.append(words.seconds(record.wall_s))
+    return tuple(parts)
+
+
+def _devices(devices: tuple[str, ...]) -> str:
+    if len(devices) <= 2:
+        return ", ".join(devices)
+    return f"{len(devices)} devices ({devices[0]} … {devices[-1]})"
+
+
+def _time(program: Program, form: Form) -> str:
+    call = program.call
+    if call is not None and call.samples:
+        runs = words.count(len(call.samples), "round")
+        if len(call.samples) == 1 and call.inner == 1:
+            runs = "1 run"
+        spread = words.spread(call.spread)
+        return " ".join(p for p in (words.seconds(call.median_s), spread, f"a call ({runs})") if p)
+    first = next((t for t in program.timings if t.label == "first call" and t.samples), None)
+    if first is not None:
+        return f"{words.seconds(first.median_s)} a call (1 run)"
+    if form is Form.LOG:
+        return ""
+    if form is Form.DECORATOR:
+        return "run by the cell, not timed"
+    return "not run (runs=0)" if form is Form.CALL else "not run (-n 0)"
+
+
+def _compiles(compiles: tuple[Compile, ...]) -> str:
+    if not compiles:
+        return "compiled program used again (0 compiles)"
+    hits = sum(c.persistent is Persistent.HIT for c in compiles)
+    total = sum(c.total_s for c in compiles)
+    trace, lower, xla = words.parts(
+        total,
+        sum(c.trace_s for c in compiles),
+        sum(c.lower_s for c in compiles),
+        sum(c.compile_s for c in compiles),
+    )
+    if hits == len(compiles):
+        how, last = "read from the persistent cache", "retrieval"
+    else:
+        how = "compiled once" if len(compiles) == 1 else f"compiled {len(compiles)} times"
+        how += f", {hits} of them from the persistent cache," if hits else ""
+        last = "XLA"
+    stages = f"(trace {trace}, lower {lower}, {last} {xla})"
+    again = [cause for made in compiles if made.is_recompile for cause in made.causes[:1]]
+    if again and how == "compiled once":
+        return f"recompiled in {words.seconds(total)} {stages} because {again[0].brief}"
+    return f"{how} in {words.seconds(total)} {stages}"
+
+
+def _cost(program: Program) -> str:
+    cost = program.cost
+    if not isinstance(cost, Cost):
+        return "cost unknown"
+    text = f"{words.flops(cost.flops)}, {words.size(cost.bytes_accessed)}"
+    if cost.intensity is not None:
+        text += f" → {words.intensity(cost.intensity)}"
+    if cost.doubts:
+        text = f"about {text}"
+    return text if program.partition is None else f"each device {text}"
+
+
+def interval(timing: Timing) -> str:
+    """`412 µs ± 1 % (51 rounds)`, or without an interval for a single sample."""
+    runs = words.count(len(timing.samples), "round")
+    if timing.inner > 1:
+        runs += f" of {words.count(timing.inner, 'call')}"
+    spread = words.spread(timing.spread)
+    return " ".join(part for part in (words.seconds(timing.median_s), spread, f"({runs})") if part)

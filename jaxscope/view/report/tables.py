@@ -1,0 +1,189 @@
+"""The tables of a report as rows of words, for every view to set in its own way."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from jaxscope import words
+from jaxscope.model import (
+    Compile,
+    Cost,
+    Finding,
+    Form,
+    Memory,
+    Persistent,
+    Program,
+    Record,
+    Roofline,
+    Timing,
+    Value,
+)
+from jaxscope.view.base.table import Table
+
+
+def values(values: tuple[Value, ...]) -> Table:
+    """Inputs, outputs or constants."""
+    return Table(
+        ("name", "kind", "type or value", "size", "where", "why"),
+        tuple(
+            (
+                value.name,
+                str(value.kind),
+                value.aval,
+                "" if value.bytes is None else words.size(value.bytes),
+                value.sharding,
+                value.reason,
+            )
+            for value in values
+        ),
+        right=(3,),
+    )
+
+
+def timings(timings: tuple[Timing, ...]) -> Table:
+    """One row for each thing that was timed."""
+    return Table(
+        ("what", "device", "median", "95 % interval", "rounds", "note"),
+        tuple(
+            (
+                t.label,
+                t.device,
+                " ".join((words.seconds(t.median_s), words.spread(t.spread))).rstrip(),
+                f"{words.seconds(t.low_s)} … {words.seconds(t.high_s)}"
+                if len(t.samples) > 1
+                else words.UNKNOWN,
+                f"{len(t.samples)} × {words.count(t.inner, 'call')}",
+                t.note,
+            )
+            for t in timings
+        ),
+        right=(2, 3, 4),
+    )
+
+
+def work(program: Program) -> Table:
+    """What one run computes and moves, and what the device could do at most."""
+    cost, roofline = program.cost, program.roofline
+    rows: list[tuple[str, str, str]] = []
+    if isinstance(cost, Cost):
+        rows += [
+            ("operations", words.flops(cost.flops), "loops counted as often as they run"),
+            ("transcendentals", words.short(cost.transcendentals), "sin, exp, tanh and their like"),
+            ("bytes moved", words.size(cost.bytes_accessed), "by all instructions, before caches"),
+            ("intensity", words.intensity(cost.intensity), "operations for each byte"),
+            *(("doubt", "≈", doubt) for doubt in cost.doubts),
+        ]
+    else:
+        rows.append(("cost", words.UNKNOWN, cost.reason))
+    if isinstance(roofline, Roofline):
+        peaks = f"{words.flop_rate(roofline.peak_flops)}, {words.byte_rate(roofline.peak_bytes)}"
+        rows += [
+            ("verdict", roofline.verdict, roofline.evidence),
+            ("peaks", peaks, f"measured on {roofline.device}"),
+        ]
+    else:
+        rows.append(("verdict", words.UNKNOWN, roofline.reason))
+    return Table(("", "", ""), tuple(rows), right=(1,))
+
+
+def memory(program: Program) -> Table:
+    """Bytes on the device while the program runs."""
+    memory = program.memory
+    if not isinstance(memory, Memory):
+        return Table(("", "", ""), (("memory", words.UNKNOWN, memory.reason),))
+    return Table(
+        ("", "", ""),
+        (
+            ("peak", words.size(memory.peak), "arguments, outputs and temporaries together"),
+            ("arguments", words.size(memory.argument), ""),
+            ("outputs", words.size(memory.output), ""),
+            ("temporaries", words.size(memory.temp), ""),
+            ("aliased", words.size(memory.alias), "outputs in the memory of donated arguments"),
+        ),
+        right=(1,),
+    )
+
+
+_PERSISTENT = {
+    Persistent.OFF: "off",
+    Persistent.HIT: "hit",
+    Persistent.WRITTEN: "miss, stored",
+    Persistent.NOT_WRITTEN: "miss, not stored",
+}
+
+
+def compiles(compiles: tuple[Compile, ...], record: Record) -> Table:
+    """Compilations in order, with where the time went."""
+    return Table(
+        ("function", "kind", "from", "trace", "lower", "XLA", "total", "disk cache"),
+        tuple(
+            (
+                compile.fun_name,
+                str(compile.kind),
+                site(compile, record),
+                words.seconds(compile.trace_s),
+                words.seconds(compile.lower_s),
+                words.seconds(compile.compile_s),
+                words.seconds(compile.total_s),
+                _PERSISTENT[compile.persistent],
+            )
+            for compile in compiles
+        ),
+        right=(3, 4, 5, 6),
+    )
+
+
+def environment(record: Record) -> Table:
+    """Versions and settings that the figures depend on."""
+    env = record.environment
+    rows = (
+        ("jaxscope", env.jaxscope),
+        ("jax", f"{env.jax}, jaxlib {env.jaxlib}"),
+        ("python", f"{env.python} on {env.platform}"),
+        ("devices", ", ".join(env.devices) or words.UNKNOWN),
+        ("float64", "enabled" if env.x64 else "not enabled"),
+        *env.flags,
+        ("made", record.created),
+        ("whole run", f"{words.seconds(record.wall_s)}, jaxscope's own work included"),
+    )
+    return Table(("", ""), rows if record.wall_s is not None else rows[:-1])
+
+
+def place(finding: Finding, record: Record) -> str:
+    """Where a finding points: `line 4`, `helpers.py:12`, or `program`."""
+    if finding.line is None:
+        return "program"
+    if finding.source == 0 or finding.source >= len(record.sources):
+        return f"line {finding.line}"
+    return f"{record.sources[finding.source].name}:{finding.line}"
+
+
+def site(compile: Compile, record: Record) -> str:
+    """Where the call that compiled stands."""
+    frame = compile.site
+    if frame is None:
+        return ""
+    if frame.source is not None and frame.source < len(record.sources):
+        return f"{record.sources[frame.source].name}:{frame.span.line}"
+    return f"{frame.file}:{frame.span.line}"
+
+
+def no_program(record: Record) -> str:
+    """Why there is nothing to show, in words; empty when there is a program."""
+    if record.programs:
+        return ""
+    if record.profile is not None:
+        return "No jitted function of yours ran here, or none is left: there are no stages to show."
+    if record.form is Form.PROFILED:
+        return "The cell ran as plain Python, and without a profile there are no stages to show."
+    if record.form is Form.PLAIN:
+        return "jaxscope could not look into this cell, so it ran as plain Python."
+    if record.compiles:
+        names = Counter(compile.fun_name for compile in record.compiles)
+        listed = [f"`{name}`" + (f" × {n}" if n > 1 else "") for name, n in names.most_common(3)]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        return (
+            f"What compiled ({', '.join(listed)}{more}) was no call of a function that this cell "
+            "compiles, so there are no stages, costs or timings. `%jaxlog` shows all of it."
+        )
+    return "Nothing was compiled in this run, so there are no stages, costs or timings."

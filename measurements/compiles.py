@@ -1,0 +1,63 @@
+"""How often a cell compiles: once for a new signature, never for a re-run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from measurements.shell import run, shell
+
+_SETUP = """
+import jax, jax.numpy as jnp, numpy as np
+x = jnp.arange(6.0); w = {'a': jnp.ones((6, 6)), 'name': 'w'}; n = 3; lr = 0.1
+a = np.ones(6, np.float32); key = jax.random.key(0); flag = True; k = np.float32(2)
+@jax.jit
+def jitted(v): return jnp.sin(v) * 2
+"""
+CELLS = (
+    "y = x * 2",
+    "y = x @ w['a']\ny.sum()",
+    "for i in range(n):\n    x2 = x * lr",
+    "y = a + x",
+    "y = jax.random.normal(key, (3,))",
+    "y = jitted(x) + 1",
+    "y = jnp.where(x > 2, x, 0) if flag else x",
+    "f = lambda v: v * lr\ny = f(x)",
+    "y = jax.grad(lambda v: (v ** 2).sum())(x)",
+    "y = jax.vmap(lambda v: v * k)(x)",
+    "y = jax.lax.scan(lambda c, v: (c + v, c), 0.0, x)",
+    "z = {'a': [x * 2, n], 'b': (x,)}",
+    "y = jnp.linalg.norm(w['a'])",
+    "y = jnp.sort(x)[::-1]",
+    "y = jnp.fft.fft(x)",
+    "y = jax.lax.while_loop(lambda c: c < 10.0, lambda c: c * 2.0, lr)",
+    "y = jax.lax.cond(x[0] > 0, jnp.sin, jnp.cos, x)",
+    "y = x.at[0].set(lr)",
+    "y = jnp.einsum('i,ij->j', x, w['a'])",
+    "y = [x * i for i in range(n)]\nlen(y)",
+)
+
+
+def measure() -> dict[str, Any]:
+    """Compiles of each cell in its first run and in its second."""
+    rows: dict[str, tuple[int, int]] = {}
+    with shell() as (made, counter):
+        run(made, _SETUP)
+        for number, cell in enumerate(CELLS):
+            counts: list[int] = []
+            for _ in range(2):
+                before = counter.compiles
+                # A comment of its own keeps one cell's programs apart from another's.
+                run(made, f"%%jaxjit -q -n 1\n# cell {number}\n{cell}")
+                counts.append(counter.compiles - before)
+            rows[cell] = (counts[0], counts[1])
+    return {
+        "cells": rows,
+        "budget": "1 compile for a new signature, 0 for a re-run",
+        "ok": all(counts == (1, 0) for counts in rows.values()),
+    }
+
+
+if __name__ == "__main__":
+    json.dump(measure(), sys.stdout, indent=1)

@@ -1,0 +1,282 @@
+"""Differences between calls, their distance and their words: hand-made signatures, no JAX."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jaxscope.analysis.compiles.causes import (
+    BARE,
+    Argument,
+    Body,
+    Earlier,
+    Function,
+    Held,
+    Holder,
+    Leaf,
+    Signature,
+    Static,
+    Structure,
+    explain,
+)
+from jaxscope.model import CauseKind as K
+
+F = Function(1, "f", "f", "__main__", "train.py", 3, 7, 70)
+
+
+def array(*shape: int, dtype: str = "f32", **more) -> Leaf:
+    return Leaf(shape, dtype, 4, type="jax.Array", **more)
+
+
+def call(*leaves: Leaf, **more) -> Signature:
+    names = "xyzuvw"
+    arguments = [Argument(n, BARE, (leaf,)) for n, leaf in zip(names, leaves, strict=False)]
+    return Signature(more.pop("function", F), tuple(arguments), **more)
+
+
+def causes(now: Signature, *earlier: Signature, **more):
+    numbered = [Earlier(n, one, **more) for n, one in enumerate(earlier, 1)]
+    return explain(now, numbered)
+
+
+def kinds(now: Signature, *earlier: Signature, **more):
+    return [(c.kind, c.path) for c in causes(now, *earlier, **more).causes]
+
+
+def test_without_earlier_compiles_there_is_nothing_to_compare():
+    assert causes(call(array(3))).causes == ()
+
+
+def test_the_nearest_differs_in_fewest_things_and_the_newest_wins_ties():
+    setting = (("jax_default_matmul_precision", "highest"),)
+    first = call(array(4, 4))
+    second = call(array(4, 4), context=setting)
+    found = causes(call(array(5, 4)), first, second)
+    assert (found.nearest, [c.kind for c in found.causes]) == (1, [K.SHAPE])
+    found = causes(call(array(6)), call(array(4)), call(array(5)))
+    assert (found.nearest, found.causes[0].before) == (2, "f32[5]")
+
+
+def test_only_the_latest_are_compared():
+    earlier = [call(array(5))] + [call(array(n)) for n in range(100, 164)]
+    assert causes(call(array(5)), *earlier).nearest == 65
+    assert causes(call(array(5)), *earlier[:-1]).nearest == 1
+
+
+def test_equal_calls_mean_that_the_program_was_dropped():
+    assert kinds(call(array(3)), call(array(3))) == [(K.CACHE_CLEARED, "f")]
+
+
+def test_several_differences_are_all_told_in_order_of_what_to_look_at():
+    before = call(array(3), array(3))
+    after = call(array(4), array(3, dtype="i32"), context=(("jax_debug_key_reuse", "True"),))
+    assert kinds(after, before) == [
+        (K.CONTEXT, "jax_debug_key_reuse"),
+        (K.SHAPE, "x"),
+        (K.DTYPE, "y"),
+    ]
+
+
+def test_many_leaves_that_went_the_same_way_are_one_cause():
+    structure = Structure(5, tuple(f"['w{i}']" for i in range(400)))
+    old = Argument("params", structure, (array(3),) * 400)
+    new = Argument("params", structure, (array(3, committed=True, place="cpu:0"),) * 400)
+    found = causes(Signature(F, (new,)), Signature(F, (old,)))
+    (cause,) = found.causes
+    assert (cause.kind, cause.path) == (K.COMMITTED, "params['w0']")
+    assert "(and 399 more like it)" in cause.text
+
+
+def test_x64_explains_the_types_that_it_changes():
+    python = Leaf((), "f32", 4, True, Holder.PYTHON, "float")
+    wide = replace(python, dtype="f64", bytes=8)
+    before = call(python, context=(("jax_enable_x64", "False"),))
+    after = call(wide, context=(("jax_enable_x64", "True"),))
+    assert kinds(after, before) == [(K.CONTEXT, "jax_enable_x64")]
+
+
+def test_numpy_and_jax_arrays_are_the_same_to_jax():
+    numpy = Leaf((3,), "f32", 12, holder=Holder.NUMPY, type="np.ndarray")
+    jax_array = array(3, place="cpu:0")
+    assert kinds(call(jax_array), call(numpy)) == [(K.CACHE_CLEARED, "f")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "words"),
+    [
+        (array(3), array(4), K.SHAPE, "f32[3] → f32[4], in axis 0."),
+        (array(3, 4), array(5, 6), K.SHAPE, "in axes 0, 1."),
+        (array(3), array(3, 1), K.RANK, "f32[3] → f32[3,1]"),
+        (array(3), array(3, dtype="bf16"), K.DTYPE, "f32[3] → bf16[3]"),
+        (
+            array(),
+            Leaf((), "f32", 4, True, Holder.PYTHON, "float"),
+            K.WEAK_TYPE,
+            "was a jax.Array and is now a Python float",
+        ),
+        (
+            Leaf((), "f32", 4, holder=Holder.NUMPY, type="np.ndarray"),
+            Leaf((), "f32", 4, True, Holder.PYTHON, "float"),
+            K.WEAK_TYPE,
+            "was an np.ndarray and is now a Python float",
+        ),
+        (
+            array(weak=True),
+            array(),
+            K.WEAK_TYPE,
+            "was a weakly typed jax.Array and is now a jax.Array",
+        ),
+        (
+            Leaf((), "i32", 4, True, Holder.PYTHON, "int"),
+            Leaf((), "bool", 1, False, Holder.PYTHON, "bool"),
+            K.VALUE_KIND,
+            "was a Python int and is now a Python bool (i32 → bool)",
+        ),
+        (
+            array(3, committed=True, place="cpu:0"),
+            array(3, committed=True, place="cpu:1"),
+            K.DEVICE,
+            "cpu:0 → cpu:1",
+        ),
+        (
+            array(3, committed=True, place="cpu:0"),
+            array(3, committed=True, place="P('d') over mesh d=2", spread=True),
+            K.SHARDING,
+            "cpu:0 → P('d') over mesh d=2",
+        ),
+        (
+            array(3, 4, committed=True, layout="major_to_minor=(1, 0)"),
+            array(3, 4, committed=True),
+            K.LAYOUT,
+            "major_to_minor=(1, 0) → default",
+        ),
+    ],
+)
+def test_one_leaf_in_words(before, after, kind, words):
+    (cause,) = causes(call(after), call(before)).causes
+    assert (cause.kind, cause.path) == (kind, "x")
+    assert words in cause.text
+    assert cause.fix.endswith(".")
+
+
+def test_statics_options_and_settings_in_words():
+    before = call(
+        statics=(Static("n", "2", 2, "int"),),
+        options=(("donate_argnums", "(0)"),),
+        context=(("mesh", "d=2"),),
+    )
+    after = call(statics=(Static("n", "3", 3, "int"),), options=(("keep_unused", "True"),))
+    found = causes(after, before).causes
+    assert [(c.kind, c.path, c.before, c.after) for c in found] == [
+        (K.CONTEXT, "mesh", "d=2", "none"),
+        (K.STATIC_VALUE, "n", "2", "3"),
+        (K.DONATION, "donate_argnums", "(0)", "none"),
+        (K.JIT_OPTION, "keep_unused", "none", "True"),
+    ]
+
+
+def test_what_is_static_in_one_call_and_traced_in_the_other():
+    before = Signature(F, (Argument("n", BARE, (array(),)),))
+    after = Signature(F, statics=(Static("n", "3", 3, "int"),))
+    (cause,) = causes(after, before).causes
+    assert cause.kind is K.JIT_OPTION
+    assert cause.text == "`n` was a traced argument and is now a static one."
+
+
+@pytest.mark.parametrize(
+    ("after", "elsewhere", "dead", "kind"),
+    [
+        (replace(F, serial=2), False, True, K.NEW_FUNCTION),
+        (replace(F, serial=2), True, False, K.NEW_FUNCTION),
+        (replace(F, serial=2), True, True, K.FUNCTION_COLLECTED),
+        (replace(F, serial=2, code=8), False, False, K.REDEFINED),
+        (replace(F, serial=2, code=8, text=80), False, False, K.REDEFINED),
+    ],
+)
+def test_functions(after, elsewhere, dead, kind):
+    before, now = call(array(3)), call(array(3), function=after)
+    assert kinds(now, before, elsewhere=elsewhere, dead=dead) == [(kind, "f")]
+
+
+def test_a_closure_is_told_with_the_function_that_carries_it():
+    before = replace(F, held=(Held("lr", "0.1", 1), Held("n", "2", 2)))
+    after = replace(F, serial=2, held=(Held("lr", "0.2", 3), Held("n", "2", 2)))
+    found = causes(call(function=after), call(function=before)).causes
+    assert [(c.kind, c.path, c.before, c.after) for c in found[1:]] == [
+        (K.CLOSURE, "lr", "0.1", "0.2")
+    ]
+
+
+def test_a_cell_is_compared_by_its_code_and_its_constants():
+    cell = Function(1, "cell", origin=9, text=5, held=(Held("n", "3", 3),))
+    again = replace(cell, serial=2)
+    assert causes(call(function=again), call(function=cell)).causes[0].text.startswith("The cell")
+    other = replace(again, held=(Held("n", "4", 4),))
+    (cause,) = causes(call(function=other), call(function=cell)).causes
+    assert (cause.kind, cause.brief) == (K.STATIC_VALUE, "n: 3 → 4")
+    assert "`-t n`" in cause.fix
+    edited = replace(again, text=6)
+    (cause,) = causes(call(function=edited), call(function=cell)).causes
+    assert (cause.kind, cause.brief) == (K.REDEFINED, "the code of the cell changed")
+
+
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [
+        ("/home/me/train.py", "train.py:3"),
+        ("<ipython-input-12-ab12>", "In [12], line 3"),
+        ("/tmp/ipykernel_7/123.py", "line 3 of a cell"),
+    ],
+)
+def test_places_as_people_say_them(file, place):
+    before, after = replace(F, file=file), replace(F, file=file, serial=2)
+    (cause,) = causes(call(function=after), call(function=before)).causes
+    assert f" at {place}" in cause.text
+
+
+def test_an_eager_operation_is_told_as_one_thing():
+    operation = Function(1, "dot_general", internal=True)
+
+    def run(*leaves, **more):
+        return call(*leaves, function=operation, eager=True, **more)
+
+    (cause,) = causes(run(array(3), array(4)), run(array(5), array(6))).causes
+    assert (cause.kind, cause.before, cause.after) == (
+        K.EAGER_SHAPE,
+        "f32[5], f32[6]",
+        "f32[3], f32[4]",
+    )
+    body = (Body("jaxpr", "<lambda> at /x/train.py:4", 5),)
+    other = (Body("jaxpr", "<lambda> at /x/train.py:4", 6),)
+    (cause,) = causes(run(bodies=other), run(bodies=body)).causes
+    assert (cause.kind, cause.path) == (K.EAGER_BODY, "jaxpr")
+    assert cause.text.endswith("a new function: <lambda> at train.py:4.")
+
+
+def test_an_eager_operation_is_advised_on_sizes_only_where_they_differ():
+    operation = Function(1, "add", internal=True)
+
+    def run(*leaves):
+        return call(*leaves, function=operation, eager=True)
+
+    (grown,) = causes(run(array(4)), run(array(3))).causes
+    assert "For sizes that grow" in grown.fix
+    (typed,) = causes(run(array(3, dtype="i32")), run(array(3))).causes
+    assert typed.fix == "Put the code around it into a function under `jax.jit`."
+
+
+def test_new_code_must_be_compiled_so_nothing_is_advised():
+    before, edited = F, replace(F, serial=2, code=8, text=99)
+    found = causes(call(array(4), function=edited), call(array(3), function=before)).causes
+    assert [cause.kind for cause in found] == [K.REDEFINED, K.SHAPE]
+    assert [cause.fix for cause in found] == ["", ""]
+
+
+def test_every_kind_that_can_differ_has_words():
+    from jaxscope.analysis.compiles.causes.difference import ORDER
+    from jaxscope.analysis.compiles.causes.text import _WORDS
+
+    alone = {K.FIRST_CALL, K.EAGER_OP, K.UNKNOWN}
+    assert _WORDS.keys() == set(K) - alone
+    assert ORDER.keys() <= _WORDS.keys()

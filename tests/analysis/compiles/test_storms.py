@@ -1,0 +1,230 @@
+"""Storms from hand-built compiles: one row each, the pattern, the fix."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+import pytest
+
+from jaxscope.analysis.compiles.causes import PLACE_IT, cut_for_devices
+from jaxscope.analysis.compiles.series import describe, listed, numbers
+from jaxscope.analysis.compiles.storms import LEAST, storms
+from jaxscope.model import Cause, CauseKind, Compile, CompileKind, Frame, Span
+
+SERIALS = itertools.count(1)
+
+
+def compiled(name: str = "f", line: int = 3, *causes: Cause, **changes: Any) -> Compile:
+    site = Frame(0, "train.py", "<module>", Span(line, 0, line, 9))
+    given = {"kind": CompileKind.JIT, "serial": next(SERIALS), "causes": causes} | changes
+    return Compile(name, given.pop("kind"), site, 0.01, 0.02, 0.03, **given)
+
+
+def cause(kind: CauseKind, before: str = "", after: str = "", path: str = "x") -> Cause:
+    return Cause(kind, path, before, after, f"{kind} changed.", f"Fix the {kind}.")
+
+
+FIRST = cause(CauseKind.FIRST_CALL, path="")
+
+
+def shapes(*values: str, path: str = "x", kind: CauseKind = CauseKind.SHAPE) -> list[Compile]:
+    """One function, called with these in turn."""
+    first = compiled("f", 3, FIRST)
+    changed = [compiled("f", 3, cause(kind, a, b, path)) for a, b in itertools.pairwise(values)]
+    return [first, *changed]
+
+
+def test_a_shape_that_grows_is_one_row_with_its_rule() -> None:
+    made = shapes("f32[3]", "f32[4]", "f32[5]", "f32[6]", "f32[7]")
+    (storm,) = storms(made)
+    assert storm.serials == tuple(compile.serial for compile in made)
+    assert storm.pattern == "`x` grows by 1 each time (f32[3], f32[4], … f32[7])"
+    assert "Pad `x` to a few fixed lengths" in storm.fix
+
+
+@pytest.mark.parametrize(
+    ("values", "pattern"),
+    [
+        (("f32[2,8]", "f32[4,8]", "f32[6,8]"), "axis 0 of `x` grows by 2 each time"),
+        (("f32[9]", "f32[8]", "f32[7]"), "`x` shrinks by 1 each time"),
+        (("f32[2]", "f32[4]", "f32[8]", "f32[16]"), "`x` doubles each time"),
+        (("f32[16]", "f32[8]", "f32[4]"), "`x` halves each time"),
+        (("f32[1]", "f32[3]", "f32[4]"), "`x` grows each time"),
+        (("f32[3]", "f32[9]", "f32[4]"), "`x` has 3 different shapes (f32[3], f32[9], f32[4])"),
+        (("f32[3]", "f32[4,2]", "f32[5]"), "`x` has 3 different shapes"),
+        (("f32[2,2]", "f32[3,3]", "f32[4,4]"), "`x` has 3 different shapes"),
+    ],
+)
+def test_the_rule_of_a_series(values: tuple[str, ...], pattern: str) -> None:
+    (storm,) = storms(shapes(*values))
+    assert storm.pattern.startswith(pattern)
+
+
+def test_shapes_without_a_rule_are_padded_to_buckets() -> None:
+    (storm,) = storms(shapes("f32[3]", "f32[9]", "f32[4]"))
+    assert storm.fix == "Pad `x` to a few fixed shapes (buckets) and mask the rest."
+
+
+def test_a_shape_of_another_line_is_not_counted() -> None:
+    _, *again = shapes("f32[6]", "f32[1]", "f32[3]", "f32[2]")
+    (storm,) = storms(again)
+    assert storm.pattern == "`x` has 3 different shapes (f32[1], f32[3], f32[2])"
+
+
+def test_static_values_are_listed() -> None:
+    made = shapes("0", "3", "1", "7", path="n", kind=CauseKind.STATIC_VALUE)
+    (storm,) = storms(made)
+    assert storm.pattern == "`n` has 4 different values (0, 3, 1, 7)"
+    assert storm.fix.startswith("Let `n` be traced")
+
+
+def test_a_counter_that_is_static_grows() -> None:
+    (storm,) = storms(shapes("0", "1", "2", "3", path="i", kind=CauseKind.STATIC_VALUE))
+    assert storm.pattern == "`i` grows by 1 each time (0, 1, 2, 3)"
+    assert storm.fix.startswith("Let `i` be traced")
+
+
+def test_a_lambda_in_a_loop() -> None:
+    again = cause(CauseKind.NEW_FUNCTION, path="")
+    made = [compiled("<lambda>", 5, FIRST)] + [compiled("<lambda>", 5, again) for _ in range(9)]
+    (storm,) = storms(made)
+    assert len(storm.serials) == 10
+    assert storm.pattern == "a new `<lambda>` each time"
+    assert storm.fix.startswith("Make the function once, outside the loop")
+
+
+def test_a_closure_in_a_loop_says_that_a_value_is_closed_over() -> None:
+    again = cause(CauseKind.CLOSURE, "0.1", "0.2", "lr")
+    (storm,) = storms([compiled("step", 5, FIRST), *(compiled("step", 5, again),) * 3])
+    assert storm.pattern == "a new `step` each time, with another value closed over"
+
+
+def test_first_calls_of_one_name_on_one_line_are_new_functions() -> None:
+    (storm,) = storms([compiled("<lambda>", 5, FIRST) for _ in range(3)])
+    assert storm.pattern == "a new `<lambda>` each time"
+
+
+def eager(name: str, *causes: Cause) -> Compile:
+    return compiled(name, 8, *causes, kind=CompileKind.EAGER)
+
+
+def test_different_operations_of_one_line_should_be_jitted() -> None:
+    names = ("sub", "_mean", "_std", "div", "exp", "log")
+    (storm,) = storms([eager(name, cause(CauseKind.EAGER_OP, path="")) for name in names])
+    assert storm.pattern == "6 different operations (sub, _mean, … log)"
+    assert storm.fix == ("Put the line into a function under `jax.jit`: then it is one program.")
+
+
+def test_a_shape_that_an_eager_operation_makes_is_no_array_to_pad() -> None:
+    """`jax.random.normal(key, shape)` for each weight: what differs is an argument of the code."""
+    sizes = ("tuple(256, 64)", "tuple(64, 64)", "tuple(64, 1)")
+    made = [eager("_normal", cause(CauseKind.EAGER_OP, path=""))]
+    for before, after in itertools.pairwise(sizes):
+        key = cause(CauseKind.EAGER_SHAPE, "u32[2]", "u32[4]", "key")
+        made.append(eager("_normal", cause(CauseKind.STATIC_VALUE, before, after, "shape"), key))
+    (storm,) = storms(made)
+    assert storm.pattern.startswith("`shape` has 3 different values (tuple(256, 64)")
+    assert storm.fix == "Put the line into a function under `jax.jit`: then it is one program."
+
+
+def test_what_jax_cuts_for_its_devices_is_no_advice_to_pad_its_own_arguments() -> None:
+    sizes = ("f32[3,4]", "f32[3,5]", "f32[3,6]")
+    made = [
+        dataclasses.replace(
+            eager("_multi_slice", cut_for_devices("_multi_slice", given, before)),
+            signature=(f"self: {given}",),
+        )
+        for before, given in itertools.pairwise(("", *sizes))
+    ]
+    (storm,) = storms(made)
+    assert storm.pattern == (
+        "JAX cuts inputs into pieces for their devices (f32[3,4], f32[3,5], f32[3,6])"
+    )
+    assert storm.fix == PLACE_IT
+    # Beside operations of the user's it is what can be changed that is told.
+    (storm,) = storms([*made, *(eager(name, cause(CauseKind.EAGER_OP)) for name in "abcd")])
+    assert storm.pattern == "4 different operations (a, b, c, d)"
+    assert len(storm.serials) == 7
+
+
+def test_slices_that_grow_in_a_loop_should_keep_their_size() -> None:
+    made = []
+    for i in range(2, 7):
+        grown = cause(CauseKind.EAGER_SHAPE, f"({i - 1},)", f"({i},)", "slice_sizes")
+        made += [eager("dynamic_slice", grown), eager("reduce_sum", cause(CauseKind.EAGER_OP))]
+    (storm,) = storms(made)
+    assert len(storm.serials) == 10
+    assert storm.pattern == (
+        "`slice_sizes` grows by 1 each time ((2,), (3,), … (6,)), in 2 operations"
+    )
+    assert "lax.scan" in storm.fix
+
+
+def test_a_new_body_of_an_eager_loop() -> None:
+    again = cause(CauseKind.EAGER_BODY, path="body")
+    (storm,) = storms([eager("scan", again) for _ in range(4)])
+    assert storm.pattern == "a new body for `scan` each time"
+    assert "Define the body once" in storm.fix
+
+
+def test_where_no_cause_says_it_the_signatures_do() -> None:
+    made = [compiled("f", 3, signature=(f"x: f32[{n}]", "n=2")) for n in (1, 2, 3)]
+    (storm,) = storms(made)
+    assert storm.pattern.startswith("`x` grows by 1 each time")
+    made = [compiled("f", 3, signature=("x: f32[4]", f"n={n}")) for n in (5, 9, 6)]
+    (storm,) = storms(made)
+    assert storm.pattern.startswith("`n` has 3 different values (5, 9, 6)")
+    assert storm.fix.startswith("Let `n` be traced")
+
+
+def test_two_compiles_are_no_storm_and_three_lines_are_three_places() -> None:
+    assert LEAST == 3
+    assert storms(shapes("f32[3]", "f32[4]")) == ()
+    assert storms([compiled("f", line, FIRST) for line in (1, 2, 3)]) == ()
+    assert storms([compiled(name, 3, FIRST) for name in ("f", "g", "h")]) == ()
+    assert storms([]) == ()
+
+
+def test_reasons_of_different_kinds_are_told_one_by_one_until_there_are_many() -> None:
+    kinds = (CauseKind.SHAPE, CauseKind.WEAK_TYPE, CauseKind.STRUCTURE)
+    mixed = [compiled("f", 3, FIRST), *(compiled("f", 3, cause(kind)) for kind in kinds)]
+    assert storms(mixed) == ()
+    assert len(storms(mixed * 3)) == 1
+
+
+def test_what_the_pattern_does_not_explain_is_told_with_its_own_fix() -> None:
+    ragged = Cause(CauseKind.SHAPE, "b", "f32[8]", "f32[5]", "`b` has another shape.", "Pad `b`.")
+    values = shapes("0.1", "0.2", "0.3", path="lr", kind=CauseKind.STATIC_VALUE)
+    (storm,) = storms([*values, compiled("f", 3, ragged)])
+    assert storm.pattern == (
+        "`lr` has 3 different values (0.1, 0.2, 0.3); and once for another reason: "
+        "`b` has another shape"
+    )
+    assert storm.fix.endswith("call with few different values. Pad `b`.")
+
+
+def test_a_storm_without_a_pattern_of_ours_quotes_the_cause_and_its_fix() -> None:
+    again = cause(CauseKind.DONATION, path="")
+    (storm,) = storms([compiled("f", 3, FIRST), *(compiled("f", 3, again) for _ in range(4))])
+    assert (storm.pattern, storm.fix) == ("donation changed", "Fix the donation.")
+
+
+def test_compiles_without_a_place_are_left_alone() -> None:
+    lost = [Compile("f", CompileKind.JIT, None, 0.0, 0.0, 0.0) for _ in range(5)]
+    assert storms(lost) == ()
+
+
+def test_numbers_of_a_value() -> None:
+    assert numbers("f32[4,8]") == (4, 8)
+    assert numbers("f32[]") == ()
+    assert numbers("(2,)") == (2,)
+    assert numbers("-3") == (-3,)
+    assert numbers("'mean'") is None
+    assert describe("x", ["f32[3]", "f32[3]"]) is None
+    rates = describe("rate", ["0.2", "0.16000000000000003", "0.128"])
+    assert rates is not None
+    assert rates.text == "`rate` has 3 different values (0.2, 0.16, 0.128)"
+    assert listed(["a", "b", "c", "d"]) == "a, b, c, d"
+    assert listed(["a", "b", "c", "d", "e"]) == "a, b, … e"

@@ -1,0 +1,422 @@
+"""Findings of hand-built records: figures that a test must not measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from jaxscope.analysis.findings import (
+    RULES,
+    Evidence,
+    Happened,
+    NameFact,
+    count_computing,
+    findings,
+)
+from jaxscope.analysis.findings.source_code import Reading, line_of
+from jaxscope.analysis.python.parse import parsed
+from jaxscope.model import (
+    Compile,
+    CompileKind,
+    Cost,
+    Environment,
+    Equation,
+    Finding,
+    FindingKind,
+    Form,
+    Frame,
+    Phase,
+    Program,
+    Record,
+    Roofline,
+    Source,
+    SourceKind,
+    Span,
+    Timing,
+    Value,
+    ValueKind,
+)
+from jaxscope.words import amount, names, seconds, size
+from tests.paths import ROOT
+
+CPU = "cpu:0"
+
+
+def equation(
+    number: int, line: int, primitive: str = "mul", function: str = "<module>"
+) -> Equation:
+    span = Span(line, 4, line, 9)
+    frame = Frame(0, "<cell>", function, span)
+    return Equation(number, primitive, span, (frame,), Phase.PRIMAL, None)
+
+
+def traced(name: str, aval: str = "float32[8]", size: int = 32, reason: str = "jax.Array") -> Value:
+    return Value(name, ValueKind.TRACED, aval, size, CPU, reason)
+
+
+PROGRAM = Program("cell", ("jit",), (CPU,), (traced("x"),), (traced("y"),), (), (equation(0, 2),))
+
+
+def evidence(
+    program: Program | None = PROGRAM,
+    text: str = "y = x * 2\n",
+    form: Form = Form.BLOCK,
+    compiles: tuple[Compile, ...] = (),
+    **facts: object,
+) -> Evidence:
+    source = Source("cell", "<cell>", SourceKind.CELL, "%%jaxjit\n" + text)
+    environment = Environment("0", "0.10.2", "0.10.2", "3.11", "Linux", (CPU,), x64=False)
+    programs = () if program is None else (program,)
+    record = Record("cell", form, "", environment, (source,), programs, compiles)
+    return Evidence(record, **facts)  # type: ignore[arg-type]
+
+
+def of(kind: FindingKind, made: Evidence) -> list[Finding]:
+    for rule in RULES:  # `findings` itself would pass over a rule that fails
+        list(rule(made, Reading(made)))
+    return [finding for finding in findings(made) if finding.kind is kind]
+
+
+def timed(*timings: Timing) -> Program:
+    cost = Cost(100.0, 0.0, 64.0)
+    return replace(PROGRAM, timings=timings, cost=cost)
+
+
+def call(median: float, rounds: int = 11) -> Timing:
+    return Timing("call", CPU, (median,) * rounds)
+
+
+def test_a_rule_that_fails_takes_no_other_with_it() -> None:
+    def broken(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
+        raise KeyError("broken")
+        yield
+
+    untagged = evidence(replace(PROGRAM, exact=False))
+    assert len(findings(untagged, (broken, *RULES))) == 1
+
+
+# Missing facts
+
+
+def test_a_record_without_facts_has_no_findings() -> None:
+    assert findings(evidence()) == ()
+    assert findings(evidence(None)) == ()
+
+
+@pytest.mark.parametrize("text", ["def (", "x = 1\n%timeit x\n", "", "\0"])
+@pytest.mark.parametrize("form", list(Form))
+def test_text_that_does_not_parse_is_no_error(text: str, form: Form) -> None:
+    assert findings(evidence(text=text, form=form)) == ()
+
+
+# Dispatch
+
+
+def test_a_call_that_is_mostly_dispatch_is_said() -> None:
+    (finding,) = of(
+        FindingKind.DISPATCH_BOUND,
+        evidence(timed(call(10e-6), Timing("dispatch", CPU, (8e-6,)))),
+    )
+    assert (
+        finding.evidence == "80 % of the 10 µs of a call (11 rounds) are over before JAX returns."
+    )
+
+
+def test_a_verdict_of_the_roofline_decides_about_dispatch() -> None:
+    program = timed(call(10e-6), Timing("dispatch", CPU, (8e-6,)))
+    bound = Roofline(CPU, 1e11, 1e10, "dispatch-bound", "80 % of the call.")
+    large = replace(program, cost=Cost(1e9, 0.0, 1e9), roofline=bound)
+    assert len(of(FindingKind.DISPATCH_BOUND, evidence(large))) == 1
+    other = replace(program, roofline=replace(bound, verdict="latency-bound"))
+    assert of(FindingKind.DISPATCH_BOUND, evidence(other)) == []
+
+
+@pytest.mark.parametrize(
+    ("median", "dispatch", "cost"),
+    [
+        (10e-6, 4e-6, Cost(100.0, 0.0, 64.0)),  # under half
+        (9e-3, 8.9e-3, Cost(100.0, 0.0, 64.0)),  # computed before it returned
+        (10e-6, 8e-6, Cost(100.0, 0.0, 64e3)),  # the bytes may take the time
+        (10e-6, 8e-6, Cost(100.0, 0.0, 64.0, ("a loop of unknown length",))),
+    ],
+)
+def test_a_call_that_may_compute_is_not_called_dispatch(
+    median: float, dispatch: float, cost: Cost
+) -> None:
+    program = replace(timed(call(median), Timing("dispatch", CPU, (dispatch,))), cost=cost)
+    assert of(FindingKind.DISPATCH_BOUND, evidence(program)) == []
+
+
+# Transfers
+
+
+def numpy_program(size: int, transfer: float | None, device: str = CPU) -> Program:
+    value = traced("x", f"float32[{size // 4}]", size, "NumPy array of float32")
+    timings = (call(1e-3),)
+    if transfer is not None:
+        timings += (Timing("transfer", device, (transfer,)),)
+    return replace(PROGRAM, inputs=(value,), timings=timings, devices=(device,))
+
+
+def test_a_transfer_that_takes_a_share_of_the_call_is_said() -> None:
+    (finding,) = of(FindingKind.HOST_TRANSFER, evidence(numpy_program(4_000_000, 5e-4)))
+    assert finding.line == 2
+    assert finding.fix == "Put it there once, before: `x = jnp.asarray(x)`."
+    assert finding.evidence == "1 input of 4 MB; the transfer took 500 µs, a call 1 ms."
+
+
+def test_an_untimed_large_transfer_to_an_accelerator_is_said() -> None:
+    program = numpy_program(4_000_000, None, "gpu:0")
+    assert len(of(FindingKind.HOST_TRANSFER, evidence(program))) == 1
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        numpy_program(4_000_000, 5e-5),  # 5 % of the call
+        numpy_program(4_000, 5e-4),  # a few numbers
+        numpy_program(4_000_000, None),  # on the CPU, not timed
+        replace(numpy_program(4_000_000, 5e-4), inputs=(traced("x", size=4_000_000),)),
+    ],
+)
+def test_small_quick_or_absent_transfers_are_not_said(program: Program) -> None:
+    assert of(FindingKind.HOST_TRANSFER, evidence(program)) == []
+
+
+# Tracing
+
+
+def test_a_slow_trace_of_a_block_is_said_with_its_line() -> None:
+    program = replace(PROGRAM, equations=tuple(equation(i, 3 if i else 2) for i in range(5)))
+    (finding,) = of(FindingKind.SLOW_TRACE, evidence(program, trace_s=2.5))
+    assert finding.line == 3
+    assert finding.evidence == "The cell ran 2.5 s under the tracer; line 3 made 4 of 5 equations."
+    assert len(of(FindingKind.SLOW_TRACE, evidence(None, trace_s=61.0))) == 1
+
+
+def test_a_quick_trace_or_one_that_is_paid_once_is_not_said() -> None:
+    assert of(FindingKind.SLOW_TRACE, evidence(trace_s=0.9)) == []
+    assert of(FindingKind.SLOW_TRACE, evidence(form=Form.DECORATOR, trace_s=2.5)) == []
+    assert of(FindingKind.SLOW_TRACE, evidence(trace_s=None)) == []
+
+
+# Loops, where compiling is slow
+
+
+def compiled(seconds: float, kind: CompileKind = CompileKind.JIT, line: int = 0) -> Compile:
+    site = Frame(0, "<cell>", "<module>", Span(line, 0, line, 1)) if line else None
+    return Compile("cell", kind, site, 0.0, 0.0, seconds)
+
+
+LOOP = "for k in range(n):\n    y = y * 2\n"
+
+
+def loop_program(passes: int) -> Program:
+    equations = tuple(equation(i, 3) for i in range(passes))
+    return replace(PROGRAM, equations=equations)
+
+
+def test_a_loop_of_a_few_passes_is_said_when_its_compile_is_slow() -> None:
+    (finding,) = of(
+        FindingKind.UNROLLED_LOOP,
+        evidence(replace(loop_program(15), compiles=(0,)), LOOP, compiles=(compiled(360.0),)),
+    )
+    assert finding.line == 2
+    assert "15 copies" in finding.message
+    assert "took 360 s" in finding.evidence
+
+
+@pytest.mark.parametrize(("passes", "seconds"), [(15, 2.0), (3, 360.0), (40, 0.1)])
+def test_few_passes_or_few_equations_are_not_said(passes: int, seconds: float) -> None:
+    program = replace(loop_program(passes), compiles=(0,))
+    made = evidence(program, LOOP, compiles=(compiled(seconds),))
+    assert of(FindingKind.UNROLLED_LOOP, made) == []
+
+
+def test_a_literal_range_limits_the_copies() -> None:
+    text = LOOP.replace("range(n)", "range(3)")
+    assert of(FindingKind.UNROLLED_LOOP, evidence(loop_program(90), text)) == []
+    assert len(of(FindingKind.UNROLLED_LOOP, evidence(loop_program(90), LOOP))) == 1
+
+
+def test_a_progress_bar_around_an_unrolled_loop_is_said() -> None:
+    text = "from tqdm import tqdm\nfor k in tqdm(range(n)):\n    y = y * 2\n"
+    program = replace(PROGRAM, equations=tuple(equation(i, 4) for i in range(3)))
+    (finding,) = of(FindingKind.TRACE_ONLY_EFFECT, evidence(program, text))
+    assert finding.line == 3
+    assert of(FindingKind.TRACE_ONLY_EFFECT, evidence(PROGRAM, text)) == []
+
+
+# Eager operations
+
+
+EAGER = "def f(x):\n    return x\nfor k in range(9):\n    y = g(k)\nz = g(9)\n"
+
+
+def test_operations_run_one_by_one_in_a_loop_are_said() -> None:
+    made = evidence(text=EAGER, form=Form.DECORATOR, dispatched=((5, 900),))
+    (finding,) = of(FindingKind.EAGER, made)
+    assert finding.line == 5
+    assert finding.evidence == "Line 5 ran 900 operations one by one."
+
+
+def test_few_operations_or_operations_outside_a_loop_are_not_said() -> None:
+    for dispatched in (((5, 20),), ((6, 900),), ()):
+        made = evidence(text=EAGER, form=Form.DECORATOR, dispatched=dispatched)
+        assert of(FindingKind.EAGER, made) == []
+    many = tuple(compiled(0.02, CompileKind.EAGER, 6) for _ in range(20))
+    assert of(FindingKind.EAGER, evidence(text=EAGER, form=Form.DECORATOR, compiles=many)) == []
+
+
+def test_compiles_of_one_line_of_a_loop_are_counted() -> None:
+    many = tuple(compiled(0.02, CompileKind.EAGER, 5) for _ in range(20))
+    (finding,) = of(FindingKind.EAGER, evidence(text=EAGER, form=Form.DECORATOR, compiles=many))
+    assert finding.evidence == "Line 5 compiled 20 operations in 400 ms."
+
+
+# Constants
+
+
+def with_constant(aval: str, size: int | None) -> Program:
+    return replace(PROGRAM, constants=(Value("constant 0", ValueKind.CONSTANT, aval, size),))
+
+
+def test_a_constant_is_named_after_the_one_variable_that_is_like_it() -> None:
+    program = with_constant("float32[200,200]", 160_000)
+    facts = (NameFact("x", "jax.Array", "float32[200,200]"), NameFact("k", "list"))
+    (finding,) = of(FindingKind.BAKED_CONSTANT, evidence(program, names=facts))
+    assert finding.line == 2
+    assert finding.message.startswith("`x` (float32[200,200], 160 kB) is a constant")
+    (unnamed,) = of(FindingKind.BAKED_CONSTANT, evidence(program))
+    assert unnamed.line is None
+
+
+def test_a_constant_without_byte_count_is_sized_by_its_type() -> None:
+    assert len(of(FindingKind.BAKED_CONSTANT, evidence(with_constant("bool[300,300]", None)))) == 1
+    assert of(FindingKind.BAKED_CONSTANT, evidence(with_constant("bool[200,200]", None))) == []
+    assert of(FindingKind.BAKED_CONSTANT, evidence(with_constant("key<fry>[9]", None))) == []
+
+
+def test_many_small_constants_count_together() -> None:
+    value = Value("constant", ValueKind.CONSTANT, "float32[1000]", 4000)
+    (finding,) = of(FindingKind.BAKED_CONSTANT, evidence(replace(PROGRAM, constants=(value,) * 20)))
+    assert finding.message.startswith("20 arrays of 80 kB together")
+
+
+def test_a_slow_compile_is_evidence_against_a_constant() -> None:
+    program = replace(with_constant("float32[1000,1000]", 4_000_000), compiles=(0,))
+    (finding,) = of(FindingKind.BAKED_CONSTANT, evidence(program, compiles=(compiled(202.0),)))
+    assert finding.evidence.endswith("XLA worked 202.0 s on it.")
+
+
+HLO = """HloModule m, entry_computation_layout={(f32[3]{0})->f32[3]{0}}
+
+ENTRY %main (p: f32[3]) -> f32[3] {
+  %p = f32[3]{0} parameter(0)
+  %c = f32[] constant(2)
+  %b = f32[3]{0} broadcast(%c), dimensions={}
+  ROOT %r = f32[3]{0} OPERATION
+}
+"""
+
+
+def test_instructions_that_compute_are_counted() -> None:
+    assert count_computing(HLO.replace("OPERATION", "multiply(%p, %b)")) == 1
+    assert count_computing(HLO.replace("OPERATION", "copy(%b)")) == 0
+    assert count_computing("no HLO at all") is None
+
+
+# What capture has seen
+
+
+def test_a_print_under_a_condition_needs_a_witness() -> None:
+    text = "def f(x):\n    if x.ndim:\n        print(x.ndim)\n    return x * 2\ny = f(x)\n"
+    program = replace(PROGRAM, name="f", equations=(equation(0, 5, function="f"),))
+    seen = (Happened(4, "1"),)
+    unknown = evidence(program, text, Form.DECORATOR)
+    assert of(FindingKind.TRACE_ONLY_EFFECT, unknown) == []
+    known = evidence(program, text, Form.DECORATOR, printed=seen)
+    assert [f.line for f in of(FindingKind.TRACE_ONLY_EFFECT, known)] == [4]
+
+
+def test_an_unconditional_print_is_said_without_a_witness_unless_nothing_was_printed() -> None:
+    text = "def f(x):\n    print(x)\n    return x * 2\ny = f(x)\n"
+    program = replace(PROGRAM, name="f", equations=(equation(0, 4, function="f"),))
+    unknown = evidence(program, text, Form.DECORATOR)
+    assert [f.line for f in of(FindingKind.TRACE_ONLY_EFFECT, unknown)] == [3]
+    silent = evidence(program, text, Form.DECORATOR, printed=())
+    assert of(FindingKind.TRACE_ONLY_EFFECT, silent) == []
+
+
+def test_another_print_than_pythons_is_left_alone() -> None:
+    text = "from jax.debug import print\ndef f(x):\n    print('{}', x)\n    return x\ny = f(x)\n"
+    program = replace(PROGRAM, name="f", equations=(equation(0, 5, function="f"),))
+    assert of(FindingKind.TRACE_ONLY_EFFECT, evidence(program, text, Form.DECORATOR)) == []
+
+
+# Doubts
+
+
+def test_doubts_about_the_report_are_findings() -> None:
+    untagged = replace(PROGRAM, exact=False, inexact_why="the program came compiled")
+    (finding,) = of(FindingKind.UNTAGGED, evidence(untagged))
+    assert finding.evidence == "The program came compiled."
+    noisy = replace(PROGRAM, timings=(Timing("call", CPU, (1e-3, 2e-3) * 6),))
+    (finding,) = of(FindingKind.MEASUREMENT, evidence(noisy))
+    assert "between 1 ms and 2 ms" in finding.evidence
+    guessed = replace(PROGRAM, cost=Cost(1.0, 0.0, 1.0, ("a loop of unknown length.",)))
+    (finding,) = of(FindingKind.MEASUREMENT, evidence(guessed))
+    assert finding.evidence == "From the count: a loop of unknown length."
+
+
+def test_sure_figures_raise_no_doubt() -> None:
+    for program in (PROGRAM, timed(call(1e-3)), timed(call(1e-3, rounds=1))):
+        made = findings(evidence(program))
+        assert [f for f in made if f.kind is FindingKind.MEASUREMENT] == []
+        assert [f for f in made if f.kind is FindingKind.UNTAGGED] == []
+
+
+# Order and words
+
+
+def test_wrong_results_come_before_slow_ones() -> None:
+    text = "def f(x):\n    print(x)\n    return x * 2\ny = f(x)\n"
+    program = replace(
+        with_constant("float32[200,200]", 160_000),
+        name="f",
+        equations=(equation(0, 4, function="f"),),
+        exact=False,
+    )
+    kinds = [f.kind for f in findings(evidence(program, text, Form.DECORATOR))]
+    assert kinds == [
+        FindingKind.TRACE_ONLY_EFFECT,
+        FindingKind.BAKED_CONSTANT,
+        FindingKind.UNTAGGED,
+    ]
+
+
+def test_figures_and_lists_read_well() -> None:
+    assert [size(n) for n in (12, 64_000, 4e6, 2.5e9)] == ["12 B", "64 kB", "4 MB", "2.5 GB"]
+    assert [seconds(n) for n in (2.0, 3e-3, 4e-6, 5e-9)] == ["2 s", "3 ms", "4 µs", "5 ns"]
+    assert amount(1, "array") == "1 array"
+    assert names(["a"]) == "`a`"
+    assert names(["a", "b"]) == "`a` and `b`"
+    assert names(["a", "b", "c", "d", "e"]) == "`a`, `b`, `c` and 2 more"
+
+
+def test_every_kind_is_documented() -> None:
+    page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    for kind in FindingKind:
+        assert f"\n## {kind}\n" in page
+        assert f"| [`{kind}`](#{kind}) |" in page
+
+
+@pytest.mark.parametrize("kind", [SourceKind.OTHER_CELL, SourceKind.CELL])
+def test_a_cell_with_line_magics_is_read_all_the_same(kind: SourceKind) -> None:
+    typed = "def f(x):\n    return x\n\ny = %time f(1)\n%jaxprof -o r f(2);\n"
+    tree = parsed(Source("In [3]", "7.py", kind, typed))
+    assert tree is not None
+    assert [line_of(statement) for statement in tree.body] == [1, 4, 5]
+    assert parsed(Source("7.py", "7.py", SourceKind.MODULE, typed)) is None

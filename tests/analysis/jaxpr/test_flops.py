@@ -1,0 +1,59 @@
+"""Operations of one equation, by hand."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from jaxscope.analysis.jaxpr.flops import equation_operations
+
+
+@pytest.mark.parametrize(
+    ("primitive", "inputs", "outputs", "params", "expected"),
+    [
+        ("add", [(4, 8), (4, 8)], [(4, 8)], {}, 32),
+        ("tanh", [(4, 8)], [(4, 8)], {}, 32),
+        ("mul", [(), ()], [()], {}, 1),
+        ("reshape", [(4, 8)], [(32,)], {}, 0),
+        ("transpose", [(4, 8)], [(8, 4)], {}, 0),
+        ("reduce_sum", [(4, 8)], [()], {}, 32),
+        (
+            "dot_general",
+            [(4, 3), (3, 5)],
+            [(4, 5)],
+            {"dimension_numbers": (((1,), (0,)), ((), ()))},
+            2 * 4 * 3 * 5,
+        ),
+        (
+            "dot_general",
+            [(7, 4, 3), (7, 3, 5)],
+            [(7, 4, 5)],
+            {"dimension_numbers": (((2,), (1,)), ((0,), (0,)))},
+            7 * 2 * 4 * 3 * 5,
+        ),
+        (
+            "conv_general_dilated",
+            [(1, 2, 8, 8), (4, 2, 3, 3)],
+            [(1, 4, 8, 8)],
+            {"dimension_numbers": SimpleNamespace(rhs_spec=(0, 1, 2, 3))},
+            2 * 8 * 8 * 4 * 2 * 9,
+        ),
+        ("integer_pow", [(10,)], [(10,)], {"y": 2}, 10),
+        ("integer_pow", [(10,)], [(10,)], {"y": 3}, 20),
+        ("integer_pow", [(10,)], [(10,)], {"y": 8}, 30),
+        ("integer_pow", [(10,)], [(10,)], {"y": 1}, 0),
+        ("scatter-add", [(10, 3), (2, 1), (2, 3)], [(10, 3)], {}, 6),
+        ("sort", [(8,)], [(8,)], {"dimension": 0}, 24),
+        ("fft", [(8,)], [(8,)], {"fft_lengths": (8,)}, 5 * 8 * 3),
+        ("cholesky", [(2, 3, 3)], [(2, 3, 3)], {}, 2 * 27 / 3),
+        ("lu", [(3, 3)], [(3, 3), (3,), (3,)], {}, 18),
+        ("triangular_solve", [(3, 3), (3, 2)], [(3, 2)], {}, 18),
+        ("a primitive of tomorrow", [(4,)], [(4,)], {}, 4),
+    ],
+)
+def test_operations_of_one_equation(primitive, inputs, outputs, params, expected):
+    assert equation_operations(primitive, inputs, outputs, params) == expected
+
+
+def test_parameters_that_jax_changed_are_an_error_for_the_caller_to_catch():
+    with pytest.raises(KeyError):
+        equation_operations("dot_general", [(4, 3), (3, 5)], [(4, 5)], {})

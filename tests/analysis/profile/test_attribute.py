@@ -1,0 +1,244 @@
+"""Seconds by line from traces with known answers."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from jaxscope.analysis.hlo import parse_module
+from jaxscope.analysis.profile import Origin, TracedCall, TracedSession, profile
+from jaxscope.analysis.profile.doubts import doubts
+from jaxscope.analysis.profile.fusion_split import Weigher
+from jaxscope.analysis.trace import Op
+from jaxscope.model import Phase
+from jaxscope.model.profile import Place, ProfileSession
+
+MS = 1e6
+"""ns"""
+
+MODULE = parse_module("""\
+HloModule jit_f, entry_computation_layout={(f32[1024]{0})->f32[1024]{0}}
+
+%fused (p.1: f32[1024]) -> f32[1024] {
+  %p.1 = f32[1024]{0} parameter(0)
+  %sin.1 = f32[1024]{0} sine(%p.1)
+  ROOT %add.1 = f32[1024]{0} add(%sin.1, %p.1)
+}
+
+%body (b: f32[1024]) -> f32[1024] {
+  %b = f32[1024]{0} parameter(0)
+  ROOT %neg.1 = f32[1024]{0} negate(%b)
+}
+
+%cond (c: f32[1024]) -> pred[] {
+  %c = f32[1024]{0} parameter(0)
+  ROOT %t.1 = pred[] constant(true)
+}
+
+ENTRY %main (x: f32[1024]) -> f32[1024] {
+  %x = f32[1024]{0} parameter(0)
+  %exp.1 = f32[1024]{0} exponential(%x)
+  %while.1 = f32[1024]{0} while(%exp.1), condition=%cond, body=%body
+  ROOT %fusion.1 = f32[1024]{0} fusion(%while.1), kind=kLoop, calls=%fused
+}
+""")
+
+TWO, THREE, FOUR, FIVE = (Place(0, line, Phase.PRIMAL) for line in (2, 3, 4, 5))
+ORIGINS = {
+    "exp.1": Origin(TWO, True),
+    "while.1": Origin(THREE, True),
+    "neg.1": Origin(THREE, True),
+    "sin.1": Origin(FOUR, True),
+    "add.1": Origin(FIVE, True),
+    "fusion.1": Origin(FIVE, True),
+}
+
+
+def op(name: str, start: float, end: float) -> Op:
+    return Op(name, "jit_f", 1, 0, 0, "main", start * MS, end * MS, end * MS, (end - start) * MS)
+
+
+def call(at: float, *ops: Op, length: float = 10) -> TracedCall:
+    return TracedCall(at * MS, (at + length) * MS, ops)
+
+
+def usual(at: float = 0.0) -> TracedCall:
+    """1 ms of dispatch, 2 of exp, 3 of the loop of which 2 inside, 3 of the fusion, 1 after."""
+    return call(
+        at,
+        op("exp.1", at + 1, at + 3),
+        op("while.1", at + 3, at + 6),
+        op("neg.1", at + 3.5, at + 5.5),
+        op("fusion.1", at + 6, at + 9),
+    )
+
+
+def measured(*calls: TracedCall, untraced: float = 9e-3) -> TracedSession:
+    return TracedSession(calls, (untraced,) * 5)
+
+
+def test_lines_and_the_rest_add_up_to_the_covered_time() -> None:
+    found = profile(MODULE, [ORIGINS], [measured(usual(), usual(20), usual(40))], "cpu:0")
+    by_line = {line.place.line: line for line in found.lines}
+    assert by_line[2].seconds == pytest.approx(2e-3)
+    assert by_line[3].seconds == pytest.approx(3e-3)
+    assert by_line[4].seconds + by_line[5].seconds == pytest.approx(3e-3)
+    assert found.covered_s == pytest.approx(8e-3)
+    assert sum(line.seconds for line in found.lines) == pytest.approx(found.covered_s)
+    assert found.overhead_s == pytest.approx(1e-3)
+    assert (found.dispatch_s, found.return_s, found.gaps_s) == pytest.approx((1e-3, 1e-3, 0.0))
+    assert found.coverage == pytest.approx(0.8)
+    assert found.unattributed_s == 0
+    assert found.distrust == ""
+
+
+def test_a_fusion_of_several_lines_gives_a_bracket_and_a_joint_row() -> None:
+    found = profile(MODULE, [ORIGINS], [measured(usual())], "cpu:0")
+    by_line = {line.place.line: line for line in found.lines}
+    assert (by_line[4].low_s, by_line[4].high_s) == pytest.approx((0.0, 3e-3))
+    assert (by_line[5].low_s, by_line[5].high_s) == pytest.approx((0.0, 3e-3))
+    assert by_line[4].shared
+    assert not by_line[2].shared
+    (joint,) = found.joint
+    assert joint.places == (FOUR, FIVE)
+    assert joint.seconds == pytest.approx(3e-3)
+    assert joint.ops == ("fusion.1",)
+    # The sine is the costly one, by the model of relative costs.
+    assert by_line[4].seconds > 5 * by_line[5].seconds
+    assert "model" in found.weights
+    assert found.crossing_s == pytest.approx(3e-3)
+    assert not any("several lines at once" in doubt for doubt in found.doubts)  # has its own row
+
+
+def test_many_small_fusions_across_lines_are_a_doubt_of_their_own() -> None:
+    fused = dataclasses.replace(profile(MODULE, [ORIGINS], [measured(usual())], "cpu:0"))
+    (joint,) = fused.joint
+    small = dataclasses.replace(joint, seconds=0.04 * fused.covered_s)
+    assert any(
+        "several lines at once" in doubt
+        for doubt in doubts(dataclasses.replace(fused, joint=(small,) * 3))
+    )
+
+
+def test_calls_that_vary_are_a_doubt() -> None:
+    found = profile(MODULE, [ORIGINS], [measured(usual())], "cpu:0")
+    assert not any("The calls vary" in doubt for doubt in found.doubts)
+    slow = ProfileSession((13e-3,), (13e-3,))
+    told = doubts(dataclasses.replace(found, sessions=(slow, slow)))
+    assert any("The calls vary: the middle one took 13 ms" in doubt for doubt in told)
+
+
+def test_measured_weights_replace_the_model() -> None:
+    seconds = {FOUR: 1e-3, FIVE: 2e-3}
+    found = profile(MODULE, [ORIGINS], [measured(usual())], "cpu:0", measured=[seconds])
+    by_line = {line.place.line: line.seconds for line in found.lines}
+    assert by_line[4] == pytest.approx(1e-3)
+    assert by_line[5] == pytest.approx(2e-3)
+    assert "keeps lines apart" in found.weights
+
+
+def test_the_first_call_of_a_session_is_left_out() -> None:
+    slow = call(0, op("exp.1", 1, 9))
+    found = profile(MODULE, [ORIGINS], [measured(slow, usual(20), usual(40))], "cpu:0")
+    assert {line.place.line: line.seconds for line in found.lines}[2] == pytest.approx(2e-3)
+    assert len(found.sessions[0].traced) == 2
+
+
+def test_a_stalled_call_does_not_move_the_median() -> None:
+    stalled = call(60, op("exp.1", 61, 91), length=40)
+    found = profile(MODULE, [ORIGINS], [measured(usual(), usual(20), usual(40), stalled)], "cpu:0")
+    assert {line.place.line: line.seconds for line in found.lines}[2] == pytest.approx(2e-3)
+
+
+def test_the_range_is_that_of_the_sessions() -> None:
+    slower = call(20, op("exp.1", 21, 25), op("fusion.1", 26, 29))
+    found = profile(MODULE, [ORIGINS], [measured(usual()), measured(slower)], "cpu:0")
+    line = next(line for line in found.lines if line.place == TWO)
+    assert line.range_s == pytest.approx((2e-3, 4e-3))
+    assert line.seconds == pytest.approx(3e-3)
+
+
+def test_an_instruction_of_no_known_line_is_said_and_kept_in_the_sum() -> None:
+    origins = {name: origin for name, origin in ORIGINS.items() if name != "exp.1"}
+    found = profile(MODULE, [origins], [measured(usual())], "cpu:0")
+    assert found.unattributed_s == pytest.approx(2e-3)
+    total = sum(line.seconds for line in found.lines) + found.unattributed_s
+    assert total == pytest.approx(found.covered_s)
+    assert any("belongs to no known line" in doubt for doubt in found.doubts)
+
+
+def test_time_given_by_likeness_is_marked() -> None:
+    origins = ORIGINS | {"exp.1": Origin(TWO, False)}
+    found = profile(MODULE, [origins], [measured(usual())], "cpu:0")
+    assert {line.place.line: line.inferred_s for line in found.lines}[2] == pytest.approx(2e-3)
+    assert any("likeness" in doubt for doubt in found.doubts)
+
+
+def test_a_second_source_divides_the_same_time_anew() -> None:
+    helper = {"exp.1": Origin(Place(1, 7, Phase.PRIMAL), True)}
+    found = profile(MODULE, [ORIGINS, helper], [measured(usual())], "cpu:0")
+    assert [(line.place.source, line.place.line) for line in found.lines] == [
+        (0, 2), (0, 3), (0, 4), (0, 5), (1, 7),
+    ]  # fmt: skip
+    assert found.unattributed_s == 0
+
+
+def test_a_call_too_short_to_trust_gets_a_sentence() -> None:
+    found = profile(MODULE, [ORIGINS], [measured(usual(), untraced=2e-4)], "cpu:0")
+    assert found.distrust.startswith("A call takes 200 µs.")
+    assert "lax.scan" in found.distrust
+
+
+def test_a_trace_that_distorts_gets_a_sentence() -> None:
+    many = call(0, *(op("exp.1", 1 + i * 0.02, 1.01 + i * 0.02) for i in range(400)))
+    found = profile(MODULE, [ORIGINS], [measured(many, untraced=1e-3)], "cpu:0")
+    assert found.distrust.startswith("Tracing made the call 10.0 times as long (400 executed")
+
+
+def test_a_busy_machine_is_not_blamed_on_the_trace() -> None:
+    found = profile(MODULE, [ORIGINS], [measured(usual(), untraced=1e-3)], "cpu:0")
+    assert found.distrust.startswith("The traced calls took 10.0 times as long as the others")
+    assert found.distrust.endswith("Run it again.")
+
+
+def test_a_trace_without_instructions_gets_a_sentence() -> None:
+    found = profile(MODULE, [ORIGINS], [measured(call(0))], "cpu:0")
+    assert found.distrust.startswith("The trace holds no instruction of this program")
+    assert found.lines == ()
+
+
+def test_kernels_inside_cuda_graphs_are_a_doubt_with_its_cure() -> None:
+    session = TracedSession((usual(),), (9e-3,), hidden=12)
+    found = profile(MODULE, [ORIGINS], [session], "gpu:0")
+    assert found.doubts[0].startswith("12 kernels ran inside CUDA graphs")
+    assert "--xla_gpu_enable_command_buffer=" in found.doubts[0]
+
+
+def test_overlap_is_said() -> None:
+    both = call(0, op("exp.1", 1, 9), op("fusion.1", 1, 9))
+    found = profile(MODULE, [ORIGINS], [measured(both)], "cpu:0")
+    assert found.concurrent_s == pytest.approx(8e-3)
+    assert any("overlap for 100 % of the time" in doubt for doubt in found.doubts)
+
+
+def test_a_loop_whose_body_has_no_events_is_opened() -> None:
+    found = profile(MODULE, [ORIGINS], [measured(call(0, op("while.1", 1, 5)))], "cpu:0")
+    assert {line.place.line: line.seconds for line in found.lines} == pytest.approx({3: 4e-3})
+    assert found.overhead_s == 0
+
+
+def test_weights_follow_the_cost_of_operations() -> None:
+    weigher = Weigher(MODULE, ORIGINS)
+    sine, add = (MODULE.instruction(name) for name in ("sin.1", "add.1"))
+    assert sine is not None
+    assert add is not None
+    assert weigher.cost(sine) / weigher.cost(add) == pytest.approx(12)
+    assert weigher.work("nothing of this name").parts == {}
+
+
+def test_an_empty_profile_has_no_numbers_to_show() -> None:
+    found = dataclasses.replace(profile(MODULE, [ORIGINS], [], "cpu:0"))
+    assert math.isnan(found.coverage)
+    assert found.distrust

@@ -1,0 +1,104 @@
+"""Batched equations by line, from hand-built programs."""
+
+from __future__ import annotations
+
+from jaxscope.analysis.vmap import batched_lines, became, place_of
+from jaxscope.model import (
+    BatchAxis,
+    BatchedEquation,
+    Batching,
+    Equation,
+    Frame,
+    Phase,
+    Program,
+    Span,
+    Turn,
+)
+
+
+def frame(line: int, source: int | None = 0) -> Frame:
+    return Frame(source, "cell", "f", Span(line, 0, line, 5))
+
+
+def equation(number: int, primitive: str, *frames: Frame) -> Equation:
+    span = frames[0].span if frames else None
+    return Equation(number, primitive, span, frames, Phase.PRIMAL, None)
+
+
+def program(*equations: Equation) -> Program:
+    return Program("f", ("jit",), ("cpu:0",), (), (), (), equations)
+
+
+FOUR = BatchAxis("", 4, None)
+FIVE = BatchAxis("j", 5, 3)
+
+
+def test_equations_are_counted_at_the_innermost_line_of_the_cell() -> None:
+    helper = frame(9, source=1)
+    made = program(
+        equation(0, "sin", helper, frame(2)),
+        equation(1, "cos", frame(2)),
+        equation(2, "mul", helper),
+        equation(3, "add"),
+    )
+    batching = Batching((FOUR,), tuple(BatchedEquation(n, (0,), (0,)) for n in range(4)))
+    lines = batched_lines(made, batching)
+    assert [(place, len(line.batched)) for place, line in lines.items()] == [
+        ((0, 2), 2),
+        ((1, 9), 1),
+        (None, 1),
+    ]
+
+
+def test_a_frame_whose_source_is_not_kept_is_no_place() -> None:
+    assert place_of(equation(0, "sin", frame(7, source=None))) is None
+    assert place_of(equation(0, "sin", frame(7, source=None), frame(3))) == (0, 3)
+
+
+def test_a_loop_repeats_what_is_shared_along_each_axis_by_itself() -> None:
+    made = program(*[equation(n, "sin", frame(n + 1)) for n in range(4)])
+    batching = Batching(
+        (FOUR, FIVE),
+        (
+            BatchedEquation(0, (0, 1), (0, 1), 60.0, Turn.LARGER),
+            BatchedEquation(1, (0, 1), (0,), 4.0, Turn.LARGER),
+            BatchedEquation(2, (0, 1), (), 1.0),
+            BatchedEquation(3, (0,), (), 1.0),
+        ),
+    )
+    lines = batched_lines(made, batching)
+    assert [line.loop_operations for line in lines.values()] == [60, 20, 20, 4]
+    assert [len(line.partly) for line in lines.values()] == [0, 1, 0, 0]
+    assert batching.operations == 66
+    assert batching.loop_operations == 104
+    assert [each.equation for each in batching.shared()] == [2, 3]
+
+
+def test_without_the_size_of_a_batch_the_loop_is_unknown_where_something_is_shared() -> None:
+    unknown = BatchAxis("", None, None, exact=False)
+    made = program(equation(0, "sin", frame(1)), equation(1, "sin", frame(2)))
+    both = (BatchedEquation(0, (0,), (0,), 8.0), BatchedEquation(1, (0,), (), 1.0))
+    batching = Batching((unknown,), both)
+    assert [line.loop_operations for line in batched_lines(made, batching).values()] == [8, None]
+    assert batching.loop_operations is None
+    assert not batching.exact
+
+
+def test_what_is_special_comes_before_what_merely_grew() -> None:
+    kinds = (
+        (Turn.LARGER, "", ""),
+        (Turn.LARGER, "", ""),
+        (Turn.LIBRARY, "4 × (3×3) in one call", ""),
+        (Turn.LOOP, "4 rounds of one example", "pure_callback"),
+        (Turn.LOOP, "", ""),
+    )
+    names = dict(enumerate(("sin", "mul", "eig", "scan", "pure_callback")))
+    made = program(*[equation(n, name, frame(1)) for n, name in names.items()])
+    each = tuple(BatchedEquation(n, (0,), (0,), 0.0, *kind) for n, kind in enumerate(kinds))
+    (line,) = batched_lines(made, Batching((FOUR,), each)).values()
+    assert [(row.name, row.turn, row.number) for row in became(line, names)] == [
+        ("eig", Turn.LIBRARY, 1),
+        ("pure_callback", Turn.LOOP, 1),
+        ("sin", Turn.LARGER, 1),
+        ("mul", Turn.LARGER, 1),
+    ]

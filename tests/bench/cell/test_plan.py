@@ -1,0 +1,147 @@
+"""From sections and a request to a plan."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxscope.bench.cell.framework import framework
+from jaxscope.bench.cell.inputs import spec
+from jaxscope.bench.cell.plan import Prepared, cell_plan, expression_plan, limits
+from jaxscope.bench.cell.request import Request
+from jaxscope.bench.cell.sections import CellError
+from jaxscope.bench.plan import Plan
+
+KNOWN = ("numpy", "jax", "jax-eager", "torch", "c")
+NAMES = {"np": np, "jnp": jnp, "x": np.ones(4, np.float32), "w": 2.0, "lock": threading.Lock()}
+
+
+def prepared(text: str, names: dict[str, Any] | None = None, **asked: Any) -> Prepared:
+    return cell_plan(text, Request(**asked), names or NAMES, KNOWN, ("numpy", "jax"))
+
+
+def results(plan: Plan, size: dict[str, float]) -> list[Any]:
+    """What each Python contestant gives for the inputs of a size."""
+    args = list(plan.inputs(size).values())
+    return [entry.function(*([np] if entry.namespaced else []), *args) for entry in plan.entries]
+
+
+def test_one_source_becomes_an_entry_for_each_contestant():
+    plan = prepared("xp.sum(x) * w").plan
+    assert [(e.label, e.contestant, e.namespaced) for e in plan.entries] == [
+        ("numpy", "numpy", True),
+        ("jax", "jax", True),
+    ]
+    assert list(plan.inputs({})) == ["x"]
+    assert results(plan, {}) == [8.0, 8.0]
+
+
+def test_vs_chooses_among_the_sections_and_orders_them():
+    text = "# numpy\nx\n# jax\nx\n# jax: again\nx"
+    assert [e.label for e in prepared(text).plan.entries] == ["numpy", "jax", "jax: again"]
+    assert [e.label for e in prepared(text, vs=("jax", "numpy")).plan.entries] == [
+        "jax",
+        "jax: again",
+        "numpy",
+    ]
+
+
+def test_a_section_of_ones_own_comes_before_the_shared_source():
+    plan = prepared("# xp\nx + 1\n# jax\nx + 2").plan
+    assert [(e.label, e.namespaced) for e in plan.entries] == [("numpy", True), ("jax", False)]
+    with pytest.raises(CellError, match="C cannot run a source for all"):
+        prepared("x + 1", vs=("numpy", "c"))
+
+
+def test_the_names_change_with_the_size_and_the_setup_runs_again():
+    text = "# setup\nk = n * 10\n# numpy\ndef f(a):\n    return a.sum() * k\nf(y)"
+    plan = prepared(
+        text, inputs=(spec("y", "ones(n)"),), sizes=({"n": 2}, {"n": 3}), dtype="float32"
+    ).plan
+    assert results(plan, {"n": 2}) == [40.0]
+    assert results(plan, {"n": 3}) == [90.0]
+    assert results(plan, {"n": 2}) == [40.0]
+
+
+def test_the_users_names_are_not_touched():
+    names = dict(NAMES)
+    plan = prepared("# setup\nx = 3\nextra = 1\n# numpy\nx + extra", names).plan
+    assert results(plan, {}) == [4]
+    assert names == NAMES
+
+
+def test_a_size_that_is_too_large_is_planned_without_being_made():
+    plan = prepared("xp.sum(y)", inputs=(spec("y", "normal(n, n)"),), sizes=({"n": 10**9},)).plan
+    assert plan.input_bytes is not None
+    assert plan.input_bytes({"n": 10**9}) == 8 * 10**18
+    with pytest.raises(MemoryError, match="Give smaller --sizes"):
+        prepared(
+            "# setup\nz = y\n# numpy\nz",
+            inputs=(spec("y", "normal(n, n)"),),
+            sizes=({"n": 10**9},),
+        )
+
+
+def test_a_plan_travels_as_its_text_and_the_names_it_reads():
+    names = {k: v for k, v in NAMES.items() if k != "np"}
+    text = "# setup\nk = n\n# numpy\nx * k * w"
+    plan = prepared(text, names, sizes=({"n": 2}, {"n": 3})).plan
+    copy = pickle.loads(pickle.dumps(plan))
+    assert [e.label for e in copy.entries] == ["numpy"]
+    for size in ({"n": 2}, {"n": 3}):
+        assert np.array_equal(results(copy, size)[0], results(plan, size)[0])
+
+
+def test_a_plan_of_expressions_travels_too():
+    plan = expression_plan([("numpy", "a", "x + w")], Request(), NAMES).plan
+    copy = pickle.loads(pickle.dumps(plan))
+    assert np.array_equal(results(copy, {})[0], np.full(4, 3.0))
+
+
+def test_frameworks_have_their_usual_names_unless_the_user_gave_them_others():
+    assert results(prepared("# numpy\nnp.sum(x)", {"x": np.ones(2)}).plan, {}) == [2.0]
+    names = {"x": np.ones(2), "np": 5}
+    assert results(prepared("# numpy\nx * np", names).plan, {})[0].tolist() == [5.0, 5.0]
+
+
+def test_containers_of_arrays_are_said_to_be_constants():
+    names = {**NAMES, "params": {"w": np.ones(3)}}
+    (note,) = prepared("# numpy\nx + params['w'][0]", names).notes
+    assert note.startswith("`params` holds arrays inside a container")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("np.tanh(x)", "`np`"), ("xp.tanh(x) * np.pi", ""), ("x * 2", ""), ("# numpy\nnp.sin(x)", "")],
+)
+def test_a_source_for_all_that_is_one_frameworks_is_said(text: str, said: str):
+    notes = prepared(text).notes
+    assert [said in note for note in notes] == ([True] if said else [])
+
+
+def test_a_time_limit_is_shared_by_the_sizes():
+    assert limits(None).total_s is None
+    found = limits(12.0, 6)
+    assert (found.total_s, found.seconds, found.call_s) == (12.0, 1.0, 3.0)
+    assert limits(1000.0).seconds == 10.0
+
+
+def test_code_belongs_to_the_framework_whose_functions_it_calls():
+    def of_numpy(a: Any) -> Any:
+        return np.sin(a)
+
+    def of_jax(a: Any) -> Any:
+        return jnp.sin(a) * np.pi
+
+    assert [framework(f) for f in (of_numpy, of_jax, np.sin, jnp.sin, len)] == [
+        "numpy",
+        "jax-eager",
+        "numpy",
+        "jax-eager",
+        None,
+    ]

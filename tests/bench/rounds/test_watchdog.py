@@ -1,0 +1,117 @@
+"""Time limits: an alarm for Python code, a thread of its own for native code."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+import time
+
+import pytest
+
+from jaxscope.bench.rounds.watchdog import Alarm, TimedOut, apart
+
+
+def test_a_block_that_takes_too_long_is_cut_off_where_it_stands():
+    reached = []
+
+    def nap(alarm):
+        with alarm.within(0.05, "the nap"):
+            reached.append("asleep")
+            time.sleep(30)
+            reached.append("awake")
+
+    with Alarm() as alarm, pytest.raises(TimedOut, match=r"^the nap took longer than 0\.05 s"):
+        nap(alarm)
+    assert reached == ["asleep"]
+
+
+def test_an_alarm_inside_a_finalizer_rings_after_it_where_it_is_not_lost():
+    reached = []
+
+    class Slow:
+        def __del__(self):
+            time.sleep(1.0)
+            reached.append("finalized")
+
+    def work(alarm):
+        with alarm.within(0.5, "the work"):
+            del slow[0]
+            time.sleep(30)
+
+    slow = [Slow()]
+    with Alarm() as alarm, pytest.raises(TimedOut, match=r"^the work took longer"):
+        work(alarm)
+    assert reached == ["finalized"]
+
+
+def test_a_block_in_time_is_left_alone():
+    with Alarm() as alarm:
+        with alarm.within(0.3, "quick"):
+            pass
+        time.sleep(0.4)
+
+
+def test_another_alarm_waits_and_rings_afterwards():
+    rang = []
+    handler = signal.signal(signal.SIGALRM, lambda *_: rang.append("other"))
+    pending = signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with Alarm() as alarm:
+            with alarm.within(100.0, "ours"):
+                time.sleep(0.8)
+            assert rang == []
+        ends = time.monotonic() + 30
+        while not rang and time.monotonic() < ends:
+            time.sleep(0.01)
+        assert rang == ["other"]
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *pending)
+
+
+def test_on_another_thread_nothing_is_armed_and_nothing_breaks():
+    seen = []
+
+    def elsewhere():
+        with Alarm() as alarm:
+            with alarm.within(0.01, "nothing"):
+                time.sleep(0.03)
+            seen.append(alarm.armed)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert seen == [False]
+
+
+def test_work_apart_gives_its_result_and_its_error():
+    assert apart(lambda: 7, 5.0, "it") == 7
+    with pytest.raises(ZeroDivisionError):
+        apart(lambda: 1 // 0, 5.0, "it")
+
+
+def test_work_apart_that_takes_too_long_is_left_behind():
+    ended = threading.Event()
+
+    def work():
+        ended.wait(10)
+
+    try:
+        with pytest.raises(TimedOut, match=r"the compilation took longer than .* and goes on"):
+            apart(work, 0.05, "the compilation")
+    finally:
+        ended.set()
+
+
+def test_every_five_seconds_it_is_said():
+    heard, clock = [], itertools.count(0, 2.0)
+    ended = threading.Event()
+
+    def say(text):
+        heard.append(text)
+        if len(heard) == 2:
+            ended.set()
+
+    apart(lambda: ended.wait(10), 1000.0, "XLA", say, lambda: next(clock))
+    assert heard[:2] == ["XLA has taken 5 s", "XLA has taken 10 s"]

@@ -1,0 +1,73 @@
+"""The right first cause for everything that makes JAX compile again, on real JAX."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxscope.model import CauseKind
+from tests.capture.compiles.cause_cases import CASES, ON_DEVICES, Case, play
+from tests.paths import ROOT
+
+OPERATIONS = (CauseKind.EAGER_OP, CauseKind.EAGER_SHAPE)
+
+
+def check(name: str, case: Case, causes: list[list[tuple[str, ...]]], names: list[str]) -> None:
+    """One compile has exactly the causes of the case; others are operations on the way to it."""
+    if not case.causes:
+        assert causes == [], f"{name} compiled {names}"
+        return
+    assert causes, f"{name} compiled nothing"
+    wanted = [tuple(pair) for pair in case.causes]
+    found = [[(kind, path) for kind, path, *_ in one] for one in causes]
+    assert wanted in found, f"{name}: {causes}"
+    mine = causes[found.index(wanted)]
+    assert case.says in mine[0][2]
+    for one in causes:
+        assert all(text.endswith((".", "…")) and len(text) < 400 for _, _, text, _ in one)
+        assert all(kind != CauseKind.UNKNOWN for kind, *_ in one)
+        # A gradient is two programs, and its backward pass has no name that a user knows.
+        backward = one[0][0] == mine[0][0] or "under grad" in one[0][2]
+        assert one is mine or one[0][0] in OPERATIONS or backward, one
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_causes_of(name):
+    _, made, listener = play(CASES[name])
+    causes = [[(c.kind, c.path, c.text, c.fix) for c in one.causes] for one in made]
+    check(name, CASES[name], causes, [one.fun_name for one in made])
+    assert listener.notes == ()
+
+
+@pytest.fixture(scope="module")
+def on_devices():
+    """All cases that need several devices, in one process that has them."""
+    here = Path(__file__).parent
+    environment = {
+        **os.environ,
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
+        "PYTHONPATH": str(ROOT),
+        "JAX_PLATFORMS": "cpu",
+    }
+    done = subprocess.run(
+        [sys.executable, str(here / "cause_cases.py"), "devices"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", ON_DEVICES)
+def test_the_causes_on_devices_of(name, on_devices):
+    shown = on_devices[name]
+    causes = [[tuple(cause) for cause in one] for one in shown["causes"]]
+    check(name, ON_DEVICES[name], causes, shown["names"])
+    assert shown["notes"] == []

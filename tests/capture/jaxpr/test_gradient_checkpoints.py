@@ -1,0 +1,232 @@
+"""Advice to checkpoint: where, what it saves and what it costs, against compiled programs."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxscope.analysis.cost import program_cost
+from jaxscope.analysis.hlo import parse_module
+from jaxscope.analysis.jaxpr.calls import lines_in_loops
+from jaxscope.capture.jaxpr.gradient import differentiation
+from jaxscope.capture.jaxpr.tags import tag
+from jaxscope.capture.program.stages import Handles
+from jaxscope.capture.source.sources import Sources
+from jaxscope.model import Source, SourceKind, StageKind
+
+D, H, LAYERS, BATCH = 32, 64, 6, 64
+KEY = jax.random.key(0)
+
+BLOCKS = """\
+def block(x, p):
+    h = jnp.tanh(x @ p["a"])
+    return x + jnp.sin(h @ p["b"]), None
+def rounds(block, x, params):
+    return jax.lax.scan(block, x, params)[0]
+def layers(block, x, params):
+    for i in range(6):
+        x = block(x, jax.tree.map(lambda p: p[i], params))[0]
+    return x
+def loss(params, x, run, block):
+    return jnp.mean(run(block, x, params) ** 2)
+"""
+
+
+def functions():
+    namespace = {"jnp": jnp, "jax": jax}
+    exec(compile(BLOCKS, "<blocks>", "exec"), namespace)
+    return namespace
+
+
+def weights():
+    return {
+        "a": jax.random.normal(KEY, (LAYERS, D, H)) * 0.1,
+        "b": jax.random.normal(KEY, (LAYERS, H, D)) * 0.1,
+    }
+
+
+def traced(gradient, *args):
+    program = jax.jit(gradient).trace(*args)
+    sources = Sources(Source("cell", "<blocks>", SourceKind.CELL, BLOCKS))
+    return program, differentiation(tag(program, sources), (), sources.all())
+
+
+def compiled(gradient, *args):
+    """Temporaries in bytes and FLOPs of what XLA makes of it."""
+    program = jax.jit(gradient).lower(*args).compile()
+    temporaries = program.memory_analysis().temp_size_in_bytes
+    return temporaries, program_cost(parse_module(program.as_text())).flops
+
+
+def gradient_of(run, block):
+    loss = functions()["loss"]
+    return lambda params, x: jax.grad(loss)(params, x, run, block)
+
+
+def test_a_function_of_many_calls_is_named_with_its_lines():
+    names = functions()
+    for run in ("rounds", "layers"):
+        gradient = gradient_of(names[run], names["block"])
+        _, found = traced(gradient, weights(), jnp.ones((BATCH, D)))
+        [advice] = found.checkpoints
+        assert (advice.function, advice.line, advice.end_line) == ("block", 2, 3)
+        assert advice.calls == LAYERS
+        assert advice.loop is (run == "rounds")
+
+
+def test_the_bytes_are_those_of_all_calls_but_one():
+    names = functions()
+    _, found = traced(gradient_of(names["layers"], names["block"]), weights(), jnp.ones((BATCH, D)))
+    [advice] = found.checkpoints
+    made = ("tanh", "sub", "one_minus_square", "cos")
+    inside = [r.bytes for r in found.residuals if r.kind == "output" and r.origin in made]
+    # Inputs are kept already as outputs of the layer before. Only the first layer's first weights
+    # were not: no gradient flows on to `x`.
+    assert advice.kept == D * H * 4
+    assert advice.saved == sum(inside) * (LAYERS - 1) // LAYERS - advice.kept
+    # Two products of the block, BATCH × D × H multiply-adds each, and four functions.
+    products = 2 * 2 * BATCH * D * H * LAYERS
+    assert products < advice.operations < 1.05 * products
+
+
+@pytest.mark.parametrize("length", [4, 12])
+def test_in_a_loop_the_estimate_is_what_xla_saves_and_does_again(length):
+    names = functions()
+    params = jax.tree.map(lambda p: jnp.resize(p, (length, *p.shape[1:])), weights())
+    x = jnp.ones((BATCH, D))
+    plain = gradient_of(names["rounds"], names["block"])
+    [advice] = traced(plain, params, x)[1].checkpoints
+    again = gradient_of(names["rounds"], jax.checkpoint(names["block"]))
+    before, work = compiled(plain, params, x)
+    after, more = compiled(again, params, x)
+    assert before - after == pytest.approx(advice.saved, rel=0.5)
+    assert more - work == pytest.approx(advice.operations, rel=0.1)
+
+
+def test_of_checkpointed_code_there_is_no_advice_and_the_repetition_is_counted():
+    names = functions()
+    x = jnp.ones((BATCH, D))
+    for run in ("rounds", "layers"):
+        plain = traced(gradient_of(names[run], names["block"]), weights(), x)[1]
+        [advice] = plain.checkpoints
+        again = traced(gradient_of(names[run], jax.checkpoint(names["block"])), weights(), x)[1]
+        assert again.checkpoints == ()
+        assert again.recompute == pytest.approx(advice.operations, rel=0.02)
+        assert plain.new_bytes - again.new_bytes >= advice.saved
+
+
+def test_outside_loops_the_estimate_is_what_xla_saves_unless_it_undoes_the_checkpoint():
+    """Why there is a note for CPUs: XLA of jaxlib 0.10 finds the repetition, and undoes it."""
+    names = functions()
+    params, x = weights(), jnp.ones((BATCH, D))
+    plain = jax.jit(gradient_of(names["layers"], names["block"])).trace(params, x)
+    sources = Sources(Source("cell", "<blocks>", SourceKind.CELL, BLOCKS))
+    tagged = tag(plain, sources)
+    lowered = plain.lower()
+    handles = Handles(plain, lowered, lowered.compile(), tagged, sources)
+    stage = handles.text(StageKind.OPTIMIZED_HLO)
+    [advice] = differentiation(tagged, (), sources.all(), stage).checkpoints
+    [rough] = differentiation(tagged, (), sources.all()).checkpoints
+    assert advice.saved < rough.saved  # XLA keeps no cosine and no 1 - tanh², but what they are of
+    before, work = compiled(gradient_of(names["layers"], names["block"]), params, x)
+    again = gradient_of(names["layers"], jax.checkpoint(names["block"]))
+    after, more = compiled(again, params, x)
+    if more == work:
+        assert after == before
+    else:
+        assert before - after == pytest.approx(advice.saved, rel=0.25)
+        assert more - work == pytest.approx(advice.operations, rel=0.1)
+
+
+def test_gradients_in_a_row_are_not_kept_together():
+    names = functions()
+    gradient = gradient_of(names["layers"], names["block"])
+    params, x = weights(), jnp.ones((BATCH, D))
+    [one] = traced(gradient, params, x)[1].checkpoints
+
+    def descent(params, x):
+        for _ in range(3):
+            params = jax.tree.map(lambda p, g: p - g, params, gradient(params, x))
+        return params
+
+    def looped(params, x):
+        return jax.lax.scan(lambda p, _: (descent(p, x), None), params, None, length=5)[0]
+
+    [three] = traced(descent, params, x)[1].checkpoints
+    [many] = traced(looped, params, x)[1].checkpoints
+    assert three.saved == many.saved == one.saved
+    assert (three.calls, many.calls) == (3 * one.calls, 15 * one.calls)
+    assert many.operations == pytest.approx(15 * one.operations)
+    assert not many.loop
+
+
+def test_a_function_called_once_would_save_nothing():
+    def loss(w, x):
+        return jnp.mean(jnp.sin(jnp.sin(x @ w)))
+
+    _, found = traced(jax.grad(loss), jnp.ones((D, H)), jnp.ones((BATCH, D)))
+    assert found.residuals
+    assert found.checkpoints == ()
+
+
+LOOP = """\
+def unrolled(w, x):
+    for _ in range(5):
+        x = jnp.sin(jnp.tanh(x @ w))
+    return jnp.mean(x)
+"""
+
+
+def test_the_rounds_of_a_python_loop_are_not_calls_of_the_function_around_it():
+    namespace = {"jnp": jnp}
+    exec(compile(LOOP, "<loop>", "exec"), namespace)
+    program = jax.jit(jax.grad(namespace["unrolled"])).trace(jnp.eye(D), jnp.ones((BATCH, D)))
+    sources = Sources(Source("cell", "<loop>", SourceKind.CELL, LOOP))
+    found = differentiation(tag(program, sources), (), sources.all())
+    assert [c.function for c in found.checkpoints] == []
+
+
+def test_lines_in_loops_are_those_of_their_own_function():
+    text = (
+        "%%jaxjit\n"
+        "for i in x:\n"
+        "    def f():\n"
+        "        return 1\n"
+        "    f()\n"
+        "y = [g(\n"
+        "    z) for z in x]\n"
+        "end\n"
+    )
+    cell = Source("cell", "<cell>", SourceKind.CELL, text)
+    assert lines_in_loops(cell) == {2, 5, 6, 7}
+    assert lines_in_loops(Source("cell", "<cell>", SourceKind.CELL, "not ( python")) == frozenset()
+
+
+def test_a_value_that_others_read_stays():
+    text = (
+        "def half(x, w):\n"
+        "    return jnp.sin(x @ w)\n"
+        "def loss(w, x):\n"
+        "    total = 0.0\n"
+        "    for _ in range(4):\n"
+        "        x = half(x, w)\n"
+        "        total += jnp.sum(x ** 3)\n"
+        "    return total\n"
+    )
+    namespace = {"jnp": jnp}
+    exec(compile(text, "<half>", "exec"), namespace)
+    program = jax.jit(jax.grad(namespace["loss"])).trace(jnp.eye(D), jnp.ones((BATCH, D)))
+    sources = Sources(Source("cell", "<half>", SourceKind.CELL, text))
+    found = differentiation(tag(program, sources), (), sources.all())
+    [advice] = found.checkpoints
+    # Only the cosine of each call can be forgotten: its result is read by the powers outside.
+    assert (advice.function, advice.saved) == ("half", 3 * BATCH * D * 4)
+    assert advice.kept == 0
+
+
+def test_higher_derivatives_get_no_advice():
+    def loss(w):
+        return jnp.sum(jnp.sin(w) ** 3)
+
+    _, found = traced(jax.grad(lambda w: jnp.sum(jax.grad(loss)(w) ** 2)), jnp.ones((D, H)))
+    assert found.checkpoints == ()
+    assert found.residuals

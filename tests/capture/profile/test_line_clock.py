@@ -1,0 +1,80 @@
+"""Which line Python was on: functions, returns, exceptions, and nothing left behind."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from jaxscope.capture.profile.line_clock import LineClock
+
+TEXT = """\
+def inner(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+a = inner(3)
+b = [j * j for j in range(4)]
+wait(0.02)
+c = a
+"""
+
+
+def run(text: str, **names: Any) -> tuple[LineClock, dict[str, Any]]:
+    code = compile(text, "<cell>", "exec")
+    clock = LineClock(code)
+    namespace: dict[str, Any] = dict(names)
+    with clock.watching():
+        exec(code, namespace)
+    return clock, namespace
+
+
+def test_the_longest_line_is_found() -> None:
+    clock, names = run(TEXT, wait=time.sleep)
+    seconds = clock.seconds(time.perf_counter_ns())
+    assert names["c"] == 3
+    assert max(seconds, key=seconds.__getitem__) == 9
+    assert {1, 2, 3, 4, 5, 7, 8, 9, 10} <= seconds.keys()
+
+
+def test_after_a_call_time_is_the_callers_again() -> None:
+    text = "def f():\n    return 1\n\nx = [f(), wait(0.05)]\n"
+    clock, _ = run(text, wait=time.sleep)
+    seconds = clock.seconds(time.perf_counter_ns())
+    assert seconds[4] > seconds[2]
+
+
+def test_a_time_leads_to_its_line() -> None:
+    marks: list[int] = []
+    clock, _ = run("x = 1\nmark()\ny = 2\n", mark=lambda: marks.append(time.perf_counter_ns()))
+    assert clock.line_at(marks[0]) == 2
+    assert clock.line_at(0) == 0
+
+
+def test_an_exception_is_the_users_and_leaves_nothing_behind() -> None:
+    before = sys.gettrace()
+    with pytest.raises(ZeroDivisionError):
+        run("def f():\n    return 1 / 0\n\nf()\n")
+    assert sys.gettrace() is before
+    if sys.version_info >= (3, 12):
+        assert all(sys.monitoring.get_tool(tool) != "jaxscope" for tool in range(6))
+
+
+def test_lines_after_a_caught_exception_are_right() -> None:
+    text = (
+        "def f():\n    return 1 / 0\n\ntry:\n    f()\nexcept ZeroDivisionError:\n    wait(0.02)\n"
+    )
+    clock, _ = run(text, wait=time.sleep)
+    seconds = clock.seconds(time.perf_counter_ns())
+    assert max(seconds, key=seconds.__getitem__) == 7
+
+
+def test_changes_beyond_the_limit_are_dropped_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jaxscope.capture.profile.line_clock.MOST", 5)
+    clock, _ = run("for i in range(100):\n    x = i\n")
+    assert clock.full
+    assert len(clock.seconds(time.perf_counter_ns())) <= 5

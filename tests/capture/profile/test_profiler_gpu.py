@@ -1,0 +1,156 @@
+"""A GPU's trace, written by hand as XLA's collector writes it: what becomes of it.
+
+No GPU is needed: the bytes pass JAX's own reader of the format.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jaxscope.analysis.hlo import parse_module
+from jaxscope.analysis.profile import Origin, TracedSession, profile
+from jaxscope.analysis.trace import device_activity, hidden_in_graphs
+from jaxscope.capture.profile import sessions as profiling
+from jaxscope.capture.profile.profiler import CALL, Recording
+from jaxscope.model import Phase
+from jaxscope.model.profile import Place, Profile
+from jaxscope.view.profile import gpu as view
+from tests.capture.profile.xspace import Event, xspace
+
+COMPUTE, COPY = "Stream #7(Compute)", "Stream #14(MemcpyH2D)"
+MS = 1_000_000
+GEMM: dict[str, Any] = {
+    "hlo_op": "gemm.1",
+    "hlo_module": "jit_f",
+    "program_id": 3,
+    "theoretical_occupancy_pct": 50.0,
+    "kernel_details": "regs:32 static_shared:0 grid:8,1,1 block:256,1,1",
+}
+MODULE = parse_module("""\
+HloModule jit_f, entry_computation_layout={(f32[8]{0})->f32[8]{0}}
+
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %gemm.1 = f32[8]{0} custom-call(%x), custom_call_target="__cublas$gemm"
+  ROOT %fusion.1 = f32[8]{0} negate(%gemm.1)
+}
+""")
+TWO, THREE = (Place(0, line, Phase.PRIMAL) for line in (2, 3))
+ORIGINS = {"gemm.1": Origin(TWO, True), "fusion.1": Origin(THREE, True)}
+
+
+def call(at: float) -> list[tuple[str, Event]]:
+    """10 ms of a call: a copy, two kernels of one product, and an elementwise kernel."""
+    elementwise = {**GEMM, "hlo_op": "fusion.1", "theoretical_occupancy_pct": 100.0}
+    copied = {"memcpy_details": "kind_src:pageable kind_dst:device size:4000000 dest:0 async:1"}
+    return [
+        (COPY, ("MemcpyH2D", at + 1 * MS, at + 2 * MS, copied)),
+        (COMPUTE, ("sgemm_128x64", at + 2 * MS, at + 5 * MS, GEMM)),
+        (COMPUTE, ("splitKreduce", at + 5 * MS, at + 6 * MS, GEMM)),
+        (COMPUTE, ("loop_negate_fusion", at + 6 * MS, at + 8 * MS, elementwise)),
+    ]
+
+
+def recorded(*more: tuple[str, Event]) -> list[Any]:
+    starts = [MS, 21 * MS]
+    spans: list[Event] = [
+        (CALL, start, start + 10 * MS, {"call": n}) for n, start in enumerate(starts)
+    ]
+    lines: dict[str, list[Event]] = {COMPUTE: [], COPY: [], "XLA Ops": []}
+    for name, event in (*call(starts[0]), *call(starts[1]), *more):
+        lines[name].append(event)
+    lines["XLA Ops"].append(("gemm.1", 2 * MS, 5 * MS, {}))
+    # A copy that nobody traced asked for.
+    lines[COPY].append(("MemcpyD2H", 50 * MS, 60 * MS, {}))
+    recording = Recording(lambda: xspace({"/host:CPU": {"python": spans}, "/device:GPU:0": lines}))
+    recording.close()
+    return list(recording.events())
+
+
+def profiled(events: list[Any]) -> Profile:
+    session = TracedSession(
+        profiling.calls_of(events),
+        (9e-3,) * 3,
+        hidden_in_graphs(events),
+        device_activity(events, CALL),
+    )
+    return profile(MODULE, [ORIGINS], [session], "gpu:0")
+
+
+def test_several_kernels_of_one_instruction_are_its_time() -> None:
+    found = profiled(recorded())
+    assert {op.name: op.seconds for op in found.ops} == pytest.approx(
+        {"gemm.1": 4e-3, "fusion.1": 2e-3}
+    )
+    assert {row.place.line: row.seconds for row in found.lines} == pytest.approx({2: 4e-3, 3: 2e-3})
+    assert found.covered_s == pytest.approx(6e-3)
+    assert found.distrust == ""
+
+
+def test_kernels_streams_occupancy_and_copies_are_told_for_one_call() -> None:
+    found = profiled(recorded()).activity
+    assert found is not None
+    assert [(k.op, k.name, k.times, k.occupancy) for k in found.kernels] == [
+        ("gemm.1", "sgemm_128x64", 1.0, 0.5),
+        ("fusion.1", "loop_negate_fusion", 1.0, 1.0),
+        ("gemm.1", "splitKreduce", 1.0, 0.5),
+    ]
+    assert [k.seconds for k in found.kernels] == pytest.approx([3e-3, 2e-3, 1e-3])
+    assert [(s.name, s.events) for s in found.streams] == [(COPY, 1.0), (COMPUTE, 3.0)]
+    assert [s.busy_s for s in found.streams] == pytest.approx([1e-3, 6e-3])
+    (copied,) = found.transfers
+    assert (copied.kind, copied.bytes, copied.times) == ("host to device", 4e6, 1.0)
+    assert copied.seconds == pytest.approx(1e-3)
+    assert found.hidden == 0
+
+
+def test_kernels_that_a_graph_hides_are_counted_and_the_flag_is_said() -> None:
+    hidden = (COMPUTE, ("graph_kernel", 9.5 * MS, 10.5 * MS, {"cuda_graph_id": 4}))
+    found = profiled(recorded(hidden))
+    assert found.activity is not None
+    assert found.activity.hidden == 0.5
+    assert found.activity.hidden_s == pytest.approx(0.5e-3)
+    assert any("--xla_gpu_enable_command_buffer=" in doubt for doubt in found.doubts)
+    assert not any("command_buffer" in doubt for doubt in profiled(recorded()).doubts)
+
+
+def test_command_buffers_in_the_program_are_said_also_where_no_kernel_is_hidden() -> None:
+    module = parse_module("""\
+HloModule jit_f, entry_computation_layout={(f32[8]{0})->f32[8]{0}}
+
+%command_buffer (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  ROOT %fusion.1 = f32[8]{0} negate(%p)
+}
+
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  ROOT %call.1 = f32[8]{0} call(%x), to_apply=%command_buffer
+}
+""")
+    session = TracedSession(profiling.calls_of(recorded()), ())
+    found = profile(module, [ORIGINS], [session], "gpu:0")
+    assert any("as a CUDA graph (command buffers)" in doubt for doubt in found.doubts)
+
+
+def test_the_tables_group_kernels_by_instruction() -> None:
+    found = profiled(recorded())
+    kernels, streams, copies = view.parts(found)
+    assert kernels.table is not None
+    assert [row[:3] for row in kernels.table.rows] == [
+        ("`gemm.1`", "2", "sgemm_128x64"),
+        ("", "", "splitKreduce"),
+        ("`fusion.1`", "1", "loop_negate_fusion"),
+    ]
+    assert kernels.table.rows[0][5] == "50 %"
+    assert streams.table is not None
+    assert streams.table.rows[1][:3] == (COMPUTE, "6 ms", "60 %")
+    assert copies.table is not None
+    assert copies.table.rows[0] == ("host to device", "1", "1 ms", "4 MB", "4 GB/s")
+
+
+def test_a_device_without_events_of_its_own_has_no_such_tables() -> None:
+    assert device_activity([], CALL) is None
+    assert view.parts(Profile("cpu:0", (), 0, (), ())) == ()

@@ -1,0 +1,761 @@
+"""Profiles of real programs on the CPU: what must hold whatever the machine does."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import math
+import runpy
+import threading
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxscope
+from jaxscope.analysis.hlo import parse_module
+from jaxscope.analysis.memory.donations import donations
+from jaxscope.analysis.trace import TraceEvent
+from jaxscope.capture.options.profile_plan import Calls, Plan
+from jaxscope.capture.profile import profiler
+from jaxscope.capture.profile import sessions as profiling
+from jaxscope.capture.program.stages import Handles
+from jaxscope.capture.run import measure
+from jaxscope.model import Phase, Roofline, Unavailable
+from jaxscope.model.memory_plan import BufferTimeline
+from jaxscope.model.profile import Profile
+from jaxscope.view.profile.instructions import times_of
+
+
+def square(key: int, n: int) -> Any:
+    return jax.random.normal(jax.random.key(key), (n, n)) * 0.05
+
+
+def products(x, w):
+    a = x @ w
+    b = jnp.sort(a, axis=1)
+    return b @ w
+
+
+def chain(x):
+    a = x * 2.0 + 1.0
+    b = jnp.sin(a)
+    c = jnp.exp(b)
+    d = c * c - b
+    return jnp.tanh(d)
+
+
+def loss(w1, w2, x):
+    h = jnp.tanh(x @ w1)
+    return jnp.mean((h @ w2) ** 2)
+
+
+def of(report: jaxscope.Report) -> Profile:
+    found = report.profile
+    assert isinstance(found, Profile), found
+    return found
+
+
+def line_of(function: Any, offset: int) -> int:
+    return function.__code__.co_firstlineno + offset
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fewest calls that have sessions and medians."""
+    monkeypatch.setattr("jaxscope.capture.options.profile_plan.Plan.__init__", _plan(Plan.__init__))
+
+
+def _plan(original: Any) -> Any:
+    def made(self: Plan, sessions: int = 2, calls: int = 3, **more: Any) -> None:
+        original(self, sessions=sessions, calls=calls, **more)
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def profiled() -> jaxscope.Report:
+    return jaxscope.profile(products, square(0, 400), square(1, 400))
+
+
+def test_every_event_joins_an_instruction_of_the_program(profiled: jaxscope.Report) -> None:
+    module = parse_module(profiled.stage("optimized_hlo").text)
+    names = [row.name for row in of(profiled).ops]
+    assert names
+    assert all(module.instruction(name) is not None for name in names)
+
+
+def test_lines_and_the_rest_add_up_to_the_covered_time(profiled: jaxscope.Report) -> None:
+    found = of(profiled)
+    total = sum(row.seconds for row in found.lines if row.place.source == 0)
+    assert total + found.unattributed_s == pytest.approx(found.covered_s, rel=1e-9)
+    assert found.coverage > 0.5
+    assert found.unattributed_s <= 0.05 * found.covered_s
+
+
+def test_the_lines_of_the_function_have_the_time(profiled: jaxscope.Report) -> None:
+    times = profiled.time_by_line()
+    assert {line_of(products, offset) for offset in (1, 2, 3)} <= times.keys()
+    assert all(seconds > 0 for seconds in times.values())
+    assert sum(profiled.time_by_op().values()) == pytest.approx(of(profiled).covered_s)
+
+
+def test_the_results_and_the_timings_are_still_there(profiled: jaxscope.Report) -> None:
+    # On a busy machine the first call may take so long that it is the only one.
+    assert any(timing.label in ("call", "first call") for timing in profiled.timings)
+    assert len(profiled.compiles) == 1
+
+
+def test_a_chain_that_is_fused_whole_has_a_joint_row_and_empty_lower_bounds() -> None:
+    report = jaxscope.profile(chain, jnp.ones(1 << 21))
+    found = of(report)
+    assert found.crossing_s >= 0.95 * found.covered_s
+    lines = {place.line for place in found.joint[0].places}
+    assert len(lines) >= 3
+    for row in found.lines:
+        if row.place.line in lines:
+            assert row.low_s <= row.seconds <= row.high_s
+            assert row.low_s < 0.1 * found.covered_s
+    assert found.weights
+
+
+def test_a_program_that_is_too_slow_to_be_timed_has_its_roofs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("jaxscope.capture.timing.timed_calls.LONG_CALL_S", 0.0)
+    report = jaxscope.profile(products, square(0, 64), square(1, 64))
+    call = report.programs[0].call
+    assert call is None or not call.samples
+    assert isinstance(report.roofline, Roofline)
+    assert report.roofline.flops_spread is not None
+
+
+def test_a_folded_line_is_named_and_not_shown_as_free() -> None:
+    found = of(jaxscope.profile(chain, jnp.ones(1 << 21)))
+    exp = line_of(chain, 3)
+    timed = {row.place.line for row in found.lines}
+    folded = {row.place.line: row.primitives for row in found.folded}
+    # XLA makes exp(b) * exp(b) into exp(b + b) or leaves it; either way the line is accounted for.
+    assert exp in timed or "exp" in folded[exp]
+    assert all(row.into == (exp + 1,) for row in found.folded)
+
+
+def extremes(x):
+    highest = x.max(axis=1)
+    where = x.argmax(axis=1)
+    return highest, where
+
+
+def summed(x):
+    c = jnp.cumsum(x, axis=1)
+    return c * 2
+
+
+def test_reductions_that_become_one_are_accounted_for() -> None:
+    found = of(jaxscope.profile(extremes, square(0, 700)))
+    first, second = line_of(extremes, 1), line_of(extremes, 2)
+    timed = {row.place.line for row in found.lines}
+    folded = {row.place.line: row.into for row in found.folded}
+    assert second in timed
+    assert first in timed or folded[first] == (second,)
+
+
+def test_a_cumulative_sum_has_its_time_though_xla_tags_none_of_it() -> None:
+    report = jaxscope.profile(summed, square(0, 700))
+    found = of(report)
+    rows = {row.place.line: row for row in found.lines}
+    row = rows[line_of(summed, 1)]
+    assert not found.folded
+    assert row.low_s > 0
+    words = " ".join(report.to_text(full=True).split())
+    assert "`cumsum`" in words
+
+
+def test_forward_and_backward_are_told_apart() -> None:
+    report = jaxscope.profile(
+        jax.jit(jax.grad(loss, (0, 1))), square(0, 256), square(1, 256), square(2, 256)
+    )
+    found = of(report)
+    first = {row.place.phase for row in found.lines if row.place.line == line_of(loss, 1)}
+    assert {Phase.FORWARD, Phase.BACKWARD} <= first
+
+
+def test_a_program_with_effects_runs_once_and_is_traced() -> None:
+    seen: list[float] = []
+
+    def noisy(x):
+        jax.debug.callback(lambda value: seen.append(float(value)), x.sum())
+        return x @ x
+
+    found = of(jaxscope.profile(noisy, square(0, 300)))
+    assert len(seen) == 1
+    assert len(found.sessions) == 1
+    assert found.ops
+    assert any("One call was traced" in doubt for doubt in found.doubts)
+
+
+def test_donated_inputs_are_copied_for_the_traced_calls() -> None:
+    update = jax.jit(lambda w, g: w - 0.1 * (g @ g), donate_argnums=0)
+    w, g = square(0, 300), square(1, 300)
+    report = jaxscope.profile(update, w, g)
+    assert of(report).ops
+    assert w.is_deleted()
+    assert not g.is_deleted()
+
+
+def test_another_session_is_said_and_the_run_is_kept(tmp_path: Any) -> None:
+    jax.profiler.start_trace(tmp_path)
+    try:
+        report = jaxscope.profile(products, square(0, 64), square(1, 64))
+    finally:
+        jax.profiler.stop_trace()
+    found = report.profile
+    assert isinstance(found, Unavailable)
+    assert "another profiler session is open" in found.reason
+    assert report.timings
+    assert report.time_by_line() == {}
+    assert math.isnan(report.coverage)
+
+
+def test_another_session_does_not_lose_the_only_run(tmp_path: Any) -> None:
+    def noisy(x):
+        jax.debug.callback(lambda value: None, x.sum())
+        return x @ x
+
+    jax.profiler.start_trace(tmp_path)
+    try:
+        report = jaxscope.profile(noisy, square(0, 64))
+    finally:
+        jax.profiler.stop_trace()
+    assert isinstance(report.profile, Unavailable)
+    assert report.timings
+
+
+def test_the_session_is_closed_when_the_traced_call_raises() -> None:
+    def broken() -> Any:
+        raise RuntimeError("in the call")
+
+    with pytest.raises(RuntimeError, match="in the call"):
+        profiling.traced_once(broken, profiler.opened())
+    with profiler.recording() as recording:
+        jnp.ones(3).block_until_ready()
+    assert recording.xspace
+
+
+def test_a_profiler_that_fails_costs_the_profile_and_not_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(*args: Any, **kwargs: Any) -> Any:
+        raise OSError("no room")
+
+    monkeypatch.setattr(measure.profile, "sessions_of", failing)
+    report = jaxscope.profile(products, square(0, 64), square(1, 64))
+    found = report.profile
+    assert isinstance(found, Unavailable)
+    assert "OSError: no room" in found.reason
+    assert report.timings
+
+
+def test_a_call_too_short_gets_a_sentence_and_no_lines() -> None:
+    report = jaxscope.profile(lambda x: x + 1, jnp.ones(4))
+    assert of(report).distrust.startswith("A call takes")
+    assert report.time_by_line() == {}
+
+
+def test_a_program_without_work_gets_a_sentence() -> None:
+    report = jaxscope.profile(jax.jit(lambda x: x), jnp.ones(4))
+    assert of(report).distrust
+
+
+def test_the_time_of_a_library_function_belongs_to_no_line_of_the_users() -> None:
+    found = of(jaxscope.profile(jnp.linalg.inv, square(0, 300)))
+    assert found.lines == ()
+    assert found.unattributed_s == pytest.approx(found.covered_s)
+
+
+def test_a_loop_counts_its_executions() -> None:
+    def looped(x):
+        return jax.lax.fori_loop(0, 7, lambda i, c: jnp.tanh(c @ x), x)
+
+    report = jaxscope.profile(looped, square(0, 200))
+    times = {row.opcode: row.times for row in of(report).ops if not row.overhead}
+    assert 7 in times.values()
+
+
+def test_events_are_expected_with_loops_multiplied_out() -> None:
+    def looped(x):
+        return jax.lax.fori_loop(0, 50, lambda i, c: jnp.sin(c @ x), x)
+
+    x = square(0, 32)
+    short = jax.jit(lambda x: jnp.sin(x @ x)).lower(x).compile().as_text()
+    long = jax.jit(looped).lower(x).compile().as_text()
+    assert profiling.expected_events(parse_module(long)) > 40 * 2
+    assert profiling.expected_events(parse_module(short)) < 10
+
+
+def test_what_an_instruction_compares_or_adds_with_leaves_no_events() -> None:
+    x = jnp.ones((8, 64))
+    text = jax.jit(lambda x: jnp.sort(x).sum()).lower(x).compile().as_text()
+    module = parse_module(text)
+    inside = {c.name for c in module.computations} - {module.entry_computation.name}
+    assert inside
+    entry = len(module.entry_computation.instructions)
+    assert profiling.expected_events(module) < entry
+
+
+def test_kernels_without_a_run_go_by_their_own_time() -> None:
+    call = profiler.CALL
+    kernel = {"hlo_op": "gemm.1", "hlo_module": "jit_f", "program_id": 3}
+    stream = "/device:GPU:0 Stream #7(Compute)"
+    first, second = profiling.calls_of(
+        [
+            TraceEvent("python", call, 0, 100, {"call": 0}),
+            TraceEvent("python", call, 200, 300, {"call": 1}),
+            TraceEvent(stream, "sgemm", 10, 50, kernel),
+            TraceEvent(stream, "sgemm", 210, 250, kernel),
+            TraceEvent(stream, "sgemm", 150, 160, kernel),
+        ]
+    )
+    assert [len(call.ops) for call in (first, second)] == [1, 1]
+
+
+def test_two_threads_that_profile_and_run_do_not_disturb_the_results() -> None:
+    x = square(0, 200)
+    other = jax.jit(lambda x: jnp.sort(x @ x, axis=0))
+    other(x).block_until_ready()
+    stop = threading.Event()
+
+    def busy() -> None:
+        while not stop.is_set():
+            other(x).block_until_ready()
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    try:
+        report = jaxscope.profile(products, x, x)
+    finally:
+        stop.set()
+        thread.join()
+    names = {row.name for row in of(report).ops}
+    module = parse_module(report.stage("optimized_hlo").text)
+    assert all(module.instruction(name) for name in names)
+
+
+def test_many_live_programs_do_not_disturb() -> None:
+    kept = [jax.jit(lambda x, i=i: x + i).lower(jnp.ones(3)).compile() for i in range(40)]
+    report = jaxscope.profile(products, square(0, 128), square(1, 128))
+    assert of(report).ops
+    assert report.programs[0].buffers is not None
+    assert len(kept) == 40
+
+
+@pytest.mark.gpu
+def test_a_gpu_profile_has_lines_and_streams() -> None:
+    if jax.default_backend() != "gpu":
+        pytest.skip("there is no GPU here")
+    report = jaxscope.profile(products, square(0, 2000), square(1, 2000))
+    found = of(report)
+    assert found.device.startswith("gpu")
+    assert report.time_by_line() or found.distrust or "CUDA graphs" in " ".join(found.doubts)
+
+
+def test_a_program_of_many_events_is_traced_less_and_says_so() -> None:
+    plan = Plan(sessions=5, calls=10)
+    assert plan.within(1e-3, 10) == Calls(5, 10)
+    assert plan.within(10.0, 10) == Calls(1, 1)
+    fewer = plan.within(1e-3, 4_000)
+    assert (fewer.sessions, fewer.calls) == (5, 5)
+    assert "5 of the usual 10 calls a session were traced" in fewer.guard
+    once = plan.within(1e-3, 41_000)
+    assert (once.sessions, once.calls) == (1, 1)
+    assert "about 41 000 instructions" in once.guard
+    assert "one call was traced" in once.guard
+    assert "`--all-events`" in once.guard
+
+
+def test_a_loop_that_leaves_one_event_is_traced_as_often_as_usual() -> None:
+    def looped(x):
+        return jax.lax.fori_loop(0, 5000, lambda i, c: jnp.sin(c) + jnp.roll(c, i), x)
+
+    traced = jax.jit(looped).trace(jnp.ones(8))
+    handles = Handles(traced, traced.lower(), traced.lower().compile())
+    if profiling.events_of(handles) <= Plan().most_events:
+        pytest.skip("this XLA expects few events of such a loop")
+    found = of(jaxscope.profile(looped, jnp.ones(8)))
+    if found.events > Plan().most_events:
+        assert "one call was traced" in found.guard  # each of its steps is an event here
+    else:
+        assert found.guard == ""
+        assert len(found.sessions) == 2
+
+
+def test_what_takes_minutes_to_trace_is_asked_for_first() -> None:
+    plan = Plan()
+    refused = plan.within(1e-3, 10_000_000)
+    assert (refused.sessions, refused.calls) == (0, 0)
+    assert "about 10 000 000 instructions" in refused.guard
+    assert "8 minutes and 600 MB" in refused.guard
+    asked = Plan(all_events=True)
+    assert asked.within(1e-3, 10_000_000) == Calls(1, 1)
+    assert asked.within(1e-3, 4_000).guard == ""
+
+
+def long_loop(x):
+    def step(c, _):
+        return jnp.sort(jnp.sin(c @ x)), None
+
+    return jax.lax.scan(step, x, None, length=50)[0]
+
+
+@pytest.fixture
+def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than twenty executed instructions count as too many."""
+    usual = Plan.__init__
+
+    def made(self: Plan, **given: Any) -> None:
+        usual(self, **{"most_in_a_call": 20, **given})
+
+    monkeypatch.setattr("jaxscope.capture.options.profile_plan.Plan.__init__", made)
+
+
+@pytest.mark.usefixtures("few_events")
+def test_a_loop_of_too_many_events_runs_and_is_not_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[bool] = []
+    monkeypatch.setattr(profiling.profiler, "recording", lambda: opened.append(True))
+    report = jaxscope.profile(long_loop, square(0, 64))
+    found = report.profile
+    assert isinstance(found, Unavailable)
+    assert "`--all-events`" in found.reason
+    assert not opened
+    assert report.timings
+
+
+@pytest.mark.usefixtures("few_events")
+def test_what_is_not_traced_has_its_memory_all_the_same() -> None:
+    report = jaxscope.profile(long_loop, square(0, 64))
+    assert isinstance(report.profile, Unavailable)
+    plan = report.programs[0].buffers
+    if plan is None:  # jaxlib 0.8
+        assert jax.__version_info__ < (0, 9)
+        return
+    assert isinstance(plan, BufferTimeline)
+    assert "Memory by line\n" in report.to_text()
+    pytest.importorskip("plotly", reason="the extra `plots` is not installed")
+    assert len(report.figure("memory").data) == 2
+    with pytest.raises(LookupError, match="There is no figure: one call executes"):
+        report.figure("stack")
+
+
+@pytest.mark.usefixtures("few_events")
+def test_asked_for_all_events_it_is_traced() -> None:
+    with jaxscope.options(all_events=True):
+        report = jaxscope.profile(long_loop, square(0, 64))
+    assert of(report).events > 50
+
+
+@pytest.mark.usefixtures("few_events")
+def test_the_only_run_of_a_program_is_not_traced_where_that_takes_minutes() -> None:
+    ran: list[int] = []
+
+    def counted(x):
+        jax.debug.callback(lambda: ran.append(1))
+        return long_loop(x)
+
+    report = jaxscope.profile(counted, square(0, 64))
+    jax.effects_barrier()
+    assert ran == [1]
+    assert isinstance(report.profile, Unavailable)
+    assert "`--all-events`" in report.profile.reason
+
+
+def test_waiting_ends_when_the_other_session_does(tmp_path: Any) -> None:
+    said: list[str] = []
+    jax.profiler.start_trace(tmp_path)
+    other = threading.Timer(0.3, jax.profiler.stop_trace)
+    other.start()
+    try:
+        profiler.wait_until_free(60, said.append)
+        with profiler.recording() as recording:
+            pass
+    finally:
+        other.join()
+    assert recording.xspace
+    assert said == ["waiting for another profiler session to end"]
+
+
+def test_waiting_ends_also_when_the_other_session_stays_open(tmp_path: Any) -> None:
+    jax.profiler.start_trace(tmp_path)
+    try:
+        profiler.wait_until_free(0.2, lambda phase: None)
+        with pytest.raises(profiler.ProfilerBusyError, match="--wait 30"), profiler.recording():
+            pass
+    finally:
+        jax.profiler.stop_trace()
+
+
+def test_the_public_way_works_where_the_private_one_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(profiler._jax, "profiler_session", lambda options: None)
+    assert of(jaxscope.profile(products, square(0, 200), square(1, 200))).ops
+
+
+def test_a_report_of_a_profile_survives_json(profiled: jaxscope.Report, tmp_path: Any) -> None:
+    profiled.save(tmp_path / "p.jaxscope.json")
+    again = jaxscope.load(tmp_path / "p.jaxscope.json")
+    assert again.time_by_line() == pytest.approx(profiled.time_by_line())
+
+
+def test_the_memory_plan_adds_up_to_the_programs_peak() -> None:
+    gradient = jax.jit(jax.grad(loss, (0, 1)))
+    report = jaxscope.profile(gradient, square(0, 256), square(1, 256), square(2, 256))
+    found = report.programs[0].buffers
+    if isinstance(found, Unavailable):  # jaxlib 0.8
+        assert found.reason == "this XLA does not write down when buffers are freed"
+        assert jax.__version_info__ < (0, 9)
+        return
+    assert found is not None
+    memory = report.memory
+    assert not isinstance(memory, Unavailable)
+    assert found.temp == memory.temp
+    # A constant of 4 bytes or two is no argument and no result.
+    assert 0 <= found.static - (memory.argument + memory.output - memory.alias) <= 64
+    assert found.peak_temp <= found.temp
+    assert {row.place.line for row in found.alive if row.place} <= {
+        line_of(loss, offset) for offset in (1, 2)
+    }
+    assert sum(row.bytes for row in found.alive) == found.peak_temp
+
+
+CALLED = """import jax.numpy as jnp
+
+def model(w, x):
+    h = jnp.tanh(x @ w)
+    return jnp.sin(h @ w) @ w
+"""
+
+
+def test_the_memory_of_what_is_called_has_the_lines_of_its_own_file(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(CALLED, "utf-8")
+    model = runpy.run_path(str(file))["model"]
+
+    def caller(w, x):
+        return model(w, x)
+
+    report = jaxscope.profile(jax.jit(caller), square(0, 256), square(1, 256))
+    found = report.programs[0].buffers
+    if isinstance(found, Unavailable):  # jaxlib 0.8
+        return
+    assert found is not None
+    assert {row.place.line for row in found.alive if row.place} == {line_of(caller, 1)}
+    inside = [row.inside for row in found.alive if row.inside]
+    assert {report.sources[place.source].name for place in inside} == {"model.py"}
+    assert {place.line for place in inside} <= {4, 5}
+
+
+def update(w, x):
+    g = jnp.tanh(x @ w)
+    return w - 0.1 * (g @ w), g.sum()
+
+
+def test_donation_changes_the_peak_by_what_was_said() -> None:
+    args = (square(0, 256), square(1, 256))
+    before = jaxscope.profile(jax.jit(update), *args).complete().programs[0]
+    (row,) = donations(before)
+    assert (row.input, row.bytes) == ("w", 256 * 256 * 4)
+    if isinstance(before.buffers, Unavailable):  # jaxlib 0.8
+        return
+    assert row.place is not None
+    assert row.place.line == line_of(update, 2)
+    after = jaxscope.profile(jax.jit(update, donate_argnums=0), *args).programs[0]
+    assert donations(after) == ()
+    assert before.buffers is not None
+    assert isinstance(after.buffers, BufferTimeline)
+    assert before.buffers.static - after.buffers.static == row.bytes
+
+
+@pytest.mark.parametrize("function", [chain, loss], ids=["chain", "gradient"])
+def test_line_mode_keeps_every_line_apart(function: Any) -> None:
+    if function is chain:
+        call, args = chain, (jnp.ones(1 << 21),)
+    else:
+        call = jax.jit(jax.grad(loss, (0, 1)))
+        args = (square(0, 256), square(1, 256), square(2, 256))
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(call, *args)
+    found = report.programs[0].line_mode
+    assert isinstance(found, Profile), found
+    assert found.crossing_s < 0.01 * found.covered_s
+    assert all(row.low_s == row.high_s for row in found.lines)
+    lines = {row.place.line for row in found.lines}
+    if function is chain:
+        # Also the exponential, which the usual build folds into the line below it.
+        assert {line_of(chain, offset) for offset in (2, 3, 4, 5)} <= lines
+        assert found.distrust or "keeps lines apart" in of(report).weights
+    if not (found.distrust or of(report).distrust):  # a fast machine makes the call too short
+        assert "With its lines kept apart the program takes" in report.to_text(width=200)
+
+
+def test_measured_lines_split_the_call_stack_as_they_split_the_lines() -> None:
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(chain, jnp.ones(1 << 21))
+    found, program = of(report), report.programs[0]
+    assert isinstance(program.line_mode, Profile)
+    if found.distrust or program.line_mode.distrust:
+        pytest.skip("the machine was too busy for either build")
+    report.stage("optimized_hlo")
+    by_line: dict[int, float] = collections.defaultdict(float)
+    for (_, equation), seconds in times_of(report.programs[0], found).items():
+        assert equation is not None
+        by_line[program.equations[equation].span.line] += seconds
+    for row in found.lines:
+        assert by_line[row.place.line] == pytest.approx(row.seconds)
+
+
+def test_line_mode_reaches_into_loops() -> None:
+    def looped(x, ws):
+        def body(h, w):
+            u = h @ w
+            g = jnp.tanh(u)
+            k = g * 0.5 + h
+            return k, None
+
+        return jax.lax.scan(body, x, ws)[0]
+
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(looped, square(0, 200), jnp.ones((6, 200, 200)))
+    found = report.programs[0].line_mode
+    assert isinstance(found, Profile), found
+    lines = {row.place.line for row in found.lines}
+    assert {line_of(looped, offset) for offset in (2, 3, 4)} <= lines
+    assert found.crossing_s < 0.01 * found.covered_s
+
+
+def while_loop(x, w):
+    def body(carry):
+        i, h = carry
+        u = jnp.tanh(h @ w)
+        k = u * 0.5 + h
+        return i + 1, k
+
+    return jax.lax.while_loop(lambda c: c[0] < 3 + (x[0, 0] > 1e9), body, (0, x))[1]
+
+
+def branches(x, w):
+    def first(x):
+        a = jnp.tanh(x @ w)
+        return a * 0.5 + x
+
+    def second(x):
+        b = jnp.sin(x @ w)
+        return b * 0.5 - x
+
+    return jax.lax.cond(x[0, 0] > 0, first, second, x)
+
+
+def recomputed(x, w):
+    @jax.checkpoint
+    def layer(x):
+        a = jnp.tanh(x @ w)
+        return jnp.sin(a) * 0.5 + x
+
+    return jax.grad(lambda x: layer(layer(x)).sum())(x)
+
+
+@pytest.mark.parametrize("function", [while_loop, branches, recomputed])
+def test_line_mode_reaches_into_bodies_and_gives_the_same(function: Any) -> None:
+    from jaxscope.capture.jaxpr.tags import tag
+    from jaxscope.capture.profile.line_mode import _Barriers
+    from jaxscope.capture.source.sources import Sources
+    from jaxscope.model import Source, SourceKind
+
+    text = Path(__file__).read_text("utf-8")
+    sources = Sources(Source("here", __file__, SourceKind.MODULE, text))
+    args = (square(0, 64), square(1, 64))
+    expected = function(*args)
+    traced = jax.jit(function).trace(*args)
+    barriers = _Barriers(tag(traced, sources).equations)
+    apart = jax.jit(lambda *a: barriers.run(traced.jaxpr, a, None))
+    assert jnp.allclose(apart(*args)[0], expected, rtol=1e-4, atol=1e-6)
+    inside = str(apart.trace(*args).jaxpr)
+    assert inside.count("optimization_barrier") > str(traced.jaxpr).count("optimization_barrier")
+    assert barriers.number >= 3
+
+
+def test_line_mode_leaves_static_arguments_out() -> None:
+    @functools.partial(jax.jit, static_argnums=1, static_argnames="kind")
+    def layers(x, n, w, kind="sin"):
+        for _ in range(n):
+            x = jnp.tanh(x @ w)
+            x = x * 0.5 + 1
+        return jnp.sin(x) if kind == "sin" else x
+
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(layers, square(0, 64), 3, square(1, 64), kind="none")
+    assert isinstance(report.programs[0].line_mode, Profile)
+
+
+def test_line_mode_that_fails_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*args: Any) -> Any:
+        raise AttributeError("no such name")
+
+    monkeypatch.setattr("jaxscope.capture.program.compile._jax.traced_arguments", gone)
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(products, square(0, 64), square(1, 64))
+    assert isinstance(report.profile, Profile)
+    found = report.programs[0].line_mode
+    assert isinstance(found, Unavailable)
+    assert "no such name" in found.reason
+
+
+def test_an_interrupt_of_line_mode_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jaxscope.capture.profile.line_mode._measured", interrupted)
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(products, square(0, 64), square(1, 64))
+    assert isinstance(report.profile, Profile)
+    found = report.programs[0].line_mode
+    assert isinstance(found, Unavailable)
+    assert "interrupted" in found.reason
+
+
+def test_line_mode_gives_the_same_results() -> None:
+    from jaxscope.capture.jaxpr.tags import tag
+    from jaxscope.capture.profile.line_mode import _Barriers
+    from jaxscope.capture.source.sources import Sources
+    from jaxscope.model import Source, SourceKind
+
+    text = Path(__file__).read_text("utf-8")
+    sources = Sources(Source("here", __file__, SourceKind.MODULE, text))
+    args = (square(0, 64), square(1, 64), square(2, 64))
+    traced = jax.jit(jax.value_and_grad(loss, (0, 1))).trace(*args)
+    barriers = _Barriers(tag(traced, sources).equations)
+    value, first, second = jax.jit(lambda *a: barriers.run(traced.jaxpr, a, None))(*args)
+    expected, gradient = jax.value_and_grad(loss, (0, 1))(*args)
+    assert float(value) == pytest.approx(float(expected), rel=1e-5)
+    assert jnp.allclose(first, gradient[0], rtol=1e-4, atol=1e-7)
+    assert jnp.allclose(second, gradient[1], rtol=1e-4, atol=1e-7)
+    assert barriers.number >= 3
+
+
+def test_line_mode_says_why_there_is_none() -> None:
+    def noisy(x):
+        jax.debug.callback(lambda value: None, x.sum())
+        return x @ x
+
+    with jaxscope.options(line_mode=True):
+        report = jaxscope.profile(noisy, square(0, 200))
+    assert report.programs[0].line_mode == Unavailable("a program with effects is not run again")
+    with jaxscope.options(line_mode=True):
+        assert jaxscope.inspect(noisy, square(0, 200)).programs[0].line_mode is None
+
+
+def test_without_a_profile_the_report_says_what_gives_one() -> None:
+    found = jaxscope.inspect(lambda x: x + 1, jnp.ones(3)).profile
+    assert isinstance(found, Unavailable)
+    assert "%jaxprof" in found.reason

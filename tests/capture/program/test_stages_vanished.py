@@ -1,0 +1,28 @@
+"""Lines of a real program that reach no instruction."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from jaxscope.analysis.links.links import FOLDED, UNUSED, vanished_lines
+from jaxscope.model import Program, StageKind
+from tests.capture.program.linked import link
+
+
+def test_a_dead_line_and_a_folded_line_are_named_with_their_reasons():
+    def f(x):
+        dead = jnp.cos(x)  # noqa: F841
+        constant = jnp.sqrt(jnp.full((4,), 9.0))
+        return jnp.sin(x) + constant
+
+    first = f.__code__.co_firstlineno
+    linked = link(f, (jnp.ones(4),))
+    program = Program("f", ("jit",), ("cpu:0",), (), (), (), linked.tagged.equations)
+    lines = vanished_lines(
+        program,
+        linked.handles.text(StageKind.OPTIMIZED_HLO),
+        linked.handles.text(StageKind.STABLEHLO),
+    )
+    assert lines[first + 1] == UNUSED
+    assert lines[first + 2] == FOLDED
+    assert first + 3 not in lines

@@ -1,0 +1,77 @@
+"""Which frames are the user's, and where in the text they stand."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import site
+
+import jax
+import numpy as np
+import pytest
+
+import jaxscope
+from jaxscope.capture.source.frames import RawFrame, is_user_file, user_frames
+from jaxscope.model import Source, SourceKind, Span
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        json.__file__,
+        os.path.join(os.path.dirname(str(jax.__file__)), "_src", "pjit.py"),
+        str(np.__file__),
+        os.path.join(site.getsitepackages()[0], "flax", "nnx.py"),
+        os.path.join(os.path.dirname(str(jaxscope.__file__)), "capture", "events.py"),
+        "<frozen importlib._bootstrap>",
+    ],
+)
+def test_libraries_and_jaxscope_are_not_the_users(file):
+    assert not is_user_file(file)
+
+
+@pytest.mark.parametrize(
+    "file", [__file__, "<ipython-input-3-abc>", "/tmp/ipykernel_1/2.py", "<stdin>", "train.py"]
+)
+def test_cells_and_files_of_ones_own_are_the_users(file):
+    assert is_user_file(file)
+
+
+def test_frames_come_innermost_first_and_as_many_as_asked():
+    def inner(limit):
+        return user_frames(inspect.currentframe(), limit)
+
+    def outer(limit):
+        return inner(limit)
+
+    assert [f.function for f in outer(2)] == ["inner", "outer"]
+    assert [f.function for f in outer(1)] == ["inner"]
+    assert all(f.file == __file__ for f in outer(2))
+
+
+def test_what_lies_outside_ipython_is_not_the_users():
+    space = {"user_frames": user_frames, "inspect": inspect}
+    code = "def cell(): return user_frames(inspect.currentframe())\n"
+    exec(compile(code, "<ipython-input-1>", "exec"), space)
+    shell = os.path.join(os.sep, "lib", "site-packages", "IPython", "core", "interactiveshell.py")
+    exec(compile("def run(cell): return cell()", shell, "exec"), space)
+    assert [f.function for f in space["run"](space["cell"])] == ["cell"]
+    assert len(space["cell"]()) > 1  # without IPython around, this test is the user
+
+
+def test_columns_are_characters_of_the_source():
+    text = 'x = "äöü"; f(x)\n'
+    start = text.encode().index(b"f(x)")
+    raw = RawFrame("cell", "<module>", 1, 1, start, start + 4)
+    other = Source("other", "other", SourceKind.MODULE, "")
+    frame = raw.locate((other, Source("cell", "cell", SourceKind.CELL, text)))
+    assert frame.source == 1
+    assert frame.span == Span(1, 11, 1, 15)
+    assert text[11:15] == "f(x)"
+
+
+def test_without_the_text_the_columns_stay_as_they_are():
+    raw = RawFrame("/nowhere/at/all.py", "f", 7, 8, 3, None)
+    assert raw.locate().span == Span(7, 3, 8, 0)
+    assert raw.locate().source is None

@@ -1,0 +1,118 @@
+"""Measured peaks and the cache that keeps them."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+
+import jax
+import pytest
+
+from jaxscope.analysis.cost.roofline import Peaks
+from jaxscope.capture.compiles.listener import Listener, collecting
+from jaxscope.capture.timing import peaks as module
+from jaxscope.capture.timing.peaks import (
+    PeakCache,
+    cache_directory,
+    device_key,
+    measure_peaks,
+    peaks,
+)
+
+CPU = jax.devices("cpu")[0]
+SOME = Peaks("cpu", 5e10, 1e10, (4e10, 5e10), (8e9, 1e10), "2026-01-01T00:00:00+00:00")
+
+
+def test_peaks_are_measured_and_never_show_among_the_users_compiles():
+    with Listener() as listener, collecting(listener) as run:
+        found = measure_peaks(CPU)
+    assert run.raw == []
+    assert listener.compile_count == 0
+    for low, high, best in (
+        (*found.flops_spread, found.flops),
+        (*found.bytes_spread, found.bytes_per_s),
+    ):
+        assert 0 < low <= high == best < math.inf
+    assert found.device == "cpu"
+    assert gc.isenabled()
+
+
+def test_a_slow_clock_ends_the_measurement_early():
+    class SlowClock:
+        time = 0.0
+
+        def now(self):
+            self.time += 0.3  # every look at the clock is 0.3 s later
+            return self.time
+
+    found = measure_peaks(CPU, clock=SlowClock())
+    # Each repetition seems to take 0.3 s: two of the smallest product, no larger one.
+    assert found.flops == pytest.approx(2 * 512**3 / 0.3)
+
+
+def test_measured_once_then_remembered_by_process_and_disk(tmp_path, monkeypatch):
+    calls = []
+
+    def measured(device):
+        calls.append(device)
+        return SOME
+
+    monkeypatch.setattr(module, "measure_peaks", measured)
+    path = tmp_path / "deep" / "peaks.json"
+    cache = PeakCache(path)
+    assert cache.get(CPU) is None
+    assert peaks(CPU, cache) == SOME
+    assert peaks(CPU, cache) == SOME
+    assert PeakCache(path).get(CPU) == SOME
+    assert calls == [CPU]
+    peaks(CPU, cache, again=True)
+    assert calls == [CPU, CPU]
+
+
+def test_other_devices_in_the_file_are_kept(tmp_path):
+    path = tmp_path / "peaks.json"
+    path.write_text(json.dumps({"other | jaxlib 0.1": {"device": "other"}}))
+    PeakCache(path).put(CPU, SOME)
+    assert set(json.loads(path.read_text())) == {"other | jaxlib 0.1", device_key(CPU)}
+    assert [p.name for p in tmp_path.iterdir()] == ["peaks.json"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '"text"'])
+def test_a_spoilt_file_is_measured_anew(tmp_path, content):
+    path = tmp_path / "peaks.json"
+    path.write_text(content)
+    cache = PeakCache(path)
+    assert cache.get(CPU) is None
+    cache.put(CPU, SOME)
+    assert PeakCache(path).get(CPU) == SOME
+
+
+def test_an_entry_of_another_form_is_measured_anew(tmp_path):
+    path = tmp_path / "peaks.json"
+    path.write_text(json.dumps({device_key(CPU): {"flops": "many"}}))
+    assert PeakCache(path).get(CPU) is None
+
+
+def test_a_disk_that_cannot_be_written_is_no_error(tmp_path):
+    blocker = tmp_path / "file"
+    blocker.write_text("not a directory")
+    cache = PeakCache(blocker / "peaks.json")
+    cache.put(CPU, SOME)
+    assert cache.get(CPU) == SOME
+
+
+def test_the_key_names_the_processor_and_the_version_of_jaxlib():
+    import jaxlib
+
+    key = device_key(CPU)
+    assert key.endswith(f"| jaxlib {jaxlib.__version__}")
+    assert key.startswith("cpu ")
+    assert key != "cpu | jaxlib"
+
+
+def test_the_users_cache_directory_is_respected(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_directory() == tmp_path / "jaxscope"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_directory().name == "jaxscope"

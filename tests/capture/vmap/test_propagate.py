@@ -1,0 +1,486 @@
+"""What vmap makes of a program, against what JAX is known to make of it."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import jaxscope
+from jaxscope.capture import _jax
+from jaxscope.model import Batching, Cost, Program, Turn, Unavailable
+from tests.capture.vmap.batched import read
+from tests.private_names import break_private
+
+ROWS = jnp.arange(15.0).reshape(5, 3)
+WEIGHTS = jnp.arange(3.0) + 1
+NUMBERS = jnp.arange(4.0)
+
+
+def test_what_depends_on_no_example_is_shared() -> None:
+    def f(x, w):
+        return jnp.tanh(x) * jnp.sum(jnp.sin(w))
+
+    found = read(jax.vmap(f, (0, None)), ROWS, WEIGHTS)
+    assert found.sizes == [5]
+    assert found.rows() == [
+        ("tanh", "0"),
+        ("sin", ""),
+        ("reduce_sum", ""),
+        ("mul", "0"),
+    ]
+    assert found.batching.exact
+
+
+def test_an_argument_whose_size_is_that_of_the_batch_by_chance_is_no_batch() -> None:
+    square = jnp.ones((3, 3))
+    first = read(jax.vmap(lambda x, w: jnp.sin(w) @ x, (0, None)), square, square)
+    assert (first.over("sin"), first.over("dot_general")) == ([()], [(0,)])
+    second = read(jax.vmap(lambda x, w: jnp.sin(w) @ x, (None, 0)), square, square)
+    assert (second.over("sin"), second.over("dot_general")) == ([(0,)], [(0,)])
+
+
+def test_a_vdot_becomes_a_matrix_product_in_two_steps() -> None:
+    a, b = jnp.ones((4, 3)), jnp.ones((3, 5))
+    one = read(jax.vmap(jnp.vdot, (0, None)), a, b[:, 0])
+    assert one.turns() == [("dot_general", Turn.ONE_PRODUCT, "(4×3) · (3×1)", "")]
+    both = read(jax.vmap(jax.vmap(jnp.vdot, (None, 1), axis_name="column"), (0, None)), a, b)
+    assert both.sizes == [4, 5]
+    assert [axis.name for axis in both.batching.axes] == ["", "column"]
+    assert both.turns() == [("dot_general", Turn.ONE_PRODUCT, "(4×3) · (3×5)", "")]
+    assert both.over("dot_general") == [(0, 1)]
+
+
+def test_a_product_of_two_batches_is_a_product_for_each_example() -> None:
+    found = read(jax.vmap(lambda a, b: a @ b), jnp.ones((7, 2, 3)), jnp.ones((7, 3, 4)))
+    assert found.turns() == [("dot_general", Turn.MANY_PRODUCTS, "7 × (2×3) · (3×4)", "")]
+
+
+def test_per_example_gradients() -> None:
+    def loss(w, x, y):
+        return jnp.sum((jnp.tanh(jnp.sin(w) @ x) - y) ** 2)
+
+    batch = jnp.ones((7, 3))
+    found = read(jax.vmap(jax.grad(loss), (None, 0, 0)), jnp.ones((3, 3)), batch, batch)
+    assert found.sizes == [7]
+    assert found.over("sin") == [()]
+    assert found.over("cos") == [()]
+    assert found.over("tanh") == [(0,)]
+    forward, backward = found.each("dot_general")
+    assert (forward.turn, backward.turn) == (Turn.ONE_PRODUCT, Turn.MANY_PRODUCTS)
+    assert backward.detail == "7 × (3×1) · (1×3)"
+
+
+def test_the_gradient_of_a_batched_loss_is_batched_where_the_loss_is() -> None:
+    def loss(w, x):
+        return jnp.mean(jax.vmap(lambda a: jnp.tanh(jnp.sin(w) @ a).sum())(x))
+
+    found = read(jax.grad(loss), jnp.ones((3, 3)), jnp.ones((7, 3)))
+    assert found.over("sin") == [()]
+    assert found.over("cos") == [()]
+    assert found.over("dot_general") == [(0,), (0,)]
+    # The last product is cos(w) times the cotangent of sin(w), which is summed over the batch.
+    *batched, last = found.over("mul")
+    assert last == ()
+    assert set(batched) == {(0,)}
+
+
+def test_spectral_radius_goes_through_the_matrices_in_one_library_call() -> None:
+    found = read(jax.vmap(lambda a: jnp.max(jnp.abs(jnp.linalg.eigvals(a)))), jnp.ones((128, 3, 3)))
+    assert found.turns() == [("eig", Turn.LIBRARY, "128 × (3×3) in one call", "")]
+    assert not list(found.batching.shared())
+
+
+@pytest.mark.parametrize("inside_jit", [False, True])
+def test_a_choice_by_example_computes_both_branches(inside_jit: bool) -> None:
+    def f(x):
+        return lax.cond(x > 0, lambda v: jnp.sin(v) * 2, lambda v: jnp.cos(v), x) + 1
+
+    found = read(jax.vmap(jax.jit(f) if inside_jit else f), NUMBERS)
+    assert found.turns() == [("select_n", Turn.BOTH_BRANCHES, "2 branches", "cond")]
+    assert found.over("sin") == found.over("cos") == [(0,)]
+
+
+def test_a_switch_by_example_computes_all_branches() -> None:
+    branches = [jnp.sin, jnp.cos, jnp.tanh]
+    found = read(jax.vmap(lambda i, x: lax.switch(i, branches, x)), jnp.arange(4), NUMBERS)
+    assert found.turns() == [("select_n", Turn.BOTH_BRANCHES, "3 branches", "switch")]
+
+
+def test_a_choice_that_all_examples_share_stays_a_choice() -> None:
+    found = read(jax.vmap(lambda x, p: lax.cond(p, jnp.sin, jnp.cos, x), (0, None)), NUMBERS, True)
+    assert found.turns() == []
+    assert found.over("cond") == [(0,)]
+    one, other = found.each("sin") + found.each("cos")
+    assert sorted([one.operations, other.operations]) == [0, 4], "one of the branches runs"
+
+
+def test_a_where_is_no_choice_between_branches() -> None:
+    def f(x):
+        return lax.cond(True, lambda v: jnp.where(v > 0, jnp.sin(v), v), jnp.cos, x)
+
+    assert read(jax.vmap(lambda x: jnp.where(x > 0, x, -x)), NUMBERS).turns() == []
+    assert read(jax.vmap(f), NUMBERS).turns() == []
+
+
+def test_a_loop_that_ends_by_example_runs_until_the_slowest_is_done() -> None:
+    def f(x):
+        return lax.while_loop(lambda v: v < 10, lambda v: v * 2 + 1, x)
+
+    found = read(jax.vmap(f), NUMBERS)
+    assert [turn for _, turn, _, _ in found.turns()] == [Turn.SLOWEST]
+
+
+def test_a_loop_that_ends_for_all_at_once_counts_once() -> None:
+    def f(x, n):
+        return lax.while_loop(lambda c: c[0] < 10, lambda c: (c[0] + 1, c[1] * 2), (n, x))[1]
+
+    found = read(jax.vmap(f, (0, None)), NUMBERS, 0)
+    assert found.turns() == []
+    assert found.over("lt") == [()]
+    assert found.over("add") == [()]
+    assert found.over("mul") == [(0,)]
+
+
+def test_a_scan_stays_a_scan_of_larger_steps() -> None:
+    def f(x, w):
+        return lax.scan(lambda c, k: (c * 2 + jnp.sin(w), c * k), x, jnp.arange(3.0))
+
+    found = read(jax.vmap(f, (0, None)), NUMBERS, 1.0)
+    assert found.turns() == []
+    assert found.over("sin") == [()]
+    assert found.over("mul") == [(0,), (0,)]
+    assert [e.operations for e in found.each("mul")] == [12, 12], "three steps of four examples"
+
+
+def test_what_is_carried_becomes_a_batch_once_it_is_mixed_with_one() -> None:
+    def f(x):
+        return lax.scan(lambda c, _: (c + x, jnp.sin(c)), 0.0, None, length=3)[1]
+
+    assert read(jax.vmap(f), NUMBERS).over("sin") == [(0,)]
+
+
+def test_a_map_of_the_users_is_no_fallback() -> None:
+    found = read(jax.vmap(lambda x: lax.map(jnp.sin, x)), jnp.ones((4, 4)))
+    assert found.turns() == []
+
+
+def callback(method: str, x: jax.Array) -> jax.Array:
+    shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+    return jax.pure_callback(np.sin, shape, x, vmap_method=method)
+
+
+@pytest.mark.parametrize("inside_jit", [False, True])
+def test_a_sequential_callback_is_a_loop(inside_jit: bool) -> None:
+    def f(x):
+        return callback("sequential", x) * 2
+
+    found = read(jax.vmap(jax.jit(f) if inside_jit else f), NUMBERS)
+    assert found.turns() == [("scan", Turn.LOOP, "4 rounds of one example", "pure_callback")]
+
+
+@pytest.mark.parametrize("method", ["expand_dims", "broadcast_all"])
+def test_a_callback_that_takes_batches_is_called_once(method: str) -> None:
+    found = read(jax.vmap(lambda x: callback(method, x)), NUMBERS)
+    assert found.turns() == []
+    (call,) = found.each("pure_callback")
+    assert (call.turn, call.detail) == (Turn.LARGER, "called once for the whole batch")
+
+
+def test_a_foreign_call_is_a_loop_only_if_sequential() -> None:
+    def f(method):
+        shape = jax.ShapeDtypeStruct((), NUMBERS.dtype)
+        return lambda x: jax.ffi.ffi_call("nowhere", shape, vmap_method=method)(x)
+
+    loop = ("scan", Turn.LOOP, "4 rounds of one example", "ffi_call")
+    assert read(jax.vmap(f("sequential")), NUMBERS).turns() == [loop]
+    assert read(jax.vmap(f("broadcast_all")), NUMBERS).turns() == []
+
+
+def test_a_debug_print_is_called_for_each_example() -> None:
+    found = read(jax.vmap(lambda x: (jax.debug.print("{}", x), x + 1)[1]), NUMBERS)
+    turns = [(turn, detail, cause) for _, turn, detail, cause in found.turns()]
+    assert turns == [(Turn.LOOP, "a call for each example", "")] * 4
+
+
+def test_a_callback_inside_a_scan_of_the_users_is_a_loop_only_if_sequential() -> None:
+    def f(method):
+        return lambda x: lax.scan(lambda c, k: (callback(method, c) * k, None), x, NUMBERS)[0]
+
+    assert read(jax.vmap(f("expand_dims")), NUMBERS).turns() == []
+    assert [t for _, t, _, _ in read(jax.vmap(f("sequential")), NUMBERS).turns()] == [Turn.LOOP]
+
+
+def test_sequential_vmap_is_a_loop() -> None:
+    f = jax.custom_batching.sequential_vmap(lambda x: jnp.sin(x))
+    found = read(jax.vmap(lambda x: f(x)), NUMBERS)
+    assert found.turns() == [("scan", Turn.LOOP, "4 rounds of one example", "custom_vmap")]
+
+
+def test_a_custom_rule_for_the_batch_is_no_loop() -> None:
+    @jax.custom_batching.custom_vmap
+    def f(x):
+        return jnp.sin(x)
+
+    @f.def_vmap
+    def rule(axis_size, in_batched, x):
+        return jnp.cos(x), True
+
+    found = read(jax.vmap(lambda x: f(x)), NUMBERS)
+    assert found.turns() == []
+    assert found.over("cos") == [(0,)]
+
+
+def test_an_index_that_differs_by_example_is_a_gather() -> None:
+    found = read(jax.vmap(lambda i, v: v[i], (0, None)), jnp.arange(3), NUMBERS)
+    assert found.turns() == [("gather", Turn.GATHER, "from dynamic_slice", "")]
+    same = read(jax.vmap(lambda i, v: v[i], (None, 0)), 1, jnp.ones((3, 4)))
+    assert same.turns() == []
+
+
+def test_an_update_whose_place_differs_by_example_is_a_scatter() -> None:
+    def f(i, v):
+        return lax.dynamic_update_slice(v, jnp.ones(1), (i,))
+
+    found = read(jax.vmap(f, (0, None)), jnp.arange(3), NUMBERS)
+    assert found.turns() == [("scatter", Turn.SCATTER, "from dynamic_update_slice", "")]
+
+
+def test_a_kernel_for_each_example_is_a_convolution_in_groups() -> None:
+    def f(x, kernel):
+        return lax.conv_general_dilated(x, kernel, (1, 1), "SAME")
+
+    images, kernels = jnp.ones((6, 1, 2, 8, 8)), jnp.ones((6, 3, 2, 3, 3))
+    found = read(jax.vmap(f), images, kernels)
+    assert found.turns() == [("conv_general_dilated", Turn.GROUPED, "6 groups", "")]
+    assert read(jax.vmap(f, (0, None)), images, kernels[0]).turns() == []
+
+
+def test_sorting_summing_up_and_drawing_stay_what_they_are() -> None:
+    def f(key, x):
+        return jnp.sort(x), jnp.cumsum(x), jax.random.normal(key, (3,))
+
+    keys = jax.random.split(jax.random.key(0), 5)
+    found = read(jax.vmap(f), keys, ROWS)
+    assert found.turns() == []
+    assert found.over("sort") == found.over("cumsum") == found.over("random_bits") == [(0,)]
+
+
+def test_axes_go_by_leaf_of_a_pytree() -> None:
+    def f(p, x):
+        return jnp.sin(p["w"]) * x, jnp.cos(p["b"]) + x
+
+    axes = ({"w": None, "b": 0}, 0)
+    found = read(jax.vmap(f, axes), {"w": WEIGHTS, "b": ROWS}, ROWS)
+    assert found.over("sin") == [()]
+    assert found.over("cos") == [(0,)]
+
+
+def test_each_axis_of_nested_vmaps_is_followed_by_itself() -> None:
+    def f(a, b):
+        return jnp.sin(a) + jnp.cos(b) * jnp.tanh(a * b)
+
+    found = read(jax.vmap(jax.vmap(f, (None, 0)), (0, None)), jnp.ones(4), jnp.ones(5))
+    assert found.over("sin") == [(0,)]
+    assert found.over("cos") == [(1,)]
+    assert found.over("tanh") == [(0, 1)]
+    # Six operations on each of twenty pairs; the sine and the cosine of four and five numbers.
+    assert found.batching.loop_operations == 6 * 20
+    assert found.batching.operations == 4 + 5 + 4 * 20
+
+
+def test_a_vmap_inside_jitted_code_names_its_line_and_size() -> None:
+    def f(x, w):
+        y = x * 2
+        z = jax.vmap(lambda a: jnp.sin(a) * jnp.cos(w))(y)
+        return z.sum()
+
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(f, ROWS, WEIGHTS)
+    batching = batching_of(report.programs[0])
+    (axis,) = batching.axes
+    assert (axis.size, axis.exact) == (5, True)
+    assert report.sources[axis.source].lines[axis.line - 1].strip().startswith("z = jax.vmap")
+    under = [report.equations[e.equation].primitive for e in batching.equations]
+    assert "cos" in under
+    assert "reduce_sum" not in under, "the sum stands outside"
+
+
+def test_a_sum_over_the_axis_is_shared_again_and_its_index_is_a_batch() -> None:
+    def f(x):
+        return jnp.sin(lax.pmean(x, "i")) * jnp.cos(x) + jnp.tanh(1.0 * lax.axis_index("i"))
+
+    for inside in (f, jax.jit(f)):
+        found = read(jax.vmap(lambda x, inside=inside: inside(x), axis_name="i"), ROWS)
+        assert found.over("psum") == [(0,)]
+        assert found.over("sin") == [()]
+        assert found.over("cos") == found.over("tanh") == [(0,)]
+
+
+def test_a_collective_over_the_axis_of_a_vmap_is_told_as_a_sum_over_the_batch() -> None:
+    def f(x):
+        return lax.psum(x, "i"), lax.pmax(x, "i"), lax.pmin(x, "i"), jnp.sin(x)
+
+    found = read(jax.vmap(f, axis_name="i"), ROWS)
+    assert [each.detail for each in found.each("psum")] == ["sums over the batch"]
+    assert [each.detail for each in found.each("pmax")] == ["takes the largest over the batch"]
+    assert [each.detail for each in found.each("pmin")] == ["takes the smallest over the batch"]
+    assert [each.detail for each in found.each("sin")] == [""]
+
+    def g(x):
+        return lax.psum(x, "i"), lax.psum(x, ("i", "j"))
+
+    one = jax.vmap(jax.vmap(g, axis_name="i"), axis_name="j")
+    found = read(one, jnp.ones((2, 5, 3)))
+    assert [each.detail for each in found.each("psum")] == ["sums over i", "sums over the batch"]
+
+
+def test_a_constant_that_is_mapped_is_a_batch() -> None:
+    table = np.arange(12.0, dtype=np.float32).reshape(4, 3)
+    found = read(lambda w: jax.vmap(lambda row: jnp.sin(row) + jnp.cos(w))(table), WEIGHTS)
+    assert found.over("sin") == [(0,)]
+    assert found.over("cos") == [()]
+
+
+def test_a_jacobian_by_columns_shares_the_function_itself() -> None:
+    found = read(jax.jacfwd(lambda x: jnp.sin(x) * 2), WEIGHTS)
+    assert found.sizes == [3]
+    assert found.over("sin") == found.over("cos") == [()]
+
+
+def test_a_loop_of_python_makes_one_axis_of_each_call_site() -> None:
+    def f(x, w):
+        for _ in range(3):
+            w = w - jax.vmap(lambda w, a: jnp.sin(w) * a, (None, 0))(w, x).mean(0)
+        return w
+
+    found = read(f, ROWS, WEIGHTS)
+    assert found.sizes == [5]
+    assert found.over("sin") == [()] * 3
+
+
+def test_a_program_without_vmap_has_no_batching() -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(lambda x: jnp.sin(x).sum(), ROWS)
+    assert report.programs[0].batching is None
+
+
+def test_a_function_that_jax_had_traced_before_says_its_axes_itself() -> None:
+    f = jax.jit(jax.vmap(jax.vmap(lambda p, x: jnp.sin(p["w"]) * x, (None, 0)), (None, 1)))
+    args = {"w": jnp.float32(2)}, jnp.ones((5, 7))
+    f(*args)
+    with jaxscope.options(runs=0):
+        program = jaxscope.inspect(f, *args).programs[0]
+    batching = batching_of(program)
+    assert [(axis.size, axis.exact) for axis in batching.axes] == [(7, True), (5, True)]
+    over = {program.equations[e.equation].primitive: e.over for e in batching.equations}
+    assert over["sin"] == ()
+    assert over["mul"] == (0, 1)
+
+
+def test_what_nobody_saw_is_guessed_and_marked() -> None:
+    def f(x, w):
+        return jax.vmap(lambda a: jnp.sin(a) * jnp.cos(w))(x)
+
+    guessed = read(f, ROWS, WEIGHTS, watch=False)
+    assert not guessed.batching.exact
+    assert guessed.sizes == [5]
+    assert guessed.rows() == read(f, ROWS, WEIGHTS).rows()
+
+
+def test_a_vmap_inside_a_function_that_is_batched_is_guessed_by_the_shapes_that_entered_it() -> (
+    None
+):
+    @jax.jit
+    def inner(square, w):
+        return jax.vmap(lambda a, w: jnp.sin(a) * jnp.cos(w), (1, None))(square, w)
+
+    found = read(jax.vmap(inner, (0, None)), jnp.ones((4, 2, 3)), jnp.ones(2))
+    assert [(axis.size, axis.exact) for axis in found.batching.axes] == [(4, True), (3, False)]
+    assert found.over("sin") == [(0, 1)]
+    assert found.over("cos") == [()]
+
+
+def test_the_watch_is_off_again_whatever_happens() -> None:
+    from jax._src.interpreters import batching
+
+    before = batching.batch
+    seen: list[_jax.VmapEntry] = []
+    with pytest.raises(ZeroDivisionError), _jax.watching_vmaps(seen):
+        jax.make_jaxpr(jax.vmap(lambda x: x / (1 // 0)))(NUMBERS)
+    assert len(seen) == 1
+    assert batching.batch is before
+    jax.vmap(jnp.sin)(NUMBERS)
+    assert len(seen) == 1
+
+
+def test_without_the_name_in_jax_everything_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jax._src.interpreters import batching
+
+    original = batching.batch
+    seen: list[_jax.VmapEntry] = []
+    with monkeypatch.context() as patched:
+        patched.delattr(batching, "batch")
+        with _jax.watching_vmaps(seen):
+            patched.setattr(batching, "batch", original, raising=False)
+            jax.vmap(jnp.sin)(NUMBERS)
+    assert not seen
+
+
+def test_the_loop_does_what_one_example_does_as_often_as_there_are_examples() -> None:
+    def f(w, x):
+        return jnp.tanh(jnp.sin(w) @ x).sum() * jnp.max(w)
+
+    w, x = jnp.ones((3, 3)), jnp.ones((7, 3))
+    batched = read(jax.vmap(f, (None, 0)), w, x).batching
+    one = read(jax.vmap(f, (None, 0)), w, x[:1]).batching
+    assert batched.loop_operations == 7 * one.operations
+    assert batched.operations < batched.loop_operations
+
+
+def test_the_arithmetic_of_products_is_what_xla_counts() -> None:
+    """For the batch, and for one example as often as there are examples."""
+    w, x = jnp.ones((16, 8)), jnp.ones((32, 8))
+    with jaxscope.options(runs=0):
+        batch = jaxscope.inspect(jax.vmap(lambda w, x: w @ x, (None, 0)), w, x).programs[0]
+        one = jaxscope.inspect(lambda w, x: w @ x, w, x[0]).programs[0]
+    assert isinstance(batch.cost, Cost)
+    assert isinstance(one.cost, Cost)
+    batching = batching_of(batch)
+    assert batching.operations == batch.cost.flops
+    assert batching.loop_operations == 32 * one.cost.flops
+
+
+def test_a_vmap_that_runs_outside_of_any_program_is_not_noted() -> None:
+    seen: list[_jax.VmapEntry] = []
+    with _jax.watching_vmaps(seen):
+        jax.vmap(jnp.sin)(NUMBERS)
+    assert not seen
+
+
+def test_watching_costs_nothing_where_nothing_is_batched() -> None:
+    seen: list[_jax.VmapEntry] = []
+    with _jax.watching_vmaps(seen):
+        jax.make_jaxpr(lambda x: jnp.sin(x) + 1)(NUMBERS)
+    assert not seen
+
+
+def batching_of(program: Program) -> Batching:
+    assert isinstance(program.batching, Batching)
+    return program.batching
+
+
+def test_a_program_is_captured_even_where_vmap_cannot_be_watched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object) -> None:
+        raise AttributeError("this name is gone")
+
+    for name in ("watching_vmaps", "vmap_sites", "jax_calls", "leading_vmaps"):
+        with monkeypatch.context() as patched, jaxscope.options(runs=0):
+            break_private(patched, name, broken)
+            program = jaxscope.inspect(jax.vmap(jnp.sin), NUMBERS).programs[0]
+        assert program.equations
+        assert isinstance(program.batching, (Batching, Unavailable))

@@ -1,0 +1,72 @@
+"""docs/causes.md: every kind of cause has an example, and jaxscope says what the page says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxscope.model import CauseKind
+from tests.docs.causes_page import others, sections
+from tests.paths import ROOT
+
+KINDS = tuple(sections())
+OLD_JAX = "This is the first compile of `double` that jaxscope has seen."
+WAITS_FOR_ONE = ("first_call", "eager_op")
+
+
+@pytest.fixture(scope="module")
+def said():
+    """What jaxscope said of every example, from one process that has two devices."""
+    environment = {
+        **os.environ,
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        "JAX_PLATFORMS": "cpu",
+        "PYTHONPATH": str(ROOT),
+    }
+    script = Path(__file__).with_name("causes_page.py")
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=environment, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+def plain(text: str) -> str:
+    """Without numbers of lines and compiles, and without JAX's own names of things."""
+    return re.sub(r"\d+", "0", text)
+
+
+def test_the_page_has_every_kind():
+    assert len(KINDS) == len(CauseKind)
+    assert set(KINDS) == set(CauseKind)
+
+
+def test_all_other_examples_run(said):
+    assert len(said["others"]) == len(others()) - 1
+    assert said["slow"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "unknown"])
+def test_the_example_compiles_for_the_reason_that_the_page_gives(kind, said):
+    first = said[kind][0]
+    causes = [cause for compile in first for cause in compile if cause[0] == kind]
+    assert causes, f"{kind} was not among {first}"
+    text, *fixes = sections()[kind][1]
+    _, found, fix = causes[-1]
+    if OLD_JAX in found:  # it cannot say what it has traced
+        text = text.replace("`double` had not been compiled before.", OLD_JAX)
+    assert plain(found) == plain(text)
+    assert [f"→ {fix}"] == fixes if fix else fixes == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if len(sections()[kind][0]) > 1])
+def test_the_mended_example_compiles_for_no_such_reason(kind, said):
+    mended = said[kind][1]
+    again = [cause for compile in mended for cause in compile if cause[0] not in WAITS_FOR_ONE]
+    assert again == []

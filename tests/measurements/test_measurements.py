@@ -1,0 +1,112 @@
+"""The measurements of the comparison itself count what they say they count."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+
+from jaxscope.model.comparison import Ratio, Verdict
+from measurements import between_sessions, null_comparison, pairs, planted_difference
+from measurements.__main__ import NAMES, within
+
+MINE = {
+    "null_comparison",
+    "null_under_load",
+    "planted_difference",
+    "interval_coverage",
+    "between_sessions",
+    "other_timers",
+}
+
+
+def ratio(estimate, verdict, half=0.01, rounds=51):
+    low, high = estimate * math.exp(-half), estimate * math.exp(half)
+    return Ratio(estimate, low, high, verdict, rounds=rounds)
+
+
+def test_the_measurements_are_registered():
+    assert set(NAMES) >= MINE
+
+
+def test_verdicts_and_coverage_are_counted():
+    found = [ratio(1.0, Verdict.SAME), ratio(1.005, Verdict.SAME), ratio(1.05, Verdict.SLOWER)]
+    told = pairs.summary(found, true=1.0)
+    assert told["verdicts"] == {"faster": 0, "slower": 1, "same": 2, "unclear": 0}
+    assert told["covered"] == 2
+    assert told["median_rounds"] == 51
+
+
+def test_a_false_verdict_too_many_is_over_the_budget(monkeypatch):
+    monkeypatch.setattr(null_comparison, "null_ratio", lambda seed: ratio(1.0, Verdict.SAME))
+    assert within(null_comparison.measure(20))
+    monkeypatch.setattr(
+        null_comparison,
+        "null_ratio",
+        lambda seed: ratio(1.1, Verdict.SLOWER) if seed < 2 else ratio(1.0, Verdict.SAME),
+    )
+    assert not within(null_comparison.measure(20))
+
+
+def test_runs_of_several_sessions_have_to_hold_what_the_others_find(monkeypatch):
+    """The runs move by 10 %, and half of them are sure of themselves to 1 %."""
+    sure = {"half": 0.3}
+
+    def repeats(entries, inputs, seed, sessions):
+        half = sure["half"] if seed // sessions % 2 else 0.3
+        return ratio(1.0 + 0.1 * (seed // sessions % 5 - 2), Verdict.UNCLEAR, half)
+
+    monkeypatch.setattr(between_sessions, "ratio_of", repeats)
+    wide = between_sessions.repeated(20, 5)
+    assert wide["coverage"]["ok"]
+    assert wide["p5"] < 0.85 < 1.15 < wide["p95"]
+    sure["half"] = 0.01
+    narrow = between_sessions.repeated(20, 5)
+    assert narrow["coverage"] == {"count": 12, "ok": False}
+    assert between_sessions.repeated(20, 1)["coverage"] == {"count": 12}
+
+
+def test_a_wrong_sign_is_over_the_budget(monkeypatch):
+    """The spin is on the second side in odd runs."""
+
+    def right(entries, inputs, seed):
+        spun = entries[1].label == "spun"
+        return ratio(1.05, Verdict.SLOWER) if spun else ratio(0.95, Verdict.FASTER)
+
+    monkeypatch.setattr(planted_difference, "ratio_of", right)
+    found = planted_difference.measure(10)
+    assert found["found"] == {"count": 10, "ok": True}
+    assert within(found)
+    monkeypatch.setattr(planted_difference, "ratio_of", lambda *_: ratio(1.05, Verdict.SLOWER))
+    found = planted_difference.measure(10)
+    assert found["wrong_sign"] == {"count": 5, "ok": False}
+
+
+def test_the_spin_adds_its_share():
+    class Ready:
+        def block_until_ready(self):
+            return self
+
+    spun = planted_difference.spinning(lambda x: Ready(), 0.2)
+    start = time.perf_counter()
+    spun(None)
+    assert time.perf_counter() - start >= 0.01
+
+
+def test_a_real_run_of_two_gives_two_ratios():
+    found = null_comparison.measure(2)
+    assert found["runs"] == 2
+    assert sum(found["verdicts"].values()) == 2
+    assert all(low <= estimate <= high for low, estimate, high in zip(
+        found["low"], found["estimates"], found["high"], strict=True
+    ))  # fmt: skip
+
+
+def test_a_contestant_that_fails_is_an_error_of_the_measurement():
+    def broken(x):
+        raise ValueError("no")
+
+    entries = (pairs.Entry("a", "numpy", broken), pairs.Entry("b", "numpy", broken))
+    with pytest.raises(RuntimeError, match="ValueError: no"):
+        pairs.ratio_of(entries, pairs.normal(3), 0)

@@ -1,0 +1,157 @@
+"""What a person sees of the static output in a real browser: themes, links without a script."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from jaxscope import model as m
+from jaxscope.analysis.links.line_figures import stage_of
+from jaxscope.view.report.html import static_html
+from jaxscope.view.report.line_matches import matches
+from tests.view.conftest import load
+
+pytest.importorskip("playwright", reason="pytest-playwright is not installed")
+
+from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def show(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Opens HTML from a file; fails the test on any error or request of the page."""
+    complaints: list[str] = []
+    contexts = []
+    number = itertools.count()
+
+    def open_page(html: str, scheme: str = "light", width: int = 1440, height: int = 900) -> Page:
+        path = tmp_path / f"report{next(number)}.html"
+        path.write_text(html, "utf-8")
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: complaints.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url == path.as_uri() else complaints.append(request.url)
+            ),
+        )
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+CONTRAST = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (color) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = ([r, g, b]) => {
+    const linear = (v) => (v <= 10 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  };
+  const ground = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const color = rgba(getComputedStyle(at).backgroundColor);
+      if (color[3] === 255) return color;
+    }
+    return rgba("Canvas");
+  };
+  const bad = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    const text = walker.currentNode.textContent.trim();
+    if (!text || !node.checkVisibility() || ["SCRIPT", "STYLE"].includes(node.tagName)) continue;
+    const [a, b] = [light(rgba(getComputedStyle(node).color)), light(ground(node))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    const name = node.className || node.tagName;
+    if (ratio < 4.5) bad.push(`${ratio.toFixed(2)} ${name}: ${text.slice(0, 30)}`);
+  }
+  return bad;
+}"""
+
+
+def test_the_contrast_check_can_fail(show: Open) -> None:
+    html = '<body style="background:#fff"><p style="color:#999">pale</p></body>'
+    assert show(html).evaluate(CONTRAST) == ["2.85 P: pale"]
+
+
+def in_lab(html: str, light: bool) -> str:
+    """The output as JupyterLab shows it, for what matters here: theme attribute and variables."""
+    colors = ("#fff", "rgba(0,0,0,.87)") if light else ("#111", "#fff")
+    return (
+        f"<!doctype html><style>:root{{--jp-layout-color1:{colors[0]};"
+        f'--jp-content-font-color1:{colors[1]}}}</style><body data-jp-theme-light="'
+        f'{str(light).lower()}" style="background:{colors[0]}">{html}</body>'
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("light", [True, False, None])
+def test_all_text_of_the_output_can_be_read(show: Open, scheme: str, light: bool | None) -> None:
+    html = static_html(load(), uid="u")
+    page = show(html if light is None else in_lab(html, light), scheme=scheme)
+    for part in page.locator("details").all():
+        part.evaluate("node => { node.open = true; }")
+    assert page.evaluate(CONTRAST) == []
+    for line in (3, 5, 7, 10, 11):
+        page.evaluate("line => { location.hash = `u-s${line}`; }", line)
+        assert page.evaluate(CONTRAST) == []
+
+
+def test_the_output_follows_lab_and_not_the_system(show: Open) -> None:
+    for light in (True, False):
+        page = show(in_lab(static_html(load()), light), scheme="dark" if light else "light")
+        muted = page.locator(".jxs .evidence").first.evaluate("n => getComputedStyle(n).color")
+        assert muted == ("rgb(89, 95, 109)" if light else "rgb(160, 167, 180)")
+
+
+def test_a_link_of_the_output_lights_up_all_matches_without_a_script(show: Open) -> None:
+    record = load()
+    page = show(static_html(record, uid="u"))
+
+    def ground(selector: str) -> set[str]:
+        return set(
+            page.locator(selector).evaluate_all(
+                "nodes => nodes.map(node => getComputedStyle(node).backgroundColor)"
+            )
+        )
+
+    before = ground("#u pre .l7")
+    scroll = page.locator("details.shown .scroll").first
+    assert scroll.evaluate("node => node.scrollTop") == 0
+    page.locator("#u-s7 th a").click()
+    after = ground("#u .l7")
+    assert len(after) == 1 or after.isdisjoint(before)
+    assert after.isdisjoint(before)
+    assert scroll.evaluate("node => node.scrollTop") > 500
+    stage = stage_of(record.programs[0], m.StageKind.OPTIMIZED_HLO)
+    assert stage is not None
+    number = page.locator("details.shown pre .l7").count()
+    assert number == len(matches(record.programs[0], stage).stage_lines[7])
+
+
+def test_two_outputs_in_one_document_do_not_disturb_each_other(show: Open) -> None:
+    page = show(static_html(load(), uid="a") + static_html(load(), uid="b"))
+    color = "node => getComputedStyle(node).backgroundColor"
+    before = page.locator("#b-s7").evaluate(color)
+    page.evaluate("location.hash = 'a-s7'")
+    assert page.locator("#b-s7").evaluate(color) == before
+    assert page.locator("#a-s7").evaluate(color) != before

@@ -1,0 +1,280 @@
+"""What the viewer is given: whole where it fits, bounded where it does not, and never markup."""
+
+import base64
+import dataclasses
+import gzip
+import importlib.util
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxscope import model as m
+from jaxscope.model.profile import (
+    CellLine,
+    CellProfile,
+    LineTime,
+    OpTime,
+    Place,
+    Profile,
+    ProfileSession,
+)
+from jaxscope.view.bundle.figures import by_instruction, by_line
+from jaxscope.view.bundle.payload import CAP, MOST_EQUATIONS, PAYLOAD_SCHEMA, payload, size
+from tests.view.conftest import GOLDEN, plain, with_program
+from tests.view.report.test_html import EVIL, RECORDS, evil
+
+
+def unpack(found: dict[str, Any]) -> dict[str, Any]:
+    return json.loads(gzip.decompress(base64.b64decode(found["data"])))
+
+
+def noise(characters: int, seed: int = 0) -> str:
+    """Text that hardly packs, in lines."""
+    made = random.Random(seed).randbytes(characters * 3 // 4)
+    text = base64.b64encode(made).decode()
+    return "\n".join(text[i : i + 100] for i in range(0, len(text), 100))
+
+
+def with_texts(record: m.Record, **texts: str) -> m.Record:
+    return with_program(record, stages=tuple(m.Stage(m.StageKind(k), t) for k, t in texts.items()))
+
+
+def test_the_golden_payload_is_the_one_that_the_viewer_is_tested_with() -> None:
+    spec = importlib.util.spec_from_file_location("build", GOLDEN.parent / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    kept = json.loads((GOLDEN.parent / "payload.json").read_text("utf-8"))
+    made = json.loads(build.packed())
+    # Another zlib packs the same into other bytes.
+    assert unpack(made) == unpack(kept)
+    assert {k: v for k, v in made.items() if k != "data"} == {
+        k: v for k, v in kept.items() if k != "data"
+    }
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_the_record_travels_whole_where_it_fits(name: str) -> None:
+    found = payload(RECORDS[name], "an-id")
+    assert found["schema"] == PAYLOAD_SCHEMA
+    assert found["id"] == "an-id"
+    assert size(found) <= CAP
+    assert m.from_json(m.Record, unpack(found)["record"]) == RECORDS[name]
+
+
+def test_a_line_has_its_equations_instructions_and_work(golden: m.Record) -> None:
+    (cell, other) = unpack(payload(golden))["programs"][0]["lines"]
+    assert cell["3"] == {"equations": 4, "instructions": 6, "flops": 4227072, "exact": True}
+    assert other["6"]["equations"] == 22
+    assert "time" not in cell["3"]
+
+
+def test_an_instruction_has_its_shape_work_and_runs(golden: m.Record) -> None:
+    program = golden.programs[0]
+    found = unpack(payload(golden))["programs"][0]["instructions"]
+    lines = program.stages[-1].text.splitlines()
+    (dot,) = (
+        n for n in found if " dot(" in lines[int(n) - 1] and "f32[256,10]" in lines[int(n) - 1]
+    )
+    assert found[dot]["shape"] == "f32[256,10]"
+    assert found[dot]["flops"] == 2 * 256 * 10 * 128
+    assert found[dot]["times"] == 1
+    assert all(" parameter(" not in lines[int(n) - 1] for n in found)
+
+
+def test_a_profiled_line_and_instruction_have_their_share(golden: m.Record) -> None:
+    program = golden.programs[0]
+    name = next(
+        line.split("=")[0].replace("ROOT", "").strip().lstrip("%")
+        for line in program.stages[-1].text.splitlines()
+        if " dot(" in line
+    )
+    profile = Profile(
+        "cpu:0",
+        (ProfileSession((2e-3,), (1.9e-3,)),),
+        1,
+        (OpTime(name, "dot", 1e-3, 1e-3, 1.0),),
+        (LineTime(Place(0, 3, m.Phase.PRIMAL), 1e-3, 1e-3, 1e-3, ops=(name,)),),
+        covered_s=1e-3,
+        dispatch_s=1e-3,
+    )
+    program = dataclasses.replace(program, profile=profile)
+    assert by_line(program, 1)[0]["3"]["time"] == {
+        "seconds": 1e-3,
+        "share": 0.5,
+        "low": 1e-3,
+        "high": 1e-3,
+        "estimate": False,
+    }
+    (timed,) = (row for row in by_instruction(program).values() if "share" in row)
+    assert timed["share"] == 0.5
+
+
+def test_tabs_and_findings_lead_to_lines_by_number(golden: m.Record) -> None:
+    data = unpack(payload(golden))
+    assert [tab["key"] for tab in data["tabs"]] == [
+        "time",
+        "work",
+        "compiles",
+        "values",
+        "environment",
+    ]
+    assert data["findings"].count('data-source="0" data-line="') == 4
+    assert data["first"][0] == "jit(cell)"
+
+
+def test_figures_are_offered_where_the_kernel_can_draw_them(golden: m.Record) -> None:
+    data = unpack(payload(golden, "x", figure_kinds={"time": ("stack",)}))
+    assert {tab["key"]: tab.get("figures") for tab in data["tabs"]}["time"] == ["stack"]
+    assert all("figures" not in tab for tab in unpack(payload(golden))["tabs"])
+
+
+def test_the_longest_text_is_left_out_first(golden: m.Record) -> None:
+    record = with_texts(golden, jaxpr="let a = b", stablehlo=noise(60_000), hlo=noise(140_000))
+    found = payload(record)
+    data = unpack(found)
+    assert size(found) <= CAP
+    assert [s["kind"] for s in data["record"]["programs"][0]["stages"]] == ["jaxpr", "stablehlo"]
+    text = record.programs[0].stages[2].text
+    assert data["programs"][0]["omitted"] == {
+        "hlo": {"lines": text.count("\n") + 1, "bytes": len(text)},
+        "optimized_hlo": {"lines": None, "bytes": None},
+    }
+
+
+def test_the_figures_of_instructions_go_with_their_text(golden: m.Record) -> None:
+    data = unpack(payload(golden, cap=20_000))
+    assert "optimized_hlo" in data["programs"][0]["omitted"]
+    assert "instructions" not in data["programs"][0]
+    assert data["programs"][0]["lines"][0]["3"]["instructions"] == 6
+
+
+def test_nothing_is_left_out_of_a_page(golden: m.Record) -> None:
+    record = with_texts(golden, jaxpr=noise(400_000))
+    data = unpack(payload(record, cap=None))
+    assert m.from_json(m.Record, data["record"]) == record
+
+
+def test_a_long_record_ends_early_and_says_so(golden: m.Record) -> None:
+    value = golden.programs[0].inputs[0]
+    many = tuple(dataclasses.replace(value, name=noise(300, i)) for i in range(3000))
+    found = payload(with_program(golden, inputs=many))
+    data = unpack(found)
+    assert size(found) <= CAP
+    assert any(
+        note.startswith("Shortened to keep the notebook small") for note in data["record"]["notes"]
+    )
+    (values,) = (tab for tab in data["tabs"] if tab["key"] == "values")
+    assert "2800 more rows left out here" in values["sections"][0]["markup"]
+    # Links and texts are worth more than a long table.
+    assert len(data["record"]["programs"][0]["equations"]) == 53
+    assert len(data["record"]["programs"][0]["stages"]) == 4
+
+
+@pytest.mark.parametrize("cap", [60_000, 12_000, 5000, 2500])
+def test_whatever_is_shown_fits(cap: int) -> None:
+    evils = evil()
+    long = dataclasses.replace(
+        evils,
+        notes=(noise(1_000_000), *evils.notes),
+        title=noise(100_000),
+        programs=evils.programs * 50,
+    )
+    for record in (*RECORDS.values(), long):
+        found = payload(record, cap=cap)
+        assert size(found) <= cap or not unpack(found)["tabs"]
+        assert unpack(found)["first"]
+
+
+def test_fifty_megabytes_of_text_are_left_out_and_named(golden: m.Record) -> None:
+    line = "  %add.1 = f32[8]{0} add(%a, %b)\n"
+    text = "HloModule big\n" + line * (50_000_000 // len(line))
+    found = payload(with_texts(golden, jaxpr="let a = b", optimized_hlo=text))
+    omitted = unpack(found)["programs"][0]["omitted"]["optimized_hlo"]
+    assert omitted == {"lines": text.count("\n"), "bytes": len(text)}
+    assert size(found) < CAP
+
+
+def test_foreign_text_is_data(golden: m.Record) -> None:
+    found = payload(evil())
+    data = unpack(found)
+    assert EVIL in data["record"]["notes"]
+    made = data["findings"] + "".join(s["markup"] for t in data["tabs"] for s in t["sections"])
+    assert "<script" not in made
+    assert "<img" not in made
+    # What is packed is base64: nothing in it can end a script.
+    assert "<" not in found["data"]
+
+
+def test_numbers_that_json_does_not_know_become_null(golden: m.Record) -> None:
+    odd = with_program(golden, cost=m.Cost(float("inf"), float("nan"), 1.0))
+    assert unpack(payload(odd))["record"]["programs"][0]["cost"]["flops"] is None
+
+
+def test_a_run_without_program_has_its_tabs(golden: m.Record) -> None:
+    data = unpack(payload(plain(golden)))
+    assert data["programs"] == []
+    assert data["tabs"][0]["sections"][0]["program"] is None
+
+
+def test_the_payload_file_is_small(golden: m.Record) -> None:
+    assert (Path(GOLDEN).parent / "payload.json").stat().st_size < 30_000
+
+
+def test_a_large_program_keeps_its_figures_by_line_without_its_equations(golden: m.Record) -> None:
+    program = golden.programs[0]
+    spare = dataclasses.replace(program.equations[-1], frames=(), parent=None)
+    first = len(program.equations)
+    more = (dataclasses.replace(spare, id=i) for i in range(first, MOST_EQUATIONS + 1))
+    data = unpack(payload(with_program(golden, equations=(*program.equations, *more))))
+    assert data["record"]["programs"][0]["equations"] == []
+    assert data["programs"][0]["lines"][0]["3"]["instructions"] == 6
+    assert [s["kind"] for s in data["record"]["programs"][0]["stages"]] == list(m.StageKind)
+
+
+def test_why_lines_have_no_time_is_said_above_them(golden: m.Record) -> None:
+    doubtful = Profile("cpu:0", (), 0, (), (), distrust="A call takes 20 µs.")
+    program = dataclasses.replace(golden.programs[0], profile=doubtful)
+    data = unpack(payload(dataclasses.replace(golden, programs=(program, program))))
+    told = [note for note in data["record"]["notes"] if note.startswith("No time stands")]
+    assert told == ["No time stands beside the lines. A call takes 20 µs."]
+
+
+def test_why_there_is_no_profile_is_said_above_the_texts(golden: m.Record) -> None:
+    missing = m.Unavailable("another profiler session is open")
+    program = dataclasses.replace(golden.programs[0], profile=missing)
+    data = unpack(payload(dataclasses.replace(golden, programs=(program,))))
+    assert "There is no profile: another profiler session is open." in data["record"]["notes"]
+
+
+def test_a_profiled_cell_has_its_own_times_beside_its_lines(golden: m.Record) -> None:
+    cell = CellProfile(0.2, (CellLine(0, 4, 0.15, 0.01, 3, 0),), 0.03, 0.0, 3, 0, 20, 0.0, 0.0)
+    data = unpack(payload(dataclasses.replace(golden, profile=cell)))
+    assert data["programs"][0]["lines"][0]["4"]["time"]["share"] == 0.75
+
+
+def test_a_profiled_cell_without_programs_has_its_times_and_no_empty_tabs(
+    golden: m.Record,
+) -> None:
+    cell = CellProfile(0.2, (CellLine(0, 4, 0.15, 0.01, 3, 0),), 0.03, 0.0, 3, 0, 20, 0.0, 0.0)
+    record = plain(golden, form=m.Form.PROFILED)
+    data = unpack(payload(dataclasses.replace(record, profile=cell)))
+    assert {line: row["time"]["share"] for line, row in data["lines"].items()} == {"4": 0.75}
+    assert [tab["key"] for tab in data["tabs"]] == ["cell", "compiles", "environment"]
+    assert data["first"][1:3] == ["ran once in 200 ms", "75 % on line 4"]
+    assert "lines" not in unpack(payload(record))
+
+
+def test_why_there_is_no_program_travels_with_the_record(golden: m.Record) -> None:
+    said = {
+        form: unpack(payload(plain(golden, form=form)))["nothing"]
+        for form in (m.Form.PLAIN, m.Form.BLOCK, m.Form.PROFILED)
+    }
+    assert "could not look into this cell" in said[m.Form.PLAIN]
+    assert said[m.Form.BLOCK].startswith("Nothing was compiled in this run")
+    assert "ran as plain Python" in said[m.Form.PROFILED]
+    assert "nothing" not in unpack(payload(golden))

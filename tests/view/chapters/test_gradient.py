@@ -1,0 +1,278 @@
+"""The gradient's chapter and columns, in every view."""
+
+import dataclasses
+import re
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxscope
+from jaxscope.analysis.gradient.residual_rows import alike
+from jaxscope.model import Applied, Form, Record, StageKind, from_json, to_json
+from jaxscope.view.bundle.figures import by_line
+from jaxscope.view.chapters.gradient import gradient
+from jaxscope.view.report.html import static_html
+from jaxscope.view.report.markdown import markdown
+from jaxscope.view.report.text import text
+from tests.view.conftest import tabs_html
+
+
+def block(p, x):
+    return x + jnp.tanh(x @ p)
+
+
+def loss(params, x):
+    for p in params:
+        x = block(p, x)
+    return jnp.mean(x**2)
+
+
+def step(params, x):
+    gradient = jax.grad(loss)(params, x)
+    return [p - 0.1 * g for p, g in zip(params, gradient, strict=True)]
+
+
+FORWARD = Applied("grad", (("--mode", "jacfwd"),))
+HESSIAN = Applied("grad", (("--mode", "hessian"),))
+PARAMS = [jnp.eye(8) * k for k in (0.1, 0.2, 0.3)]
+X = jnp.ones((4, 8))
+
+
+def inspected(function, *args):
+    with jaxscope.options(runs=1):
+        report = jaxscope.inspect(function, *args)
+    report.stage(StageKind.OPTIMIZED_HLO)
+    return report
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return inspected(jax.jit(step), PARAMS, X)
+
+
+def chapter(report):
+    return gradient(report.record, report.programs[0])
+
+
+def rows(report, caption):
+    [part] = [part for part in chapter(report).parts if part.caption.startswith(caption)]
+    return part.table.rows
+
+
+def line_of(report, code):
+    return next(n for n, line in enumerate(report.sources[0].lines, 1) if code in line)
+
+
+def test_a_program_without_a_derivative_has_no_chapter():
+    report = inspected(jax.jit(loss), PARAMS, X)
+    assert chapter(report) is None
+    assert report.differentiation is None
+    assert report.residuals == ()
+    assert " bwd " not in text(report.record, 120)
+
+
+def test_the_chapter_begins_with_what_is_kept(trained):
+    lead = chapter(trained).lead
+    assert lead[0].startswith("For the backward pass ")
+    assert "of arguments and constants" in lead[0]
+    assert f"of it from line {line_of(trained, 'jnp.tanh(x @ p)')}" in lead[0]
+    assert "times the operations of the forward pass" in lead[1]
+
+
+def test_phases_add_up_to_the_program(trained):
+    table = rows(trained, "Phases")
+    assert [row[0] for row in table] == ["outside the derivative", "forward", "backward"]
+    assert sum(int(row[1]) for row in table) == len(trained.equations)
+
+
+def test_values_are_listed_with_their_origin_and_alike_ones_together(trained):
+    table = rows(trained, "Every value")
+    tanh = line_of(trained, "jnp.tanh(x @ p)")
+    assert any(row[3].startswith("output of `") and row[4] == f"line {tanh}" for row in table)
+    assert any(row[3].startswith("arguments, `params[") for row in table)
+    assert sum(int(row[1]) for row in table) == len(trained.residuals)
+
+
+def test_lines_are_listed_with_their_text(trained):
+    first = rows(trained, "Kept for the backward pass")[0]
+    assert first[0] == f"line {line_of(trained, 'jnp.tanh(x @ p)')}"
+    assert first[4] == "`return x + jnp.tanh(x @ p)`"
+
+
+def test_lines_of_the_tables_lead_to_their_place(trained):
+    found = tabs_html(trained.record)
+    places = [f'data-source="{source}" data-line="{line}">' for source, line in kept_at(trained)]
+    assert places
+    assert all(place in found for place in places)
+
+
+def kept_at(report):
+    frames = [kept.made_at for kept in alike(report.record.programs[0]) if kept.made_at]
+    return [(f.source, f.span.line) for f in frames if f.source is not None]
+
+
+@pytest.mark.parametrize(
+    ("caption", "columns"),
+    [
+        ("Kept for the backward pass", {"line"}),
+        ("Every value that is kept", {"made at", "read for"}),
+        ("What the compiled program hands on", {"made at"}),
+        ("What a checkpoint would change", {"where"}),
+    ],
+)
+def test_each_line_that_a_table_names_leads_to_itself(trained, caption, columns):
+    [table] = [part.table for part in chapter(trained).parts if part.caption.startswith(caption)]
+    assert {table.heads[i] for i in table.lines} == columns
+    for i, row in enumerate(table.rows):
+        for column, place in table.leads(i).items():
+            said = re.search(r"line(?:s)? (\d+)", row[column])
+            assert place == ((0, int(said[1])) if said else None)
+
+
+def test_a_checkpoint_is_proposed_with_its_cost(trained):
+    [row] = rows(trained, "What a checkpoint would change")
+    assert row[0] == "`block`"
+    assert row[2] == "3"
+    assert row[7] == "XLA for the CPU may undo it, outside a `scan`"
+
+
+def test_what_the_compiled_program_hands_on_is_listed_apart(trained):
+    table = rows(trained, "What the compiled program hands on")
+    assert sum(int(row[1]) for row in table) == len(trained.handed_on())
+    assert f"Compiled, {len(trained.handed_on())} arrays of " in chapter(trained).lead[0]
+    tanh = line_of(trained, "jnp.tanh(x @ p)")
+    assert {row[4] for row in table} & {f"line {tanh}"}
+
+
+def test_a_square_keeps_nothing_and_its_backward_pass_is_half_again_the_work():
+    lead = chapter(inspected(jax.grad(lambda x: jnp.sum(x * x)), X)).lead
+    assert lead[0].startswith(
+        "For the backward pass nothing of the forward pass is kept; it reads 128 B of arguments"
+    )
+
+
+def test_as_much_work_backward_as_forward_is_said_in_words():
+    x, w = jnp.ones((32, 512)), jnp.ones((512, 64))
+    lead = chapter(inspected(jax.grad(lambda w: jnp.sum((x @ w) * 2.0)), w)).lead
+    words = " ".join(lead)
+    assert "does 1 times" not in words
+    assert "The backward pass does about as many operations as the forward pass: " in words
+
+
+def test_one_array_is_handed_on_and_not_are():
+    report = inspected(jax.grad(lambda w: jnp.sum(jnp.sin(jnp.tanh(X @ w)) ** 2)), jnp.ones((8, 3)))
+    assert len(report.handed_on()) == 1
+    assert "Compiled, 1 array of 48 B is handed on." in chapter(report).lead[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [
+        (lambda x: jax.jvp(lambda x: jnp.sin(x), (x,), (x,)), "Forward mode: the derivative"),
+        (jax.grad(lambda x: jnp.sum(3 * x)), "reads nothing of the forward pass"),
+        (jax.jacrev(lambda x: jnp.sin(x[0, :2])), "a Jacobian in reverse mode: 2 passes"),
+        (jax.jacfwd(lambda x: jnp.sin(x[0, :2])), "In reverse mode it would take 2"),
+    ],
+)
+def test_other_derivatives_have_their_own_sentence(function, sentence):
+    assert sentence in " ".join(chapter(inspected(function, X)).lead)
+
+
+def test_gradients_in_a_row_are_not_there_at_once():
+    def descent(params, x):
+        for _ in range(2):
+            params = step(params, x)
+        return params
+
+    assert "is there at once" in chapter(inspected(jax.jit(descent), PARAMS, X)).lead[0]
+
+
+def test_the_source_tells_the_backward_part_of_each_line(trained):
+    shown = text(trained.record, 120)
+    heads = next(line for line in shown.splitlines() if line.startswith("Source"))
+    assert heads.split()[-5:] == ["eqns", "bwd", "instr", "FLOP", "bwd"]
+    row = next(line for line in shown.splitlines() if "jnp.tanh(x @ p)" in line and "│" in line)
+    figures = row.split("│")[1].split("p)")[1].split()
+    assert 0 < int(figures[1]) < int(figures[0])
+    assert "%" in row
+    narrow = next(line for line in text(trained.record, 76).splitlines() if "Source" in line)
+    assert "bwd" not in narrow
+    assert max(map(len, text(trained.record, 76).splitlines())) <= 76
+
+
+def test_every_view_shows_the_chapter_and_the_columns(trained):
+    record = trained.record
+    for view in (static_html(record, "u"), tabs_html(record), markdown(record), text(record, 120)):
+        assert "For the backward pass" in view
+    assert '<th scope=col align=right title="equations of the backward pass among them">bwd' in (
+        static_html(record, "u")
+    )
+    assert "eqns   bwd  instr     FLOP   bwd" in markdown(record)
+    (figures,) = by_line(record.programs[0], 1)
+    assert any("backward" in line for line in figures.values())
+
+
+def test_the_record_keeps_it(trained):
+    copy = from_json(Record, to_json(trained.record))
+    assert copy.form is Form.CALL
+    assert copy.programs[0].differentiation == trained.differentiation
+    assert gradient(copy, copy.programs[0]) == chapter(trained)
+
+
+def test_tables_for_data_frames(trained):
+    lines = trained.to_dataframe("lines").set_index("line")
+    row = lines.loc[line_of(trained, "jnp.tanh(x @ p)")]
+    assert 0 < row["backward"] < row["equations"]
+    assert 0 < row["backward_flops"] < row["flops"]
+    update = lines.loc[line_of(trained, "p - 0.1 * g")]
+    assert (update["backward"], update["backward_flops"]) == (0, 0.0)
+    phases = trained.to_dataframe("ops")["phase"]
+    assert {"forward", "backward", "primal"} <= set(phases)
+    kept = trained.to_dataframe("residuals")
+    assert len(kept) == len(trained.residuals)
+    assert kept["bytes"].sum() == trained.differentiation.bytes
+    assert set(kept["line"].dropna()) <= set(range(1, 200))
+
+
+def test_a_gradient_that_is_a_constant_is_told_as_that():
+    report = inspected(jax.grad(lambda x: jnp.sum(3 * x)), X)
+    [found] = [f for f in report.findings if f.kind == "folded"]
+    assert "the derivative is the same whatever the inputs are" in found.message
+    assert found.fix.startswith("Differentiate what is not linear in its inputs")
+
+
+def test_a_hessian_is_called_one_and_its_other_mode_is_a_hessian_too():
+    report = inspected(jax.hessian(lambda x: jnp.sum(jnp.tanh(x) ** 2)), jnp.ones(3))
+    applied = dataclasses.replace(report.programs[0], stack=(HESSIAN,))
+    first = gradient(report.record, applied).lead[0]
+    assert first.startswith("This is a Hessian, the gradient differentiated in forward mode: 3 ")
+    assert first.endswith(
+        "In reverse mode it would take as many: either mode fits. `--mode jacrev --order 2` runs "
+        "and times the other."
+    )
+
+
+def test_a_magics_jacobian_names_the_option_for_the_other_mode():
+    report = inspected(jax.jacfwd(lambda x: jnp.sin(x[0, :2])), X)
+    applied = dataclasses.replace(report.programs[0], stack=(FORWARD,))
+    assert "`--mode jacrev` runs" in gradient(report.record, applied).lead[0]
+    assert "`jaxscope.compare_modes`" in chapter(report).lead[0]
+
+
+def test_stage_lines_of_the_backward_pass_are_marked(trained):
+    shown = static_html(trained.record, "u")
+    assert "optimised HLO, " in shown
+    assert "lines, ← backward pass</summary>" in shown
+    stage = trained.stage("optimized_hlo")
+    backward = {
+        anchor.line
+        for anchor in stage.anchors
+        if anchor.exact and trained.equations[anchor.equations[0]].phase == "backward"
+    }
+    for number, line in enumerate(stage.text.splitlines(), 1):
+        label = f">{number:>{len(str(len(stage.text.splitlines())))}}</a> "
+        if label in shown:
+            assert (f"{label}←" in shown) is (number in backward), line
+    plain = static_html(inspected(jax.jit(loss), PARAMS, X).record, "u")
+    assert "</a> ←" not in plain

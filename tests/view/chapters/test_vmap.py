@@ -1,0 +1,206 @@
+"""The chapter on batching, from hand-built records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxscope
+from jaxscope import model as m
+from jaxscope.view.base.chapter import Chapter
+from jaxscope.view.chapters.vmap import chapter
+from jaxscope.view.report.chapters import as_html
+from jaxscope.view.report.text import text
+
+TEXT = "%%jaxjit\ns = w.sum()\ny = jnp.tanh(x) * s\nz = lax.cond(x[0] > 0, f, g, x)\n"
+EQUATIONS = (("reduce_sum", 2), ("tanh", 3), ("mul", 3), ("select_n", 4))
+FOUND = (
+    m.BatchedEquation(0, (0,), (), 3.0),
+    m.BatchedEquation(1, (0,), (0,), 15.0, m.Turn.LARGER),
+    m.BatchedEquation(2, (0,), (0,), 15.0, m.Turn.LARGER),
+    m.BatchedEquation(3, (0,), (0,), 15.0, m.Turn.BOTH_BRANCHES, "2 branches", "cond"),
+)
+AXIS = m.BatchAxis("", 5, None)
+
+
+def written(golden: m.Record, batching: m.Batching | m.Unavailable | None) -> Chapter | None:
+    equations = tuple(
+        m.Equation(
+            number,
+            primitive,
+            m.Span(line, 0, line, 9),
+            (m.Frame(0, "cell", "cell", m.Span(line, 0, line, 9)),),
+            m.Phase.PRIMAL,
+            None,
+        )
+        for number, (primitive, line) in enumerate(EQUATIONS)
+    )
+    program = replace(golden.programs[0], equations=equations, batching=batching)
+    source = m.Source("cell", "cell", m.SourceKind.CELL, TEXT)
+    return chapter(replace(golden, sources=(source,), programs=(program,)), program)
+
+
+def test_a_program_without_vmap_has_no_chapter(golden: m.Record) -> None:
+    assert written(golden, None) is None
+
+
+def test_what_matters_is_said_in_two_sentences(golden: m.Record) -> None:
+    made = written(golden, m.Batching((AXIS,), FOUND))
+    assert made is not None
+    first, second = made.lead
+    assert first == (
+        "`vmap` over 5 examples: 3 of 4 equations work on the whole batch, 1 depends on no example "
+        "and is done once for all."
+    )
+    assert second.startswith("48 FLOP for the batch, 60 FLOP in a Python loop over the examples")
+    assert "1.25 times as many" in second
+    assert "one branch of each `cond`" in second
+
+
+def test_equal_work_is_said_as_that(golden: m.Record) -> None:
+    made = written(golden, m.Batching((AXIS,), FOUND[1:3]))
+    assert made is not None
+    assert made.lead[0].endswith("all 2 equations work on the whole batch, none is shared between "
+                                 "the examples.")  # fmt: skip
+    assert "as many as in a Python loop" in made.lead[1]
+
+
+def test_every_line_says_what_it_became(golden: m.Record) -> None:
+    made = written(golden, m.Batching((AXIS,), FOUND))
+    assert made is not None
+    table = made.parts[-1].table
+    assert table is not None
+    assert [(row[0], row[2], row[4], row[-1]) for row in table.rows] == [
+        ("2", "0", "1", "shared: reduce_sum"),
+        ("3", "2", "0", "on larger arrays: tanh, mul"),
+        ("4", "1", "0", "cond → both branches, then a select"),
+    ]
+
+
+def test_several_axes_are_told_apart(golden: m.Record) -> None:
+    axes = (m.BatchAxis("", 5, 2), m.BatchAxis("j", 7, 3))
+    found = (
+        m.BatchedEquation(1, (0, 1), (0, 1), 35.0, m.Turn.LARGER),
+        m.BatchedEquation(2, (0, 1), (1,), 7.0, m.Turn.LARGER),
+    )
+    made = written(golden, m.Batching(axes, found))
+    assert made is not None
+    assert made.lead[0] == (
+        "`vmap` over 5 examples and 7 examples (`j`): 1 of 2 equations works on the whole batch, "
+        "1 along some of its axes only."
+    )
+    named, lines = made.parts
+    assert named.table is not None
+    assert lines.table is not None
+    assert [row[:4] for row in named.table.rows] == [
+        ("vmap 1", "5", "line 2", "1"),
+        ("j", "7", "line 3", "2"),
+    ]
+    assert lines.table.rows[0][-1] == (
+        "on larger arrays: tanh [vmap 1, j]; on larger arrays: mul [j]"
+    )
+
+
+def test_an_axis_around_everything_is_that_of_the_whole_program(golden: m.Record) -> None:
+    made = written(golden, m.Batching((AXIS,), FOUND))
+    assert made is not None
+    axes = made.parts[0].table
+    assert axes is not None
+    assert axes.rows[0][:3] == ("vmap", "5", "the whole program")
+
+
+def test_a_vmap_that_the_users_code_does_not_call_is_a_librarys(golden: m.Record) -> None:
+    made = written(golden, m.Batching((AXIS,), FOUND[1:3]))
+    assert made is not None
+    assert made.lead[0].startswith("A library function calls `vmap` over 5 examples: all 2 ")
+    axes = made.parts[0].table
+    assert axes is not None
+    assert axes.rows[0][2] == "a library function, line 3"
+    assert not made.parts[1].brief
+
+
+@pytest.mark.parametrize(
+    ("mode", "passes"),
+    [(jax.jacfwd, "7 passes"), (jax.jacrev, "3 passes"), (jax.hessian, "7 × 3 passes")],
+)
+def test_the_passes_of_a_jacobian_are_called_passes(mode: Any, passes: str) -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(mode(lambda v: jnp.sum(jnp.sin(v) ** 2) * v[:3]), jnp.ones(7))
+    applied = m.Applied("grad", (("--mode", mode.__name__),))
+    made = chapter(report.record, replace(report.programs[0], stack=(applied,)))
+    assert made is not None
+    assert made.lead[0].startswith(f"The {passes} of the Jacobian are ")
+    assert "example" not in "".join(made.lead)
+    axes = made.parts[0].table
+    assert axes is not None
+    assert axes.heads[1] == "passes"
+    assert {row[2] for row in axes.rows} == {"the Jacobian"}
+    assert not made.parts[1].brief
+
+
+def test_a_single_axis_of_as_many_passes_as_the_jacobian_is_the_jacobians() -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(jax.jacfwd(lambda v: jnp.sin(v)[:3] * v.sum()), jnp.ones(7))
+    made = chapter(report.record, report.programs[0])
+    assert made is not None
+    assert made.lead[0].startswith("The 7 passes of the Jacobian are one `vmap`")
+
+
+def test_examples_beside_a_jacobian_stay_examples() -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(jax.vmap(jax.jacfwd(jnp.sin)), jnp.ones((5, 7)))
+    made = chapter(report.record, report.programs[0])
+    assert made is not None
+    assert "`vmap` over " in made.lead[0]
+    assert "5 examples" in made.lead[0]
+
+
+def test_a_line_of_the_table_leads_to_itself(golden: m.Record) -> None:
+    made = written(golden, m.Batching((AXIS,), FOUND))
+    assert made is not None
+    table = made.parts[-1].table
+    assert table is not None
+    assert [table.leads(i) for i in range(3)] == [{0: (0, 2)}, {0: (0, 3)}, {0: (0, 4)}]
+    assert table.rows[0][1] == "`s = w.sum()`"
+
+
+def test_a_guess_is_marked_wherever_it_shows(golden: m.Record) -> None:
+    made = written(golden, m.Batching((replace(AXIS, exact=False),), FOUND))
+    assert made is not None
+    assert "≈ 3 of 4" in made.lead[0]
+    assert "guess" in made.lead[-1]
+    table = made.parts[-1].table
+    assert table is not None
+    assert all(row[2].startswith("≈") and row[4].startswith("≈") for row in table.rows)
+
+
+def test_what_could_not_be_read_says_so(golden: m.Record) -> None:
+    made = written(golden, m.Unavailable("the batched equations could not be read (KeyError)"))
+    assert made is not None
+    assert made.lead == ("the batched equations could not be read (KeyError).",)
+    assert made.parts == ()
+
+
+def test_foreign_words_are_escaped(golden: m.Record) -> None:
+    axis = replace(AXIS, name="<script>")
+    made = written(golden, m.Batching((axis,), FOUND))
+    assert made is not None
+    assert "<script>" not in as_html(made)
+    assert "&lt;script&gt;" in as_html(made)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_text_report_shows_the_chapter(golden: m.Record, full: bool) -> None:
+    program = replace(golden.programs[0], batching=m.Batching((AXIS,), ()))
+    shown = text(replace(golden, programs=(program,)), 100, full=full)
+    assert "vmap over 5 examples, and no equation under it." in shown
+
+
+def test_a_batching_survives_the_wire(golden: m.Record) -> None:
+    program = replace(golden.programs[0], batching=m.Batching((AXIS,), FOUND))
+    whole = replace(golden, programs=(program,))
+    assert m.from_json(m.Record, m.to_json(whole)) == whole

@@ -1,0 +1,573 @@
+"""A comparison for people: the answer, the tables, what to know, the pictures."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import dataclasses
+import io
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from html.parser import HTMLParser
+
+import pytest
+
+from jaxscope.analysis.comparison import stats
+from jaxscope.analysis.comparison.regression import regressions
+from jaxscope.model import Unavailable
+from jaxscope.model.comparison import ComparisonRecord, Doubt, Mode, Ratio, Verdict
+from jaxscope.view.base.svg import image
+from jaxscope.view.comparison import names, pictures, tables
+from jaxscope.view.comparison.answer import answer, not_run
+from jaxscope.view.comparison.baseline import headline, others, telling
+from jaxscope.view.comparison.curves import Curve, curves, ticks
+from jaxscope.view.comparison.html import static_html
+from jaxscope.view.comparison.notes import sentences
+from jaxscope.view.comparison.page import page
+from jaxscope.view.comparison.text import csv as as_csv
+from jaxscope.view.comparison.text import markdown, text
+from tests.results.comparisons import pair, record, row, sweep_of
+
+
+def test_the_answer_says_who_is_faster_by_how_much():
+    assert answer(pair()) == "JAX jit is 3× faster than NumPy (2.99–3×)"
+
+
+def test_the_answer_of_a_sweep_names_both_ends_and_the_crossover():
+    assert answer(sweep_of(10, 30, 1000, 10_000)) == (
+        "JAX jit is 10× faster than NumPy at n = 10 000 (9.98–10×); "
+        "at n = 10 NumPy is 10× faster; crossover near n = 100"
+    )
+
+
+def test_a_small_difference_is_said_in_percent():
+    said = answer(record(row("numpy", 10e-6), row("jax", 10.4e-6)))
+    assert said.startswith("JAX jit is 4.1 % slower than NumPy (3.9 to 4.2 %)")
+
+
+def test_the_same_time_and_an_unclear_one_are_said_so():
+    same = answer(record(row("numpy", 10e-6), row("jax", 10e-6)))
+    assert same == "JAX jit and NumPy take the same time (ratio 1, from 0.999 to 1)"
+    busy = Doubt("J306", "The machine was busy.")
+    unclear = record(row("numpy", 10e-6), row("jax", 12e-6), warnings=(busy,))
+    assert answer(unclear) == "Whether JAX jit or NumPy is faster is unclear (ratio 1.2)"
+    (reason, _) = sentences(unclear)
+    assert (reason.code, reason.about) == ("unclear", "JAX jit")
+    assert reason.text == "The reason is J306, below."
+
+
+def test_a_single_round_has_no_interval():
+    once = Ratio(26.2, 26.2, 26.2, Verdict.UNCLEAR)
+    assert names.bare(once) == "26.2"
+    assert names.bare(dataclasses.replace(once, high=27.0)) == "26.2 (26.2–27)"
+
+
+def test_the_fastest_of_many_is_named_if_it_is_another():
+    said = answer(record(row("numpy", 30e-6), row("jax", 10e-6), row("torch", 2e-6)))
+    assert said.endswith("; the fastest of 3 is PyTorch, 2 µs")
+    swept = [row(who, t * 1e-6, n) for n in (1, 2) for who, t in (("numpy", 9), ("torch", 2))]
+    swept += [row("jax", 30e-6, 1), row("jax", 5e-6, 2)]
+    # Not to be taken for the size that was spoken of just before.
+    assert "at n = 1 NumPy is 3.3× faster;" in answer(record(*swept))
+    assert answer(record(*swept)).endswith("; the fastest of 3 at n = 2 is PyTorch, 2 µs")
+
+
+def test_jax_that_failed_is_in_the_first_line():
+    failed = row("jax", 1e-6, sessions=(), failure="It raised NameError on line 5: no `y`.")
+    said = answer(record(row("numpy", 1e-6), failed, row("torch", 6e-6)))
+    assert said.startswith("JAX jit raised NameError on line 5: no `y`; PyTorch is 6× slower than")
+    fine = answer(record(row("numpy", 1e-6), row("jax", 1e-6), failed))
+    assert "raised" not in fine
+
+
+def test_what_is_no_fair_ratio_is_said_in_the_same_sentence():
+    differs = record(row("numpy", 30e-6), row("jax", 10e-6, error=0.5))
+    assert answer(differs).endswith("(2.99–3×); but their results differ")
+    said = Doubt("J201", "The result is the complex conjugate of that of float64 JAX.")
+    turned = record(row("numpy", 30e-6), row("jax", 10e-6, error=1.7, warnings=(said,)))
+    assert answer(turned).endswith("but their results differ by complex conjugation")
+    folded = row("jax", 10e-6, warnings=(Doubt("J102", "The program computes nothing."),))
+    assert answer(record(row("numpy", 30e-6), folded)).endswith(
+        "; but the program of JAX jit computes nothing"
+    )
+
+
+def test_results_that_differ_are_never_the_fastest():
+    wrong = row("torch", 2e-6, error=0.5)
+    assert "fastest" not in answer(record(row("numpy", 30e-6), row("jax", 10e-6), wrong))
+
+
+def test_who_is_missing_beside_others_can_be_said():
+    quick, slow = row("numpy", 30e-6), row("jax", 10e-6)
+    gone = [dataclasses.replace(pair().rows[2], label=label, failure="No.") for label in "cd"]
+    assert not_run(record(quick, slow)) == ""
+    assert not_run(record(quick, gone[0])) == ""  # the answer itself says so
+    assert not_run(record(quick, slow, gone[0])) == "C was not run"
+    assert not_run(record(quick, slow, *gone)) == "C and d were not run"
+
+
+def test_without_anything_to_compare_the_answer_says_why():
+    absent = dataclasses.replace(pair().rows[2], label="numpy", failure="It hung.")
+    assert answer(record(absent)) == "Nothing was measured. NumPy hung"
+    raised = dataclasses.replace(absent, failure="It raised ValueError: no.")
+    assert answer(record(raised)) == "Nothing was measured. NumPy raised ValueError: no"
+    assert answer(record(raised, row("jax", 3e-6), row("torch", 3e-6))).endswith(
+        " cannot be compared with NumPy, which raised ValueError: no"
+    )
+    named = dataclasses.replace(absent, failure="numpy: the first call took too long.")
+    assert answer(record(named)) == "Nothing was measured. NumPy: The first call took too long"
+    assert answer(record(row("numpy", 3e-6))) == "NumPy takes 3 µs"
+    assert answer(record()) == "Nothing was measured"
+    alone = record(row("jax", 3e-6), pair().rows[2])
+    assert answer(alone) == "JAX jit takes 3 µs; PyTorch: PyTorch is not installed"
+
+
+def test_several_devices_are_told_apart():
+    rows = [row("jax", 10e-6), row("jax", 5e-6, device="gpu:0")]
+    assert answer(record(*rows)).startswith("JAX jit on gpu:0 is 2× faster than JAX jit on cpu:0")
+
+
+def test_an_interrupted_run_says_so():
+    stopped = dataclasses.replace(pair(), stopped="interrupted at n=64")
+    assert answer(stopped).endswith("; the run ended early")
+    assert "Interrupted at n=64." in text(stopped, 100)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (2.0, "2×"),
+        (0.5, "2×"),
+        (1.04, "4 %"),
+        (1.099, "1.1×"),
+        (264.4, "264×"),
+        (0.0000625, "16 000×"),
+    ],
+)
+def test_a_factor_is_read_from_either_side(ratio: float, said: str):
+    assert names.factor(ratio) == said
+
+
+def test_every_column_of_a_row_is_there():
+    table = tables.whole(pair(), pair().rows)
+    assert table.rows[1] == (
+        "JAX jit",
+        "cpu:0",
+        "float32",
+        "10 µs",
+        "9.97–10 µs",
+        "0.334 (0.333–0.334)",
+        "3× faster",
+        "5 µs",
+        "5 µs",
+        "30 µs",
+        "2.0 + 5.0 + 35.5 ms",
+        "2 µs",
+        "4.1 kB",
+        "1.0e-07",
+        "60 × 10",
+        "J304",
+    )
+    assert table.rows[0][5:7] == ("1", "baseline")
+    assert table.rows[2][-1] == "PyTorch is not installed."
+
+
+def test_what_pays_and_what_never_does():
+    table = tables.preparation(pair(), pair().rows)
+    assert [cells[-1] for cells in table.rows] == ["", "2124 calls"]
+    slow = record(row("numpy", 10e-6), row("jax", 30e-6))
+    assert tables.preparation(slow, slow.rows).rows[1][-1] == "never"
+
+
+def test_results_that_differ_keep_their_ratio_and_say_so():
+    made = record(row("numpy", 30e-6), row("jax", 10e-6, error=0.5))
+    cells = tables.whole(made, made.rows).rows[1]
+    assert cells[6] == "3× faster, but the results differ"
+    assert "5.0e-01 ✗" in cells
+
+
+def test_warnings_stand_once_with_all_that_they_are_about():
+    def noisy(percent: int) -> tuple[Doubt, ...]:
+        return (Doubt("J301", f"Noisy: the spread is {percent}% of the median."),)
+
+    made = sweep_of(10, 20, 40)
+    rows = [
+        dataclasses.replace(r, warnings=noisy(10 + i) if r.size != (("n", 20),) else ())
+        for i, r in enumerate(made.rows)
+    ]
+    (found,) = sentences(dataclasses.replace(made, rows=tuple(rows)))
+    assert found.about == "NumPy at n = 10, 40; JAX jit at n = 10, 40"
+    assert found.text == "Noisy: the spread is 15% of the median (the largest of 4)."
+
+
+def test_how_many_stand_behind_a_figure_is_said_beside_it_and_not_after_the_cure():
+    def handed(micros: int) -> tuple[Doubt, ...]:
+        return (
+            Doubt("J309", f"Handed over: {micros} of 40.5 µs pass. After `f(1.5)` it is quick."),
+        )
+
+    made = sweep_of(10, 20)
+    rows = [dataclasses.replace(r, warnings=handed(20 + i)) for i, r in enumerate(made.rows)]
+    (found,) = sentences(dataclasses.replace(made, rows=tuple(rows)))
+    assert found.text == (
+        "Handed over: 23 of 40.5 µs pass (the largest of 4). After `f(1.5)` it is quick."
+    )
+
+
+def test_shapes_of_different_contestants_are_not_put_together():
+    def other(shape: str) -> tuple[Doubt, ...]:
+        return (Doubt("J201", f"The shape of the result is {shape}: other work."),)
+
+    made = record(
+        row("numpy", 1e-6),
+        row("jax", 1e-6, warnings=other("(3, 4)")),
+        row("torch", 1e-6, warnings=other("(5, 4)")),
+        row("c", 1e-6, warnings=other("(5, 4)")),
+    )
+    assert [(one.about, one.text) for one in sentences(made)] == [
+        ("JAX jit", "The shape of the result is (3, 4): other work."),
+        ("PyTorch, C", "The shape of the result is (5, 4): other work."),
+    ]
+
+
+def test_the_static_display_says_where_its_tables_can_be_sorted():
+    shown = static_html(pair())
+    assert shown.count("comparison.to_html(path)") == 1
+    assert "a page whose columns sort by a click, hide and can be copied" in shown
+    assert "a page whose columns sort" not in page(pair(), "")
+
+
+def test_failures_on_other_lines_of_the_cell_are_not_one():
+    rows = [
+        row(label, 1e-6, sessions=(), failure=f"It raised ValueError on line {line}: no.")
+        for label, line in (("numpy", 3), ("jax", 5), ("torch", 5))
+    ]
+    assert [(one.about, one.text) for one in sentences(record(*rows))] == [
+        ("NumPy", "It raised ValueError on line 3: no."),
+        ("JAX jit, PyTorch", "It raised ValueError on line 5: no."),
+    ]
+    assert "JAX jit, PyTorch raised ValueError on line 5: no." in text(record(*rows), 120)
+    assert "JAX jit, PyTorch raised ValueError on line 5: no." in markdown(record(*rows))
+    assert "<b>JAX jit, PyTorch</b> raised ValueError on line 5: no." in static_html(record(*rows))
+
+
+def test_what_was_not_compared_says_why_unless_nobody_asked():
+    why = Unavailable("the float64 reference failed")
+    (found,) = sentences(record(row("jax", 1e-6, error=why)))
+    assert (found.code, found.about) == ("unchecked", "JAX jit")
+    assert "the float64 reference failed" in found.text
+    assert sentences(record(row("jax", 1e-6, error=Unavailable("not checked")))) == ()
+
+
+def test_the_text_fits_its_width_and_holds_everything():
+    said = text(sweep_of(10, 100, 1000), 100)
+    assert max(len(line) for line in said.splitlines()) <= 100
+    for part in (
+        "n = 10 ",
+        "A call at n = 1000",
+        "contestant",
+        "10× faster",
+        "jax 0.10.2",
+        "pays after",
+    ):
+        assert part in said, part
+    assert "\x1b[" not in said
+    assert "\x1b[1m" in text(pair(), 100, color=True)
+
+
+def test_throughput_is_said():
+    assert "Throughput: the calls of a round" in text(
+        dataclasses.replace(pair(), mode=Mode.THROUGHPUT), 100
+    )
+
+
+def test_markdown_has_the_answer_the_rows_and_the_reasons():
+    said = markdown(pair())
+    assert said.startswith("**JAX jit is 3× faster than NumPy")
+    assert "| JAX jit | cpu:0 | float32 | 10 µs |" in said
+    assert "- **not run** PyTorch: PyTorch is not installed." in said
+
+
+def test_csv_is_a_table_of_numbers():
+    rows = list(csv.DictReader(io.StringIO(as_csv(sweep_of(10, 100)))))
+    assert [(r["label"], r["n"]) for r in rows] == [
+        ("numpy", "10"),
+        ("jax", "10"),
+        ("numpy", "100"),
+        ("jax", "100"),
+    ]
+    assert float(rows[1]["median_s"]) == pytest.approx(10e-6, rel=1e-3)
+    assert rows[0]["ratio"] == ""
+    assert float(rows[1]["ratio"]) == pytest.approx(10, rel=1e-2)
+
+
+def test_a_pair_of_rows_is_estimated_once_for_all_views(monkeypatch: pytest.MonkeyPatch):
+    """Forty rows of a thousand rounds would take a second otherwise."""
+    pairs: list[int] = []
+    estimate = stats.estimate
+
+    def counting(logs: Sequence[float]) -> stats.Estimate:
+        pairs.append(len(logs))
+        return estimate(logs)
+
+    monkeypatch.setattr(stats, "estimate", counting)
+    made = sweep_of(31, 101, 301)
+    static_html(made)
+    text(made, 100)
+    assert len(pairs) == 3
+
+
+def test_a_label_that_a_spreadsheet_would_run_is_quoted():
+    assert "'=cmd" in as_csv(record(row("=cmd", 1e-6)))
+
+
+def test_a_regression_stands_in_every_view():
+    now, then = record(row("jax", 12e-6)), record(row("jax", 10e-6))
+    changes = regressions(now, then)
+    assert changes[0].ratio is not None
+    assert changes[0].ratio.verdict is Verdict.SLOWER
+    for said in (
+        text(now, 100, changes=changes),
+        markdown(now, changes),
+        static_html(now, "", changes),
+    ):
+        assert "REGRESSION: 1.2× slower" in said
+        assert "The only row became slower than the baseline." in said
+        assert said.index("The only row became slower") < said.index("REGRESSION")
+
+
+def test_of_many_rows_those_that_changed_are_shown_and_the_others_counted():
+    sizes = tuple(range(10, 110, 10))
+    then = sweep_of(*sizes)
+    now = dataclasses.replace(
+        then,
+        rows=(
+            dataclasses.replace(then.rows[0], sessions=row("numpy", 3e-6).sessions),
+            dataclasses.replace(then.rows[1], sessions=(), failure="It raised."),
+            *then.rows[2:],
+        ),
+    )
+    changes = regressions(now, then)
+    assert [one.label for one in telling(changes)] == ["numpy"]
+    rest = "Of the other 19 rows no change is known: 18 within 5 %, 1 not compared."
+    assert others(changes) == rest
+    for said in (text(now, 100, changes=changes), markdown(now, changes)):
+        assert said.count("no change beyond 5 %") == 0
+        assert rest in said
+    page = static_html(now, "", changes)
+    assert rest in page
+    assert page.count("no change beyond 5 %") == 18
+    assert "### Since the baseline" in page
+    assert telling(changes[:8]) == changes[:8]
+    assert others(changes[:8]) == ""
+
+
+@pytest.mark.parametrize(
+    ("now", "says"),
+    [
+        ((10, 10, 10), "None of 3 rows is known to differ from the baseline by more than 5 %."),
+        ((5, 10, 10), "1 of 3 rows became faster than the baseline."),
+        ((20, 10, 10), "1 of 3 rows became slower than the baseline."),
+        ((20, 5, 30), "2 of 3 rows became slower than the baseline, 1 became faster."),
+        ((10,), "The only row is not known to differ from the baseline by more than 5 %."),
+        ((5,), "The only row became faster than the baseline."),
+        ((), "Nothing could be compared with the baseline."),
+    ],
+)
+def test_the_sentence_on_a_baseline_names_it_in_both_directions(now: tuple[int, ...], says: str):
+    labels = ("numpy", "jax", "torch")
+    then = record(*[row(label, 10e-6) for label in labels])
+    later = record(*[row(label, t * 1e-6) for label, t in zip(labels, now, strict=False)])
+    assert headline(regressions(later, then)) == says
+
+
+class Tags(HTMLParser):
+    """Fails on tags that do not close, and collects them all."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "input", "br", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+
+@pytest.mark.parametrize(
+    "made", [pair(), sweep_of(10, 30, 1000), record()], ids=["pair", "sweep", "none"]
+)
+def test_static_html_is_well_formed_and_has_no_script(made: ComparisonRecord):
+    tags = Tags(static_html(made, as_csv(made)))
+    used = {tag for tag, _ in tags.seen}
+    assert used.isdisjoint({"script", "link", "iframe", "input", "button"})
+    assert not any(name.startswith("on") for _, given in tags.seen for name in given)
+    assert len(static_html(made, as_csv(made))) < 100_000
+
+
+def test_a_large_comparison_is_shortened_and_says_so():
+    rows = [row(f"jax: {i}", (i + 1) * 1e-6, n) for n in range(1, 41) for i in range(8)]
+    html = static_html(record(*rows), "x" * 300_000)
+    assert len(html.encode()) <= 200_000
+    assert "writes every row" in html
+    assert answer(record(*rows)) in html
+
+
+def test_static_html_says_the_answer_first():
+    made = sweep_of(10, 30, 1000)
+    html = static_html(made)
+    assert answer(made) in html
+    assert html.index('class="answer"') < html.index("<img") < html.index("<table")
+    assert 'class="faster"' in html
+    assert "crossover" in html
+
+
+def test_at_one_size_the_table_stands_before_the_pictures():
+    html = static_html(pair())
+    assert html.index('class="answer"') < html.index("<table") < html.index("<img")
+    assert html.index("<figcaption>Rounds") < html.index('alt="Rounds of each contestant')
+
+
+def test_what_a_notebook_keeps_is_images_that_speak():
+    """Of an inline SVG a notebook that is not trusted leaves the letters in a row."""
+    made = sweep_of(10, 30, 1000)
+    html = static_html(made)
+    assert "<svg" not in html
+    found = [given for tag, given in Tags(html).seen if tag == "img"]
+    words = [given["alt"] for given in found]
+    assert words[0] == "Time of a call against n, median with the 10th to 90th percentile"
+    for given in found:
+        kind, _, data = (given["src"] or "").partition(",")
+        assert kind == "data:image/svg+xml;base64"
+        root = ET.fromstring(base64.b64decode(data))
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert (root.attrib["width"], root.attrib["height"]) == (given["width"], given["height"])
+    assert "<svg" in page(made, "")
+    assert "<img" not in page(made, "")
+    assert image("") == ""
+
+
+def test_an_image_has_a_colour_for_every_contestant():
+    rows = [row(f"jax: {i}", (i + 1) * 1e-6) for i in range(9)]
+    data = image(pictures.rounds(record(*rows), tuple(rows))).partition("base64,")[2]
+    drawn = base64.b64decode(data.partition('"')[0]).decode()
+    style, _, shown = drawn.partition("</style>")
+    used = set(re.findall(r'class="(q\d)"', shown))
+    assert len(used) == 8
+    assert all(f"path.{one}{{fill:none;stroke:#" in style for one in used)
+
+
+@pytest.mark.parametrize(("contestants", "inside"), [(4, True), (5, False)])
+def test_the_times_by_size_fill_the_place_beside_the_pictures(contestants: int, inside: bool):
+    rows = [row(f"jax: {i}", (i + 1) * 1e-6, n) for n in (1, 2) for i in range(contestants)]
+    html = static_html(record(*rows))
+    _, _, after = html.partition("</figure><div")
+    assert html.count("Time of a call, by size") == 1
+    assert after.startswith(' class="sizes">') is inside
+
+
+def test_foreign_text_is_escaped():
+    evil = row("<script>alert(1)</script>", 1e-6)
+    for said in (static_html(record(evil)), page(record(evil), as_csv(record(evil)))):
+        assert "<script>alert" not in said
+
+
+def test_the_page_refers_to_nothing_outside_and_carries_the_figures():
+    made = sweep_of(10, 30, 1000)
+    html = page(made, as_csv(made))
+    Tags(html)
+    assert "http:" not in html.replace("http://www.w3.org", "")
+    assert "https:" not in html
+    assert "default-src 'none'" in html
+    figure = html.partition('data-value="')[2]
+    assert 4.2e-2 < float(re.search(r'data-value="(0\.0\d+)"', figure)[1]) < 4.3e-2
+
+
+def test_pictures_are_svg_that_parses_and_speaks():
+    made = sweep_of(10, 30, 1000)
+    for svg in (
+        pictures.time_by_size(made),
+        pictures.ratio_by_size(made),
+        pictures.rounds(pair(), pair().rows),
+        pictures.break_even(pair()),
+    ):
+        root = ET.fromstring(svg)
+        assert root.attrib["aria-label"]
+    ratio = ET.fromstring(pictures.ratio_by_size(made))
+    assert [t.text for t in ratio.iter("text") if t.text and "≈" in t.text] == ["n ≈ 100"]
+    assert len(list(ET.fromstring(pictures.time_by_size(made)).iter("polyline"))) == 2
+
+
+def marks(svg: str) -> list[str | None]:
+    return [
+        text.text for text in ET.fromstring(svg).iter("text") if "strong" in text.get("class", "")
+    ]
+
+
+def test_who_has_caught_up_is_marked_whoever_is_the_baseline():
+    assert marks(pictures.break_even(pair())) == ["JAX jit: 2124 calls"]
+    turned = record(row("jax", 10e-6), row("numpy", 30e-6))
+    assert marks(pictures.break_even(turned)) == ["JAX jit passes NumPy: 2124 calls"]
+    assert tables.preparation(turned, turned.rows).rows[1][-1] == "JAX jit: 2124 calls"
+    never = record(row("jax", 30e-6), row("numpy", 10e-6))
+    assert marks(pictures.break_even(never)) == []
+    assert tables.preparation(never, never.rows).rows[1][-1] == ""
+
+
+def test_a_crossover_is_named_where_several_may_cross():
+    made = sweep_of(10, 30, 1000)
+    assert marks(pictures.ratio_by_size(made)) == ["n ≈ 100"]
+    others = [row("torch", 30e-6, n) for n in (10, 30, 1000)]
+    both = dataclasses.replace(made, rows=(*made.rows, *others))
+    assert marks(pictures.ratio_by_size(both)) == ["JAX jit: n ≈ 100", "PyTorch: n ≈ 300"]
+
+
+def test_only_what_was_measured_has_dots():
+    assert "<circle" in pictures.time_by_size(sweep_of(10, 30))
+    assert "<circle" not in pictures.break_even(pair())
+
+
+def test_axes_across_end_with_a_label_and_up_with_seconds():
+    said = [
+        text.text for text in ET.fromstring(pictures.break_even(sweep_of(10, 10_000))).iter("text")
+    ]
+    assert "1 000 000" in said
+    assert "1000 s" in said
+    assert "16.7 min" not in said
+
+
+def test_a_long_name_leaves_room_for_the_picture():
+    made = record(row("numpy", 1e-6), row("np.linalg." + "norm" * 20 + "(x)", 2e-6))
+    for svg in (pictures.rounds(made, made.rows), pictures.break_even(pair())):
+        root = ET.fromstring(svg)
+        assert all(len(text.text or "") <= 28 for text in root.iter("text"))
+    assert "np.linalg.normnormnormnormn…" in pictures.rounds(made, made.rows)
+
+
+def test_a_picture_of_nothing_is_none():
+    assert curves([], "", "n", str, str) == ""
+    assert pictures.rounds(record(), ()) == ""
+    assert pictures.break_even(record(row("numpy", 1e-6))) == ""
+
+
+def test_a_single_point_is_drawn():
+    ET.fromstring(curves([Curve("a", ((5.0, 1e-6, 1e-6, 1e-6),))], "a", "n", str, str))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1e-9, 1.0), (1e-6, 2e-6), (0.99, 1.01), (5.0, 5.0), (3e-3, 4e3)]
+)
+def test_an_axis_has_a_few_ticks_within_its_range(low: float, high: float):
+    found = ticks(low, high)
+    assert 1 <= len(found) <= 9
+    assert all(low * 0.999 <= tick <= high * 1.001 for tick in found)

@@ -1,0 +1,302 @@
+"""The views of a compile log, from the golden log and from hand-built ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import jsonschema
+import pytest
+
+from jaxscope import words
+from jaxscope.analysis.compiles import groups
+from jaxscope.analysis.compiles.table import table
+from jaxscope.model import CauseKind, Compile, CompileKind, Persistent, from_json, to_json
+from jaxscope.model.compile_log import CompileEvent, Log
+from jaxscope.model.schema import event_schema, log_schema
+from jaxscope.view.compiles.html import static_html
+from jaxscope.view.compiles.rows import MOST_ROWS, first_line, fix, footer, rows, why
+from jaxscope.view.compiles.text import groups_text, markdown, plain_rows, text
+from tests.view.compiles.compile_logs import HOME, ROOT, builder, many
+
+
+@pytest.fixture
+def golden() -> Log:
+    return from_json(Log, json.loads((HOME / "log.json").read_text("utf-8")))
+
+
+def test_the_golden_log_is_what_its_builder_builds(golden: Log) -> None:
+    assert to_json(builder().log()) == to_json(golden)
+
+
+@pytest.mark.parametrize(
+    ("name", "schema"),
+    [("compile_log", log_schema), ("compile_event", event_schema)],
+)
+def test_the_schema_in_the_docs_is_that_of_the_model(name: str, schema: Any) -> None:
+    committed = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text("utf-8"))
+    assert committed == schema(), "run tests/data/log/build.py"
+    jsonschema.Draft202012Validator.check_schema(committed)
+
+
+def test_the_golden_log_fits_its_schema_and_a_broken_one_does_not(golden: Log) -> None:
+    data = to_json(golden)
+    jsonschema.validate(data, log_schema())
+    data["compiles"][0]["fun_name"] = 3
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, log_schema())
+
+
+def test_the_first_line_says_how_many_how_long_and_which(golden: Log) -> None:
+    assert first_line(golden) == (
+        "26 compiles in 4.21 s (trace 0.47, lower 0.33, XLA 3.42) · 20 recompiles · 1 failed · "
+        "slowest: step at In [3]:4, 1.8 s"
+    )
+
+
+def test_the_first_line_of_a_log_in_which_all_failed_says_just_that(golden: Log) -> None:
+    failed = dataclasses.replace(golden, compiles=(), storms=())
+    assert first_line(failed) == f"1 compile failed after {words.seconds(failed.total_s)}"
+
+
+def test_a_comprehension_on_the_line_is_no_caller_of_it(golden: Log) -> None:
+    first = golden.compiles[0]
+    stack = (first.stack[0], first.stack[0], *first.stack[1:])
+    made = (dataclasses.replace(first, stack=stack), *golden.compiles[1:])
+    found = rows(dataclasses.replace(golden, compiles=made)).rows
+    assert found[0].callers == ("In [5]:2",)
+
+
+def test_a_storm_is_one_row_and_a_recompile_its_own(golden: Log) -> None:
+    found = rows(golden).rows
+    assert [(row.place, row.what, row.times, row.again, row.failed) for row in found] == [
+        ("In [3]:4", "step", "", False, False),
+        ("In [3]:4", "step", "", True, False),
+        ("data.py:12", "eager operations", "× 4", False, False),
+        ("In [5]:7", "<lambda>", "× 20", True, False),
+        ("In [5]:2", "loss", "", False, True),
+    ]
+    assert found[0].why == "first call with state: 8 leaves, 1.2 MB, batch: f32[128,784]"
+    assert found[0].callers == ("In [5]:2",)
+    assert found[1].fix.startswith("Pad `batch`")
+    assert found[3].why == "a new `<lambda>` each time"
+    assert sum(row.seconds for row in found) == pytest.approx(golden.total_s)
+
+
+def test_the_text(golden: Log) -> None:
+    lines = text(golden, width=100).splitlines()
+    assert all(len(line) <= 100 for line in lines)
+    assert lines[0].startswith("26 compiles in 4.21 s")
+    assert any(
+        re.fullmatch(r"  In \[5\]:7 +<lambda> × 20 +560 ms  a new <lambda> each time", line)
+        for line in lines
+    )
+    assert any("→ Pad batch to a few fixed sizes" in line for line in lines)
+    assert "\x1b[" not in text(golden, width=100)
+    assert "\x1b[33m" in text(golden, width=100, color=True)
+    assert all(len(line) <= 40 for line in text(golden, width=40).splitlines())
+
+
+def test_the_groups(golden: Log) -> None:
+    text = groups_text(golden, groups.by_function(golden), "function", width=110)
+    assert re.search(r"step +2 +1 +390 ms +210 ms +2\.9 s +3\.5 s", text)
+    assert re.search(r"<lambda> +20 +19 ", text)
+    assert [group.title for group in groups.by_line(golden)] == [
+        "In [3]:4",
+        "In [5]:7",
+        "data.py:12",
+    ]
+    assert [(g.title, g.count) for g in groups.by_cell(golden)] == [("In [5]", 26)]
+
+
+class Reader(HTMLParser):
+    """Tags, ids, links and words of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append(tag)
+        self.ids |= {found["id"] or ""} if "id" in found else set()
+        self.links += [found["href"] or ""] if "href" in found else []
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    return reader
+
+
+def test_the_html_is_static_and_its_links_lead_somewhere(golden: Log) -> None:
+    page = read(static_html(golden))
+    assert "script" not in page.tags
+    assert page.tags.count("svg") == 5
+    assert page.links == ["#" + target for target in sorted(page.ids) if "-" in target]
+    text = " ".join(page.words)
+    for part in ("In [3]:4", "× 20", "again", "failed: TracerBoolConversionError", "Pad"):
+        assert part in text
+    assert "trace 200 ms, lower 100 ms, XLA 1.5 s" in static_html(golden)
+
+
+def test_foreign_text_is_no_markup(golden: Log) -> None:
+    nasty = "<img src=x onerror=alert(1)>"
+    origins = tuple(
+        dataclasses.replace(o, name=nasty, lines=tuple((n, nasty) for n, _ in o.lines))
+        for o in golden.origins
+    )
+    made = tuple(dataclasses.replace(c, fun_name=nasty) for c in golden.compiles)
+    hostile = dataclasses.replace(golden, origins=origins, compiles=made, notes=(nasty,))
+    assert "img" not in read(static_html(hostile)).tags
+    assert re.search(r"(?<![\\`])<img", markdown(hostile)) is None
+
+
+def test_words_stand_to_the_left_also_where_style_is_stripped(golden: Log) -> None:
+    page = static_html(golden)
+    assert page.count("<td><div align=left>") == 2 * len(rows(golden).rows)
+
+
+def test_the_markdown(golden: Log) -> None:
+    lines = markdown(golden).splitlines()
+    assert lines[0].startswith("**26 compiles in 4.21 s")
+    assert lines[2] == "| where | what | time | why | what to change |"
+    assert lines[4].startswith(r"| In \[3\]:4 | `step` | 1.8 s | first call with state")
+    assert lines[-1] == "jaxscope 0.1.0, jax 0.10.2, python 3.11.7"
+    assert {line.count("|") for line in lines[2:9]} == {6}
+
+
+def test_the_footer_names_the_worst_recompile(golden: Log) -> None:
+    head, rest, second, third, *more = footer(golden).splitlines()
+    assert f"{head} {rest.strip()}" == f"jaxscope: {first_line(golden)}"
+    assert second.startswith("  step at In [3]:4: batch has another shape")
+    assert third.startswith("  → Pad batch")
+    assert all(len(line) <= 88 for line in (head, rest, second, third, *more))
+    once = dataclasses.replace(golden, compiles=golden.compiles[:1], storms=(), failed=())
+    assert len(footer(once).splitlines()) == 1
+
+
+def test_a_message_lists_rows_with_line_and_fix(golden: Log) -> None:
+    lines = plain_rows(golden, 8)
+    assert lines[0].startswith("  1. step at In [3]:4, 1.8 s: first call with")
+    assert "       state = step(state, batch)" in lines
+    assert any(line.startswith("     → Pad `batch`") for line in lines)
+
+
+def test_of_many_rows_the_slowest_are_shown_in_order() -> None:
+    found = rows(many(100))
+    assert len(found.rows) == MOST_ROWS
+    assert [row.what for row in found.rows] == [f"f{n}" for n in range(71, 101)]
+    assert found.left_out.startswith("70 quicker rows of ")
+    assert "70 quicker rows" in text(many(100), width=100)
+    assert "70 quicker rows" in static_html(many(100))
+
+
+def test_a_log_of_ten_thousand_compiles_stays_small_and_quick_to_draw() -> None:
+    log = many(10_000)
+    assert len(static_html(log).encode()) < 60_000
+    assert len(text(log, width=100).splitlines()) < 2 * MOST_ROWS + 10
+
+
+def test_an_empty_log_says_so_everywhere() -> None:
+    empty = Log("", ())
+    assert first_line(empty) == "Nothing was compiled."
+    assert text(empty) == "Nothing was compiled.\n"
+    assert markdown(empty) == "**Nothing was compiled.**\n"
+    assert "Nothing was compiled." in static_html(empty)
+    assert table(empty)[1] == ()
+    assert footer(empty) == "jaxscope: Nothing was compiled."
+
+
+def test_first_uses_of_single_operations_are_together() -> None:
+    base = builder().log().compiles[2]
+    made = [
+        dataclasses.replace(
+            base,
+            serial=n,
+            site=dataclasses.replace(base.site, span=base.site.span._replace(line=n)),
+        )
+        for n in (1, 2)
+    ]
+    log = dataclasses.replace(builder().log(), compiles=tuple(made), storms=(), failed=())
+    (row,) = rows(log).rows
+    assert (row.place, row.times) == ("2 lines", "× 2")
+    assert row.why == "first use of single operations (_mean)"
+
+
+def test_a_cause_that_nobody_knows_is_called_so() -> None:
+    lost = Compile("f", CompileKind.JIT, None, 0.1, 0.1, 0.1, signature=("x: f32[3]",))
+    assert why(lost) == "cause unknown, with x: f32[3]"
+    assert rows(Log("", (lost,))).rows[0].place == ""
+
+
+def test_causes_alike_have_one_fix_and_many_are_counted(golden: Log) -> None:
+    recompile = golden.compiles[1]
+    (shape,) = recompile.causes
+    alike = [dataclasses.replace(shape, path=name, text=f"`{name}`.") for name in "abcdef"]
+    made = dataclasses.replace(recompile, causes=tuple(alike))
+    assert why(made) == "`a`. `b`. `c`. `d`. And 2 more differences."
+    assert fix(made) == shape.fix
+
+
+def test_what_the_disk_cache_did_stands_under_the_reason(golden: Log) -> None:
+    hit = dataclasses.replace(golden.compiles[0], persistent=Persistent.HIT)
+    quick = dataclasses.replace(
+        golden.compiles[1],
+        persistent=Persistent.NOT_WRITTEN,
+        persistent_why="It was not stored: it took less than 1 s.",
+    )
+    log = dataclasses.replace(golden, compiles=(hit, quick), storms=(), failed=())
+    assert [row.disk_cache for row in rows(log).rows] == [
+        "From the disk cache.",
+        "It was not stored: it took less than 1 s.",
+    ]
+    assert "1 from the disk cache" in first_line(log)
+    for told in (text(log, width=120), static_html(log), markdown(log)):
+        assert "From the disk cache." in told
+        assert "It was not stored: it took less than 1 s." in told
+    assert {row.disk_cache for row in rows(golden).rows} == {""}
+
+
+def test_what_the_causes_say_the_disk_cache_does_not_say_again(golden: Log) -> None:
+    other = "The persistent cache holds a program of this name under another key."
+    first, again = (
+        dataclasses.replace(one, compile_s=2.0, persistent=Persistent.WRITTEN, persistent_why=other)
+        for one in golden.compiles[:2]
+    )
+    assert not first.is_recompile
+    assert again.is_recompile
+    log = dataclasses.replace(golden, compiles=(first, again), storms=(), failed=())
+    assert [row.disk_cache for row in rows(log).rows] == [other, ""]
+    assert text(log, width=200).count(other) == 1
+
+
+def test_an_event_has_all_that_a_panel_shows() -> None:
+    event = CompileEvent(
+        serial=3, fun_name="step", kind=CompileKind.JIT, cell=5, cell_id="a-b", place="In [3]:4",
+        line=4, text="step(x)", trace_s=0.1, lower_s=0.2, compile_s=0.3, recompile=True,
+        cause="`x` has another shape.", fix="Pad `x`.",
+    )  # fmt: skip
+    data = to_json(event)
+    jsonschema.validate(data, event_schema())
+    assert event.seconds == pytest.approx(0.6)
+    assert from_json(CompileEvent, data) == event
+
+
+def test_causes_of_the_golden_log_are_of_the_model(golden: Log) -> None:
+    kinds = {cause.kind for compile in golden.compiles for cause in compile.causes}
+    assert kinds == {
+        CauseKind.FIRST_CALL,
+        CauseKind.SHAPE,
+        CauseKind.EAGER_OP,
+        CauseKind.NEW_FUNCTION,
+    }

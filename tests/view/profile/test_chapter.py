@@ -1,0 +1,389 @@
+"""A profile in words and pictures, from hand-made data."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+
+from jaxscope.model import Phase, Record, Source, SourceKind, Unavailable, Value, ValueKind
+from jaxscope.model.gradient import Checkpoint, Differentiation, Residual, ResidualKind
+from jaxscope.model.memory_plan import Alive, BufferTimeline, Step
+from jaxscope.model.profile import (
+    CellLine,
+    CellProfile,
+    Folded,
+    JointTime,
+    LineTime,
+    OpTime,
+    Place,
+    Profile,
+    ProfileSession,
+)
+from jaxscope.view.base.visible import excerpt
+from jaxscope.view.bundle.tabs import tabs
+from jaxscope.view.chapters import memory
+from jaxscope.view.profile import cell as profile_cell
+from jaxscope.view.profile import chapter as profile
+from jaxscope.view.profile import heat
+from jaxscope.view.report import sections
+from jaxscope.view.report.chapters import as_html
+from jaxscope.view.report.text import text
+from tests.view.conftest import tabs_html, with_program
+
+FOUR = Place(0, 4, Phase.FORWARD)
+FIVE = Place(0, 5, Phase.PRIMAL)
+SIX = Place(0, 6, Phase.PRIMAL)
+SESSION = ProfileSession((10e-3, 10e-3), (9e-3, 9e-3))
+PROFILE = Profile(
+    "cpu:0",
+    (SESSION, SESSION),
+    3,
+    (OpTime("dot.1", "dot", 6e-3, 7e-3, 1), OpTime("fused", "fusion", 3e-3, 3e-3, 1)),
+    (
+        LineTime(FOUR, 6e-3, 6e-3, 6e-3, 0.0, (5e-3, 7e-3), ("dot.1",)),
+        LineTime(FIVE, 2e-3, 0.0, 3e-3, 0.0, (2e-3, 2e-3), ("fused",)),
+        LineTime(SIX, 1e-3, 0.0, 3e-3, 0.0, (1e-3, 1e-3), ("fused",)),
+    ),
+    (JointTime((FIVE, SIX), 3e-3, ("fused",)),),
+    (Folded(Place(0, 8, Phase.PRIMAL), ("exp",), (9,)),),
+    covered_s=9e-3,
+    dispatch_s=0.5e-3,
+    return_s=0.5e-3,
+    weights="a model",
+)
+
+
+def with_profile(record: Record, found: Profile | Unavailable, **more: object) -> Record:
+    return with_program(record, profile=found, **more)
+
+
+def test_the_first_sentence_names_the_line(golden: Record) -> None:
+    record = with_profile(golden, PROFILE)
+    chapter = profile.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[0].startswith("Line 4 takes 6 ms (60 %) of a call of 10 ms: `")
+    assert "90 % of a call inside instructions" in chapter.lead[1]
+    assert "loop overhead 0 s" in chapter.lead[1]
+    assert "across lines 33 %" in chapter.lead[1]
+    assert "1.11 · 4 calls in 2 sessions · sessions 10 ms … 10 ms" in chapter.lead[1]
+
+
+def test_what_is_measured_together_comes_before_the_estimates(golden: Record) -> None:
+    record = with_profile(golden, PROFILE)
+    words = text(record, 200, full=True)
+    assert "Lines 5 and 6, fused together: 3 ms (30 %)." in words
+    assert "Line 8 (exp) has no instruction of its own: XLA folded it into line 9." in words
+    assert "≈2 ms" in words
+    assert "0 s … 3 ms" in words
+    assert "--line-mode measures each line" in words
+
+
+def test_tables_of_time_and_memory_lead_to_their_lines(golden: Record) -> None:
+    record = with_profile(golden, PROFILE, buffers=PLAN)
+    markup = {tab.key: "".join(s.markup for s in tab.sections) for tab in tabs(record)}
+    assert '<a href="#" data-source="0" data-line="4">' in markup["lines"]
+    assert '<a href="#" data-source="0" data-line="5">' in markup["lines"]
+    places = {(row.place.source, row.place.line) for row in PLAN.alive if row.place}
+    for source, line in places:
+        assert f'data-source="{source}" data-line="{line}"' in markup["buffers"]
+
+
+def test_a_row_of_another_source_leads_there(golden: Record) -> None:
+    there = LineTime(Place(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
+    record = with_profile(golden, dataclasses.replace(PROFILE, lines=(there,)))
+    (tab,) = (tab for tab in tabs(record) if tab.key == "lines")
+    assert '<a href="#" data-source="1" data-line="2">' in tab.sections[0].markup
+
+
+def test_the_longest_line_of_a_module_is_said_beside_the_line_that_calls_it(
+    golden: Record,
+) -> None:
+    other = Source("model.py", "/model.py", SourceKind.MODULE, "a\nh = x @ w\nc\n")
+    there = LineTime(Place(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
+    rare = LineTime(Place(1, 3, Phase.PRIMAL), 0.1e-3, 0.1e-3, 0.1e-3)
+    record = dataclasses.replace(golden, sources=(golden.sources[0], other))
+    said = "In model.py line 2 takes most: 6 ms (60 %): `h = x @ w`"
+    for more, expected in (((there, rare), True), ((rare,), False)):
+        found = dataclasses.replace(PROFILE, lines=(*PROFILE.lines, *more))
+        record = with_profile(record, found)
+        chapter = profile.chapter(record, record.programs[0])
+        assert chapter is not None
+        assert (chapter.lead[1] == said) is expected
+
+
+def test_calls_of_a_cell_are_counted_without_the_first(golden: Record) -> None:
+    alone = dataclasses.replace(PROFILE, sessions=(ProfileSession((10e-3,) * 4, ()),))
+    words = " ".join(text(with_profile(golden, alone), 200).split())
+    assert "4 calls in 1 session, the first left out" in words
+    assert "left out" not in text(with_profile(golden, PROFILE), 200)
+
+
+def test_a_line_that_is_folded_reads_as_that_and_not_as_free(golden: Record) -> None:
+    record = with_profile(golden, PROFILE)
+    row = next(line for line in text(record, 120).splitlines() if " 8 │" in line and "in 9" in line)
+    assert "0 s" not in row
+
+
+def test_fusion_of_most_of_the_program_is_the_first_sentence(golden: Record) -> None:
+    joint = JointTime((FOUR, FIVE, SIX), 8e-3, ("fused",))
+    record = with_profile(golden, dataclasses.replace(PROFILE, joint=(joint,)))
+    chapter = profile.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[0] == "Lines 4 to 6 are fused together: 8 ms (80 %) of a call of 10 ms."
+    assert not any("fused together: 8 ms" in sentence for sentence in chapter.lead[1:])
+
+
+def test_the_code_has_the_bracket_beside_each_estimate(golden: Record) -> None:
+    words = text(with_profile(golden, PROFILE), 120)
+    estimated = next(line for line in words.splitlines() if " 5 │" in line and "≈2 ms" in line)
+    assert "≈2 ms  0 s … 3 ms   20 %" in estimated
+    measured = next(line for line in words.splitlines() if " 4 │" in line and "6 ms" in line)
+    assert "…" not in measured.partition("│")[0]
+
+
+def test_what_cannot_be_trusted_has_a_sentence_and_no_lines(golden: Record) -> None:
+    doubtful = dataclasses.replace(PROFILE, distrust="A call takes 20 µs.")
+    words = text(with_profile(golden, doubtful), 120, full=True)
+    assert "A call takes 20 µs." in words
+    assert "Lines, the longest first" not in words
+    assert "Instructions, the longest first" in words
+
+
+def test_without_a_line_the_first_sentence_names_the_instruction(golden: Record) -> None:
+    found = dataclasses.replace(PROFILE, lines=(), joint=(), folded=(), unattributed_s=9e-3)
+    record = dataclasses.replace(with_profile(golden, found), sources=())
+    chapter = profile.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[0] == (
+        "Instruction dot.1 takes 6 ms (60 %) of a call of 10 ms; it comes from no line of yours."
+    )
+
+
+def test_what_could_not_be_had_is_said(golden: Record) -> None:
+    record = with_profile(golden, Unavailable("another profiler session is open"))
+    assert "There is no profile: another profiler session is open." in text(record, 120)
+
+
+def test_line_mode_says_what_fusion_saves(golden: Record) -> None:
+    slower = ProfileSession((13e-3,), (12e-3,))
+    apart = dataclasses.replace(PROFILE, sessions=(slower,), joint=())
+    words = text(with_profile(golden, PROFILE, line_mode=apart), 200, full=True)
+    assert (
+        "With its lines kept apart the program takes 1.33 times as long, 12 ms: fusion across "
+        "lines saves 3 ms."
+    ) in words
+    assert "cost of each line if lines were not fused" in words
+    assert "%jaxprof --line-mode" not in words
+    faster = dataclasses.replace(apart, sessions=(ProfileSession((9e-3,), (8e-3,)),))
+    words = text(with_profile(golden, PROFILE, line_mode=faster), 200)
+    assert "takes no longer, 8 ms: fusion across lines saves nothing." in words
+    refused = with_profile(golden, PROFILE, line_mode=Unavailable("XLA says no"))
+    assert "There is no line mode: XLA says no." in text(refused, 200)
+
+
+def test_the_code_is_data_in_the_page(golden: Record) -> None:
+    source = dataclasses.replace(golden.sources[0], text="a\nb\nc\n<script>alert(1)</script>\n")
+    record = with_profile(dataclasses.replace(golden, sources=(source,)), PROFILE)
+    written = tabs_html(record)
+    assert 'id="tab-lines"' in written
+    assert "<script>" not in written
+    assert "style=" not in written
+
+
+def test_code_that_is_cut_says_so() -> None:
+    assert excerpt("    y = 1 ") == "y = 1"
+    assert excerpt("x" * 81) == "x" * 79 + "…"
+    assert excerpt("x" * 80) == "x" * 80
+
+
+def test_a_bar_is_as_long_as_its_share() -> None:
+    rows = {2: heat.Heat(("1 ms",), 0.5), 3: heat.Heat(("1 µs",), 0.0001)}
+    html, drawing = heat.heat("x\ny\nz\n", rows, ("time",))
+    assert re.findall(r'<rect width="([^"]*)"', html) == ["50.0", "0.0"]
+    assert drawing[2].startswith("1 ms  █████      2 │ y")
+    assert "▏" in drawing[3]
+
+
+def test_of_a_long_source_the_lines_near_those_with_figures_are_shown() -> None:
+    rows = {70: heat.Heat(("1 ms",), 1.0), 99: heat.Heat(("2 ms",), 1.0)}
+    html, drawing = heat.heat("\n".join("x" * 3 for _ in range(100)), rows, ("",))
+    shown = [int(line.split("│")[0].split()[-1]) for line in drawing if "│" in line]
+    assert shown == [*range(68, 73), *range(97, 101)]
+    left_out = ["⋮ 67 lines not shown", "⋮ 24 lines not shown"]
+    assert [line.strip() for line in drawing if "│" not in line] == left_out
+    assert re.findall("⋮[^<]*", html) == left_out
+    assert drawing[0].index("⋮") == drawing[1].index("│")
+
+
+def test_of_a_short_source_every_line_is_shown() -> None:
+    _, drawing = heat.heat("\n" * 29, {3: heat.Heat(("1 ms",), 1.0)}, ("",))
+    assert len(drawing) == 29
+
+
+PLAN = BufferTimeline(
+    1000,
+    3000,
+    (Step("dot.1", 1000), Step("tanh.1", 3000), Step("dot.1", 2000), Step("tanh.1", 0)),
+    "tanh.1",
+    (Alive("tanh.1", 2000, FIVE), Alive("dot.1", 1000, None)),
+)
+
+
+def test_memory_names_the_line_that_made_most(golden: Record) -> None:
+    record = with_profile(golden, PROFILE, buffers=PLAN)
+    chapter = memory.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[0].startswith("4 kB at the peak: 1 kB of arguments, results and constants")
+    assert chapter.lead[1] == (
+        "Most temporaries are alive at `tanh.1`: 3 kB, 67 % of it from line 5."
+    )
+    drawing = chapter.parts[0].drawing
+    assert drawing[0] == " █"
+    assert drawing[-1] == "────"
+    assert "no known line" in as_html(chapter)
+
+
+def test_memory_names_the_source_of_a_line_that_is_not_of_the_first(golden: Record) -> None:
+    other = Source("model.py", "/model.py", SourceKind.MODULE, "a\nb\nc\n")
+    elsewhere = Place(1, 3, Phase.PRIMAL)
+    plan = dataclasses.replace(PLAN, alive=(Alive("tanh.1", 2000, elsewhere),))
+    record = with_profile(golden, PROFILE, buffers=plan)
+    record = dataclasses.replace(record, sources=(golden.sources[0], other))
+    chapter = memory.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[1].endswith("of it from line 3 of model.py.")
+    (largest,) = (part.table for part in chapter.parts if "largest" in (part.caption or ""))
+    assert largest is not None
+    assert largest.rows[0][2] == "model.py 3"
+
+
+def test_memory_names_the_line_of_a_module_that_made_most(golden: Record) -> None:
+    other = Source("model.py", "/model.py", SourceKind.MODULE, "a\nb\nh = x @ w\n")
+    there = Place(1, 3, Phase.FORWARD)
+    plan = dataclasses.replace(
+        PLAN, alive=(Alive("tanh.1", 2000, FIVE, there), Alive("dot.1", 1000, FIVE))
+    )
+    record = with_profile(golden, PROFILE, buffers=plan)
+    record = dataclasses.replace(record, sources=(golden.sources[0], other))
+    chapter = memory.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[1].endswith("3 kB, 100 % of it from line 5.")
+    assert chapter.lead[2] == "In model.py line 3 made most: 2 kB (67 %): `h = x @ w`"
+    tables = {part.caption: part.table for part in chapter.parts if part.table}
+    called = tables["Alive at the peak, by line of what is called"]
+    assert [row[:2] for row in called.rows] == [("model.py 3", "2 kB")]
+    largest = tables["Alive at the peak, the largest first"]
+    assert [row[2] for row in largest.rows] == ["model.py 3", f"{golden.sources[0].name} 5"]
+
+
+@pytest.mark.parametrize("plan", [dataclasses.replace(PLAN, steps=(), alive=(), temp=0)])
+def test_a_program_without_temporaries_says_so(golden: Record, plan: BufferTimeline) -> None:
+    assert "It needs no temporaries." in text(with_profile(golden, PROFILE, buffers=plan), 120)
+
+
+def test_a_missing_plan_says_why(golden: Record) -> None:
+    record = with_profile(golden, PROFILE, buffers=Unavailable("jaxlib 0.8 writes none"))
+    assert "There is no memory by line: jaxlib 0.8 writes none." in text(record, 120)
+
+
+def test_a_profiled_cell_shows_its_lines_and_no_second_source(golden: Record) -> None:
+    found = CellProfile(
+        0.2,
+        (CellLine(0, 4, 0.15, 0.01, 3, 0), CellLine(0, 5, 0.05, 0.02, 4, 4)),
+        0.03,
+        0.0,
+        7,
+        4,
+        20,
+        0.1,
+        0.02,
+        ("50 % of the cell was compiling; run it again to see it warm.",),
+    )
+    record = dataclasses.replace(golden, profile=found, programs=(), findings=())
+    chapter = profile_cell.chapter(record)
+    assert chapter is not None
+    assert chapter.lead[0].startswith("Python was on line 4 for 150 ms of 200 ms (75 %): `")
+    words = text(record, 120)
+    assert "ran once in 200 ms · 75 % on line 4 · 15 % inside instructions" in words
+    assert " · 7 program runs" in words
+    assert "3 runs" in words
+    assert words.count("h = jnp.tanh") == 1
+    assert 'id="tab-cell"' in tabs_html(record)
+
+
+def test_a_program_that_ran_in_a_profiled_cell_is_not_said_never_to_have_run(
+    golden: Record,
+) -> None:
+    record = with_profile(golden, PROFILE, timings=())
+    html = sections.time(record.programs[0])
+    assert "not timed by itself" in html
+    assert "not run" not in html
+    assert "not run" in sections.time(with_program(golden, timings=()).programs[0])
+
+
+def test_a_cell_that_ran_no_program_waited_for_none(golden: Record) -> None:
+    line = CellLine(0, 4, 6e-6, 0.0, 0, 0)
+    found = CellProfile(48e-6, (line,), 0.0, 0.0, 0, 0, 0, 0.0, 0.0, waited_s=41e-6)
+    for runs, said in ((0, False), (1, True)):
+        cell = dataclasses.replace(found, runs=runs)
+        chapter = profile_cell.chapter(dataclasses.replace(golden, profile=cell))
+        assert chapter is not None
+        assert any("passed after its last line" in words for words in chapter.lead) is said
+
+
+def test_where_a_cell_mostly_waits_at_its_end_the_line_that_asked_for_most_comes_first(
+    golden: Record,
+) -> None:
+    lines = (CellLine(0, 4, 8e-3, 20e-3, 1, 0), CellLine(0, 5, 4e-3, 100e-3, 1, 0))
+    found = CellProfile(0.135, lines, 0.12, 0.0, 2, 0, 0, 0.0, 0.0, waited_s=0.12)
+    record = dataclasses.replace(golden, profile=found, programs=(), findings=())
+    chapter = profile_cell.chapter(record)
+    assert chapter is not None
+    assert chapter.lead[0].startswith(
+        "Line 5 asked for 100 ms of work in a cell of 135 ms (74 %): `"
+    )
+    assert chapter.lead[0].endswith("` (Python was on it for 4 ms)")
+    assert "ran once in 135 ms · 74 % asked for by line 5 · " in text(record, 120)
+
+
+def test_memory_that_is_set_aside_and_never_used_at_once_is_said(golden: Record) -> None:
+    plan = dataclasses.replace(PLAN, temp=9000)
+    record = with_profile(golden, PROFILE, buffers=plan)
+    chapter = memory.chapter(record, record.programs[0])
+    assert chapter is not None
+    assert chapter.lead[1].endswith(
+        " XLA sets 6 kB more aside for temporaries than are alive at once."
+    )
+
+
+def test_what_donation_and_checkpoints_would_change_has_lines_and_the_peak_then(
+    golden: Record,
+) -> None:
+    replaced = Value("w1", ValueKind.TRACED, "float32[9]", 1000, "cpu:0")
+    record = with_profile(golden, PROFILE, buffers=PLAN)
+    gradient = Differentiation(
+        (Residual("f32[9]", 2500, ResidualKind.OUTPUT, "tanh", 0, 1),),
+        10.0,
+        20.0,
+        0.0,
+        (Checkpoint("loss.<locals>.layer", 0, 5, 6, 3.0, 2000, 0, 7.0),),
+    )
+    program = dataclasses.replace(
+        record.programs[0],
+        inputs=(replaced,),
+        outputs=(dataclasses.replace(replaced, name="Out"),),
+        differentiation=gradient,
+    )
+    chapter = memory.chapter(record, program)
+    assert chapter is not None
+    assert chapter.lead[2].startswith("Donating `w1` would take 1 kB from the peak (25 %)")
+    assert chapter.lead[3].startswith("`jax.checkpoint` on `layer` would keep about 2 kB less")
+    tables = {part.caption: part.table for part in chapter.parts if part.table is not None}
+    given = tables["What donation would change, at most"]
+    assert given.rows[0][:3] == ("`w1`", "1 kB", "3 kB")
+    again = tables["What `jax.checkpoint` on a function would change, estimated"]
+    assert again.rows[0][1:4] == ("`layer`", "2 kB", "2 kB")
+    kept = tables["Kept for the backward pass, by the line that makes it"]
+    assert kept.rows[0][1] == "2.5 kB"

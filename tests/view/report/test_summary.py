@@ -1,0 +1,133 @@
+"""The first line, in every state a run can have."""
+
+import dataclasses
+
+import pytest
+
+from jaxscope import model as m
+from jaxscope.view.report.summary import first_line
+from jaxscope.view.report.tables import no_program
+from tests.view.conftest import load, plain, with_program
+
+ROUNDS = tuple(12.3e-6 * (1 + 0.002 * ((i * 7) % 51 - 25)) for i in range(51))
+
+
+def small(**changes: object) -> m.Record:
+    """The example of the design, with its first program changed."""
+    compile = m.Compile("cell", m.CompileKind.AOT, None, 0.003, 0.004, 0.035)
+    record = with_program(
+        load(),
+        timings=(m.Timing("call", "cpu:0", ROUNDS),),
+        cost=m.Cost(1.2e6, 0.0, 64e3),
+        roofline=m.Unavailable("not measured"),
+        compiles=(0,),
+    )
+    return with_program(dataclasses.replace(record, compiles=(compile,)), **changes)
+
+
+def test_the_line_of_the_design() -> None:
+    assert first_line(small()) == (
+        "jit(cell) · cpu:0 · 12.3 µs ± 1 % a call (51 rounds) · "
+        "compiled once in 42 ms (trace 3, lower 4, XLA 35) · 1.2 MFLOP, 64 kB → 18.8 FLOP/B"
+    )
+
+
+def test_the_golden_report() -> None:
+    assert first_line(load()) == (
+        "jit(cell) · cpu:0 · 412 µs ± 0.2 % a call (51 rounds) · recompiled in 75 ms "
+        "(trace 9, lower 5, XLA 61) because x: f32[128,64] → f32[256,64] · "
+        "5.23 MFLOP, 1.5 MB → 3.5 FLOP/B · memory-bound"
+    )
+
+
+def time_of(record: m.Record) -> str:
+    return first_line(record).split(" · ")[2]
+
+
+@pytest.mark.parametrize(
+    ("timings", "text"),
+    [
+        ((m.Timing("call", "cpu:0", (0.31,)),), "310 ms a call (1 run)"),
+        ((m.Timing("first call", "cpu:0", (0.31,)),), "310 ms a call (1 run)"),
+        ((m.Timing("call", "cpu:0", (0.9, 1.0, 1.1)),), "1 s ± 10 % a call (3 rounds)"),
+        ((m.Timing("call", "cpu:0", ()),), "not run (-n 0)"),
+        ((), "not run (-n 0)"),
+    ],
+)
+def test_time_says_how_often_it_ran(timings: tuple[m.Timing, ...], text: str) -> None:
+    assert time_of(small(timings=timings)) == text
+
+
+def test_a_script_is_told_its_own_way_of_not_running() -> None:
+    record = dataclasses.replace(small(timings=()), form=m.Form.CALL)
+    assert time_of(record) == "not run (runs=0)"
+
+
+def test_a_function_that_only_the_cell_called_was_run() -> None:
+    record = dataclasses.replace(small(timings=()), form=m.Form.DECORATOR)
+    assert time_of(record) == "run by the cell, not timed"
+
+
+def compiled(*compiles: m.Compile) -> str:
+    record = dataclasses.replace(small(compiles=tuple(range(len(compiles)))), compiles=compiles)
+    return first_line(record).split(" · ")[3]
+
+
+def test_compiles_are_counted() -> None:
+    one = m.Compile("cell", m.CompileKind.JIT, None, 0.003, 0.004, 0.035)
+    hit = dataclasses.replace(one, compile_s=0.005, persistent=m.Persistent.HIT)
+    assert compiled() == "compiled program used again (0 compiles)"
+    assert compiled(one, one, one) == ("compiled 3 times in 126 ms (trace 9, lower 12, XLA 105)")
+    assert compiled(hit) == (
+        "read from the persistent cache in 12 ms (trace 3, lower 4, retrieval 5)"
+    )
+    assert compiled(one, hit) == (
+        "compiled 2 times, 1 of them from the persistent cache, in 54 ms (trace 6, lower 8, XLA 40)"
+    )
+
+
+def test_an_index_beyond_the_compiles_is_not_an_error() -> None:
+    assert "0 compiles" in first_line(dataclasses.replace(small(), compiles=()))
+
+
+def cost_of(cost: object) -> str:
+    return first_line(small(cost=cost)).split(" · ")[4]
+
+
+def test_cost_says_what_is_known() -> None:
+    assert cost_of(m.Unavailable("none")) == "cost unknown"
+    assert cost_of(m.Cost(1e3, 0.0, 0.0)) == "1 kFLOP, 0 B"
+    doubt = m.Cost(1.2e6, 0.0, 64e3, ("the loop may run longer",))
+    assert cost_of(doubt) == "about 1.2 MFLOP, 64 kB → 18.8 FLOP/B"
+    many = small(cost=doubt, partition=m.Partition(8, 8, (), (), ()))
+    assert "each device about 1.2 MFLOP, 64 kB" in first_line(many)
+
+
+def test_many_devices_and_many_programs() -> None:
+    record = small(devices=tuple(f"cpu:{i}" for i in range(8)))
+    assert "8 devices (cpu:0 … cpu:7)" in first_line(record)
+    three = dataclasses.replace(record, programs=record.programs * 3)
+    assert first_line(three).endswith(" · +2 more signatures")
+    two = dataclasses.replace(record, programs=record.programs * 2)
+    assert first_line(two).endswith(" · +1 more signature")
+    other = dataclasses.replace(record.programs[0], name="other")
+    mixed = dataclasses.replace(record, programs=(*two.programs, other))
+    assert first_line(mixed).endswith(" · +2 more programs")
+
+
+def test_without_a_program() -> None:
+    record = plain(load(), title="cell", wall_s=0.012)
+    assert first_line(record) == "cell · ran as plain Python · 12 ms"
+    block = plain(load(), form=m.Form.BLOCK, wall_s=None)
+    assert first_line(block) == "In [12] · nothing was compiled"
+
+
+def test_compiles_of_others_are_told_where_no_program_is_shown() -> None:
+    record = load()
+    twice = record.compiles[:1] * 2
+    others = plain(record, form=m.Form.DECORATOR, wall_s=None, compiles=twice)
+    assert first_line(others) == "In [12] · no program to show · 2 compiles"
+    told = no_program(others)
+    assert f"`{record.compiles[0].fun_name}` × 2" in told
+    assert "Nothing was compiled" not in told
+    assert "Nothing was compiled" in no_program(plain(record, form=m.Form.DECORATOR))
