@@ -95,10 +95,10 @@ def test_imports_point_one_way():
     ("file", "line"),
     [
         ("model/record.py", "import jaxscope.view.report.text\n"),
-        ("analysis/links.py", "import numpy\n"),
-        ("view/text.py", "import jaxscope.results.report\n"),
-        ("view/units.py", "import jaxscope.capture._jax\n"),
-        ("capture/run.py", "import jaxscope.magics\n"),
+        ("analysis/links/links.py", "import numpy\n"),
+        ("view/report/text.py", "import jaxscope.results.report\n"),
+        ("view/base/table.py", "import jaxscope.capture._jax\n"),
+        ("capture/run/run.py", "import jaxscope.magics\n"),
     ],
 )
 def test_an_import_that_points_the_other_way_is_reported(copy: Path, file: str, line: str):
@@ -129,7 +129,7 @@ def test_the_model_and_the_analysis_load_no_jax_and_no_front_end():
 
 @pytest.mark.parametrize("name", ["numpy", "IPython"])
 def test_an_analysis_that_loads_too_much_is_noticed(copy: Path, name: str):
-    add_line(copy / "jaxscope" / "analysis" / "links.py", f"import {name}\n")
+    add_line(copy / "jaxscope" / "analysis" / "links" / "links.py", f"import {name}\n")
     assert name in loaded_by("import jaxscope.analysis.links.links", copy)
 
 

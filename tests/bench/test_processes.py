@@ -12,7 +12,7 @@ import pytest
 
 from jaxscope.analysis.comparison import stats
 from jaxscope.bench import Entry, Limits, Plan, PlanError, Progress, processes
-from jaxscope.bench.measure import compare
+from jaxscope.bench import run as compare
 from jaxscope.capture.program import describe
 from jaxscope.model import Environment
 from jaxscope.model.comparison import ComparisonRecord, Doubt, Rounds, Row

@@ -139,7 +139,7 @@ def test_a_log_that_cannot_be_shown_leaves_the_cell_its_value(
     def broken(*_: Any) -> None:
         raise OSError("no screen")
 
-    monkeypatch.setattr(display, "show", broken)
+    monkeypatch.setattr(display, "show_log", broken)
     ran = notebook.must("%%jaxwatch\n1 + 1")
     assert ran.value == 2
     assert ran.text == "jaxscope could not show the log (OSError: no screen)."

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.magics.test_kernel import Kernel, kernel
+from tests.sessions.test_kernel import Kernel, kernel
 
 pytestmark = pytest.mark.kernel
 __all__ = ["kernel"]

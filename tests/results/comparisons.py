@@ -86,7 +86,7 @@ def sweep_of(*sizes: int) -> ComparisonRecord:
 def few_rounds(monkeypatch: pytest.MonkeyPatch, call_s: float = 60.0) -> None:
     """Plans measure little and hurry nobody: what is tested is not the figures."""
     few = Limits(min_rounds=11, max_rounds=21, seconds=0.5, total_s=600.0, call_s=call_s)
-    for module in ("prepared", "functions"):
+    for module in ("plan", "functions"):
         monkeypatch.setattr(f"jaxscope.bench.cell.{module}.limits", lambda *given: few)
 
 

@@ -54,7 +54,7 @@ def test_a_block_is_logged_with_place_time_and_reason() -> None:
     first, again = log.compiles
     assert [compile.fun_name for compile in (first, again)] == ["step", "step"]
     assert again.site is not None
-    assert log.log.origins[again.site.source or 0].name == "test_log.py"
+    assert log.log.origins[again.site.source or 0].name == "test_compile_log.py"
     assert first.causes[0].kind is CauseKind.FIRST_CALL
     assert log.recompiles == (again,)
     assert (again.causes[0].kind, again.causes[0].path) == (CauseKind.SHAPE, "x")
@@ -268,8 +268,8 @@ def test_groups_by_line_by_function_and_by_file() -> None:
     group = by_function["slow"]
     assert group.total_s == pytest.approx(group.trace_s + group.lower_s + group.compile_s)
     assert sorted(group.count for group in log.by_line()) == [1, 3]
-    assert all(group.title.startswith("test_log.py:") for group in log.by_line())
-    assert [group.title for group in log.by_cell()] == ["test_log.py"]
+    assert all(group.title.startswith("test_compile_log.py:") for group in log.by_line())
+    assert [group.title for group in log.by_cell()] == ["test_compile_log.py"]
     assert [g.total_s for g in log.by_line()] == sorted(
         (g.total_s for g in log.by_line()), reverse=True
     )
@@ -398,7 +398,7 @@ def test_every_compile_can_be_told_to_a_front_end() -> None:
         step(ones(5))
     event = gathered.event(told[1], listener.places)
     assert (event.fun_name, event.recompile, event.line is not None) == ("step", True, True)
-    assert event.place.startswith("test_log.py:")
+    assert event.place.startswith("test_compile_log.py:")
     assert event.text == "step(ones(5))"
     assert "f32[3]" in event.cause
     assert event.fix

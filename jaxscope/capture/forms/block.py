@@ -28,6 +28,7 @@ from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.inputs import Inputs, Substituted, is_code
 from jaxscope.capture.inputs.mutation import Photograph, contents, find_tracer, same_contents
 from jaxscope.capture.inputs.results import Outcome, Reader
+from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     RefusedError,
     attribute_roots,
@@ -194,6 +195,7 @@ class Block:
     def _is_bound(self, name: str) -> bool:
         return name in self._namespace or hasattr(builtins, name)
 
+    @calls_user_code
     def _run(self, inputs: Substituted) -> Outcome:
         namespace = self._namespace
         held = [(made, contents(made), path) for made, path in inputs.copies]

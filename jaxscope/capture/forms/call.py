@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxscope.capture.inputs.inputs import Inputs, Substituted
 from jaxscope.capture.inputs.results import Outcome, Reader
+from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.options.stack import JIT, Stack, differentiates, extra_names, is_plain, maps
 
@@ -52,6 +53,7 @@ class PlainCall:
         """Under a derivative: the value to differentiate, made of tracers."""
         self.value_line: int | None = None
 
+    @calls_user_code
     def program(self, *packed: Any) -> list[Any]:
         """Call the function on tracers; the outputs are the traced leaves of its value."""
         inputs = self.inputs.substitute(packed, aliases=is_plain(self._stack))

@@ -14,6 +14,8 @@ from typing import Any
 import jax
 from jax.extend.core import jaxpr_as_fun
 
+from jaxscope.capture.options.error_origin import calls_user_code
+
 
 @dataclass(frozen=True, slots=True)
 class Untransformed:
@@ -73,6 +75,7 @@ class Base:
         avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in self.known.jaxpr.out_avals]
         return jax.tree_util.tree_unflatten(self._out, avals)[0]
 
+    @calls_user_code
     def __call__(self, *packed: Any) -> tuple[Any, list[Any]]:
         """The value and the other results."""
         assert self.known is not None

@@ -1,34 +1,32 @@
-"""Whose fault an error is: the user's and JAX's reach the user, jaxscope's own must not."""
+"""Decide whether an exception is the user's, JAX's or ours. Only the first two propagate."""
 
 from __future__ import annotations
 
-import os
 import traceback
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, TypeVar
 
 from jaxscope.capture.options.refusals import RefusedError
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.version import HOME
 
-_HOME = HOME
-
 # What jaxscope says on purpose, and what the user's text or machine is to blame for.
 _MEANT = (RefusedError, SettingsError, SyntaxError, MemoryError)
 
-# The functions that hand over to the user's code, or to JAX with the user's program.
-_GATES = frozenset(
-    [
-        ("base.py", "__call__"),
-        ("call.py", "program"),
-        ("cell.py", "_run"),
-        ("decorated.py", "_executed"),
-        ("derivatives.py", "_derivative"),
-        ("program.py", "capture"),
-        ("program.py", "finished"),
-        ("program.py", "opened"),
-        ("timing.py", "_timed"),
-        ("transforms.py", "program"),
-    ]
-)
+_CALLERS: set[CodeType] = set()
+"""Code of the functions that call the user's code, or JAX on the user's program."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def calls_user_code(function: F) -> F:
+    """Mark a function that calls the user's code, or JAX on the user's program.
+
+    An exception raised below it is the user's or JAX's, not jaxscope's.
+    """
+    _CALLERS.add(function.__code__)
+    return function
 
 
 def is_ours(error: BaseException, file: str) -> bool:
@@ -42,12 +40,12 @@ def is_ours(error: BaseException, file: str) -> bool:
     frames = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
     if any(code.co_filename == file for code in frames):
         return False
-    ours = [i for i, code in enumerate(frames) if code.co_filename.startswith(_HOME)]
+    ours = [i for i, code in enumerate(frames) if code.co_filename.startswith(HOME)]
     if not ours:
         return False
     last = frames[ours[-1]]
-    handed_over = ours[-1] < len(frames) - 1
-    return not (handed_over and (os.path.basename(last.co_filename), last.co_name) in _GATES)
+    raised_below = ours[-1] < len(frames) - 1
+    return not (raised_below and last in _CALLERS)
 
 
 def reason(error: BaseException) -> str:

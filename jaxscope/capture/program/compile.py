@@ -23,6 +23,7 @@ from jaxscope.capture.devices import devices
 from jaxscope.capture.jaxpr.callbacks import callback_marks
 from jaxscope.capture.jaxpr.tags import Tagged, adopt, compiled_from, tag
 from jaxscope.capture.jaxpr.untransformed import Base, Untransformed
+from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.options.stack import JIT, Stack
 from jaxscope.capture.program.describe import argument_infos
@@ -159,6 +160,7 @@ def context(settings: Settings) -> Generator[Any]:
         yield device
 
 
+@calls_user_code
 def capture(
     request: Request,
     sources: Sources,
@@ -214,6 +216,7 @@ def _captured(
     return Captured(request, handles, entry, reused, trace_s, vmaps)
 
 
+@calls_user_code
 def finished(traced: Any, sources: Sources, say: Callable[[str], None]) -> Captured:
     """A `Traced` of the user's, lowered and compiled; exact unless it was lowered before."""
     say("compiling")
@@ -225,6 +228,7 @@ def finished(traced: Any, sources: Sources, say: Callable[[str], None]) -> Captu
     return Captured(request, Handles(traced, lowered, compiled, tagged, sources), entry, False, 0.0)
 
 
+@calls_user_code
 def opened(stage: Any, sources: Sources) -> Captured:
     """A `Lowered` or `Compiled` of the user's: nothing is traced, and its links are not exact."""
     lowered = stage if isinstance(stage, jax.stages.Lowered) else None

@@ -24,6 +24,7 @@ from jaxscope.capture.compiles.listener import Listener, Run, collecting
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.forms.block import CellText, put_back
 from jaxscope.capture.jaxpr.tags import Tagged, tag_jaxpr
+from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.options.stack import JIT, Stack, TransformError, is_plain, written
 from jaxscope.capture.source.sources import Sources
@@ -104,6 +105,7 @@ class Decorated:
         """Run the cell with its roots wrapped, watching nothing; gives the value to show."""
         return self._executed(self.names())
 
+    @calls_user_code
     def _executed(self, wrapped: tuple[str, ...]) -> Any:
         plain = CellText(
             self.cell.text,

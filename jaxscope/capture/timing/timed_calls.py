@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.timing.sampling import (
     BUDGET_S,
     Clock,
@@ -149,6 +150,7 @@ class _Runs:
         why = f"1 run: it failed on copies of the donated inputs ({type(error).__name__})"
         return self.once(why)
 
+    @calls_user_code
     def _timed(self, args: tuple[Any, ...]) -> tuple[Any, float]:
         import jax
 

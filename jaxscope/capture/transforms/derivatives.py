@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import RefusedError
 from jaxscope.capture.options.stack import GradOptions, Mode, TransformError
 from jaxscope.capture.transforms.shapes import Level
@@ -94,6 +95,7 @@ def of_program(
     return derivative
 
 
+@calls_user_code
 def _derivative(
     function: Callable[[Any], tuple[Any, Any]],
     options: GradOptions,

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 
 from jaxscope.capture.jaxpr.untransformed import Base
+from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.stack import (
     GradOptions,
     JitOptions,
@@ -253,6 +254,7 @@ def transformed(stack: Stack, base: Base, seen: Sequence[Level], loss_line: int 
         if (n, segment.name) != (0, "jit")
     ]
 
+    @calls_user_code
     def program(*packed: Any) -> tuple[Any, list[Any]]:
         if _has_context(stack, seen[0]):
             probe: Any = base.trace

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from jaxscope.analysis.hlo import real_instructions
+from jaxscope.analysis.links.eliminated import GONE, reasons
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
     all_figures,
@@ -14,7 +15,6 @@ from jaxscope.analysis.links.line_figures import (
     differentiates,
     stage_of,
 )
-from jaxscope.analysis.links.vanished import GONE, reasons
 from jaxscope.analysis.profile.shares import LineShare, cell_shares, line_shares, op_shares
 from jaxscope.model import Program, Stage, StageKind
 from jaxscope.model.profile import CellProfile

@@ -38,7 +38,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
-from jaxscope.words import amount, names, seconds, size
+from jaxscope.words import count, names, seconds, size
 from tests.paths import ROOT
 
 CPU = "cpu:0"
@@ -400,7 +400,7 @@ def test_wrong_results_come_before_slow_ones() -> None:
 def test_figures_and_lists_read_well() -> None:
     assert [size(n) for n in (12, 64_000, 4e6, 2.5e9)] == ["12 B", "64 kB", "4 MB", "2.5 GB"]
     assert [seconds(n) for n in (2.0, 3e-3, 4e-6, 5e-9)] == ["2 s", "3 ms", "4 µs", "5 ns"]
-    assert amount(1, "array") == "1 array"
+    assert count(1, "array") == "1 array"
     assert names(["a"]) == "`a`"
     assert names(["a", "b"]) == "`a` and `b`"
     assert names(["a", "b", "c", "d", "e"]) == "`a`, `b`, `c` and 2 more"

@@ -65,8 +65,8 @@ def test_the_source_that_was_compiled_comes_before_the_call(listener, tmp_path):
     exec(compile(text, str(tmp_path / "train.py"), "exec"), names)
     names["twice"](X)
     report = opened(listener, 1)
-    assert [source.name for source in report.sources] == ["train.py", "test_reopened.py"]
-    assert "at test_reopened.py:" in report.record.notes[0]
+    assert [source.name for source in report.sources] == ["train.py", "test_open_program.py"]
+    assert "at test_open_program.py:" in report.record.notes[0]
 
 
 def test_code_that_the_user_did_not_write_opens_too(listener):

@@ -250,7 +250,7 @@ def test_a_profiler_that_fails_costs_the_profile_and_not_the_run(
     def failing(*args: Any, **kwargs: Any) -> Any:
         raise OSError("no room")
 
-    monkeypatch.setattr(measure.profile, "sessions_of", failing)
+    monkeypatch.setattr(measure, "sessions_of", failing)
     report = jaxscope.profile(products, square(0, 64), square(1, 64))
     found = report.profile
     assert isinstance(found, Unavailable)

@@ -233,8 +233,8 @@ def test_tagging_leaves_the_result_alone():
 
 def test_a_program_over_four_devices_is_linked():
     code = """
-        from linked import link
-        from programs import sharded
+        from tests.capture.program.linked import link
+        from tests.capture.program.programs import sharded
         linked = link(*sharded())
         exact, inexact, total = linked.share
         print(exact, total, len(linked.wrong()), "all-reduce" in linked.compiled.as_text())
@@ -263,7 +263,7 @@ def program(x, y):
 USES_CACHE = """
     import sys
     import jax, jax.numpy as jnp
-    from linked import link
+    from tests.capture.program.linked import link
     from jaxscope.model import StageKind
     jax.config.update("jax_compilation_cache_dir", sys.argv[1])
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)

@@ -19,9 +19,9 @@ from jaxscope.capture.run import evidence
 from jaxscope.model import FindingKind
 from tests.magics.cells.cell_case import read_cases
 from tests.magics.cells.cell_shell import CellShell, fresh_session, open_shell
-from tests.paths import TESTS
+from tests.paths import ROOT, TESTS
 
-FILES = sorted((TESTS / "analysis" / "findings").glob("*.py"))
+FILES = sorted((TESTS / "data" / "findings").glob("*.py"))
 SAMPLE = 5
 """Every fifth cell of `tests/cells` is asked for false findings; the bench asks all of them."""
 
@@ -36,7 +36,7 @@ def load(name: str, path: Path) -> ModuleType:
     return module
 
 
-golden = load("findings_golden", TESTS / "analysis" / "test_findings_golden.py")
+golden = load("findings_golden", TESTS / "analysis" / "findings" / "test_findings_golden.py")
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_a_report_has_the_findings_that_the_file_names(shell: CellShell, path: P
 
 
 def test_false_findings_are_few() -> None:
-    bench = load("false_findings", TESTS.parent / "bench" / "false_findings.py")
+    bench = load("false_findings", ROOT / "measurements" / "false_findings.py")
     names = [case.name for case in read_cases()][::SAMPLE]
     measured = bench.measure(names)
     assert measured["cells"] > 40
@@ -91,7 +91,7 @@ def test_false_findings_are_few() -> None:
 
 
 def test_a_finding_that_nobody_accepted_counts_as_false() -> None:
-    bench = load("false_findings", TESTS.parent / "bench" / "false_findings.py")
+    bench = load("false_findings", ROOT / "measurements" / "false_findings.py")
     assert bench.is_accepted(bench.Said("names/read_through_globals", "folded", 2, "…"))
     assert not bench.is_accepted(bench.Said("names/plain", "folded", 2, "…"))
 

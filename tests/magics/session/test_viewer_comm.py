@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from jaxscope.view.bundle.payload import CAP, MIME
-from tests.magics.test_kernel import Kernel, kernel
+from tests.sessions.test_kernel import Kernel, kernel
 
 pytestmark = pytest.mark.kernel
 __all__ = ["kernel"]

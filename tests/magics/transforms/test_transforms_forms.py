@@ -203,7 +203,7 @@ CELLS = (
 
 
 @pytest.mark.parametrize(
-    "place", ["run.capture", "run.measure", "assemble.record", "facts.advised"]
+    "place", ["run.run.capture", "run.run.measure", "run.record.record", "run.evidence.advised"]
 )
 @pytest.mark.parametrize("cell", CELLS, ids=["grad", "vmap", "stack", "decorated"])
 def test_a_fault_of_ours_leaves_the_transformed_value(
@@ -214,7 +214,7 @@ def test_a_fault_of_ours_leaves_the_transformed_value(
 ) -> None:
     import importlib
 
-    module, name = place.split(".")
+    module, _, name = place.rpartition(".")
     with monkeypatch.context() as patch:
         patch.setattr(importlib.import_module(f"jaxscope.capture.{module}"), name, broken)
         ran = notebook.must(cell[0])
@@ -223,13 +223,15 @@ def test_a_fault_of_ours_leaves_the_transformed_value(
     assert "jaxscope could not" in ran.text
 
 
-@pytest.mark.parametrize("place", ["one_call.capture", "one_call.measure", "assemble.record"])
+@pytest.mark.parametrize(
+    "place", ["run.one_call.capture", "run.one_call.measure", "run.record.record"]
+)
 def test_a_fault_of_ours_leaves_the_value_of_a_call(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     import importlib
 
-    module, name = place.split(".")
+    module, _, name = place.rpartition(".")
     with monkeypatch.context() as patch:
         patch.setattr(importlib.import_module(f"jaxscope.capture.{module}"), name, broken)
         ran = notebook.must("%jaxvmap -n 1 -i v=0 f(x, 3)")

@@ -152,39 +152,39 @@ def test_no_private_name_of_jax_is_needed_for_a_cell(
 
 
 BEFORE = (
-    "capture.cell.read_before_assigned",
-    "capture.cell.Inputs",
-    "capture.cell.Photograph",
-    "capture.run.place",
-    "capture.work.named",
-    "capture.run.Sources",
-    "capture.run.context",
-    "capture.run.collecting",
-    "capture.outcome.Reader.read",
-    "capture.run.Block.write",
-    "magics.session.Session.programs",
+    "capture.forms.block.read_before_assigned",
+    "capture.forms.block.Inputs",
+    "capture.forms.block.Photograph",
+    "capture.run.run.place",
+    "capture.transforms.apply.named",
+    "capture.run.run.Sources",
+    "capture.run.run.context",
+    "capture.run.run.collecting",
+    "capture.inputs.results.Reader.read",
+    "capture.run.run.Block.write",
+    "magics.session.session.Session.programs",
 )
 AFTER = (
-    "capture.describe.inputs",
-    "capture.describe.outputs",
-    "capture.describe.constants",
-    "capture.describe.cost",
-    "capture.describe.environment",
-    "capture.describe.now",
-    "capture.describe.effects",
-    "capture.describe.device_objects",
-    "capture.describe.devices",
-    "capture.memory.memory",
-    "capture.memory.fits",
-    "capture.modules.of_block",
-    "capture.modules.of_cell",
-    "capture.assemble.record",
-    "capture.stages.parse_module",
-    "capture.stages.Handles.text",
-    "capture.program.tag",
-    "capture.program.identity",
-    "view.summary.first_line",
-    "capture.sources.Sources.index",
+    "capture.program.describe.inputs",
+    "capture.program.describe.outputs",
+    "capture.program.describe.constants",
+    "capture.program.describe.cost",
+    "capture.program.describe.environment",
+    "capture.program.describe.now",
+    "capture.program.describe.effects",
+    "capture.program.describe.device_objects",
+    "capture.program.describe.devices",
+    "capture.devices.memory.memory",
+    "capture.devices.memory.fits",
+    "capture.run.to_python.of_block",
+    "capture.run.to_python.of_cell",
+    "capture.run.record.record",
+    "capture.program.stages.parse_module",
+    "capture.program.stages.Handles.text",
+    "capture.program.compile.tag",
+    "capture.program.compile.identity",
+    "view.report.summary.first_line",
+    "capture.source.sources.Sources.index",
 )
 SMALL = ("names", "print", "function")
 
@@ -215,7 +215,11 @@ def test_no_part_of_jaxscope_is_needed_for_a_cell(
         check(name, expected, seen)
 
 
-TRACED_BEFORE = ("capture.outcome.Reader.read", "capture.run.Block.write", "capture.program.tag")
+TRACED_BEFORE = (
+    "capture.inputs.results.Reader.read",
+    "capture.run.run.Block.write",
+    "capture.program.compile.tag",
+)
 
 
 def once(ran: Ran) -> Ran:
@@ -227,7 +231,7 @@ def once(ran: Ran) -> Ran:
 def test_the_line_says_that_the_cell_ran_as_plain_python(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_("capture.cell.Inputs", monkeypatch)
+    break_("capture.forms.block.Inputs", monkeypatch)
     ran, names = play(notebook, "y = x * 2\ny.sum()", "%%jaxjit -o r")
     assert ran.text == (
         "jaxscope could not compile this cell (AttributeError: this name is gone), so it ran as "
@@ -241,7 +245,7 @@ def test_the_line_says_that_the_cell_ran_as_plain_python(
 def test_the_line_says_that_the_report_is_missing(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_("capture.assemble.record", monkeypatch)
+    break_("capture.run.record.record", monkeypatch)
     ran, names = play(notebook, "y = x * 2\ny.sum()", "%%jaxjit -o r")
     assert ran.text == (
         "jaxscope could not make the report (AttributeError: this name is gone); the run is "
@@ -264,7 +268,7 @@ def test_the_line_says_that_the_report_cannot_be_drawn(
 def test_a_cell_that_changes_what_it_reads_runs_once_when_jaxscope_fails_first(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_("capture.run.place", monkeypatch)
+    break_("capture.run.run.place", monkeypatch)
     _, names = play(notebook, "n += 1\nrows.append(n)\ny = x * n", "%%jaxjit")
     assert names["n"] == 4
     assert len(names["rows"]) == 3
@@ -296,7 +300,7 @@ def test_an_error_of_jax_on_the_program_is_no_failure_of_jaxscope(
 def test_the_plain_run_shows_the_users_error_with_its_line(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_("capture.cell.Inputs", monkeypatch)
+    break_("capture.forms.block.Inputs", monkeypatch)
     ran, _ = play(notebook, "y = 1\nz = undefined", "%%jaxjit")
     assert isinstance(ran.error, NameError)
     assert ran.frames[-1][1] == 3
@@ -317,7 +321,7 @@ def test_an_import_that_fails_inside_jaxscope_leaves_a_plain_cell(
 def test_the_line_form_gives_the_value_when_jaxscope_fails(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_("capture.one_call.PlainCall", monkeypatch)
+    break_("capture.run.one_call.PlainCall", monkeypatch)
     notebook.must(SETUP)
     ran = notebook.must("%jaxjit helper(x)")
     assert float(ran.value.sum()) == 36.0

@@ -7,9 +7,9 @@ import pytest
 
 import jaxscope
 from jaxscope import model as m
-from jaxscope.analysis.links import vanished
+from jaxscope.analysis.links import eliminated
+from jaxscope.analysis.links.eliminated import CONSTANT, DEAD, GONE, MERGED, MOVED, TWICE, reasons
 from jaxscope.analysis.links.links import UNUSED
-from jaxscope.analysis.links.vanished import CONSTANT, DEAD, GONE, MERGED, MOVED, TWICE, reasons
 from jaxscope.model import StageKind
 
 
@@ -123,4 +123,4 @@ def test_each_reason_is_read_from_the_text_alone(name: str, reason: str) -> None
             m.Stage(StageKind.OPTIMIZED_HLO, "x", anchors=(m.Anchor(1, (1,)),)),
         ),
     )
-    assert vanished.reasons(program) == (vanished.Vanished(0, reason),)
+    assert eliminated.reasons(program) == (eliminated.Vanished(0, reason),)

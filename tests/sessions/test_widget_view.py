@@ -9,7 +9,7 @@ import pytest
 from jaxscope.view.bundle.payload import MIME
 from tests.magics.notebook import open_notebook
 from tests.magics.session.test_viewer_comm import CELL, heard, send, shown
-from tests.magics.test_kernel import Kernel, kernel
+from tests.sessions.test_kernel import Kernel, kernel
 
 pytest.importorskip("anywidget")
 __all__ = ["kernel"]
