@@ -89,7 +89,7 @@ def measure() -> dict[str, Any]:
 
 def _notebook_display() -> float:
     """Seconds to make the text, the static HTML and the viewer's payload of the last report; the
-    text of the optimised HLO is there already."""
+    text of the optimized HLO is there already."""
     import jaxscope
 
     report = jaxscope.last()

@@ -32,7 +32,7 @@ _MOST_TRIES = 6
 _ROUNDS = 12
 _MOST_ROUNDS = 72
 _CALLS = 3
-"""Of which the middle one is a round's: a neighbour's burst hits one call, not the truth."""
+"""Of which the middle one is a round's: a neighbor's burst hits one call, not the truth."""
 _NOISE = 4.0
 """Points between the two halves of the truth, above which nothing can be compared."""
 

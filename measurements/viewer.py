@@ -1,6 +1,6 @@
 """The viewer in a real browser that draws in software: `python -m measurements.viewer` prints JSON.
 
-A page with 100 000 lines of optimised HLO, and one with 1000 to compare with, are opened in turn,
+A page with 100 000 lines of optimized HLO, and one with 1000 to compare with, are opened in turn,
 in random order, each time in a fresh context: until every pane that opens shows its first lines;
 then one pane is scrolled at wheel speed, and a line of the source is clicked until all panes have
 drawn their highlights. Beside them the bytes of what is shipped and saved.

@@ -24,7 +24,7 @@ Rows = tuple[tuple[object, ...], ...]
 def lines(record: Record) -> tuple[Columns, Rows]:
     """A row for each line of the sources that has text, with its share of the costliest program.
 
-    Instructions and FLOPs are None where the optimised HLO was not fetched or not understood.
+    Instructions and FLOPs are None where the optimized HLO was not fetched or not understood.
     `exact` is False where some instruction was matched by likeness. `backward` and the columns that
     begin with it are the part of a line that a backward pass does.
     """
@@ -64,7 +64,7 @@ def lines(record: Record) -> tuple[Columns, Rows]:
 
 
 def operations(record: Record) -> tuple[Columns, Rows]:
-    """A row for each real instruction of the costliest program's optimised HLO.
+    """A row for each real instruction of the costliest program's optimized HLO.
 
     The figures are those of one execution; it is executed `times` in a run. A fusion has the work
     of what it holds: for totals, leave out the rows whose `fusion` names one. A figure is None

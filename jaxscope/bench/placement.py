@@ -17,7 +17,7 @@ _LINES = 64
 _MOVED = 2 << 20
 """Bytes. Copying more takes longer than a block."""
 _ALIGNED = 64
-"""Bytes. Every contestant's arrays begin at such an address, so that none is favoured by chance;
+"""Bytes. Every contestant's arrays begin at such an address, so that none is favored by chance;
 XLA takes an array that does without copying it."""
 
 

@@ -74,7 +74,7 @@ def _partition(
     try:
         return _with_collectives(result, builder, handles, inputs, outputs, known)
     except Exception as error:  # the texts of a later XLA may be spelled in another way
-        return replace(result, unread=f"the optimised HLO was not understood: {error}")
+        return replace(result, unread=f"the optimized HLO was not understood: {error}")
 
 
 def _with_collectives(
@@ -89,7 +89,7 @@ def _with_collectives(
     read = None if stage.unavailable is not None else counted(stage.text)
     if read is None:
         reason = stage.unavailable.reason if stage.unavailable else "its text was not understood"
-        return replace(known, unread=f"there is no optimised HLO to read: {reason}")
+        return replace(known, unread=f"there is no optimized HLO to read: {reason}")
     module, cost = read
     names = [name for name, _, sharding in inputs if sharding is not None]
     parameters = len(module.entry_computation.parameters)

@@ -48,7 +48,7 @@ class LineTime:
     high_s: float
     """That, and all the time of the instructions that it shares with other lines."""
     inferred_s: float = 0.0
-    """The part that came to the line by likeness or by its neighbours, not by a tag."""
+    """The part that came to the line by likeness or by its neighbors, not by a tag."""
     range_s: tuple[float, float] = (math.nan, math.nan)
     """Lowest and highest estimate over the sessions."""
     ops: tuple[str, ...] = ()

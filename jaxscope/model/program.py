@@ -56,7 +56,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InstructionCost:
-    """What one instruction of the optimised HLO costs, in a single execution of it."""
+    """What one instruction of the optimized HLO costs, in a single execution of it."""
 
     name: str
     flops: float

@@ -149,13 +149,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """One collective of the optimised HLO. An asynchronous pair is one."""
+    """One collective of the optimized HLO. An asynchronous pair is one."""
 
     kind: CollectiveKind
     name: str
     """Of the instruction."""
     line: int
-    """Of the optimised HLO's text."""
+    """Of the optimized HLO's text."""
     origin: Origin
     primitive: str
     """JAX's operation behind it: `psum`, `dot_general` …; empty when it is not known."""

@@ -37,8 +37,8 @@ class StageKind(StrEnum):
 _LABELS = {
     StageKind.JAXPR: "jaxpr",
     StageKind.STABLEHLO: "StableHLO",
-    StageKind.HLO: "HLO before optimisation",
-    StageKind.OPTIMIZED_HLO: "optimised HLO",
+    StageKind.HLO: "HLO before optimization",
+    StageKind.OPTIMIZED_HLO: "optimized HLO",
 }
 
 

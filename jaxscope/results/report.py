@@ -417,7 +417,7 @@ class Report:
     def to_dataframe(self, table: Table = "lines") -> pd.DataFrame:
         """One table: `lines`, `ops`, `compiles`, `timings`, `values` … Needs pandas.
 
-        lines: a row for each source line with code. ops: a row for each optimised HLO instruction,
+        lines: a row for each source line with code. ops: a row for each optimized HLO instruction,
         with FLOPs, bytes and its source lines. compiles, timings, values, residuals, collectives:
         as in the report.
         """

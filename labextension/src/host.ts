@@ -17,9 +17,9 @@ export class TextAbsent extends Error {
 /** One stage as the kernel answers it. */
 export interface StageAnswer {
   stage: StageJson;
-  /** With the optimised HLO. */
+  /** With the optimized HLO. */
   instructions?: Record<string, InstructionFigures>;
-  /** With the StableHLO and the optimised HLO, which tell it together. */
+  /** With the StableHLO and the optimized HLO, which tell it together. */
   vanished?: Vanished[];
   merged?: Vanished[];
   /** Of a large program, whose equations the saved output may have left out. */

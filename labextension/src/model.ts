@@ -114,7 +114,7 @@ export class ReportModel {
     this.tell("selection");
   }
 
-  /** By line of the optimised HLO. */
+  /** By line of the optimized HLO. */
   get instructions(): Record<string, InstructionFigures> {
     return this.instructionCache.get(this.program) ?? this.figures?.instructions ?? {};
   }

@@ -64,7 +64,7 @@ export interface DiffData {
 
 export interface StageDiffJson {
   kind: StageKind;
-  /** `optimised HLO: 3 changed, 1 added`. */
+  /** `optimized HLO: 3 changed, 1 added`. */
   title: string;
   /** Sentences: how much moved, what is doubtful, why it could not be compared. */
   lead: string[];
@@ -84,7 +84,7 @@ export interface DiffGroupJson {
 export interface ProgramFigures {
   /** By source: line → what belongs to it. */
   lines: Record<string, LineFigures>[];
-  /** By line of the optimised HLO. Comes with the text: absent while the text is not here. */
+  /** By line of the optimized HLO. Comes with the text: absent while the text is not here. */
   instructions?: Record<string, InstructionFigures>;
   /** Equations that surely left no instruction, with the reason: to be dimmed. */
   vanished?: Vanished[];

@@ -43,9 +43,9 @@ test("a stage that there is none of takes no room at first", () => {
   expect(firstKinds(1440, [...STAGES])).toEqual(["optimized_hlo"]);
 });
 
-// Colours.
+// Colors.
 
-test("neighbouring lines have hues far apart, and lines of one expression share theirs", () => {
+test("neighboring lines have hues far apart, and lines of one expression share theirs", () => {
   const spread: ProgramJson = {
     ...program,
     equations: program.equations.map((each) => ({
@@ -177,7 +177,7 @@ test("beside the source stand time, work, the backward part and counts, as many 
   expect(plain?.columns.map(({ title }) => title)).toEqual(["FLOP", "eqns", "instr"]);
 });
 
-test("beside the optimised HLO stand the share of the time, work and traffic of a run", () => {
+test("beside the optimized HLO stand the share of the time, work and traffic of a run", () => {
   const instructions = {
     4: { shape: "f32[8]", flops: 2000, bytes: 64, times: 3, seconds: 1e-5, share: 0.5 },
     9: { shape: "f32[8]", flops: 0, bytes: null, times: 1 },
@@ -236,7 +236,7 @@ test("the status line of an instruction has its shape, work and time", () => {
   };
   const report = model({ instructions });
   const words = statusWords(report, report.ofStage("optimized_hlo", line), new StageTexts(report));
-  expect(words[0]).toBe(`optimised HLO line ${line}`);
+  expect(words[0]).toBe(`optimized HLO line ${line}`);
   expect(words.slice(2, 7)).toEqual([
     "f32[8]",
     "2 kFLOP",
@@ -291,7 +291,7 @@ test.each([
   ],
   [
     { state: "unavailable", reason: "XLA gave none" },
-    /^There is no optimised HLO: XLA gave none\.$/,
+    /^There is no optimized HLO: XLA gave none\.$/,
     false,
   ],
   [

@@ -58,7 +58,7 @@ test("without callers, an equation belongs to its innermost line alone", () => {
   const places = [0, 1].flatMap((source) => [...own.homes(source).keys()]);
   expect(places).toHaveLength(total);
   expect(new Set(places).size).toBe(total);
-  // Line 5 of the cell only calls `standardise`, which is in another source.
+  // Line 5 of the cell only calls `standardize`, which is in another source.
   expect(equations.byLine(0).get(5)?.length).toBeGreaterThan(0);
   expect(own.byLine(0).get(5)).toBeUndefined();
 });

@@ -61,7 +61,7 @@ test("characters that cannot be seen are spelled out as Python spells them", () 
   expect(visible("a\tb é 𝛼 \u05d0")).toBe("a\tb é 𝛼 \u05d0");
 });
 
-test("hidden characters keep their places, and neighbours stand together", () => {
+test("hidden characters keep their places, and neighbors stand together", () => {
   expect(spelledOut("ab\u202e\u2066c\x00")).toEqual([
     { from: 2, to: 4, text: "\\u202e\\u2066" },
     { from: 5, to: 6, text: "\\x00" },

@@ -55,7 +55,7 @@ test("keys move by lines and pages", () => {
 });
 
 test("a text is saved under its name, whatever is in it", () => {
-  expect(fileName("optimised HLO", "hlo")).toBe("optimised_HLO.hlo");
+  expect(fileName("optimized HLO", "hlo")).toBe("optimized_HLO.hlo");
   expect(fileName("../../etc/passwd", "python")).toBe("etc_passwd.py");
   expect(fileName("train.py", "python")).toBe("train.py");
   expect(fileName("///", "jaxpr")).toBe("text.jaxpr");

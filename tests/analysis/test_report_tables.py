@@ -41,7 +41,7 @@ def test_lines_of_the_cell_add_up_to_the_program() -> None:
     assert by_line[11]["exact"] is False
 
 
-def test_lines_without_the_optimised_text_know_equations_only() -> None:
+def test_lines_without_the_optimized_text_know_equations_only() -> None:
     bare = dataclasses.replace(RECORD, programs=(dataclasses.replace(PROGRAM, stages=()),))
     found = rows(report_tables.lines(bare))
     assert all(row["instructions"] is None and row["flops"] is None for row in found)

@@ -451,7 +451,7 @@ def test_nan_everywhere_agrees():
         assert text.startswith("Every number of the result is NaN: ")
 
 
-def test_the_complex_conjugate_is_recognised():
+def test_the_complex_conjugate_is_recognized():
     record = measured(
         ("numpy", "numpy", lambda x: x * 1j),
         ("jax", "jax", lambda x: jnp.conj(x * 1j)),

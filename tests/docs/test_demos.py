@@ -179,7 +179,7 @@ def test_the_benchmarks_show_what_their_text_speaks_of() -> None:
 
     assert "faster than NumPy: a Python loop" in output("-o sums")
     # JAX always folds it; so does TorchScript where PyTorch is installed.
-    folded = re.search(r"J102 ([^:]*): The optimised program computes nothing", output("-o sums"))
+    folded = re.search(r"J102 ([^:]*): The optimized program computes nothing", output("-o sums"))
     assert folded
     assert "JAX jit" in folded[1].split(", ")
     assert "s32[] constant(1249975000)" in output('split("ENTRY")')

@@ -60,7 +60,7 @@ def words(text: str) -> str:
 # (x - mean) / std.
 
 
-def test_a_normalisation_is_compared_at_one_precision_and_says_so(notebook: Notebook) -> None:
+def test_a_normalization_is_compared_at_one_precision_and_says_so(notebook: Notebook) -> None:
     ran = notebook.must(
         "%%jaxbench --vs numpy,jax-eager,jax -o c\n(big - xp.mean(big)) / xp.std(big)"
     )
@@ -71,7 +71,7 @@ def test_a_normalisation_is_compared_at_one_precision_and_says_so(notebook: Note
     assert "`big` (float64) went in 32 bits wide for every contestant" in words(ran.text)
 
 
-def test_a_normalisation_tells_of_the_precision_and_needs_little_memory(
+def test_a_normalization_tells_of_the_precision_and_needs_little_memory(
     notebook: Notebook,
 ) -> None:
     notebook.must("large = rng.normal(size=(1000, 600))")

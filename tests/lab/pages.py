@@ -74,7 +74,7 @@ def line(report: Locator, name: str, number: int) -> Locator:
 
 
 def hlo_entry(report: Locator) -> Locator:
-    """Where the optimised HLO opens."""
+    """Where the optimized HLO opens."""
     return pane(report, "optimized_hlo").locator(".cm-line", has_text="ENTRY %")
 
 

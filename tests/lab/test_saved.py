@@ -182,7 +182,7 @@ def test_files_of_jaxscope_open_as_documents(lab: Server, visit: Visit, saved: S
         ("main.jaxpr", "{ lambda ; a:f32[4]. let b:f32[4] = sin a in (b,) }\n", "lambda"),
     ],
 )
-def test_stages_are_coloured_as_files(
+def test_stages_are_colored_as_files(
     lab: Server, visit: Visit, name: str, text: str, word: str
 ) -> None:
     Path(lab.files / name).write_text(text, "utf-8")
@@ -190,10 +190,10 @@ def test_stages_are_coloured_as_files(
     content = page.locator(".jp-FileEditor .cm-line").first
     expect(content).to_contain_text(word)
     expect(content.locator("span", has_text=word).first).to_be_visible()
-    colours = content.locator("span").evaluate_all(
+    colors = content.locator("span").evaluate_all(
         "spans => new Set(spans.map(span => getComputedStyle(span).color)).size"
     )
-    assert colours >= 3
+    assert colors >= 3
 
 
 def test_languages_can_be_switched_off(lab: Server, visit: Visit) -> None:

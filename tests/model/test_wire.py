@@ -77,7 +77,7 @@ def test_a_number_that_is_not_finite_is_null_and_comes_back_as_nan(value: float)
 
 def test_unknown_fields_are_ignored_so_that_a_newer_report_can_be_read() -> None:
     data = golden()
-    data["colour"] = "blue"
+    data["color"] = "blue"
     data["programs"][0]["later"] = [1]
     assert m.from_json(m.Record, data) == m.from_json(m.Record, golden())
 

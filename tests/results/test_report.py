@@ -29,14 +29,14 @@ SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text("utf-8"))
 STAGES = ("jaxpr", "stablehlo", "hlo", "optimized_hlo")
 
 
-def standardise(x: Any, scale: Any = 1.0) -> Any:
-    centred = x - x.mean()
-    return scale * centred / x.std()
+def standardize(x: Any, scale: Any = 1.0) -> Any:
+    centerd = x - x.mean()
+    return scale * centerd / x.std()
 
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return jaxscope.inspect(standardise, jnp.arange(512.0), scale=2.0)
+    return jaxscope.inspect(standardize, jnp.arange(512.0), scale=2.0)
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,8 @@ def fresh(report: Report) -> Report:
 
 
 def test_the_names_that_users_and_tests_depend_on(report: Report) -> None:
-    assert report.summary().startswith("jit(standardise) · cpu:0 · ")
-    assert [p.name for p in report.programs] == ["standardise"]
+    assert report.summary().startswith("jit(standardize) · cpu:0 · ")
+    assert [p.name for p in report.programs] == ["standardize"]
     assert report.sources[0].file == __file__
     assert report.exact is True
     assert {e.primitive for e in report.equations} >= {"sub", "div", "mul"}
@@ -60,7 +60,7 @@ def test_the_names_that_users_and_tests_depend_on(report: Report) -> None:
     line, column, end_line, end_column = equation.span
     text = report.sources[0].lines[line - 1]
     assert (line, text[column:end_column]) == (end_line, "x - x.mean()")
-    assert equation.frames[0].function == "standardise"
+    assert equation.frames[0].function == "standardize"
     assert equation.phase == "primal"
     assert [(v.name, str(v.kind)) for v in report.inputs] == [
         ("x", "traced"),
@@ -70,7 +70,7 @@ def test_the_names_that_users_and_tests_depend_on(report: Report) -> None:
     assert report.inputs[0].sharding == "cpu:0"
     assert [v.bytes for v in report.outputs] == [2048]
     compiled = report.compiles[0]
-    assert compiled.fun_name == "standardise"
+    assert compiled.fun_name == "standardize"
     assert min(compiled.trace_s, compiled.lower_s, compiled.compile_s) > 0
     assert compiled.total_s == compiled.trace_s + compiled.lower_s + compiled.compile_s
     call = report.programs[0].call
@@ -156,7 +156,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_the_page_is_one_file_that_asks_for_nothing(report: Report, tmp_path: Path) -> None:
     text = report.to_html(tmp_path / "report.html").read_text("utf-8")
     assert "default-src 'none'" in text
-    assert "centred = x - x.mean()" in text or "centred" in text
+    assert "centerd = x - x.mean()" in text or "centerd" in text
     # The viewer's own script may speak of these; its policy lets it fetch nothing.
     markup = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
     assert not re.search(r"<link|<(script|img|iframe)[^>]*\ssrc=|url\((?!#|data:)", markup)
@@ -189,7 +189,7 @@ def test_a_display_that_fails_is_one_line(
         assert "text/html" in bundle
     else:
         assert set(bundle) == {"text/plain"}
-        assert bundle["text/plain"].startswith("jit(standardise)")
+        assert bundle["text/plain"].startswith("jit(standardize)")
 
 
 def test_data_frames(report: Report) -> None:
@@ -203,7 +203,7 @@ def test_data_frames(report: Report) -> None:
     # What no line could be found for, such as the first half of a split reduction, is no line's.
     assert 0.5 * report.cost.flops < lines["flops"].sum() <= report.cost.flops
     assert set(ops["opcode"]).isdisjoint({"parameter", "constant", "tuple"})
-    assert report.to_dataframe("compiles")["function"].tolist() == ["standardise"]
+    assert report.to_dataframe("compiles")["function"].tolist() == ["standardize"]
     timings = report.to_dataframe("timings").set_index("label")
     call = report.programs[0].call
     assert call is not None
@@ -371,11 +371,11 @@ def test_the_python_of_a_decorator_cell_runs(notebook: Notebook) -> None:
 def test_the_python_of_a_function_brings_its_helpers(report: Report) -> None:
     pasted = run_python("from typing import Any\n" + report.to_python())
     np.testing.assert_allclose(
-        pasted["standardise"](jnp.arange(8.0)), standardise(jnp.arange(8.0)), rtol=1e-6
+        pasted["standardize"](jnp.arange(8.0)), standardize(jnp.arange(8.0)), rtol=1e-6
     )
 
 
 def test_what_was_given_as_an_object_has_no_python() -> None:
-    compiled = jax.jit(standardise).lower(jnp.arange(4.0)).compile()
+    compiled = jax.jit(standardize).lower(jnp.arange(4.0)).compile()
     with pytest.raises(ValueError, match="does not hold the source of its function"):
         jaxscope.inspect(compiled).to_python()

@@ -79,7 +79,7 @@ def interval(
 ) -> tuple[float, float]:
     """The order-statistic interval of the median; the whole range below 6 values.
 
-    `inflation` widens it in ranks, for values that are not independent of their neighbours.
+    `inflation` widens it in ranks, for values that are not independent of their neighbors.
     """
     ordered = sorted(values)
     indices = order_interval(len(ordered), confidence)
@@ -91,7 +91,7 @@ def interval(
 
 
 def autocorrelation(values: Sequence[float]) -> float:
-    """Of neighbours, by rank, so that one slow round counts as one; 0 below 4 values."""
+    """Of neighbors, by rank, so that one slow round counts as one; 0 below 4 values."""
     count = len(values)
     if count < 4 or min(values) == max(values):
         return 0.0
@@ -135,7 +135,7 @@ class Estimate:
 def estimate(logs: Sequence[float], confidence: float = 0.95) -> Estimate:
     """The median of the rounds' log ratios with its interval.
 
-    Rounds that resemble their neighbours (autocorrelation ρ > 0) carry less than their number says;
+    Rounds that resemble their neighbors (autocorrelation ρ > 0) carry less than their number says;
     the interval is then wider by √((1+ρ)/(1-ρ)), as for a first-order autoregression. ρ below its
     own noise, 2/√n, counts as 0.
     """

@@ -19,7 +19,7 @@ _DISPATCH_SHARE = 0.5
 _LAUNCH_S = 50e-6
 """The most that JAX's dispatch takes: about 10 µs and 2 µs an output. A call that returns later
 than that has computed something before it returned, as small CPU programs do."""
-_FLOPS_PER_TRANSCENDENTAL = 25  # a vectorised float32 exp or sin, some 20 to 30 operations
+_FLOPS_PER_TRANSCENDENTAL = 25  # a vectorized float32 exp or sin, some 20 to 30 operations
 
 
 @dataclass(frozen=True, slots=True)

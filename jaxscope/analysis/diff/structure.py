@@ -232,7 +232,7 @@ def _gaps(pairs: list[tuple[int, int]], length_a: int, length_b: int) -> list[tu
 def _likely(
     lines_a: Sequence[Line], lines_b: Sequence[Line], forward: dict[int, int], taken: set[int]
 ) -> list[tuple[int, int]]:
-    """Lines between the same neighbours that stand for each other, though they say other things.
+    """Lines between the same neighbors that stand for each other, though they say other things.
 
     The same operation first; then, where as many are left on both sides, by their order.
     """

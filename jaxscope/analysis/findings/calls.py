@@ -137,6 +137,6 @@ def _is_little(program: Program, call_s: float) -> bool:
     if not isinstance(program.cost, Cost):
         return False
     cost = program.cost
-    # A vectorised exp or sin takes some 25 operations.
+    # A vectorized exp or sin takes some 25 operations.
     work = (cost.flops + 25 * cost.transcendentals + cost.bytes_accessed) / SLOW_DEVICE
     return not cost.doubts and work < DISPATCH_SHARE * call_s

@@ -50,7 +50,7 @@ def constants(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
 
 
 def count_computing(optimized_hlo: str) -> int | None:
-    """Instructions of an optimised program that compute, rather than hold or move data.
+    """Instructions of an optimized program that compute, rather than hold or move data.
 
     None when the text is not understood.
     """
@@ -201,7 +201,7 @@ def _folded(program: Program, computing: int | None) -> Iterator[Finding]:
         "once, at compile time.",
         fix,
         f"{count(len(work), 'equation')} of the jaxpr {computes} something "
-        f"({names(_kinds(work))}), and no instruction of the optimised HLO does.",
+        f"({names(_kinds(work))}), and no instruction of the optimized HLO does.",
         0 if in_cell or home is None else home,
     )
 

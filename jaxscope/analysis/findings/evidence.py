@@ -47,7 +47,7 @@ class Evidence:
     trace_s: float | None = None
     """Seconds that running the cell under the tracer took (block form only)."""
     computing: tuple[int | None, ...] = ()
-    """By program: instructions of the optimised HLO besides parameters, constants, tuples,
+    """By program: instructions of the optimized HLO besides parameters, constants, tuples,
     bitcasts and copies; None where the text was not read. `count_computing` counts them."""
     dispatched: tuple[tuple[int, int], ...] = ()
     """(line of the cell, number of operations run there one by one, outside any jit)."""

@@ -2,7 +2,7 @@
 
 The residuals of the equations are what JAX asks for. XLA fuses: it may hand on the argument of a
 cosine and compute the cosine where it is needed, so what stands in memory between the passes is
-another list. It is read from the optimised HLO: results of instructions of a forward pass that
+another list. It is read from the optimized HLO: results of instructions of a forward pass that
 instructions of a backward pass take as operands.
 """
 
@@ -41,7 +41,7 @@ def handed_on(program: Program) -> tuple[Handed, ...] | None:
 
 
 def handed_in(stage: Stage, equations: Sequence[Equation]) -> tuple[Handed, ...] | None:
-    """The same, of an optimised HLO whose exact anchors lead to these equations."""
+    """The same, of an optimized HLO whose exact anchors lead to these equations."""
     known = counted(stage.text)
     if known is None:
         return None

@@ -15,7 +15,7 @@ def trip_count(module: HloModule, loop: Instruction) -> int | None:
     """How often a while loop runs: as XLA wrote it down, else derived from its counter.
 
     Derived are loops whose condition compares a counter with a constant, where the counter starts
-    at a constant and each round adds one: what `scan` and `fori_loop` make. Before optimisation
+    at a constant and each round adds one: what `scan` and `fori_loop` make. Before optimization
     XLA has written nothing down yet, so there this is the only way.
     """
     if loop.trip_count is not None or loop.opcode != "while":

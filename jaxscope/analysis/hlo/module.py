@@ -100,7 +100,7 @@ class Computation:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """An output that lives in the memory of a parameter: donation that XLA did honour."""
+    """An output that lives in the memory of a parameter: donation that XLA did honor."""
 
     output: tuple[int, ...]
     """Index path into the result; empty if the result is no tuple."""

@@ -1,6 +1,6 @@
 """Reads HLO text, line by line, into an `HloModule`.
 
-Works on `compiled.as_text()` and on the text before optimisation, from jaxlib 0.8 to 0.12, and on
+Works on `compiled.as_text()` and on the text before optimization, from jaxlib 0.8 to 0.12, and on
 what XLA dumps for GPU and TPU. Big programs have 100 000 lines, so the common line costs two
 regular expressions; attributes stay text until somebody asks.
 """

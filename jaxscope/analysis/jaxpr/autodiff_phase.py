@@ -16,7 +16,7 @@ from jaxscope.model import Phase
 Passes = tuple[Phase, ...]
 """Outermost first: `transpose(jvp(jvp()))` is backward, then forward."""
 
-_REMATERIALISED = "rematted_computation"
+_REMATERIALIZED = "rematted_computation"
 
 
 def passes(scopes: Sequence[tuple[str, str]]) -> Passes:
@@ -28,7 +28,7 @@ def passes(scopes: Sequence[tuple[str, str]]) -> Passes:
     transposed = False
     for kind, name in scopes:
         if kind != "Transform":
-            if name == _REMATERIALISED:
+            if name == _REMATERIALIZED:
                 found.append(Phase.RECOMPUTE)
             continue
         if name == "transpose":

@@ -20,9 +20,9 @@ _PLAIN = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitc
 # What runs a computation in its own place, so that its line stands for all inside.
 _HOLDERS = frozenset({"fusion", "call", "async-start", "custom-call"})
 _REACH = 6
-"""How many untagged instructions to pass when looking for a neighbour that has a tag."""
-_NEIGHBOURS = 8
-"""More neighbours than this mean that the instruction belongs to none of them in particular."""
+"""How many untagged instructions to pass when looking for a neighbor that has a tag."""
+_NEIGHBORS = 8
+"""More neighbors than this mean that the instruction belongs to none of them in particular."""
 
 
 class Locator:
@@ -173,7 +173,7 @@ class _HloAnchors:
         return bool(callers) and all(caller.opcode == "call" for caller in callers)
 
     def _inherit(self, instructions: tuple[Instruction, ...]) -> None:
-        """Give instructions without a place the equations of their neighbours, as a guess."""
+        """Give instructions without a place the equations of their neighbors, as a guess."""
         missing = [
             i
             for i in instructions
@@ -199,15 +199,15 @@ class _HloAnchors:
                     dict.fromkeys(i for c in callers for i in self._exact.get(c.name, ())[:1])
                 )
                 why = CONTAINED
-            if 0 < len(found) <= _NEIGHBOURS:
+            if 0 < len(found) <= _NEIGHBORS:
                 self._guessed[instruction.name] = found, why
 
-    def _nearest(self, start: str, neighbours: Mapping[str, list[str]]) -> tuple[int, ...]:
+    def _nearest(self, start: str, neighbors: Mapping[str, list[str]]) -> tuple[int, ...]:
         """Equations of the tagged instructions that can be reached first from `start`."""
         seen = {start}
         border = [start]
         for _ in range(_REACH):
-            ahead = [n for name in border for n in neighbours.get(name, ()) if n not in seen]
+            ahead = [n for name in border for n in neighbors.get(name, ()) if n not in seen]
             seen.update(ahead)
             found = dict.fromkeys(
                 i for name in ahead for i in (self._exact.get(name) or self._holding(name))[:1]

@@ -51,7 +51,7 @@ class _Operation:
 def reasons(program: Program) -> tuple[Vanished, ...]:
     """The user's equations that no line of the compiled text came from, each with the best reason.
 
-    Empty as long as the optimised HLO was not fetched.
+    Empty as long as the optimized HLO was not fetched.
     """
     compiled = stage_of(program, StageKind.OPTIMIZED_HLO)
     if compiled is None:

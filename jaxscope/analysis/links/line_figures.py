@@ -31,7 +31,7 @@ class LineFigures:
 
     equations: int = 0
     instructions: int | None = None
-    """Real instructions of the optimised HLO; None when there is no such text."""
+    """Real instructions of the optimized HLO; None when there is no such text."""
     flops: float | None = None
     """FLOPs of one run; None when there is no such text."""
     exact: bool = True
@@ -117,7 +117,7 @@ def stage_of(program: Program, kind: StageKind) -> Stage | None:
 # The record, the text and the HTML of one run need the same counts; more is not kept.
 @functools.lru_cache(maxsize=4)
 def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
-    """The optimised HLO and what it costs; None where the text is missing or not understood."""
+    """The optimized HLO and what it costs; None where the text is missing or not understood."""
     if not text:
         return None
     try:

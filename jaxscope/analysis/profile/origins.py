@@ -18,7 +18,7 @@ class Origin(NamedTuple):
 
     place: Place
     sure: bool
-    """It is known by its own tag or frame, and not by likeness or by its neighbours."""
+    """It is known by its own tag or frame, and not by likeness or by its neighbors."""
 
 
 Origins = Mapping[str, Origin]
@@ -26,7 +26,7 @@ Origins = Mapping[str, Origin]
 
 
 def of_equations(program: Program, stage: Stage, module: HloModule, source: int | None) -> Origins:
-    """By the equations that the lines of the optimised HLO are anchored to.
+    """By the equations that the lines of the optimized HLO are anchored to.
 
     A line of a source stands for what it calls: an equation belongs to the innermost of its frames
     that lies in that source, as everywhere in a report; without a source, to the innermost of all.

@@ -16,7 +16,7 @@ def renamed(program: Program, stage: Stage, module: HloModule) -> dict[str, int]
     """Untagged instruction → the equation that it is for, where nothing else can be meant.
 
     XLA cuts a cumulative sum into small windows, adds these up again, and tags none of it; its
-    neighbours would have all of its time. With two such equations on different lines nothing is
+    neighbors would have all of its time. With two such equations on different lines nothing is
     said: the windows do not tell which they are of.
     """
     windows = {i.name for i in module.instructions() if i.opcode == _WINDOW}

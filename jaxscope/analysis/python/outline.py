@@ -151,7 +151,7 @@ def forbidden(text: str, whole: str = "a compiled program") -> Forbidden | None:
     """The first thing that cannot be part of `whole`, or None. Lines count in this text.
 
     `%magic`, `!shell` and `?help` lines; `return`, `yield` and `await` outside a function. The
-    text should be the user's own; if IPython has already rewritten it, its calls are recognised.
+    text should be the user's own; if IPython has already rewritten it, its calls are recognized.
     Text that is not Python for another reason gives None: Python's own error says it better.
     """
     try:

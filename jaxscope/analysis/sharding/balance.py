@@ -29,7 +29,7 @@ def balance(
 ) -> Balance | Unavailable:
     """The products of the program as written, and those that one device does.
 
-    `before` and `after` XLA's optimisation; `cost` is that of `after`.
+    `before` and `after` XLA's optimization; `cost` is that of `after`.
     """
     if any((i.custom_call_target or "") in _INLINE for i in before.instructions()):
         return Unavailable("the older partitioner mixes shapes of the whole and of the parts")

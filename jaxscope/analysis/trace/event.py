@@ -28,7 +28,7 @@ class Op:
     """One execution of one HLO instruction."""
 
     name: str
-    """The instruction's name in the optimised HLO."""
+    """The instruction's name in the optimized HLO."""
     module: str
     program: int
     """XLA's number of the executable: two programs may have modules of one name."""

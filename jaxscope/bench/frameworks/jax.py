@@ -184,7 +184,7 @@ def _on(call: Callable[..., Any], device: Any) -> Callable[..., Any]:
 def _cost(handles: Handles) -> Cost | Unavailable:
     stage = handles.text(StageKind.OPTIMIZED_HLO)
     if counted(stage.text) is None:
-        return Unavailable("the optimised HLO of this XLA could not be read")
+        return Unavailable("the optimized HLO of this XLA could not be read")
     return describe.cost(handles)
 
 

@@ -17,8 +17,8 @@ from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Doubt, Phases
 
 _PROFILED_CALLS = 20
-_RUNS_TO_OPTIMISE = 2
-"""After the first: TorchScript observes one or two runs before it optimises."""
+_RUNS_TO_OPTIMIZE = 2
+"""After the first: TorchScript observes one or two runs before it optimizes."""
 _NOTHING = frozenset({
     "prim::Constant", "prim::TupleConstruct", "prim::TupleUnpack", "prim::ListConstruct",
 })  # fmt: skip
@@ -69,7 +69,7 @@ class Torch(Contestant):
 
     def put(self, array: Any, device: str) -> Any:
         moved = _torch().from_numpy(array).to(_named(device))
-        self._synchronise(device)
+        self._synchronize(device)
         return moved
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
@@ -136,7 +136,7 @@ class Torch(Contestant):
             return _taped(task.callable, task.grad)
         return _func(task) if task.vmap else task.callable
 
-    def _synchronise(self, device: str) -> None:
+    def _synchronize(self, device: str) -> None:
         wait = self.waiting(None, device)
         if wait is not None:
             wait(None)
@@ -168,7 +168,7 @@ class Compiled(Torch):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # advice of Inductor about this machine
             _, seconds = timed(lambda: compiled(*args))  # it compiles on the first call
-            self._synchronise(device)
+            self._synchronize(device)
         return Prepared(compiled, Phases(compile_s=seconds), compile_count=_graphs)
 
 
@@ -211,7 +211,7 @@ def _script_doubt(script: Any, args: Sequence[Any]) -> Doubt | None:
     `torch.jit.last_executed_optimized_graph`, seen on PyTorch 2.13; without it there is no doubt.
     """
     torch = _torch()
-    for _ in range(_RUNS_TO_OPTIMISE):
+    for _ in range(_RUNS_TO_OPTIMIZE):
         script(*args)
     try:
         kinds = {node.kind() for node in torch.jit.last_executed_optimized_graph().nodes()}

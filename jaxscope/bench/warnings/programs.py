@@ -25,7 +25,7 @@ SLOW_COMPILE_S = 5.0
 
 
 def program_doubts(handles: Handles, gradient: bool = False) -> tuple[Doubt, ...]:
-    """The doubts that the program's jaxpr and optimised HLO give reason for.
+    """The doubts that the program's jaxpr and optimized HLO give reason for.
 
     A gradient leaves out the value that it is the gradient of: what ends there is no mistake.
     """
@@ -38,7 +38,7 @@ def computes_nothing() -> Doubt:
     """J102, of whichever compiler's program."""
     return Doubt(
         "J102",
-        "The optimised program computes nothing (its result is constant, or its input): the time "
+        "The optimized program computes nothing (its result is constant, or its input): the time "
         "is that of a call.",
     )
 

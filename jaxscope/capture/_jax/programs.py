@@ -188,7 +188,7 @@ def argument_names(traced: Any) -> tuple[str, ...]:
 
 
 def live_modules(names: frozenset[str]) -> list[tuple[str, str]]:
-    """Name and optimised HLO of the process's live programs of these module names.
+    """Name and optimized HLO of the process's live programs of these module names.
 
     `Client.live_executables`, seen on jax 0.8.1, 0.10.2, 0.12.0.1. Without it: none.
     """

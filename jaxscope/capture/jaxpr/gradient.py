@@ -28,7 +28,7 @@ def differentiation(
     """None for a program that takes no derivative, and where its jaxpr cannot be read.
 
     `names` are those of the program's arguments, `sources` those that its frames lie in,
-    `compiled` the optimised HLO, if its lines are linked to this program's equations, `batching`
+    `compiled` the optimized HLO, if its lines are linked to this program's equations, `batching`
     what its vmaps made of it.
     """
     equations = tagged.equations

@@ -32,7 +32,7 @@ _LAMBDA = "<lambda>"
 def modules(
     runs: Sequence[ProgramRun],
 ) -> tuple[dict[int, HloModule | None], dict[int, str]]:
-    """The optimised HLO of each program that ran, None where it is gone; and its text to show."""
+    """The optimized HLO of each program that ran, None where it is gone; and its text to show."""
     seen: dict[int, tuple[str, set[str]]] = {}
     for run in runs:
         seen.setdefault(run.program, (run.module, set()))[1].update(op.name for op in run.ops)

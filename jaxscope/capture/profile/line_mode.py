@@ -3,7 +3,7 @@
 XLA fuses operations of several lines into one instruction, and inside it nobody can measure. Here
 the program is built a second time with `jax.lax.optimization_barrier` at each change of line, and
 the pass that would take the barriers out again is turned off. It is another program, slower by
-what fusion saves, and is labelled so everywhere.
+what fusion saves, and is labeled so everywhere.
 """
 
 from __future__ import annotations

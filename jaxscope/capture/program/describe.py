@@ -144,13 +144,13 @@ def device_objects(handles: Handles) -> tuple[Any, ...]:
 
 
 def cost(handles: Handles) -> Cost | Unavailable:
-    """Work of one run, counted on the optimised HLO with loops multiplied out."""
+    """Work of one run, counted on the optimized HLO with loops multiplied out."""
     stage = handles.text(StageKind.OPTIMIZED_HLO)
     if stage.unavailable is not None:
         return stage.unavailable
     known = counted(stage.text)
     if known is None:
-        return Unavailable("the optimised HLO of this XLA could not be read")
+        return Unavailable("the optimized HLO of this XLA could not be read")
     _, work = known
     return Cost(
         work.flops,

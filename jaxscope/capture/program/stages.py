@@ -126,7 +126,7 @@ class Handles:
                 return Stage(kind, unavailable=Unavailable("the program was not compiled"))
             text = self._compiled.as_text()
             if not text:
-                return Stage(kind, unavailable=Unavailable("this device shows no optimised HLO"))
+                return Stage(kind, unavailable=Unavailable("this device shows no optimized HLO"))
             return self._hlo(kind, text)
         if self._lowered is None:
             reason = "the program was compiled before jaxscope saw it, so only the result is known"

@@ -17,7 +17,7 @@ class Part:
     table: Table | None = None
     picture: str = ""
     """Static HTML or SVG without script, what it says of the user's code escaped; it takes its
-    colours from the report's style sheet."""
+    colors from the report's style sheet."""
     drawing: tuple[str, ...] = ()
     """The same picture as lines of text, for a terminal and for Markdown."""
     brief: bool = False

@@ -1,4 +1,4 @@
-"""Lexical colouring of one line of Python: keywords, strings, comments, magics."""
+"""Lexical coloring of one line of Python: keywords, strings, comments, magics."""
 
 from __future__ import annotations
 

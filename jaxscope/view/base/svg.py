@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import re
 
-COLOURS = (
+COLORS = (
     "#7c78f0",
     "#d08a2e",
     "#1f9e91",
@@ -27,7 +27,7 @@ INK = "#797d86"
 
 GREY, GRID = "#868d99", "rgba(134,141,153,.28)"
 
-_FIRST, _SECOND, _THIRD = COLOURS[0], COLOURS[2], COLOURS[1]
+_FIRST, _SECOND, _THIRD = COLORS[0], COLORS[2], COLORS[1]
 _STYLE = (
     f"text{{font:11px system-ui,sans-serif;fill:{INK}}}.strong{{font-weight:600}}"
     f".axis{{stroke:{GRID}}}.level{{stroke:{GREY};stroke-width:1.2;stroke-dasharray:1 3}}"
@@ -37,8 +37,8 @@ _CURVES = (
     "polyline{stroke-width:1.8;stroke-linejoin:round}"
     "path{stroke-width:3.4;stroke-linecap:round;stroke-opacity:.5}"
     + "".join(
-        f".q{i}{{fill:{colour}}}polyline.q{i},path.q{i}{{fill:none;stroke:{colour}}}"
-        for i, colour in enumerate(COLOURS, 1)
+        f".q{i}{{fill:{color}}}polyline.q{i},path.q{i}{{fill:none;stroke:{color}}}"
+        for i, color in enumerate(COLORS, 1)
     )
     + "polygon.band{fill-opacity:.18;stroke:none}"
 )
@@ -50,8 +50,7 @@ _SHAPES = (
 """Of a report."""
 _BOXES = "rect{fill-opacity:.2}"
 _PIECES = "".join(
-    f".d{i} rect{{fill:{colour};stroke:{colour};fill-opacity:.22}}"
-    for i, colour in enumerate(COLOURS)
+    f".d{i} rect{{fill:{color};stroke:{color};fill-opacity:.22}}" for i, color in enumerate(COLORS)
 )
 _PICTURE = re.compile(r"<svg\b(?P<head>[^>]*)>(?P<body>.*?)</svg>", re.DOTALL)
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
@@ -63,7 +62,7 @@ def images(html: str) -> str:
 
 
 def image(svg: str) -> str:
-    """One of our pictures, with colours of its own; nothing of what has no letters."""
+    """One of our pictures, with colors of its own; nothing of what has no letters."""
     found = _PICTURE.match(svg)
     if found is None or "<text" not in found["body"]:
         return ""
@@ -71,7 +70,7 @@ def image(svg: str) -> str:
     _, _, width, height = has["viewBox"].split()
     drawn = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}"><style>{_STYLE}{_colours(has.get("class", ""))}</style>'
+        f'viewBox="0 0 {width} {height}"><style>{_STYLE}{_colors(has.get("class", ""))}</style>'
         f"{found['body']}</svg>"
     )
     data = base64.b64encode(drawn.encode()).decode()
@@ -81,7 +80,7 @@ def image(svg: str) -> str:
     )
 
 
-def _colours(kind: str) -> str:
+def _colors(kind: str) -> str:
     """What the classes of this kind of picture look like."""
     if kind in ("curves", "rounds"):
         return _CURVES

@@ -1,4 +1,4 @@
-"""Lines that fit a terminal: colours, wrapping and aligned columns."""
+"""Lines that fit a terminal: colors, wrapping and aligned columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MIN_COLUMN = 12
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where text goes: how wide it is and whether it understands colours."""
+    """Where text goes: how wide it is and whether it understands colors."""
 
     width: int
     color: bool

@@ -79,7 +79,7 @@ def _time(share: LineShare) -> Json:
 
 
 def by_instruction(program: Program, stage: Stage | None = None) -> Json:
-    """Line of the optimised HLO → what one execution of its instruction costs and takes.
+    """Line of the optimized HLO → what one execution of its instruction costs and takes.
 
     `stage` is that text, if it is not yet among the program's. A fusion has the work of what it
     holds; the instructions inside have theirs too, and no time of their own.

@@ -65,7 +65,7 @@ def _document(title: str, style: str, body: str, script: str) -> str:
     policy = (
         f"default-src 'none'; script-src 'sha256-{_digest(script)}'; worker-src blob:; "
         # The text panes write a style sheet of their own: known by the nonce. A style attribute
-        # may set a width and a colour; it can load nothing, since nothing may be loaded.
+        # may set a width and a color; it can load nothing, since nothing may be loaded.
         f"style-src 'nonce-{nonce}'; style-src-attr 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
     )

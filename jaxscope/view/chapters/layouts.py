@@ -15,7 +15,7 @@ _MOST = 8
 """Rows and columns of pieces that are drawn; of more, the first and the last."""
 _MOST_IN_TEXT = 5
 """Columns in text, where a column takes 12 characters."""
-_COLOURS = 8
+_COLORS = 8
 _CELL_WIDTH, _CELL_HEIGHT = 76, 34
 _TOP = 18
 
@@ -110,13 +110,13 @@ def _words(layout: Layout, placement: Placement) -> str:
 
 
 def picture(layout: Layout, placement: Placement, devices: int, names: str) -> str:
-    """The grid as SVG; a piece has the colour of the first device that holds it."""
+    """The grid as SVG; a piece has the color of the first device that holds it."""
     grid = _grid(layout, placement)
     left = max(8, 8 + 7 * max(len(label) for label in grid.rows))
     top = _TOP if any(grid.columns) else 2
     width = left + len(grid.columns) * _CELL_WIDTH + 2
     height = top + len(grid.rows) * _CELL_HEIGHT + 2
-    share = max(1, -(-devices // _COLOURS))
+    share = max(1, -(-devices // _COLORS))
     shapes = ""
     for j, label in enumerate(grid.columns):
         x = left + (j + 0.5) * _CELL_WIDTH
@@ -130,10 +130,10 @@ def picture(layout: Layout, placement: Placement, devices: int, names: str) -> s
             if cell is None:
                 shapes += f'<text {middle} text-anchor="middle">…</text>'
                 continue
-            colour = min(cell.holders, default=0) // share % _COLOURS
+            color = min(cell.holders, default=0) // share % _COLORS
             says = f"[{cell.span}] on {numbers(cell.holders)}"
             shapes += (
-                f'<g class="piece d{colour}"><title>{escape(says)}</title>'
+                f'<g class="piece d{color}"><title>{escape(says)}</title>'
                 f'<rect x="{x}" y="{y}" width="{_CELL_WIDTH - 2}" height="{_CELL_HEIGHT - 2}" '
                 f'rx="3"/><text {middle} text-anchor="middle" class="strong">'
                 f"{escape(_short(cell))}</text></g>"

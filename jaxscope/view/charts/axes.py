@@ -1,4 +1,4 @@
-"""What the figures of a comparison share: colours, axes, marks.
+"""What the figures of a comparison share: colors, axes, marks.
 
 Backgrounds are transparent and the greys are those that read on light and dark alike, so that a
 saved notebook can be opened in either theme.
@@ -13,7 +13,7 @@ from typing import Any
 from jaxscope.analysis.comparison import sweep
 from jaxscope.analysis.comparison.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
-from jaxscope.view.base.svg import COLOURS, GREY, GRID
+from jaxscope.view.base.svg import COLORS, GREY, GRID
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.curves import ticks
@@ -22,21 +22,21 @@ _TICKS, _DECADES = 12, 2.5
 """More ticks, or every 2 and 5 over more powers of ten, would run into each other."""
 
 
-def colour(record: ComparisonRecord, row: Row) -> str:
-    """The contestant's colour, the same in every figure and picture."""
+def color(record: ComparisonRecord, row: Row) -> str:
+    """The contestant's color, the same in every figure and picture."""
     one = Contender(row.label, row.device)
-    return COLOURS[sweep.contenders(record).index(one) % len(COLOURS)]
+    return COLORS[sweep.contenders(record).index(one) % len(COLORS)]
 
 
-def faded(colour: str, alpha: float) -> str:
-    """A colour as plotly takes it with its transparency."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+def faded(color: str, alpha: float) -> str:
+    """A color as plotly takes it with its transparency."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha})"
 
 
-def mark(made: Any, x: float, text: str, colour: str) -> None:
+def mark(made: Any, x: float, text: str, color: str) -> None:
     """A line across with its text on the side where there is more room; for a logarithmic axis."""
-    made.add_vline(x=x, line={"color": colour, "dash": "dash", "width": 1})
+    made.add_vline(x=x, line={"color": color, "dash": "dash", "width": 1})
     xs = [float(one) for trace in made.data for one in trace.x]
     late = x > math.sqrt(min(xs) * max(xs))
     # Annotations of a logarithmic axis stand at the logarithm, unlike everything else there.
@@ -49,12 +49,12 @@ def mark(made: Any, x: float, text: str, colour: str) -> None:
         showarrow=False,
         xanchor="right" if late else "left",
         xshift=-4 if late else 4,
-        font={"color": colour},
+        font={"color": color},
     )
 
 
 def layout(record: ComparisonRecord, made: Any, x: str, y: str) -> None:
-    """Title, axes and colours; the title is the comparison's answer.
+    """Title, axes and colors; the title is the comparison's answer.
 
     It begins at the left and the legend lies below: a narrow page cuts neither off.
     """
@@ -103,7 +103,7 @@ def _wrapped(text: str, width: int = 64) -> list[str]:
 
 
 def log(made: Any, *, x: bool) -> None:
-    """Logarithmic axes, labelled at the powers of ten alone: digits between them are noise."""
+    """Logarithmic axes, labeled at the powers of ten alone: digits between them are noise."""
     made.update_yaxes(type="log", dtick=1, exponentformat="SI", showexponent="all")
     if x:
         made.update_xaxes(type="log", dtick=1, exponentformat="SI")
@@ -116,7 +116,7 @@ def at_sizes(made: Any, sizes: Sequence[float]) -> None:
         made.update_xaxes(tickvals=shown, ticktext=[names.number(one) for one in shown])
 
 
-def labelled(
+def labeled(
     axis: Callable[..., Any], values: Sequence[float], words: Callable[[float], str]
 ) -> None:
     """Ticks in words at powers of ten (`10 µs`), and at 2 and 5 too where the range is short.

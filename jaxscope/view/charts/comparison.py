@@ -13,7 +13,7 @@ from jaxscope.analysis.comparison.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.model.program import Cost
 from jaxscope.view.base.svg import GREY
-from jaxscope.view.charts.axes import at_sizes, colour, faded, labelled, layout, log, mark
+from jaxscope.view.charts.axes import at_sizes, color, faded, labeled, layout, log, mark
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.curves import brief
 from jaxscope.view.comparison.pictures import crossings, paid, seconds
@@ -108,7 +108,7 @@ def _ratio(record: ComparisonRecord, made: Any) -> None:
 def _ticks(made: Any, text: Callable[[float], str], *shown: float) -> None:
     """At the sizes across, and up in words, with what is shown beside the lines."""
     at_sizes(made, [x for trace in made.data for x in trace.x])
-    labelled(made.update_yaxes, [*shown, *(y for trace in made.data for y in trace.y)], text)
+    labeled(made.update_yaxes, [*shown, *(y for trace in made.data for y in trace.y)], text)
 
 
 def _band(
@@ -124,14 +124,14 @@ def _band(
     """A line with the band around it."""
     name = sweep.swept(record)
     xs = [sweep.along(row.size, name) for row in rows]
-    drawn = colour(record, rows[0])
+    drawn = color(record, rows[0])
     label = names.contender(one, sweep.several_devices(record))
     made.add_scatter(
         x=[*xs, *reversed(xs)],
         y=[*high, *reversed(low)],
         fill="toself",
         fillcolor=faded(drawn, 0.18),
-        mode="lines",  # plotly would set markers, in colours of nobody's, on its edges
+        mode="lines",  # plotly would set markers, in colors of nobody's, on its edges
         line={"width": 0},
         hoverinfo="skip",
         showlegend=False,
@@ -163,7 +163,7 @@ def _break_even(record: ComparisonRecord, made: Any) -> None:
             y=[sweep.total(row, count) for count in counts],
             name=label,
             mode="lines",
-            line={"color": colour(record, row)},
+            line={"color": color(record, row)},
             hovertemplate=f"{label}: %{{y:.3g}} s for %{{x:.0f}} calls<extra></extra>",
         )
     for calls, text in paid(record, rows, counts[-1]):
@@ -171,15 +171,15 @@ def _break_even(record: ComparisonRecord, made: Any) -> None:
     size = names.size(rows[0].size)
     layout(record, made, f"calls{f' at {size}' if size else ''}", "all calls, compiling included")
     log(made, x=True)
-    labelled(made.update_xaxes, counts, names.number)
-    labelled(made.update_yaxes, [y for trace in made.data for y in trace.y], seconds)
+    labeled(made.update_xaxes, counts, names.number)
+    labeled(made.update_yaxes, [y for trace in made.data for y in trace.y], seconds)
 
 
 def _rounds(record: ComparisonRecord, made: Any) -> None:
     for row in reversed(_last(record)):  # plotly begins at the bottom
         if not row.measured:
             continue
-        drawn = colour(record, row)
+        drawn = color(record, row)
         label = names.contender(row, sweep.several_devices(record))
         made.add_violin(
             x=list(row.samples),
@@ -200,7 +200,7 @@ def _rounds(record: ComparisonRecord, made: Any) -> None:
     layout(record, made, "time of a call, one dot a round", "")
     made.update_layout(showlegend=False)
     made.update_xaxes(type="log")
-    labelled(made.update_xaxes, [x for trace in made.data for x in trace.x], words.seconds)
+    labeled(made.update_xaxes, [x for trace in made.data for x in trace.x], words.seconds)
 
 
 def _roofline(record: ComparisonRecord, made: Any) -> None:
@@ -230,7 +230,7 @@ def _roofline(record: ComparisonRecord, made: Any) -> None:
             mode="markers+text",
             text=[names.size(row.size) if row.size in ends else ""],
             textposition="middle right",
-            marker={"color": colour(record, row), "size": 10},
+            marker={"color": color(record, row), "size": 10},
             hovertemplate=f"{label}{at}<br>{said}<extra></extra>",
         )
         shown.add(label)
@@ -251,8 +251,8 @@ def _draw_roofs(made: Any, roofs: Sequence[Roof]) -> None:
             mode="lines",
             line={"color": GREY},
         )
-    labelled(made.update_xaxes, [x for trace in made.data for x in trace.x], words.significant)
-    labelled(made.update_yaxes, [y for trace in made.data for y in trace.y], words.flop_rate)
+    labeled(made.update_xaxes, [x for trace in made.data for x in trace.x], words.significant)
+    labeled(made.update_yaxes, [y for trace in made.data for y in trace.y], words.flop_rate)
 
 
 def _last(record: ComparisonRecord) -> tuple[Row, ...]:

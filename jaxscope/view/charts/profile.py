@@ -16,7 +16,7 @@ from jaxscope.analysis.trace import Op
 from jaxscope.model import Program, Record, Roofline
 from jaxscope.model.memory_plan import BufferTimeline
 from jaxscope.model.profile import Profile
-from jaxscope.view.charts.axes import labelled
+from jaxscope.view.charts.axes import labeled
 from jaxscope.view.profile.instructions import bounds_of, times_of
 
 KINDS = ("stack", "roofline", "memory", "timeline")
@@ -24,7 +24,7 @@ KINDS = ("stack", "roofline", "memory", "timeline")
 _INK = "#797d86"
 """As readable on white as on black: 4.1 to 1 on both."""
 _GRID = "rgba(121,125,134,0.25)"
-_COLOURS = ("#6366f1", "#0d9488", "#d97706", "#e11d48", "#7c3aed", "#2563eb", "#65a30d")
+_COLORS = ("#6366f1", "#0d9488", "#d97706", "#e11d48", "#7c3aed", "#2563eb", "#65a30d")
 _BELOW = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0}
 """At the foot of the figure: counted in heights of the plot it would lie on the axis' words."""
 _MOST_EVENTS = 5000
@@ -80,7 +80,7 @@ def stacks(program: Program, profile: Profile) -> Figure:
         )
     )
     return _laid_out(
-        drawn, f"Where {words.seconds(profile.covered_s)} of a call went", 520, colorway=_COLOURS
+        drawn, f"Where {words.seconds(profile.covered_s)} of a call went", 520, colorway=_COLORS
     )
 
 
@@ -122,7 +122,7 @@ def roofline(program: Program, profile: Profile) -> Figure:
                 mode="markers",
                 name=verdict,
                 marker={
-                    "color": _COLOURS[index % len(_COLOURS)],
+                    "color": _COLORS[index % len(_COLORS)],
                     "size": [8 + 40 * math.sqrt(op.seconds / profile.covered_s) for op, _ in mine],
                     "symbol": index,
                     "opacity": 0.8,
@@ -138,8 +138,8 @@ def roofline(program: Program, profile: Profile) -> Figure:
         )
     drawn.update_xaxes(type="log", title="FLOP a byte")
     drawn.update_yaxes(type="log", title="FLOP a second")
-    labelled(drawn.update_xaxes, [x for trace in drawn.data for x in trace.x], words.significant)
-    labelled(drawn.update_yaxes, [y for trace in drawn.data for y in trace.y], words.flop_rate)
+    labeled(drawn.update_xaxes, [x for trace in drawn.data for x in trace.x], words.significant)
+    labeled(drawn.update_yaxes, [y for trace in drawn.data for y in trace.y], words.flop_rate)
     title = "Instructions against the roofs of the device"
     if not isinstance(peaks, Roofline):
         title += f" ({peaks.reason})"
@@ -154,9 +154,9 @@ def memory(record: Record, plan: BufferTimeline) -> Figure:
     steps = list(range(len(plan.steps)))
     names = [step.instruction for step in plan.steps]
     drawn: Any = Figure()
-    for name, values, colour in (
-        ("arguments, results, constants", [plan.static for _ in steps], _COLOURS[1]),
-        ("temporaries", [step.live for step in plan.steps], _COLOURS[0]),
+    for name, values, color in (
+        ("arguments, results, constants", [plan.static for _ in steps], _COLORS[1]),
+        ("temporaries", [step.live for step in plan.steps], _COLORS[0]),
     ):
         drawn.add_trace(
             Scatter(
@@ -164,7 +164,7 @@ def memory(record: Record, plan: BufferTimeline) -> Figure:
                 y=values,
                 name=name,
                 stackgroup="bytes",
-                line={"shape": "hv", "color": colour, "width": 1},
+                line={"shape": "hv", "color": color, "width": 1},
                 text=names,
                 hovertemplate="%{text}<br>%{y:.3s}B<extra></extra>",
             )
@@ -223,7 +223,7 @@ def _bars(
                 x=[(op.end - op.start) / 1e6 for op in mine],
                 y=[names[op.thread] for op in mine],
                 name=line,
-                marker={"color": _COLOURS[index % len(_COLOURS)], "line": {"width": 0}},
+                marker={"color": _COLORS[index % len(_COLORS)], "line": {"width": 0}},
                 text=[op.name for op in mine],
                 textposition="none",
                 hovertemplate="%{text}<br>%{x:.4f} ms<extra>" + line + "</extra>",
@@ -250,7 +250,7 @@ def _binned(drawn: Any, ops: Iterable[Op], names: dict[str, str], zero: float) -
                 y=[name] * _BINS,
                 name=name,
                 marker={
-                    "color": _COLOURS[index % len(_COLOURS)],
+                    "color": _COLORS[index % len(_COLORS)],
                     "opacity": [min(share, 1.0) for share in shares],
                     "line": {"width": 0},
                 },

@@ -1,4 +1,4 @@
-"""Lines over sizes as inline SVG on logarithmic axes, coloured by the page's style sheet."""
+"""Lines over sizes as inline SVG on logarithmic axes, colored by the page's style sheet."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Curve:
     name: str
     points: tuple[tuple[float, float, float, float], ...]
     """(x, y, low, high), all above 0."""
-    colour: int = 1
+    color: int = 1
     dots: bool = True
     """Whether its points were measured, and are marked."""
 
@@ -175,20 +175,20 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _line(line: Curve, x: Callable[[float], float], y: Callable[[float], float]) -> str:
-    colour = f"q{line.colour}"
+    color = f"q{line.color}"
     upper = " ".join(f"{x(a):.5g},{y(high):.5g}" for a, _, _, high in line.points)
     lower = " ".join(f"{x(a):.5g},{y(low):.5g}" for a, _, low, _ in reversed(line.points))
     path = " ".join(f"{x(a):.5g},{y(b):.5g}" for a, b, _, _ in line.points)
     dots = "".join(
-        f'<circle class="{colour}" cx="{x(a):.5g}" cy="{y(b):.5g}" r="2.6"/>'
+        f'<circle class="{color}" cx="{x(a):.5g}" cy="{y(b):.5g}" r="2.6"/>'
         for a, b, _, _ in (line.points if line.dots else ())
     )
     band = (
-        f'<polygon class="{colour} band" points="{upper} {lower}"/>'
+        f'<polygon class="{color} band" points="{upper} {lower}"/>'
         if line.dots and len(line.points) > 1
         else ""
     )
-    return f'{band}<polyline class="{colour}" points="{path}"/>{dots}'
+    return f'{band}<polyline class="{color}" points="{path}"/>{dots}'
 
 
 def _names(
@@ -201,7 +201,7 @@ def _names(
         places.append(max(at, places[-1] + _LABEL) if places else at)
     overflow = max(0.0, places[-1] - (bottom + 6)) if places else 0.0
     return [
-        f'<text class="q{line.colour}" x="{right + 8:.4g}" y="{at - overflow + 4:.4g}">'
+        f'<text class="q{line.color}" x="{right + 8:.4g}" y="{at - overflow + 4:.4g}">'
         f"{escape(brief(line.name))}</text>"
         for at, (_, line) in zip(places, wanted, strict=True)
     ]

@@ -98,7 +98,7 @@ def head(record: ComparisonRecord, changes: tuple[Regression, ...] = ()) -> str:
 def figures(record: ComparisonRecord, inline: bool = False) -> str:
     """The pictures side by side where there is room; over sizes with the table of their times.
 
-    `inline` ones take the page's colours, and need its style sheet.
+    `inline` ones take the page's colors, and need its style sheet.
     """
     if sweep.swept(record):
         drawn = [
@@ -203,7 +203,7 @@ def verbatim(text: str) -> str:
 
 
 def marked(table: Table, rows: tuple[Row, ...] = ()) -> str:
-    """A table whose verdicts are coloured; rows without a measurement are set back."""
+    """A table whose verdicts are colored; rows without a measurement are set back."""
     kept = [i for i in range(len(table.heads)) if any(row[i] for row in table.rows)]
     if not kept:
         return ""
@@ -225,7 +225,7 @@ def _row(cells: tuple[str, ...], kept: list[int], table: Table, row: Row | None)
 
 
 def verdict_class(cell: str) -> str:
-    """Colours what is faster and what is slower."""
+    """Colors what is faster and what is slower."""
     if cell.endswith("faster"):
         return ' class="faster"'
     return ' class="slower"' if cell.endswith(("slower", _DIFFERS)) else ""

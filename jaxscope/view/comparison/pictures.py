@@ -12,7 +12,7 @@ from jaxscope.analysis.comparison import stats, sweep
 from jaxscope.analysis.comparison.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, Row
 from jaxscope.view.base.html import escape
-from jaxscope.view.base.svg import COLOURS
+from jaxscope.view.base.svg import COLORS
 from jaxscope.view.comparison import names
 from jaxscope.view.comparison.curves import HEIGHT, WIDTH, Curve, brief, curves, gutter
 
@@ -23,9 +23,9 @@ _BESIDE_ROUNDS = 200
 """Height of the picture that stands beside the rounds of some contestants."""
 
 
-def colour(record: ComparisonRecord, one: Contender) -> int:
-    """The number of its colour, the same in every picture."""
-    return sweep.contenders(record).index(one) % len(COLOURS) + 1
+def color(record: ComparisonRecord, one: Contender) -> int:
+    """The number of its color, the same in every picture."""
+    return sweep.contenders(record).index(one) % len(COLORS) + 1
 
 
 def time_by_size(record: ComparisonRecord) -> str:
@@ -152,7 +152,7 @@ def _curve(
     points: list[tuple[float, float, float, float]],
     with_device: bool,
 ) -> Curve:
-    return Curve(names.contender(one, with_device), tuple(points), colour(record, one))
+    return Curve(names.contender(one, with_device), tuple(points), color(record, one))
 
 
 def rounds(record: ComparisonRecord, rows: tuple[Row, ...]) -> str:
@@ -173,7 +173,7 @@ def rounds(record: ComparisonRecord, rows: tuple[Row, ...]) -> str:
         return left + min(place, 1.0) * (_RIGHT - left)
 
     parts = "".join(
-        _strip(row, label, x, left, step * (index + 0.5), step, colour(record, _one(row)))
+        _strip(row, label, x, left, step * (index + 0.5), step, color(record, _one(row)))
         for index, (row, label) in enumerate(zip(shown, labels, strict=True))
     )
     medians = [

@@ -115,7 +115,7 @@ def _line_times(program: ProgramDiff) -> Part:
 
 
 def stage_title(stage: StageDiff, suffix: str = "") -> str:
-    """`optimised HLO: 3 changed, 1 added`."""
+    """`optimized HLO: 3 changed, 1 added`."""
     return f"{stage.kind.label}{suffix}: {summary.counts(stage)}"
 
 
@@ -168,7 +168,7 @@ def caption(group: LineGroup) -> str:
 
 
 def _drawn(changes: Sequence[LineChange], numbers: bool = False) -> tuple[tuple[str, ...], str]:
-    """The changes as lines of text, and the same as HTML; a sign says what colour says."""
+    """The changes as lines of text, and the same as HTML; a sign says what color says."""
     text: list[str] = []
     html: list[str] = []
     for c in changes:

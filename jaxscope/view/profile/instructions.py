@@ -47,7 +47,7 @@ def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
 
 
 def times_of(program: Program, profile: Profile) -> dict[tuple[str, int | None], float]:
-    """Seconds by instruction and equation; empty without the optimised HLO."""
+    """Seconds by instruction and equation; empty without the optimized HLO."""
     stage = stage_of(program, StageKind.OPTIMIZED_HLO)
     known = counted(stage.text) if stage is not None else None
     if stage is None or known is None or not program.equations:

@@ -1,4 +1,4 @@
-"""Small pictures of figures as inline SVG, coloured by the page's style sheet.
+"""Small pictures of figures as inline SVG, colored by the page's style sheet.
 
 Each carries its message in words too: as its label, and in the table beside it.
 """

@@ -30,7 +30,7 @@ _TURNS = {str(Phase.BACKWARD): "←", str(Phase.RECOMPUTE): "↻"}
 """Marks of stage lines; forward ones have none."""
 _HEADS = (
     ("eqns", "equations of the jaxpr"),
-    ("instr", "instructions of the optimised HLO"),
+    ("instr", "instructions of the optimized HLO"),
     ("FLOP", "floating-point operations of one run, and their share"),
 )
 _PHASE_HEADS = (
@@ -44,7 +44,7 @@ _PHASE_HEADS = (
 class Linked:
     """What is drawn of one program, and the ids by which it hangs together.
 
-    A source line `n` of source 0 has the id `<uid>-s<n>`, its first match in the optimised HLO
+    A source line `n` of source 0 has the id `<uid>-s<n>`, its first match in the optimized HLO
     `<uid>-o<n>` and in the jaxpr `<uid>-j<n>`; every line that belongs to it has the class `l<n>`.
     Whichever of the ids is the document's target, all lines of the class light up. The class
     `h<n>` gives a line its hue.
@@ -129,7 +129,7 @@ class Linked:
         uid = self._uid
         for source, owned in enumerate(self._owners):
             for rank, line in enumerate(sorted(set(owned.values()))):
-                # The golden angle keeps the hues of neighbours far apart.
+                # The golden angle keeps the hues of neighbors far apart.
                 hue = round(250 + (rank + source * 7) * 137.508) % 360
                 rules.append(f"#{uid} .h{_key(source, line)}{{--h:{hue}}}")
         for source, numbers in enumerate(self._shown):
@@ -213,7 +213,7 @@ class Linked:
         )
 
     def stage_first(self) -> str:
-        """The optimised HLO, or a sentence on why not."""
+        """The optimized HLO, or a sentence on why not."""
         return self._stage(StageKind.OPTIMIZED_HLO, opened=True)
 
     def stage_second(self) -> str:

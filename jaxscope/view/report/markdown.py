@@ -17,11 +17,11 @@ from jaxscope.view.report.chapters import chapters, of_record
 from jaxscope.view.report.summary import SEPARATOR, first_parts
 
 _STAGE_LINES = 400
-"""Lines of the optimised HLO; GitHub cuts an issue at 65 536 characters."""
+"""Lines of the optimized HLO; GitHub cuts an issue at 65 536 characters."""
 
 
 def markdown(record: Record) -> str:
-    """The report as GitHub Markdown: first line, findings, source, tables, optimised HLO."""
+    """The report as GitHub Markdown: first line, findings, source, tables, optimized HLO."""
     return "\n".join(_parts(record)).rstrip() + "\n"
 
 

@@ -41,7 +41,7 @@ def text(
     """The report as lines of text, none wider than `width` cells (default: the terminal's).
 
     Short by default: first line, findings, the source with its figures, inputs. `full` adds
-    outputs, timings, compiles, memory, environment and the stages. ANSI colours only if `color`.
+    outputs, timings, compiles, memory, environment and the stages. ANSI colors only if `color`.
     """
     cells = width or shutil.get_terminal_size((100, 24)).columns
     terminal = Terminal(max(40, cells), color)

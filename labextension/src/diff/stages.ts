@@ -14,7 +14,7 @@ const LANGUAGES: Readonly<Record<StageKind, Language>> = {
   hlo: "hlo",
   optimized_hlo: "hlo",
 };
-/** A sign beside each changed line says what its colour says. */
+/** A sign beside each changed line says what its color says. */
 const SIGNS: Readonly<Record<Fate, string>> = { added: "+", removed: "−", changed: "~" };
 const HUES: Readonly<Record<Fate, number>> = { added: 150, removed: 25, changed: 85 };
 /** Pixels from which both texts can be read beside the list of changes. */

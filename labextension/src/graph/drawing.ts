@@ -1,4 +1,4 @@
-/** A laid out neighbourhood as SVG: boxes that can be pointed at, pressed and reached by keyboard. */
+/** A laid out neighborhood as SVG: boxes that can be pointed at, pressed and reached by keyboard. */
 
 import type { Layout, Placed } from "./layout";
 import { frameId, type NodeWords, nodeId, type Scene, type Stub } from "./scene";
@@ -15,7 +15,7 @@ export interface Pressed {
   over(index: number | null): void;
 }
 
-/** How an instruction is coloured. */
+/** How an instruction is colored. */
 export interface Dress {
   hue?: number;
   inexact?: boolean;

@@ -1,4 +1,4 @@
-/** The source line behind a line of the optimised HLO, in words and as a colour. */
+/** The source line behind a line of the optimized HLO, in words and as a color. */
 
 import { huesOf } from "../ir/hues";
 import type { ReportModel } from "../model";

@@ -1,4 +1,4 @@
-/** The optimised HLO as a module, read anew where its text is another one; or why there is none. */
+/** The optimized HLO as a module, read anew where its text is another one; or why there is none. */
 
 import { type Said, said } from "../ir/states";
 import type { ReportModel } from "../model";

@@ -1,10 +1,10 @@
-/** What a neighbourhood looks like, in boxes, lines and words: values only. */
+/** What a neighborhood looks like, in boxes, lines and words: values only. */
 
 import type { InstructionFigures } from "../report";
 import { bytes, flops, percent, seconds } from "../words";
 import type { Instruction, Module } from "./hlo";
 import type { Plan } from "./layout";
-import type { Neighbourhood, Side } from "./neighbourhood";
+import type { Neighborhood, Side } from "./neighborhood";
 
 /** Advance of a monospaced letter, by font size. */
 const LETTER = { large: 7.3, small: 6.7 };
@@ -50,7 +50,7 @@ export interface Scene {
 
 /** `words` gives the source line of an instruction in words; empty where none is known. */
 export function scene(
-  around: Neighbourhood,
+  around: Neighborhood,
   figures: Readonly<Record<string, InstructionFigures>>,
   origin: (line: number) => string = () => "",
 ): Scene {
@@ -105,7 +105,7 @@ export function scene(
 }
 
 /** Opened instructions with something of theirs in sight, outermost first. */
-function framed(around: Neighbourhood): number[] {
+function framed(around: Neighborhood): number[] {
   const found = new Set<number>();
   for (const index of around.shown) {
     const chain: number[] = [];
@@ -115,7 +115,7 @@ function framed(around: Neighbourhood): number[] {
   return [...found];
 }
 
-function within(around: Neighbourhood, index: number, opened: readonly number[]) {
+function within(around: Neighborhood, index: number, opened: readonly number[]) {
   const parent = around.parent(index);
   return opened.includes(parent) ? { parent: frameId(parent) } : {};
 }
@@ -142,7 +142,7 @@ function size(node: NodeWords): { width: number; height: number } {
 function wordsOf(
   instruction: Instruction,
   module: Module,
-  around: Neighbourhood,
+  around: Neighborhood,
   figures: Readonly<Record<string, InstructionFigures>>,
   origin: (line: number) => string,
 ): NodeWords {
@@ -164,7 +164,7 @@ function wordsOf(
     ...(from ? [`from ${from}`] : []),
     `${read} ${read === 1 ? "input" : "inputs"}`,
     `${readers} ${readers === 1 ? "user" : "users"}`,
-    `line ${line} of the optimised HLO`,
+    `line ${line} of the optimized HLO`,
   ].join(", ");
   const shortFacts = found ? shortFigures(found) : "";
   return {

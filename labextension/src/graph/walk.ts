@@ -1,7 +1,7 @@
 /** The arrow keys' way through the boxes: along the lines, and to what stands beside. */
 
 import type { Drawing } from "./drawing";
-import type { Neighbourhood, Side } from "./neighbourhood";
+import type { Neighborhood, Side } from "./neighborhood";
 import { ahead, beside } from "./steps";
 
 export class Walk {
@@ -10,7 +10,7 @@ export class Walk {
 
   constructor(
     private readonly drawing: Drawing,
-    private readonly around: () => Neighbourhood | null,
+    private readonly around: () => Neighborhood | null,
   ) {}
 
   /** The next box in sight above or below; negative where there is none. */

@@ -7,8 +7,8 @@ export const MOST = 4;
 export const TITLES: Readonly<Record<StageKind, string>> = {
   jaxpr: "jaxpr",
   stablehlo: "StableHLO",
-  hlo: "HLO before optimisation",
-  optimized_hlo: "optimised HLO",
+  hlo: "HLO before optimization",
+  optimized_hlo: "optimized HLO",
 };
 
 /** Width of a viewer, in pixels, from which source and stages stand side by side. */

@@ -1,4 +1,4 @@
-/** How the lines of a text look at rest: the colour of their source line, and what is special about them. */
+/** How the lines of a text look at rest: the color of their source line, and what is special about them. */
 
 import type { ReportModel } from "../model";
 import type { EquationJson, Phase, StageKind } from "../report";

@@ -67,7 +67,7 @@ export function sourceFigures(model: ReportModel): Figures | null {
     cell: (row) => String(row.equations),
   };
   const instructions: Part<LineFigures> = {
-    column: { title: "instr", hint: "instructions of the optimised HLO", css: COUNT, width: 6 },
+    column: { title: "instr", hint: "instructions of the optimized HLO", css: COUNT, width: 6 },
     cell: (row) =>
       row.instructions === null ? UNKNOWN : `${unsure(row)}${String(row.instructions)}`,
   };
@@ -116,7 +116,7 @@ function unsure(row: LineFigures): string {
   return row.exact ? "" : "≈";
 }
 
-/** Of some lines of the optimised HLO the one that tells most: what takes the time, else what moves
+/** Of some lines of the optimized HLO the one that tells most: what takes the time, else what moves
  *  the bytes, as no instruction inside a fusion does; the first where nothing is known of any. */
 export function costliest(
   lines: readonly number[],
@@ -136,7 +136,7 @@ export function costliest(
   return best;
 }
 
-/** Beside the optimised HLO: the share of the time, the work, the traffic. */
+/** Beside the optimized HLO: the share of the time, the work, the traffic. */
 export function instructionFigures(model: ReportModel): Figures | null {
   const rows = model.instructions;
   const all = Object.values(rows);

@@ -1,4 +1,4 @@
-/** Which fusion holds a line of the optimised HLO. */
+/** Which fusion holds a line of the optimized HLO. */
 
 export interface Fusion {
   /** The line of the fusion instruction. */

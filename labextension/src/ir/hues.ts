@@ -2,7 +2,7 @@
 
 import type { Equations } from "../links";
 
-/** Degrees; keeps the hues of neighbours far apart, however many lines there are. */
+/** Degrees; keeps the hues of neighbors far apart, however many lines there are. */
 const GOLDEN_ANGLE = 137.508;
 const FIRST = 250;
 

@@ -1,14 +1,14 @@
 /** How the panes of one viewer are drawn. Lives as long as the viewer, and is kept nowhere else. */
 
 export interface Settings {
-  colours: boolean;
+  colors: boolean;
   wrap: boolean;
   metadata: boolean;
   layouts: boolean;
 }
 
 export const FIRST: Readonly<Settings> = {
-  colours: true,
+  colors: true,
   wrap: false,
   metadata: false,
   layouts: true,

@@ -108,7 +108,7 @@ export class SourcePane {
   apply(): void {
     const { settings } = this.room;
     this.frame.pane.setWrap(settings.wrap);
-    this.frame.pane.setColours(settings.colours);
+    this.frame.pane.setColors(settings.colors);
     this.frame.pane.hide(hidden(settings));
   }
 

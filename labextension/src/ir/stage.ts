@@ -73,7 +73,7 @@ export class StagePane {
     this.frame.pane.foldAll(on);
   }
 
-  /** The program, the state of its text or the colours have changed; whether another text is shown. */
+  /** The program, the state of its text or the colors have changed; whether another text is shown. */
   redraw(): boolean {
     const { model } = this.room;
     const state = model.text(this.kind);
@@ -164,7 +164,7 @@ export class StagePane {
   apply(): void {
     const { settings } = this.room;
     this.frame.pane.setWrap(settings.wrap);
-    this.frame.pane.setColours(settings.colours);
+    this.frame.pane.setColors(settings.colors);
     this.frame.pane.hide(hidden(settings));
   }
 

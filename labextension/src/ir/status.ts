@@ -13,9 +13,9 @@ const MOST_PRIMITIVES = 3;
 
 /** What the words need beside the model. */
 export interface Texts {
-  /** The fusions of the optimised HLO; null while its text is not here. */
+  /** The fusions of the optimized HLO; null while its text is not here. */
   fusions(): Fusions | null;
-  /** The name of the instruction on a line of the optimised HLO. */
+  /** The name of the instruction on a line of the optimized HLO. */
   name(line: number): string;
 }
 

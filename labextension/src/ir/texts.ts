@@ -1,4 +1,4 @@
-/** What is read from a stage's text: its lines, and the fusions of the optimised HLO. Each text is read once. */
+/** What is read from a stage's text: its lines, and the fusions of the optimized HLO. Each text is read once. */
 
 import { splitLines } from "../links";
 import type { ReportModel } from "../model";

@@ -43,12 +43,12 @@ export class Toolbar {
       model.followsCallers,
       (on) => model.followCallers(on),
     );
-    const legend = toggle("legend", "What the colours and marks mean", false, (on) =>
+    const legend = toggle("legend", "What the colors and marks mean", false, (on) =>
       events.legend(on),
     );
     const graph = toggle(
       "graph",
-      "Show the optimised HLO as a graph beside the texts",
+      "Show the optimized HLO as a graph beside the texts",
       false,
       (on) => events.graph(on),
     );
@@ -58,7 +58,7 @@ export class Toolbar {
       "div",
       "jxs-toolbar",
       element("span", "jxs-find jxs-find-all", this.input, this.output),
-      setting("colours", "colours", "Colour each line of the source and what it became"),
+      setting("colors", "colors", "Color each line of the source and what it became"),
       setting("wrap", "wrap", "Wrap long lines"),
       setting("metadata", "metadata", "Show metadata and tables of locations"),
       setting("layouts", "layouts", "Show layouts of arrays: {1,0}"),

@@ -1,4 +1,4 @@
-/** jaxscope's mark: a flash between brackets. Its colours are JupyterLab's. */
+/** jaxscope's mark: a flash between brackets. Its colors are JupyterLab's. */
 
 export const ICON = {
   name: "jaxscope:icon",

@@ -11,7 +11,7 @@ const LANGUAGES = [
   { name: "hlo", title: "HLO" },
 ] as const;
 
-/** Names to which the themes of JupyterLab give colours. */
+/** Names to which the themes of JupyterLab give colors. */
 const TAGS: Record<TokenClass, string | null> = {
   k: "keyword",
   s: "string",

@@ -14,7 +14,7 @@ export const MAGICS = [
     runs: false,
     label: "Insert %%jaxgrad: Differentiate This Cell",
   },
-  { name: "jaxvmap", options: " -i ", runs: false, label: "Insert %%jaxvmap: Vectorise This Cell" },
+  { name: "jaxvmap", options: " -i ", runs: false, label: "Insert %%jaxvmap: Vectorize This Cell" },
   {
     name: "jaxwatch",
     options: "",

@@ -30,7 +30,7 @@ export function isPlain(text: string): boolean {
   return /^[\t\x20-\x7e]*$/.test(text);
 }
 
-/** The hidden characters of a line; neighbours stand together. */
+/** The hidden characters of a line; neighbors stand together. */
 export function spelledOut(line: string): StandIn[] {
   if (isPlain(line)) return [];
   const found: { from: number; to: number; text: string }[] = [];

@@ -1,4 +1,4 @@
-/** What lies over the tokens of the lines near the window: colours, the selection, matches, and what stands in for parts. */
+/** What lies over the tokens of the lines near the window: colors, the selection, matches, and what stands in for parts. */
 
 import { foldedRanges } from "@codemirror/language";
 import { type Extension, type Line, type Range, RangeSet } from "@codemirror/state";

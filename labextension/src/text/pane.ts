@@ -1,4 +1,4 @@
-/** A text beside others: read only, of any length, with colours, figures, folding and search.
+/** A text beside others: read only, of any length, with colors, figures, folding and search.
  *
  *  How CodeMirror's own style sheet gets into a page that has a Content-Security-Policy. `style-mod` writes it
  *  - into `adoptedStyleSheets` when the editor stands in a shadow root; `style-src` does not hold there;
@@ -12,7 +12,7 @@ import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { splitLines } from "../links";
 import { beside, figures, markOf } from "./beside";
-import { colouring, jump } from "./colouring";
+import { coloring, jump } from "./coloring";
 import { cuts, documentOf, readOnly } from "./fixed";
 import {
   foldAll,
@@ -157,7 +157,7 @@ export class TextPane {
           hover: (line) => this.mouse.hover(line, -1),
         }),
         paint,
-        colouring,
+        coloring,
         EditorView.domEventHandlers({
           keydown: (event, view) => this.key(event, view),
           mousemove: (event, view) => this.lines.length > 0 && this.mouse.moved(event, view),
@@ -201,9 +201,9 @@ export class TextPane {
     this.view.dispatch({ effects: this.wrapping.reconfigure(extension) });
   }
 
-  /** Colours by source line. */
-  setColours(on: boolean): void {
-    this.element.classList.toggle("jxs-uncoloured", !on);
+  /** Colors by source line. */
+  setColors(on: boolean): void {
+    this.element.classList.toggle("jxs-uncolored", !on);
   }
 
   /** Leaves parts out of sight; the text, its search and its copies keep them. */
@@ -258,11 +258,11 @@ export class TextPane {
 
   // Places.
 
-  /** Scrolls until a line is in sight, and unfolds what holds it; `centre` puts it into the upper third. */
-  reveal(line: number, centre = true): void {
+  /** Scrolls until a line is in sight, and unfolds what holds it; `center` puts it into the upper third. */
+  reveal(line: number, center = true): void {
     const { doc } = this.view.state;
     if (line < 1 || line > doc.lines) return;
-    this.scrollTo(doc.line(line).from, centre);
+    this.scrollTo(doc.line(line).from, center);
   }
 
   /** Begins a text that was just shown at a line, which is to be in the upper `part` of the room. */
@@ -280,17 +280,17 @@ export class TextPane {
   }
 
   /** What stands in the upper `part` of the room already stays where it is. */
-  private scrollTo(place: number, centre: boolean, part = 1): void {
+  private scrollTo(place: number, center: boolean, part = 1): void {
     this.unwait();
     if (this.view.inView || typeof IntersectionObserver === "undefined") {
-      this.scrollNow(place, centre, part);
+      this.scrollNow(place, center, part);
       return;
     }
     // It would go by guessed heights, and end elsewhere.
     this.unwait = whenSeen(this.element, () => {
       stillAround(this.element, () => {
         this.measure();
-        this.scrollNow(place, centre, part);
+        this.scrollNow(place, center, part);
         this.measure();
       });
     });
@@ -302,14 +302,14 @@ export class TextPane {
     this.view.lineBlockAtHeight(0);
   }
 
-  private scrollNow(place: number, centre: boolean, part: number): void {
+  private scrollNow(place: number, center: boolean, part: number): void {
     const effects = unfolding(this.view.state, place);
     if (effects.length) this.view.dispatch({ effects });
     const { top, bottom } = this.view.lineBlockAt(place);
     const height = this.view.scrollDOM.clientHeight;
     const inSight = top >= this.top && bottom <= this.top + height * part;
     const scroll =
-      inSight || !centre
+      inSight || !center
         ? EditorView.scrollIntoView(place, { y: "nearest", yMargin: 0, xMargin: 40 })
         : EditorView.scrollIntoView(place, { y: "start", yMargin: height / 3, xMargin: 40 });
     const { from, to } = this.view.viewport;

@@ -49,7 +49,7 @@ export class Ruler {
     const { scrollHeight, clientHeight } = this.view.scrollDOM;
     if (scrollHeight <= clientHeight) return;
     const { doc } = this.view.state;
-    // A canvas knows no variables and no light-dark(): the sheet sets colours that it draws with as plain properties.
+    // A canvas knows no variables and no light-dark(): the sheet sets colors that it draws with as plain properties.
     const style = getComputedStyle(element);
     const mark = (lines: Iterable<number>, color: string, left: number, part: number) => {
       context.fillStyle = color;

@@ -1,4 +1,4 @@
-/** The colours of one line of a text. A line is read on its own, so that 100 000 lines cost nothing until they are seen. */
+/** The colors of one line of a text. A line is read on its own, so that 100 000 lines cost nothing until they are seen. */
 
 export type Language = "python" | "jaxpr" | "mlir" | "hlo";
 
@@ -99,7 +99,7 @@ const GRAMMARS: Readonly<Record<Language, Grammar>> = {
   hlo: grammar(HLO),
 };
 
-/** The coloured parts of a line, in order; what is between them is plain. */
+/** The colored parts of a line, in order; what is between them is plain. */
 export function marks(line: string, language: Language, start = 0): Mark[] {
   const { pattern, classes } = GRAMMARS[language];
   const found: Mark[] = [];

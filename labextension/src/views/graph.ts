@@ -1,4 +1,4 @@
-/** The optimised HLO as a graph: what is around the selected instruction, grown by click. */
+/** The optimized HLO as a graph: what is around the selected instruction, grown by click. */
 
 import { element } from "../dom";
 import { Arranger, Outdated } from "../graph/arrange";
@@ -9,7 +9,7 @@ import { Drawing } from "../graph/drawing";
 import { gestures } from "../graph/gestures";
 import type { Module } from "../graph/hlo";
 import { Message } from "../graph/message";
-import { Neighbourhood, type Side } from "../graph/neighbourhood";
+import { Neighborhood, type Side } from "../graph/neighborhood";
 import { origins } from "../graph/origins";
 import { Reading } from "../graph/reading";
 import { scene } from "../graph/scene";
@@ -36,9 +36,9 @@ class GraphView implements View {
   private readonly arranger = new Arranger(workerCode ?? "");
   private readonly ends: (() => void)[] = [];
   private readonly reading = new Reading();
-  private around: Neighbourhood | null = null;
+  private around: Neighborhood | null = null;
   private pinned: Selection | null = null;
-  private centre = -1;
+  private center = -1;
   private note = "";
   private readonly walk: Walk;
   private gone = false;
@@ -146,12 +146,12 @@ class GraphView implements View {
     return this.module?.entry?.root ?? 0;
   }
 
-  private start(centre: number): void {
-    if (!this.module?.instructions[centre]) return;
-    this.around = new Neighbourhood(this.module, centre);
-    this.centre = centre;
+  private start(center: number): void {
+    if (!this.module?.instructions[center]) return;
+    this.around = new Neighborhood(this.module, center);
+    this.center = center;
     this.note = "";
-    this.drawing.reachable(centre);
+    this.drawing.reachable(center);
     void this.redraw(-1);
   }
 
@@ -161,7 +161,7 @@ class GraphView implements View {
   }
 
   private get computation() {
-    const index = this.module?.instructions[this.centre]?.computation ?? -1;
+    const index = this.module?.instructions[this.center]?.computation ?? -1;
     return this.module?.computations[index];
   }
 
@@ -186,7 +186,7 @@ class GraphView implements View {
   private grow(index: number, side?: Side): void {
     const left = this.around?.grow(index, side) ?? 0;
     this.note = left
-      ? `${count(left, "neighbour")} left out: no more than 200 instructions are shown at a time. ` +
+      ? `${count(left, "neighbor")} left out: no more than 200 instructions are shown at a time. ` +
         "Hide some with Delete, or start from the selected one."
       : "";
     void this.redraw(index);
@@ -275,9 +275,9 @@ class GraphView implements View {
         const { scale } = this.camera;
         this.camera.pan((before.x - after.x) * scale, (before.y - after.y) * scale);
       } else {
-        const place = this.drawing.place(this.centre);
+        const place = this.drawing.place(this.center);
         if (place) this.camera.look(place);
-        this.drawing.reachable(this.centre);
+        this.drawing.reachable(this.center);
       }
       // A box that had the focus and is gone hands it on.
       if (held && this.drawing.focused < 0) this.drawing.focus(this.standIn(kept));
@@ -295,11 +295,11 @@ class GraphView implements View {
     }
   }
 
-  /** What is in sight for an instruction: itself, the result of its opened computation, the centre. */
+  /** What is in sight for an instruction: itself, the result of its opened computation, the center. */
   private standIn(index: number): number {
     if (this.around?.shown.has(index)) return index;
     const inner = this.module?.computations[this.module.instructions[index]?.called[0] ?? -1];
-    return inner && this.around?.shown.has(inner.root) ? inner.root : this.centre;
+    return inner && this.around?.shown.has(inner.root) ? inner.root : this.center;
   }
 
   private move(): void {
@@ -311,7 +311,7 @@ class GraphView implements View {
     if (!module || !around || !computation) return;
     const all = module.instructions.length;
     const shown = `${around.shown.size} of ${count(all, "instruction")}`;
-    this.canvas.setAttribute("aria-label", `Graph of the optimised HLO: ${shown} in sight`);
+    this.canvas.setAttribute("aria-label", `Graph of the optimized HLO: ${shown} in sight`);
     this.status.textContent = this.note || `${shown} in sight`;
     this.status.title = HELP;
   }
@@ -377,7 +377,7 @@ class GraphView implements View {
 }
 
 const NO_INSTRUCTION =
-  "What is selected left no instruction in the optimised HLO, so the graph stays where it was.";
+  "What is selected left no instruction in the optimized HLO, so the graph stays where it was.";
 const HELP =
   "Arrow keys go along the lines, Enter selects and shows what is next to it, Space opens a fusion or " +
   "goes into a loop, Delete hides, + and − zoom, 0 shows all.";

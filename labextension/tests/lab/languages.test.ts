@@ -9,7 +9,7 @@ const TEXTS = {
   jaxpr: "{ lambda ; a:f32[4]. let b:f32[4] = sin a in (b,) }",
 } as const;
 
-test.each(["hlo", "mlir", "jaxpr"] as const)("JupyterLab's editor colours %s", (name) => {
+test.each(["hlo", "mlir", "jaxpr"] as const)("JupyterLab's editor colors %s", (name) => {
   const state = EditorState.create({ doc: TEXTS[name], extensions: languageSupport(name) });
   const tree = ensureSyntaxTree(state, TEXTS[name].length, 5000);
   const kinds = new Set<string>();

@@ -56,7 +56,7 @@ def test_the_interval_widens_in_ranks():
     assert stats.interval([1.0, 2.0]) == (1.0, 2.0)
 
 
-def test_neighbours_that_resemble_each_other_are_noticed_whatever_their_size():
+def test_neighbors_that_resemble_each_other_are_noticed_whatever_their_size():
     assert stats.autocorrelation([float(i) for i in range(50)]) > 0.9
     assert stats.autocorrelation([1.0, 2.0] * 25) < -0.9
     assert stats.autocorrelation([1.0] * 50) == 0.0

@@ -179,7 +179,7 @@ def compiled(name: str) -> Any:
 
 
 def text(name: str, stage: str) -> str:
-    """The HLO of a program, `before` or `after` optimisation."""
+    """The HLO of a program, `before` or `after` optimization."""
     if stage == "after":
         return compiled(name).as_text()
     return lowered(name).compiler_ir("hlo").as_hlo_module().to_string()

@@ -186,14 +186,14 @@ def test_trip_counts_are_the_same_written_or_derived(name: str, expected: list[i
         assert not any(i.trip_count for i in hidden.instructions())
 
 
-def test_a_loop_is_written_down_only_after_optimisation() -> None:
+def test_a_loop_is_written_down_only_after_optimization() -> None:
     before = parse_module(hlo_programs.text("scan", "before"))
     after = parse_module(hlo_programs.text("scan", "after"))
     assert [i.trip_count for i in before.instructions() if i.opcode == "while"] == [None]
     assert [i.trip_count for i in after.instructions() if i.opcode == "while"] == [20]
 
 
-def test_donation_that_was_honoured_is_an_alias() -> None:
+def test_donation_that_was_honored_is_an_alias() -> None:
     module = parse_module(hlo_programs.text("donated", "after"))
     assert [(a.parameter, a.parameter_path) for a in module.aliases] == [(0, ())]
     assert module.aliases[0].output in ((0,), (1,))

@@ -38,7 +38,7 @@ def test_case_and_dashes_do_not_matter():
 
 
 def test_an_ordinary_comment_of_one_word_begins_nothing():
-    assert found("# numpy\n# normalise\nx") == [("numpy", "", 2)]
+    assert found("# numpy\n# normalize\nx") == [("numpy", "", 2)]
 
 
 def test_a_comment_that_is_indented_or_in_a_string_begins_nothing():
@@ -70,6 +70,6 @@ def test_what_is_wrong_is_said_with_its_line(body: str, line: int | None, says: 
     assert caught.value.line == line
 
 
-def test_a_name_that_is_not_known_is_told_its_neighbours():
+def test_a_name_that_is_not_known_is_told_its_neighbors():
     with pytest.raises(CellError, match=r"There is no contestant `nunpy`\. Did you mean `numpy`"):
         resolve("nunpy", KNOWN)

@@ -82,7 +82,7 @@ def test_j101_arrays_that_are_closed_over():
 )
 def test_j102_a_program_that_computes_nothing(function):
     (text,) = texts(jitted(function), "J102")
-    assert text.startswith("The optimised program computes nothing")
+    assert text.startswith("The optimized program computes nothing")
 
 
 @pytest.mark.parametrize("function", [lambda x: x + 1, lambda x: x.T, lambda x: x[:, None] + x])

@@ -13,7 +13,7 @@ from jaxscope.capture.compiles.object_ids import Serials
 from jaxscope.capture.compiles.signature_values import carried, code_text
 
 
-class Colour(enum.Enum):
+class Color(enum.Enum):
     RED = 1
 
 
@@ -37,7 +37,7 @@ def text(value):
         (0.1, "0.1"),
         ("a", "'a'"),
         (None, "None"),
-        (Colour.RED, "Colour.RED"),
+        (Color.RED, "Color.RED"),
         (np.ones((2, 3), np.float32), "f32[2,3]"),
         (jnp.ones(3, jnp.bfloat16), "bf16[3]"),
         (np.float32, "float32"),

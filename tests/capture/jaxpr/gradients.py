@@ -99,9 +99,9 @@ def attention(q, k, v):
     return jnp.sum((jax.nn.softmax(q @ k.T / 3.0, axis=-1) @ v) ** 2)
 
 
-def normalised(x):
-    centred = x - x.mean(-1, keepdims=True)
-    return jnp.sum((centred / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)) ** 3)
+def normalized(x):
+    centerd = x - x.mean(-1, keepdims=True)
+    return jnp.sum((centerd / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)) ** 3)
 
 
 def dropped_out(x):
@@ -155,7 +155,7 @@ LOSSES: dict[str, Loss] = {
     "fft": (lambda x: jnp.sum(jnp.abs(jnp.fft.fft(x)) ** 2), (X,)),
     "conv": (conv, (jnp.ones((1, 2, 5, 5)), jnp.ones((4, 2, 3, 3)))),
     "attention": (attention, (X, X + 1, X + 2)),
-    "layer norm": (normalised, (X,)),
+    "layer norm": (normalized, (X,)),
     "dropout": (dropped_out, (X,)),
     "captured constant": (lambda x: jnp.sum(jnp.sin(x) * (W @ W)[0]), (X,)),
     "bfloat16": (

@@ -113,12 +113,12 @@ def sharded() -> Program:
 
     mesh = Mesh(np.array(jax.devices()), ("i",))
 
-    def normalise(x, w):
+    def normalize(x, w):
         y = jnp.tanh(x @ w)
         total = jax.lax.psum(jnp.sum(y**2), "i")
         return y / jnp.sqrt(total + 1e-6)
 
-    mapped = jax.shard_map(normalise, mesh=mesh, in_specs=(P("i"), P()), out_specs=P("i"))
+    mapped = jax.shard_map(normalize, mesh=mesh, in_specs=(P("i"), P()), out_specs=P("i"))
 
     def run(x, w):
         return mapped(x, w) * 2.0

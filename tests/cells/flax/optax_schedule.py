@@ -1,4 +1,4 @@
-# A schedule in the optimiser state; an optimiser that is replaced between the runs.
+# A schedule in the optimizer state; an optimizer that is replaced between the runs.
 # needs: optax
 
 # %% setup

@@ -1,4 +1,4 @@
-# Names outside ASCII work, and are normalised as Python normalises them.
+# Names outside ASCII work, and are normalized as Python normalizes them.
 # compiles: 1 0
 
 # %% setup

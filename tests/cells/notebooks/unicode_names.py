@@ -1,4 +1,4 @@
-# Names in Greek, Japanese and with accents, and NFKC normalisation of names.
+# Names in Greek, Japanese and with accents, and NFKC normalization of names.
 
 # %% setup
 import jax.numpy as jnp

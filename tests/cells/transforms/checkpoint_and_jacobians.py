@@ -1,4 +1,4 @@
-# Rematerialisation, jacfwd, jacrev, jvp.
+# Rematerialization, jacfwd, jacrev, jvp.
 # compiles: 1 0
 
 # %% setup

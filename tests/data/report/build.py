@@ -21,7 +21,7 @@ CELL = """\
 # One training step of a small classifier.
 h = jnp.tanh(x @ w1 + b1)
 print("hidden", h.shape)
-h = standardise(h)
+h = standardize(h)
 for _ in range(depth):
     h = h + 0.1 * jnp.sin(h)
 if depth > 8:
@@ -36,7 +36,7 @@ OTHER = """\
 CLASS_WEIGHTS = jnp.linspace(0.5, 1.5, 10)
 
 
-def standardise(h, eps=1e-6):
+def standardize(h, eps=1e-6):
     mean = h.mean(axis=0)
     return (h - mean) / (h.std(axis=0) + eps)
 
@@ -53,7 +53,7 @@ SOURCES = (
 
 
 def frame(text: str) -> m.Frame:
-    """`1:2,11,2,25:standardise` is source, span and function."""
+    """`1:2,11,2,25:standardize` is source, span and function."""
     source, span, function = text.split(":")
     index = int(source)
     place = m.Span(*(int(n) for n in span.split(",")))
@@ -116,7 +116,7 @@ INPUTS = (
     m.Value("w2", m.ValueKind.DONATED, "float32[128,10]", 5120, "cpu:0", "jax.Array, donated by -d w2"),
     m.Value("labels", TRACED, "float32[256,10]", 10240, "cpu:0", "np.ndarray, put on the device once"),
     m.Value("depth", STATIC, "2", None, "", "int, so static; -t depth traces it"),
-    m.Value("standardise", STATIC, "<function standardise>", None, "", "function, so static"),
+    m.Value("standardize", STATIC, "<function standardize>", None, "", "function, so static"),
     m.Value("cross_entropy", STATIC, "<function cross_entropy>", None, "", "function, so static"),
     m.Value("gain", m.ValueKind.UNUSED, "float32[]", None, "", "read at line 9, which did not run"),
 )

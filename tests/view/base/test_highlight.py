@@ -1,4 +1,4 @@
-"""Lexical colouring of Python."""
+"""Lexical coloring of Python."""
 
 import html
 import re
@@ -30,9 +30,9 @@ def test_tokens(line: str, shown: str) -> None:
 
 
 @given(st.text(st.characters(exclude_characters="\t"), max_size=80))
-def test_colouring_changes_no_character(line: str) -> None:
+def test_coloring_changes_no_character(line: str) -> None:
     assert html.unescape(re.sub("<[^>]*>", "", python(line, 200))) == visible(line)
 
 
-def test_a_long_line_is_cut_and_not_coloured() -> None:
+def test_a_long_line_is_cut_and_not_colored() -> None:
     assert python("return " + "x" * 1000, 20) == "return xxxxxxxxxxxxx … 987 more characters"

@@ -77,28 +77,28 @@ def test_copying_says_so_or_shows_the_text(show: Open) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_stand_out_from_their_background(show: Open, scheme: str) -> None:
     page = show(page_of(sweep_of(10, 30, 1000), ""), scheme)
-    colours = page.evaluate(
+    colors = page.evaluate(
         """() => ["body", ".answer", "td.faster", "td.slower", "svg.curves text.q1"].map((css) => {
             const style = getComputedStyle(document.querySelector(css));
             if (css === "body") return style.backgroundColor;
             return css.startsWith("svg") ? style.fill : style.color;
         })"""
     )
-    background, *others = [lightness(page, colour) for colour in colours]
-    assert all(abs(one - background) > 0.35 for one in others), colours
+    background, *others = [lightness(page, color) for color in colors]
+    assert all(abs(one - background) > 0.35 for one in others), colors
 
 
-def lightness(page: Page, colour: str) -> float:
+def lightness(page: Page, color: str) -> float:
     """From 0 (black) to 1 (white), whatever notation the browser gives."""
     return page.evaluate(
-        """(colour) => {
+        """(color) => {
             const context = document.createElement("canvas").getContext("2d");
-            context.fillStyle = colour;
+            context.fillStyle = color;
             context.fillRect(0, 0, 1, 1);
             const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
             return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
         }""",
-        colour,
+        color,
     )
 
 

@@ -1,4 +1,4 @@
-"""The graph of the optimised HLO in a real browser: boxes, growing, opening, keys, selection."""
+"""The graph of the optimized HLO in a real browser: boxes, growing, opening, keys, selection."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_no_more_than_200_boxes_and_what_is_left_out_is_said(viewer: Viewer) -> 
         expect(graph.locator(".jxs-frame")).to_have_count(i + 1)
     expect(nodes(graph)).to_have_count(200)
     press(graph.get_by_role("button", name="Show 1 input more").first)
-    expect(graph.locator(".jxs-graph-status")).to_contain_text("1 neighbour left out")
+    expect(graph.locator(".jxs-graph-status")).to_contain_text("1 neighbor left out")
     expect(nodes(graph)).to_have_count(200)
 
 
@@ -308,7 +308,7 @@ def test_the_words_of_a_box_can_be_read(viewer: Viewer, scheme: str) -> None:
     assert contrast >= 4.5
 
 
-# Of the name, the palest words of a box, on its ground; colours through a canvas become sRGB.
+# Of the name, the palest words of a box, on its ground; colors through a canvas become sRGB.
 _CONTRAST = """main => {
   const light = css => {
     const c = document.createElement("canvas").getContext("2d");
@@ -357,7 +357,7 @@ def test_a_selection_without_an_instruction_is_said(viewer: Viewer) -> None:
     graph = show(opened_page)
     status = graph.locator(".jxs-graph-status")
     click_at(row(opened_page, "source", 1))
-    expect(status).to_contain_text("left no instruction in the optimised HLO")
+    expect(status).to_contain_text("left no instruction in the optimized HLO")
     click_at(row(opened_page, "source", 3))
     expect(status).to_have_text(SHOWN)
 

@@ -119,7 +119,7 @@ def test_a_hundred_thousand_lines_are_bounded_and_scroll(show: Show) -> None:
     assert page.locator(".cm-line").count() < 200
 
 
-def test_lines_in_sight_have_their_colours_after_a_long_way(show: Show) -> None:
+def test_lines_in_sight_have_their_colors_after_a_long_way(show: Show) -> None:
     page = show(long(100_000))
     page.locator(".cm-scroller").evaluate("node => { node.scrollTop = 1_000_000 }")
     expect(line(page, 50_010).locator(".jxs-t-o")).to_have_text("add")
@@ -356,7 +356,7 @@ def test_the_pane_is_read_only_named_and_shows_its_focus(show: Show) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_colour_can_be_read_on_every_background(show: Show, scheme: str) -> None:
+def test_every_color_can_be_read_on_every_background(show: Show, scheme: str) -> None:
     page = show("\n".join(["word"] * 26), "python", scheme)
     page.evaluate(
         """() => { const pane = panes.get('a'); const dress = new Map(), hot = new Set();

@@ -54,7 +54,7 @@ def line_of(record: m.Record, kind: str, text: str) -> int:
 
 
 def opening(record: m.Record) -> int:
-    """The line at which the optimised HLO opens."""
+    """The line at which the optimized HLO opens."""
     return line_of(record, "optimized_hlo", "ENTRY")
 
 
@@ -66,7 +66,7 @@ def linked(record: m.Record, kind: str, line: int) -> list[int]:
 
 
 def long() -> m.Record:
-    """Its optimised HLO is too long to be saved, whatever it is packed with."""
+    """Its optimized HLO is too long to be saved, whatever it is packed with."""
     record = load()
     noise = "\n".join(hashlib.sha512(bytes([n % 256, n // 256])).hexdigest() for n in range(3000))
     stages = tuple(
@@ -193,7 +193,7 @@ def test_hlo_opens_at_its_entry_and_other_stages_at_their_first_line(viewer: Vie
     expect(row(page, "optimized_hlo", entry + 5)).to_be_in_viewport()
     expect(row(page, "optimized_hlo", 1)).not_to_be_in_viewport()
     expect(row(page, "jaxpr", 1)).to_be_in_viewport()
-    pane(page, "optimized_hlo").get_by_label("Stage").select_option("HLO before optimisation")
+    pane(page, "optimized_hlo").get_by_label("Stage").select_option("HLO before optimization")
     expect(row(page, "hlo", line_of(record, "hlo", "ENTRY"))).to_be_in_viewport()
 
 
@@ -208,7 +208,7 @@ def test_a_pane_that_is_opened_anew_begins_there_again(viewer: Viewer) -> None:
     page.set_viewport_size({"width": 1300, "height": 500})
     expect(row(page, "optimized_hlo", 1)).to_be_in_viewport()
     pane(page, "optimized_hlo").get_by_label("Stage").select_option("StableHLO")
-    pane(page, "stablehlo").get_by_label("Stage").select_option("optimised HLO")
+    pane(page, "stablehlo").get_by_label("Stage").select_option("optimized HLO")
     expect(entry).to_be_in_viewport()
 
 
@@ -368,7 +368,7 @@ def test_panes_can_be_added_chosen_and_closed(viewer: Viewer) -> None:
     expect(page.locator(".jxs-stages .jxs-pane")).to_have_count(4)
     pane(page, "hlo").get_by_label("Close this pane").click()
     expect(pane(page, "hlo")).to_have_count(0)
-    pane(page, "stablehlo").get_by_label("Stage").select_option("HLO before optimisation")
+    pane(page, "stablehlo").get_by_label("Stage").select_option("HLO before optimization")
     expect(row(page, "hlo", line_of(load(), "hlo", "ENTRY"))).to_be_in_viewport()
     for name in ("jaxpr", "hlo"):
         pane(page, name).get_by_label("Close this pane").click()
@@ -444,10 +444,10 @@ def test_switches_change_how_the_text_is_drawn(viewer: Viewer) -> None:
     page.get_by_role("button", name="wrap").click()
     expect(text).to_have_class(re.compile(r"\bcm-lineWrapping\b"))
     ground = "node => getComputedStyle(node).backgroundColor"
-    coloured = row(page, "source", 7).evaluate(ground)
-    page.get_by_role("button", name="colours").click()
+    colored = row(page, "source", 7).evaluate(ground)
+    page.get_by_role("button", name="colors").click()
     page.mouse.move(5, 5)
-    assert row(page, "source", 7).evaluate(ground) != coloured
+    assert row(page, "source", 7).evaluate(ground) != colored
 
 
 def test_the_legend_says_in_words_what_marks_mean(viewer: Viewer) -> None:

@@ -262,7 +262,7 @@ def test_a_magics_jacobian_names_the_option_for_the_other_mode():
 
 def test_stage_lines_of_the_backward_pass_are_marked(trained):
     shown = static_html(trained.record, "u")
-    assert "optimised HLO, " in shown
+    assert "optimized HLO, " in shown
     assert "lines, ← backward pass</summary>" in shown
     stage = trained.stage("optimized_hlo")
     backward = {

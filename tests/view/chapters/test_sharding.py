@@ -233,8 +233,8 @@ def test_a_picture_has_a_cell_for_each_piece_with_its_devices() -> None:
     assert len(cells) == 8
     assert cells[3].findtext("title") == "[16:32, 16:32] on {3}"
     assert cells[3].findtext("text") == "3"
-    colours = {cell.get("class") for cell in cells}
-    assert len(colours) == 8
+    colors = {cell.get("class") for cell in cells}
+    assert len(colors) == 8
 
 
 def test_a_replicated_value_is_one_cell_with_all_devices() -> None:

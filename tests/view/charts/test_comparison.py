@@ -28,7 +28,7 @@ def test_time_has_a_line_and_a_band_for_each_contestant():
     assert (made.layout.xaxis.type, made.layout.yaxis.type) == ("log", "log")
 
 
-def test_a_band_has_no_dots_and_axes_are_labelled_where_something_was_measured():
+def test_a_band_has_no_dots_and_axes_are_labeled_where_something_was_measured():
     made = figure(sweep_of(10, 100, 1000), "time")
     assert [trace.mode for trace in made.data] == ["lines", "lines+markers"] * 2
     assert list(made.layout.xaxis.ticktext) == ["10", "100", "1000"]

@@ -74,7 +74,7 @@ def test_the_figure_has_no_ground_of_its_own_and_names_no_color_of_a_theme(golde
 
 
 def contrast(a: str, b: str) -> float:
-    """The contrast of two colours as WCAG 2 defines it."""
+    """The contrast of two colors as WCAG 2 defines it."""
     high, low = sorted((luminance(a), luminance(b)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 

@@ -457,7 +457,7 @@ def test_what_a_notebook_keeps_is_images_that_speak():
     assert image("") == ""
 
 
-def test_an_image_has_a_colour_for_every_contestant():
+def test_an_image_has_a_color_for_every_contestant():
     rows = [row(f"jax: {i}", (i + 1) * 1e-6) for i in range(9)]
     data = image(pictures.rounds(record(*rows), tuple(rows))).partition("base64,")[2]
     drawn = base64.b64decode(data.partition('"')[0]).decode()

@@ -41,7 +41,7 @@ def test_text_html_and_markdown_say_the_same(
     assert re.search(r"\+ %\w+ = stablehlo.exponential %\w+ : tensor<16x16xf32>", text)
     for form in (text, html, marked):
         assert "stablehlo.exponential" in form
-        assert "optimised HLO: " in form
+        assert "optimized HLO: " in form
     hidden = "to_text(full=True) shows every stage line by line."
     assert hidden in found.to_text()
     assert not any(hidden in form for form in (text, html, marked))

@@ -191,7 +191,7 @@ def test_the_words_are_there_without_any_style() -> None:
         "runs only while the cell is traced",
         "4.23 M · 81 %",
         "≈26",
-        "optimised HLO, 187 lines",
+        "optimized HLO, 187 lines",
         "multiply_add_fusion",
         "int, so static; -t depth traces it",
         "387 kB",

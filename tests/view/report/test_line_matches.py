@@ -20,7 +20,7 @@ def stage(kind: str) -> m.Stage:
 
 
 def test_the_home_of_an_equation_is_its_innermost_line_in_that_source() -> None:
-    assert homes(PROGRAM)[10] == 5  # inside jnp.std, called in `standardise`, called at line 5
+    assert homes(PROGRAM)[10] == 5  # inside jnp.std, called in `standardize`, called at line 5
     assert homes(PROGRAM, source=1)[10] == 6
     assert homes(PROGRAM, source=7) == {}
 
@@ -43,7 +43,7 @@ def test_figures_by_line() -> None:
     assert not found[11].exact
 
 
-def test_without_the_optimised_text_there_are_equations_only() -> None:
+def test_without_the_optimized_text_there_are_equations_only() -> None:
     bare = dataclasses.replace(PROGRAM, stages=())
     assert figures(bare)[3] == LineFigures(4, None, None)
 
@@ -103,15 +103,15 @@ def test_every_line_of_an_expression_is_linked_and_its_first_has_the_figures() -
 
 
 def test_a_fusion_belongs_to_all_lines_it_holds_its_own_first() -> None:
-    optimised = stage("optimized_hlo")
-    rows = optimised.text.split("\n")
+    optimized = stage("optimized_hlo")
+    rows = optimized.text.split("\n")
     fusion = next(n for n, row in enumerate(rows, 1) if "%multiply_add_fusion = " in row)
-    assert matches(PROGRAM, optimised).source_lines[fusion] == (7, 5)
+    assert matches(PROGRAM, optimized).source_lines[fusion] == (7, 5)
 
 
 def test_candidates_are_marked_inexact() -> None:
-    optimised = stage("optimized_hlo")
-    assert len(matches(PROGRAM, optimised).inexact) == 2
+    optimized = stage("optimized_hlo")
+    assert len(matches(PROGRAM, optimized).inexact) == 2
 
 
 def test_candidates_that_disagree_count_for_no_line() -> None:

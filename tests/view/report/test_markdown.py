@@ -25,7 +25,7 @@ def test_the_parts_stand_in_order() -> None:
         "Environment",
     ]
     assert "    4      6   4.23 M   3  h = jnp.tanh(x @ w1 + b1)" in shown
-    assert "<details><summary>optimised HLO, 187 lines</summary>" in shown
+    assert "<details><summary>optimized HLO, 187 lines</summary>" in shown
 
 
 def test_every_row_of_a_table_has_the_cells_of_its_head() -> None:
@@ -61,7 +61,7 @@ def test_a_run_without_a_program_has_its_source_and_environment() -> None:
 def test_a_missing_text_says_why() -> None:
     gone = m.Stage(m.StageKind.OPTIMIZED_HLO, unavailable=m.Unavailable("released; re-run"))
     shown = markdown(with_program(load(), stages=(gone,)))
-    assert "There is no optimised HLO: released; re-run." in shown
+    assert "There is no optimized HLO: released; re-run." in shown
     assert "<details>" not in markdown(with_program(load(), stages=()))
 
 

@@ -46,11 +46,11 @@ def test_no_line_is_wider_than_the_terminal(name: str, width: int, full: bool) -
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_colour_adds_escape_codes_and_nothing_else(name: str) -> None:
-    bare, coloured = text(RECORDS[name], 90), text(RECORDS[name], 90, color=True)
+def test_color_adds_escape_codes_and_nothing_else(name: str) -> None:
+    bare, colored = text(RECORDS[name], 90), text(RECORDS[name], 90, color=True)
     assert "\x1b" not in bare
-    assert "\x1b[" in coloured
-    assert [line.rstrip() for line in ANSI.sub("", coloured).splitlines()] == bare.splitlines()
+    assert "\x1b[" in colored
+    assert [line.rstrip() for line in ANSI.sub("", colored).splitlines()] == bare.splitlines()
 
 
 def test_what_a_terminal_would_obey_is_spelled_out() -> None:
@@ -76,7 +76,7 @@ def test_the_short_form_fits_a_screen_and_says_what_matters() -> None:
     assert "   1 │ %%jaxjit -d w2                                  —       —         —" in lines
     assert "depth          static    2" in shown
     assert "int, so static; -t depth traces it" in shown
-    assert "optimised HLO" not in shown
+    assert "optimized HLO" not in shown
 
 
 def test_the_full_form_has_everything() -> None:
@@ -90,8 +90,8 @@ def test_the_full_form_has_everything() -> None:
         "--xla_cpu_multi_thread_eigen=true",
         "jaxpr, 75 lines",
         "StableHLO, ",
-        "HLO before optimisation, ",
-        "optimised HLO, 187 lines",
+        "HLO before optimization, ",
+        "optimized HLO, 187 lines",
         "3.5 FLOP/B is below the ridge",
     ):
         assert words in shown, words

@@ -16,17 +16,17 @@ const INLINE = new Set(["fusion", "call"]);
 
 export type Side = "above" | "below";
 
-export class Neighbourhood {
+export class Neighborhood {
   readonly shown = new Set<number>();
   /** Instructions whose computation is shown in their place. */
   readonly opened = new Set<number>();
 
   constructor(
     readonly module: Module,
-    centre: number,
+    center: number,
     private readonly most = MOST,
   ) {
-    this.start(centre);
+    this.start(center);
   }
 
   /** Whether an instruction's computation can be shown in its place. */
@@ -68,12 +68,12 @@ export class Neighbourhood {
   }
 
   /** Starts again around an instruction. Inside a small fusion, the fusion is opened. */
-  start(centre: number): void {
+  start(center: number): void {
     this.shown.clear();
     this.opened.clear();
-    const instruction = this.module.instructions[centre];
+    const instruction = this.module.instructions[center];
     if (!instruction) return;
-    this.shown.add(centre);
+    this.shown.add(center);
     const caller = this.module
       .callers(instruction.computation)
       .find((each) => this.canOpen(each) && this.size(each) <= INSIDE);
@@ -81,10 +81,10 @@ export class Neighbourhood {
       this.opened.add(caller);
       this.add(this.inside(caller), INSIDE);
     }
-    this.spread([centre], Math.max(START, this.shown.size + 4));
+    this.spread([center], Math.max(START, this.shown.size + 4));
   }
 
-  /** Shows what is next to an instruction; the number of neighbours that there was no room for. */
+  /** Shows what is next to an instruction; the number of neighbors that there was no room for. */
   grow(index: number, side?: Side): number {
     if (this.opened.has(index)) return 0;
     const sides: Side[] = side ? [side] : ["above", "below"];

@@ -27,7 +27,7 @@ const SETTLED = 80;
 const KEPT = 4000;
 
 const settled = StateEffect.define<null>();
-/** The text is about to jump: where it lands is drawn at once, and coloured when that is done. */
+/** The text is about to jump: where it lands is drawn at once, and colored when that is done. */
 export const jump = StateEffect.define<null>();
 const DECORATIONS = new Map<string, Decoration>();
 
@@ -40,7 +40,7 @@ function decoration(css: string): Decoration {
   return found;
 }
 
-class Colouring implements PluginValue {
+class Coloring implements PluginValue {
   decorations: DecorationSet;
   private readonly known = new Map<number, readonly Mark[]>();
   private language: Language;
@@ -135,7 +135,7 @@ function has(update: ViewUpdate, effect: StateEffectType<null>): boolean {
   return update.transactions.some((each) => each.effects.some((one) => one.is(effect)));
 }
 
-export const colouring: Extension = ViewPlugin.fromClass(Colouring, {
+export const coloring: Extension = ViewPlugin.fromClass(Coloring, {
   decorations: (plugin) => plugin.decorations,
   eventObservers: {
     scroll() {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Arranger, Outdated } from "../src/graph/arrange";
 import { Module } from "../src/graph/hlo";
 import { layout } from "../src/graph/layout";
-import { Neighbourhood } from "../src/graph/neighbourhood";
+import { Neighborhood } from "../src/graph/neighborhood";
 import { plainShape, scene, shortName, shortShape } from "../src/graph/scene";
 
 function file(path: string): string {
@@ -50,13 +50,13 @@ function chain(length: number): Module {
 }
 
 test("around an instruction stands what it reads and what reads it", () => {
-  const around = new Neighbourhood(SMALL, named(SMALL, "f"));
+  const around = new Neighborhood(SMALL, named(SMALL, "f"));
   expect(names(SMALL, around.shown)).toEqual(["a", "b", "f", "n"]);
   expect(names(SMALL, around.next(named(SMALL, "f"), "above"))).toEqual(["a", "b"]);
 });
 
 test("an opened fusion is its computation, whose parameters are the operands", () => {
-  const around = new Neighbourhood(SMALL, named(SMALL, "f"));
+  const around = new Neighborhood(SMALL, named(SMALL, "f"));
   around.open(named(SMALL, "f"));
   expect(names(SMALL, around.shown)).toEqual(["a", "b", "m", "n", "p0", "p1", "s"]);
   expect(names(SMALL, around.next(named(SMALL, "p1"), "above"))).toEqual(["b"]);
@@ -68,14 +68,14 @@ test("an opened fusion is its computation, whose parameters are the operands", (
 });
 
 test("an instruction inside a fusion is shown inside it", () => {
-  const around = new Neighbourhood(SMALL, named(SMALL, "s"));
+  const around = new Neighborhood(SMALL, named(SMALL, "s"));
   expect(names(SMALL, around.opened)).toEqual(["f"]);
   expect(names(SMALL, around.shown)).toEqual(["a", "b", "m", "n", "p0", "p1", "s"]);
 });
 
 test("the bodies of loops are led to and not shown in place", () => {
   const module = new Module(file("hlo/spellings/module.txt"));
-  const around = new Neighbourhood(module, named(module, "loop"));
+  const around = new Neighborhood(module, named(module, "loop"));
   const led = around.leadsTo(named(module, "loop")).map((i) => module.computations[i]?.name);
   expect(led).toEqual(["round", "again"]);
   around.open(named(module, "loop"));
@@ -84,7 +84,7 @@ test("the bodies of loops are led to and not shown in place", () => {
 
 test("a click shows the next ones, and never more than the most", () => {
   const module = chain(400);
-  const around = new Neighbourhood(module, 200, 30);
+  const around = new Neighborhood(module, 200, 30);
   const before = around.shown.size;
   const end = Math.max(...around.shown);
   expect(around.hidden(end, "below")).toEqual([end + 1]);
@@ -101,7 +101,7 @@ test("the whole of a wide sum is reached in steps", () => {
   const module = new Module(
     `ENTRY %m () -> () {\n${inputs.join("\n")}\n  ROOT %t = (f32[]) tuple(${list})\n}\n`,
   );
-  const around = new Neighbourhood(module, 50);
+  const around = new Neighborhood(module, 50);
   expect(around.shown.size).toBe(16);
   const drawn = scene(around, {});
   expect(drawn.stubs.map((stub) => stub.words)).toEqual(["+35 inputs"]);
@@ -110,7 +110,7 @@ test("the whole of a wide sum is reached in steps", () => {
 });
 
 test("boxes, lines and frames say what they are", () => {
-  const around = new Neighbourhood(SMALL, named(SMALL, "f"));
+  const around = new Neighborhood(SMALL, named(SMALL, "f"));
   const line = SMALL.instructions[named(SMALL, "f")]?.line ?? 0;
   const figures = {
     [line]: { shape: "f32[8]", flops: 16, bytes: 96, times: 1, share: 0.5, seconds: 2e-6 },
@@ -121,7 +121,7 @@ test("boxes, lines and frames say what they are", () => {
   expect(fusion?.figures).toBe("50 % · 16 FLOP · 96 B");
   expect(fusion?.label).toBe(
     "fusion f, f32[8], 2 µs a call, 50 % of the time, 16 FLOP, 96 B moved, from line 3, 2 inputs, " +
-      `1 user, line ${line} of the optimised HLO`,
+      `1 user, line ${line} of the optimized HLO`,
   );
   expect(drawn.lines.map(({ words }) => words)).toEqual(["f32[8]", "f32[8]", "f32[8]"]);
   around.open(named(SMALL, "f"));
@@ -132,7 +132,7 @@ test("boxes, lines and frames say what they are", () => {
 
 test("every instruction of a real program can be drawn, each line between two boxes", () => {
   for (const { index } of cell.instructions) {
-    const around = new Neighbourhood(cell, index);
+    const around = new Neighborhood(cell, index);
     expect(around.shown.has(index)).toBe(true);
     const { plan } = scene(around, {});
     const ids = new Set(plan.boxes.map((box) => box.id));
@@ -142,7 +142,7 @@ test("every instruction of a real program can be drawn, each line between two bo
 });
 
 test("a layout puts readers below what they read, inside their frames", () => {
-  const around = new Neighbourhood(SMALL, named(SMALL, "f"));
+  const around = new Neighborhood(SMALL, named(SMALL, "f"));
   around.open(named(SMALL, "f"));
   const { plan } = scene(around, {});
   const { places, lines } = layout(plan);
@@ -159,7 +159,7 @@ test("a layout puts readers below what they read, inside their frames", () => {
 
 test("without workers the page lays out, and an older question is outdated", async () => {
   const arranger = new Arranger("");
-  const { plan } = scene(new Neighbourhood(SMALL, 0), {});
+  const { plan } = scene(new Neighborhood(SMALL, 0), {});
   expect((await arranger.arrange(plan)).width).toBeGreaterThan(0);
   expect(arranger.thread).toBe("page");
   arranger.dispose();
@@ -179,7 +179,7 @@ test("a newer question makes an older one outdated", async () => {
   globalThis.Worker = Silent as unknown as typeof Worker;
   try {
     const arranger = new Arranger("code");
-    const { plan } = scene(new Neighbourhood(SMALL, 0), {});
+    const { plan } = scene(new Neighborhood(SMALL, 0), {});
     const first = arranger.arrange(plan).catch((error: unknown) => error);
     const second = arranger.arrange(plan).catch((error: unknown) => error);
     expect(await first).toBeInstanceOf(Outdated);
