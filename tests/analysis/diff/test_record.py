@@ -250,8 +250,8 @@ def test_a_verdict_needs_intervals_that_do_not_overlap(
 
 def test_findings_are_told_by_kind_and_line_wherever_the_line_moved() -> None:
     eager = Finding(FindingKind.EAGER, 2, "m", "f", "e")
-    folded = Finding(FindingKind.FOLDED, None, "m", "f", "e")
-    slow = Finding(FindingKind.SLOW_TRACE, 2, "m", "f", "e")
+    folded = Finding(FindingKind.CONSTANT_FOLDED, None, "m", "f", "e")
+    slow = Finding(FindingKind.SLOW_TRACING, 2, "m", "f", "e")
     old = record("%%jaxjit\ny = sin(x)\n", "", findings=(eager, folded))
     moved = dataclasses.replace(eager, line=3, message="other figures")
     new = record("%%jaxjit\n# new\ny = sin(x)\n", "", findings=(moved, slow))

@@ -1,5 +1,5 @@
 # Only the shape of a foreign array is used, which is no array.
-# silent: foreign_constant
+# silent: non_jax_constant
 
 # %% setup
 import numpy as np, jax.numpy as jnp

@@ -1,5 +1,5 @@
 # Moving data is not work that could be folded.
-# silent: folded
+# silent: constant_folded
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # The host function of a callback runs at every call.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 # fires: callback line 6
 
 # %% setup

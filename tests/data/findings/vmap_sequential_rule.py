@@ -1,5 +1,5 @@
 # A function that asks for one example at a time is a loop under vmap.
-# fires: batched_loop line 2
+# fires: sequential_vmap line 2
 
 # %% setup
 import jax, jax.numpy as jnp

@@ -130,14 +130,14 @@ OUTPUTS = (
 
 FINDINGS = (
     m.Finding(
-        m.FindingKind.TRACE_ONLY_EFFECT,
+        m.FindingKind.TRACE_TIME_SIDE_EFFECT,
         4,
         "`print` runs only while the cell is traced, not when the compiled program runs.",
         'Print values from inside the program with `jax.debug.print("hidden {}", h.shape)`.',
         "1 line was written during the trace, none during the 51 timed runs.",
     ),
     m.Finding(
-        m.FindingKind.BAKED_CONSTANT,
+        m.FindingKind.CAPTURED_CONSTANT,
         11,
         "`CLASS_WEIGHTS` (float32[10], 40 B) is captured as a constant of the program.",
         "Pass it in as an argument if it ever changes: the program keeps the value it saw.",
