@@ -18,6 +18,8 @@ before it returned, as small programs do on the CPU."""
 SLOW_DEVICE = 1e9
 """FLOP/s and bytes/s that any device reaches: what takes longer at this rate may be computation."""
 SLOW_TRACE_S = 1.0
+EQUATIONS_PER_S = 100
+"""JAX traces some thousands of equations per second; fewer than this are not what is slow."""
 
 _CALLBACKS = {
     "debug_callback": "jax.debug.callback",
@@ -47,14 +49,18 @@ def _slow_tracing(evidence: Evidence) -> Iterator[Finding]:
         if frame.source == 0
     )
     line, most = by_line.most_common(1)[0] if by_line else (None, 0)
+    total = count(len(equations), "equation")
+    reason = f"JAX traced {total} in {seconds(trace_s)}; line {line} made {most} of them."
+    if line is None or len(equations) < EQUATIONS_PER_S * trace_s:
+        line = None
+        reason = f"JAX traced only {total}, so most of the time is in other Python code."
     yield Finding(
         FindingKind.SLOW_TRACING,
         line,
         f"Tracing takes {seconds(trace_s)}, and this cell is traced on every run.",
         "Move the code into a function under `@jax.jit`, which is traced once per signature. Or "
         "trace less, with `jax.lax.scan` and data from an earlier cell.",
-        f"JAX traced the cell for {seconds(trace_s)}"
-        + (f"; line {line} made {most} of {count(len(equations), 'equation')}." if line else "."),
+        reason,
     )
 
 

@@ -10,7 +10,7 @@ from jaxscope.analysis.findings.evidence import Evidence
 from jaxscope.analysis.findings.traced_code import TracedCode, root
 from jaxscope.analysis.findings.transfers import from_numpy
 from jaxscope.model import Checkpoint, Finding, FindingKind, Form, Memory, Program, ValueKind
-from jaxscope.words import names, size
+from jaxscope.words import names, percent, size
 
 DONATE_BYTES = 1_000_000
 """1000 × 1000 float32 (4 MB) took 303 µs without donation and 190 with it: about 30 µs per MB,
@@ -159,7 +159,7 @@ def checkpoints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                     f"Use `jax.checkpoint({name})`, which recomputes them one call at a time. A "
                     "`policy` selects residuals to save.",
                     f"Estimate: {size(advice.saved)} less of the {size(memory.peak)} peak, for "
-                    f"{share:.0%} more FLOPs.",
+                    f"{percent(share)} more FLOPs.",
                     source=advice.source,
                 )
                 break

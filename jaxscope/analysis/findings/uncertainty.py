@@ -22,9 +22,9 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                 FindingKind.APPROXIMATE_SOURCE_MAPPING,
                 None,
                 f"Links between the source and the compiled stages of {program.title} are "
-                "approximate.",
-                "Run the function through `%%jaxjit` or `jaxscope.inspect` before it is compiled "
-                "elsewhere.",
+                "approximate or missing.",
+                "Inspect the function before its first call, or call `jax.clear_caches()` and run "
+                "again.",
                 f"{why[:1].upper()}{why[1:].rstrip('.')}.",
             )
         call = program.call

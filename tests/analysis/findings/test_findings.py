@@ -212,10 +212,18 @@ def test_small_quick_or_absent_transfers_are_not_said(program: Program) -> None:
 
 
 def test_a_slow_trace_of_a_block_is_said_with_its_line() -> None:
-    program = replace(PROGRAM, equations=tuple(equation(i, 3 if i else 2) for i in range(5)))
+    program = replace(PROGRAM, equations=tuple(equation(i, 3 if i else 2) for i in range(500)))
     (finding,) = of(FindingKind.SLOW_TRACING, evidence(program, trace_s=2.5))
     assert finding.line == 3
-    assert finding.evidence == "JAX traced the cell for 2.5 s; line 3 made 4 of 5 equations."
+    assert finding.evidence == "JAX traced 500 equations in 2.5 s; line 3 made 499 of them."
+
+
+def test_a_slow_trace_of_few_equations_is_not_blamed_on_their_lines() -> None:
+    (finding,) = of(FindingKind.SLOW_TRACING, evidence(trace_s=2.5))
+    assert finding.line is None
+    assert finding.evidence == (
+        "JAX traced only 1 equation, so most of the time is in other Python code."
+    )
     assert len(of(FindingKind.SLOW_TRACING, evidence(None, trace_s=61.0))) == 1
 
 
