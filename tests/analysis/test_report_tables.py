@@ -20,7 +20,7 @@ def rows(table: tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]) -> list[
     return [dict(zip(columns, row, strict=True)) for row in found]
 
 
-def test_lines_has_a_row_for_every_line_that_holds_text() -> None:
+def test_lines_has_a_row_for_every_nonblank_line() -> None:
     found = rows(report_tables.lines(RECORD))
     assert [(row["source"], row["text"]) for row in found] == [
         (source.name, text) for source in RECORD.sources for text in source.lines if text.strip()
@@ -41,7 +41,7 @@ def test_lines_of_the_cell_add_up_to_the_program() -> None:
     assert by_line[11]["exact"] is False
 
 
-def test_lines_without_the_optimized_text_know_equations_only() -> None:
+def test_lines_without_the_optimized_text_have_equations_only() -> None:
     bare = dataclasses.replace(RECORD, programs=(dataclasses.replace(PROGRAM, stages=()),))
     found = rows(report_tables.lines(bare))
     assert all(row["instructions"] is None and row["flops"] is None for row in found)
@@ -73,7 +73,7 @@ def test_operations_are_real_and_lead_to_their_lines() -> None:
     assert sum(row["flops"] for row in inside) == fusion["flops"]  # type: ignore[misc]
 
 
-def test_operations_say_which_are_matched_by_likeness() -> None:
+def test_ops_say_which_are_heuristic_matches() -> None:
     found = rows(report_tables.ops(RECORD))
     assert {row["exact"] for row in found} == {True, False}
     assert not any("eqn_" in str(row["op_name"]) for row in found)

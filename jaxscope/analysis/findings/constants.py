@@ -141,7 +141,7 @@ def _non_jax(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     kinds = {fact.name: fact.kind for fact in evidence.names if fact.foreign}
     for program in programs:
         for value in program.inputs:
-            if value.kind is ValueKind.STATIC and "baked in as a constant" in value.reason:
+            if value.kind is ValueKind.STATIC and "captured as a constant" in value.reason:
                 kinds.setdefault(root(value.name), value.reason.partition(",")[0])
     for name, kind in kinds.items():
         use = _value_use(name, traced)
@@ -160,7 +160,7 @@ def _non_jax(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
 
 
 def _value_use(name: str, traced: TracedCode) -> tuple[int, int] | None:
-    """Where traced code uses the values of a name, and not only its shape or columns."""
+    """Source and line of the first use of a name's values, not only of its shape or columns."""
     for scope in traced.scopes:
         for node in scope.nodes() if name not in scope.own else ():
             match node:

@@ -190,7 +190,7 @@ def test_alignment_is_exact_for_what_is_short_and_ascends_for_what_is_long() -> 
 def record(
     code: str, text: str, samples: tuple[float, ...] = (), findings: tuple[Finding, ...] = ()
 ) -> Record:
-    """A cell whose line 2 made equation 0, which stands on line 2 of the jaxpr."""
+    """A cell whose line 2 made equation 0, which is on line 2 of the jaxpr."""
     frame = Frame(0, "cell", "f", Span(2, 0, 2, 5))
     equation = Equation(0, "sin", frame.span, (frame,), Phase.PRIMAL, None)
     return Record(

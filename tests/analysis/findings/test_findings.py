@@ -128,7 +128,7 @@ def test_a_record_without_facts_has_no_findings() -> None:
 
 @pytest.mark.parametrize("text", ["def (", "x = 1\n%timeit x\n", "", "\0"])
 @pytest.mark.parametrize("form", list(Form))
-def test_text_that_does_not_parse_is_no_error(text: str, form: Form) -> None:
+def test_text_that_does_not_parse_is_not_an_error(text: str, form: Form) -> None:
     assert findings(evidence(text=text, form=form)) == ()
 
 
@@ -182,7 +182,7 @@ def numpy_program(size: int, transfer: float | None, device: str = CPU) -> Progr
     return replace(PROGRAM, inputs=(value,), timings=timings, devices=(device,))
 
 
-def test_a_transfer_that_takes_a_share_of_the_call_is_said() -> None:
+def test_a_transfer_that_takes_a_share_of_the_call_is_reported() -> None:
     (finding,) = of(FindingKind.HOST_TRANSFER, evidence(numpy_program(4_000_000, 5e-4)))
     assert finding.line == 2
     assert finding.message == "`x` is a NumPy array, copied to the device on every call."
@@ -190,7 +190,7 @@ def test_a_transfer_that_takes_a_share_of_the_call_is_said() -> None:
     assert finding.evidence == "1 input of 4 MB; the transfer takes 500 µs, a call 1 ms."
 
 
-def test_an_untimed_large_transfer_to_an_accelerator_is_said() -> None:
+def test_an_untimed_large_transfer_to_an_accelerator_is_reported() -> None:
     program = numpy_program(4_000_000, None, "gpu:0")
     assert len(of(FindingKind.HOST_TRANSFER, evidence(program))) == 1
 
@@ -204,14 +204,14 @@ def test_an_untimed_large_transfer_to_an_accelerator_is_said() -> None:
         replace(numpy_program(4_000_000, 5e-4), inputs=(traced("x", size=4_000_000),)),
     ],
 )
-def test_small_quick_or_absent_transfers_are_not_said(program: Program) -> None:
+def test_small_quick_or_absent_transfers_are_not_reported(program: Program) -> None:
     assert of(FindingKind.HOST_TRANSFER, evidence(program)) == []
 
 
 # Tracing
 
 
-def test_a_slow_trace_of_a_block_is_said_with_its_line() -> None:
+def test_a_slow_trace_of_a_block_is_reported_with_its_line() -> None:
     program = replace(PROGRAM, equations=tuple(equation(i, 3 if i else 2) for i in range(500)))
     (finding,) = of(FindingKind.SLOW_TRACING, evidence(program, trace_s=2.5))
     assert finding.line == 3
@@ -227,7 +227,7 @@ def test_a_slow_trace_of_few_equations_is_not_blamed_on_their_lines() -> None:
     assert len(of(FindingKind.SLOW_TRACING, evidence(None, trace_s=61.0))) == 1
 
 
-def test_a_quick_trace_or_one_that_is_paid_once_is_not_said() -> None:
+def test_a_quick_trace_or_one_that_is_paid_once_is_not_reported() -> None:
     assert of(FindingKind.SLOW_TRACING, evidence(trace_s=0.9)) == []
     assert of(FindingKind.SLOW_TRACING, evidence(form=Form.DECORATOR, trace_s=2.5)) == []
     assert of(FindingKind.SLOW_TRACING, evidence(trace_s=None)) == []
@@ -244,12 +244,12 @@ def compiled(seconds: float, kind: CompileKind = CompileKind.JIT, line: int = 0)
 LOOP = "for k in range(n):\n    y = y * 2\n"
 
 
-def loop_program(passes: int) -> Program:
-    equations = tuple(equation(i, 3) for i in range(passes))
+def loop_program(iterations: int) -> Program:
+    equations = tuple(equation(i, 3) for i in range(iterations))
     return replace(PROGRAM, equations=equations)
 
 
-def test_a_loop_of_a_few_passes_is_said_when_its_compile_is_slow() -> None:
+def test_a_loop_of_few_iterations_is_reported_when_its_compile_is_slow() -> None:
     (finding,) = of(
         FindingKind.UNROLLED_LOOP,
         evidence(replace(loop_program(15), compiles=(0,)), LOOP, compiles=(compiled(360.0),)),
@@ -259,9 +259,9 @@ def test_a_loop_of_a_few_passes_is_said_when_its_compile_is_slow() -> None:
     assert "took 360 s" in finding.evidence
 
 
-@pytest.mark.parametrize(("passes", "seconds"), [(15, 2.0), (3, 360.0), (40, 0.1)])
-def test_few_passes_or_few_equations_are_not_said(passes: int, seconds: float) -> None:
-    program = replace(loop_program(passes), compiles=(0,))
+@pytest.mark.parametrize(("iterations", "seconds"), [(15, 2.0), (3, 360.0), (40, 0.1)])
+def test_few_iterations_or_few_equations_are_not_reported(iterations: int, seconds: float) -> None:
+    program = replace(loop_program(iterations), compiles=(0,))
     made = evidence(program, LOOP, compiles=(compiled(seconds),))
     assert of(FindingKind.UNROLLED_LOOP, made) == []
 
@@ -272,7 +272,7 @@ def test_a_literal_range_limits_the_copies() -> None:
     assert len(of(FindingKind.UNROLLED_LOOP, evidence(loop_program(90), LOOP))) == 1
 
 
-def test_a_progress_bar_around_an_unrolled_loop_is_said() -> None:
+def test_a_progress_bar_around_an_unrolled_loop_is_reported() -> None:
     text = "from tqdm import tqdm\nfor k in tqdm(range(n)):\n    y = y * 2\n"
     program = replace(PROGRAM, equations=tuple(equation(i, 4) for i in range(3)))
     (finding,) = of(FindingKind.TRACE_TIME_SIDE_EFFECT, evidence(program, text))
@@ -286,7 +286,7 @@ def test_a_progress_bar_around_an_unrolled_loop_is_said() -> None:
 EAGER = "def f(x):\n    return x\nfor k in range(9):\n    y = g(k)\nz = g(9)\n"
 
 
-def test_few_compiles_or_compiles_outside_a_loop_are_not_said() -> None:
+def test_few_compiles_or_compiles_outside_a_loop_are_not_reported() -> None:
     for number, line in ((7, 5), (20, 6)):
         made = tuple(compiled(0.02, CompileKind.EAGER, line) for _ in range(number))
         found = evidence(text=EAGER, form=Form.DECORATOR, compiles=made)
@@ -371,7 +371,7 @@ def test_a_print_under_a_condition_must_have_been_recorded() -> None:
     assert [f.line for f in of(FindingKind.TRACE_TIME_SIDE_EFFECT, known)] == [4]
 
 
-def test_an_unconditional_print_is_said_without_a_record_unless_nothing_was_printed() -> None:
+def test_an_unconditional_print_is_reported_without_a_record_unless_nothing_was_printed() -> None:
     text = "def f(x):\n    print(x)\n    return x * 2\ny = f(x)\n"
     program = replace(PROGRAM, name="f", equations=(equation(0, 4, function="f"),))
     unknown = evidence(program, text, Form.DECORATOR)

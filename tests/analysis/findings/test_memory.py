@@ -37,7 +37,7 @@ def of(record):
     return list(found)
 
 
-def test_a_scan_that_fills_the_memory_is_named_with_its_line(report):
+def test_a_scan_that_fills_the_memory_is_reported_with_its_line(report):
     [found] = [f for f in report.findings if f.kind is FindingKind.SAVED_RESIDUALS]
     lines = report.sources[found.source].lines
     assert "jnp.tanh(x @ w)" in lines[found.line - 1]
@@ -60,7 +60,7 @@ def changed(report, **changes):
     return replace(report.record, programs=(changed,))
 
 
-def test_what_is_small_or_dear_or_not_obeyed_is_no_finding(report):
+def test_a_small_costly_or_ineffective_checkpoint_is_not_reported(report):
     assert isinstance(report.programs[0].differentiation.checkpoints[0], Checkpoint)
     assert len(of(changed(report))) == 1
     assert of(changed(report, saved=255_000_000)) == []
@@ -71,7 +71,7 @@ def test_what_is_small_or_dear_or_not_obeyed_is_no_finding(report):
     assert len(of(changed(report, loop=False, devices=("gpu:0",)))) == 1
 
 
-def test_without_a_gradient_or_its_memory_nothing_is_said(report):
+def test_without_a_gradient_or_its_memory_there_is_no_finding(report):
     program = replace(report.programs[0], differentiation=None)
     assert of(replace(report.record, programs=(program,))) == []
     from jaxscope.model import Unavailable

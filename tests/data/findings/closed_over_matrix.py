@@ -1,4 +1,4 @@
-# A jitted function that reads a matrix from outside bakes it in.
+# A jitted function that reads a matrix from outside captures it.
 # fires: captured_constant line 3
 
 # %% setup

@@ -1,4 +1,4 @@
-# A function of nothing is computed by the compiler.
+# A function without arguments is constant-folded.
 # fires: constant_folded line 3
 
 # %% setup

@@ -1,4 +1,4 @@
-# A block without inputs is computed by the compiler.
+# A block without inputs is constant-folded.
 # fires: constant_folded line 2
 
 # %% setup

@@ -1,4 +1,4 @@
-# A mask made with NumPy inside the cell is a constant of the program.
+# A mask made with NumPy inside the cell is captured as a constant.
 # fires: captured_constant line 3
 
 # %% setup

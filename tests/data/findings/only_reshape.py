@@ -1,4 +1,4 @@
-# Moving data is not work that could be folded.
+# Moving data is not work that XLA could fold.
 # silent: constant_folded
 
 # %% setup

@@ -1,4 +1,4 @@
-# A pandas series read by a block is baked in.
+# A pandas series read by a block is captured as a constant.
 # needs: pandas
 # fires: non_jax_constant line 2
 

@@ -1,4 +1,4 @@
-# A print under a condition that held while tracing is seen.
+# A print under a condition that held during tracing is recorded.
 # fires: trace_time_side_effect line 4
 
 # %% setup

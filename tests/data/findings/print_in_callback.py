@@ -1,4 +1,4 @@
-# The host function of a callback runs at every call.
+# The host function of a callback runs on every call.
 # silent: trace_time_side_effect
 # fires: callback line 6
 

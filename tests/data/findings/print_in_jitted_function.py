@@ -1,4 +1,4 @@
-# A jitted function that prints: it does so at the first call only.
+# A jitted function that prints does so while it is traced.
 # fires: trace_time_side_effect line 3
 
 # %% setup

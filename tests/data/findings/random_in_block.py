@@ -1,4 +1,4 @@
-# NumPy's random numbers in a block: each run compiles again.
+# NumPy's random numbers in a block are constants, so each run compiles.
 # fires: trace_time_side_effect line 2
 
 # %% setup

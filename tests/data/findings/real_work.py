@@ -1,4 +1,4 @@
-# A program that computes is not folded.
+# A program that computes is not constant-folded.
 # silent: constant_folded
 
 # %% setup

@@ -1,4 +1,4 @@
-# Arithmetic that the compiler simplifies away is no folded work: the result is the argument.
+# Arithmetic that XLA simplifies away is not folding: the result is the argument.
 # silent: constant_folded
 
 # %% setup

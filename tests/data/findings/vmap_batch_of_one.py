@@ -1,4 +1,4 @@
-# With one example there is nothing to go through.
+# A batch of one example has no loop.
 # silent: cond_to_select
 # silent: sequential_vmap
 

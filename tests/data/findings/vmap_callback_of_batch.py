@@ -1,4 +1,4 @@
-# A callback that takes the whole batch is called once.
+# A callback that takes the whole batch runs once.
 # silent: sequential_vmap
 
 # %% setup

@@ -1,4 +1,4 @@
-# A choice that differs by example computes both branches.
+# A batched predicate runs both branches.
 # fires: cond_to_select line 2
 
 # %% setup

@@ -1,4 +1,4 @@
-# A choice that all examples share computes one branch.
+# A predicate that is not batched runs one branch.
 # silent: cond_to_select
 
 # %% setup

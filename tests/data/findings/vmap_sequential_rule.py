@@ -1,4 +1,4 @@
-# A function that asks for one example at a time is a loop under vmap.
+# A function with a sequential batching rule is a loop under vmap.
 # fires: sequential_vmap line 2
 
 # %% setup

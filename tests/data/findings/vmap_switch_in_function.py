@@ -1,4 +1,4 @@
-# A switch by example computes all its branches, in a jitted function too.
+# A switch by a batched index runs all its branches, in a jitted function too.
 # fires: cond_to_select line 3
 
 # %% setup

@@ -1,4 +1,4 @@
-# Selecting values is no branch, and a loop that the code asks for is no fallback.
+# jnp.where is not a conditional, and a loop that the code requests is not a fallback.
 # silent: cond_to_select
 # silent: sequential_vmap
 

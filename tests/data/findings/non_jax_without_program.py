@@ -1,4 +1,4 @@
-# What another library computes by itself is no constant of a program.
+# The result of a computation in a different library is not a constant of a program.
 # silent: non_jax_constant
 
 # %% setup
