@@ -160,7 +160,7 @@ FINDINGS = (
     m.Finding(
         m.FindingKind.UNROLLED_LOOP,
         7,
-        "This loop was unrolled: each of its 2 rounds became 3 equations of its own.",
+        "This loop was unrolled: each of its 2 iterations became 3 equations.",
         "Use `jax.lax.fori_loop` when `depth` grows; compile time grows with it.",
         "6 equations share the span of line 7.",
     ),
