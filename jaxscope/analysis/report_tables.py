@@ -1,8 +1,9 @@
-"""A report as tables: column names and rows of plain values, for data frames and other tools."""
+"""Tables of a report: column names and rows of plain values, for data frames and other tools."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from jaxscope.analysis.cost import InstructionCost
 from jaxscope.analysis.hlo import HloModule, real_instructions
@@ -15,18 +16,18 @@ from jaxscope.analysis.links.line_figures import (
     stage_of,
 )
 from jaxscope.analysis.links.links import source_lines
-from jaxscope.model import Program, Record, StageKind
+from jaxscope.model import Compile, Program, Record, StageKind, Timing, Value
 
 Columns = tuple[str, ...]
 Rows = tuple[tuple[object, ...], ...]
 
 
 def lines(record: Record) -> tuple[Columns, Rows]:
-    """A row for each line of the sources that has text, with its share of the costliest program.
+    """One row per nonblank line of the sources, with its part of the costliest program.
 
-    Instructions and FLOPs are None where the optimized HLO was not fetched or not understood.
-    `exact` is False where some instruction was matched by likeness. `backward` and the columns that
-    begin with it are the part of a line that a backward pass does.
+    Instructions and FLOPs are None where the optimized HLO was not fetched or not parsed. `exact`
+    is False where some instruction is a heuristic match. `backward` and the columns that start with
+    it are the part of a line in backward passes.
     """
     columns = (
         "source",
@@ -48,28 +49,18 @@ def lines(record: Record) -> tuple[Columns, Rows]:
             if not text.strip():
                 continue
             found = known.get(number)
-            numbers = (
-                nothing
-                if found is None
-                else (
-                    found.equations,
-                    found.instructions,
-                    found.flops,
-                    found.exact,
-                    *_backward(found),
-                )
-            )
+            numbers = nothing if found is None else _line_row(found)
             rows.append((source.name, number, text, *numbers))
     return columns, tuple(rows)
 
 
-def operations(record: Record) -> tuple[Columns, Rows]:
-    """A row for each real instruction of the costliest program's optimized HLO.
+def ops(record: Record) -> tuple[Columns, Rows]:
+    """One row per real instruction of the costliest program's optimized HLO.
 
-    The figures are those of one execution; it is executed `times` in a run. A fusion has the work
-    of what it holds: for totals, leave out the rows whose `fusion` names one. A figure is None
-    where nobody knows it. `lines` are those of the cell, `exact` whether a tag led to them. `phase`
-    is that of its own equation, for a fusion the one whose result it gives; else it is empty.
+    The figures are those of one execution; it executes `times` per run. A fusion has the work of
+    the instructions in it: for totals, leave out the rows with a `fusion`. An unknown figure is
+    None. `lines` are those of the cell, `exact` whether a tag confirms them. `phase` is that of its
+    own equation, for a fusion that of its root; else it is empty.
     """
     columns = (
         "name",
@@ -93,15 +84,14 @@ def operations(record: Record) -> tuple[Columns, Rows]:
     module, cost = known
     costs = {row.name: row for row in (*cost.fused, *cost.by_instruction)}
     inside = _fusions(module)
-    home = homes(program)
+    line_of = homes(program)
     anchors = {anchor.line: anchor for anchor in stage.anchors}
     rows: list[tuple[object, ...]] = []
     for instruction in real_instructions(module):
         anchor = anchors.get(instruction.line)
         link = source_lines(program, stage, instruction.line)
-        own = tuple(
-            sorted({home[i] for i in (anchor.equations if anchor is not None else ()) if i in home})
-        )
+        equations = anchor.equations if anchor is not None else ()
+        own = tuple(sorted({line_of[i] for i in equations if i in line_of}))
         rows.append(
             (
                 instruction.name,
@@ -118,129 +108,99 @@ def operations(record: Record) -> tuple[Columns, Rows]:
     return columns, tuple(rows)
 
 
+_COMPILES: dict[str, Callable[[Compile], object]] = {
+    "function": lambda made: made.fun_name,
+    "kind": lambda made: str(made.kind),
+    "file": lambda made: "" if made.site is None else made.site.file,
+    "line": lambda made: None if made.site is None else made.site.span.line,
+    "trace_s": lambda made: made.trace_s,
+    "lower_s": lambda made: made.lower_s,
+    "compile_s": lambda made: made.compile_s,
+    "total_s": lambda made: made.total_s,
+    "signature": lambda made: ", ".join(made.signature),
+    "causes": lambda made: " ".join(cause.text for cause in made.causes),
+    "persistent": lambda made: str(made.persistent),
+}
+
+
 def compiles(record: Record) -> tuple[Columns, Rows]:
-    """A row for each compilation of the run, in order; a stage that was a cache hit took 0 s."""
-    columns = (
-        "function",
-        "kind",
-        "file",
-        "line",
-        "trace_s",
-        "lower_s",
-        "compile_s",
-        "total_s",
-        "signature",
-        "causes",
-        "persistent",
-    )
-    return columns, tuple(
-        [
-            (
-                made.fun_name,
-                str(made.kind),
-                "" if made.site is None else made.site.file,
-                None if made.site is None else made.site.span.line,
-                made.trace_s,
-                made.lower_s,
-                made.compile_s,
-                made.total_s,
-                ", ".join(made.signature),
-                " ".join(cause.text for cause in made.causes),
-                str(made.persistent),
-            )
-            for made in record.compiles
-        ]
-    )
+    """One row per compilation of the run, in order; a stage with a cache hit took 0 s."""
+    rows = [tuple([get(made) for get in _COMPILES.values()]) for made in record.compiles]
+    return tuple(_COMPILES), tuple(rows)
+
+
+_TIMINGS: dict[str, Callable[[Program, Timing], object]] = {
+    "program": lambda program, timing: program.title,
+    "label": lambda program, timing: timing.label,
+    "device": lambda program, timing: timing.device,
+    "median_s": lambda program, timing: _finite(timing.median_s),
+    "low_s": lambda program, timing: _finite(timing.low_s),
+    "high_s": lambda program, timing: _finite(timing.high_s),
+    "samples": lambda program, timing: len(timing.samples),
+    "inner": lambda program, timing: timing.inner,
+    "note": lambda program, timing: timing.note,
+}
 
 
 def timings(record: Record) -> tuple[Columns, Rows]:
-    """A row for each measured time: its median, seconds a call, and its 95 % interval."""
-    columns = (
-        "program",
-        "label",
-        "device",
-        "median_s",
-        "low_s",
-        "high_s",
-        "samples",
-        "inner",
-        "note",
-    )
-    return columns, tuple(
-        [
-            (
-                program.title,
-                timing.label,
-                timing.device,
-                _finite(timing.median_s),
-                _finite(timing.low_s),
-                _finite(timing.high_s),
-                len(timing.samples),
-                timing.inner,
-                timing.note,
-            )
-            for program in record.programs
-            for timing in program.timings
-        ]
-    )
+    """One row per measured time: its median in seconds per call, and its 95 % interval."""
+    rows = [
+        tuple([get(program, timing) for get in _TIMINGS.values()])
+        for program in record.programs
+        for timing in program.timings
+    ]
+    return tuple(_TIMINGS), tuple(rows)
+
+
+_VALUES: dict[str, Callable[[Program, str, Value], object]] = {
+    "program": lambda program, direction, value: program.title,
+    "name": lambda program, direction, value: value.name,
+    "direction": lambda program, direction, value: direction,
+    "kind": lambda program, direction, value: str(value.kind),
+    "aval": lambda program, direction, value: value.aval,
+    "bytes": lambda program, direction, value: value.bytes,
+    "sharding": lambda program, direction, value: value.sharding,
+    "reason": lambda program, direction, value: value.reason,
+}
 
 
 def values(record: Record) -> tuple[Columns, Rows]:
-    """A row for each input, output and constant of each program, one a pytree leaf."""
-    columns = (
-        "program",
-        "name",
-        "direction",
-        "kind",
-        "aval",
-        "bytes",
-        "sharding",
-        "reason",
-    )
-    return columns, tuple(
-        [
-            (
-                program.title,
-                value.name,
-                direction,
-                str(value.kind),
-                value.aval,
-                value.bytes,
-                value.sharding,
-                value.reason,
-            )
-            for program in record.programs
-            for direction, group in (
-                ("input", program.inputs),
-                ("output", program.outputs),
-                ("constant", program.constants),
-            )
-            for value in group
-        ]
-    )
+    """One row per input, output and constant of each program, each a pytree leaf."""
+    rows = [
+        tuple([get(program, direction, value) for get in _VALUES.values()])
+        for program in record.programs
+        for direction, group in (
+            ("input", program.inputs),
+            ("output", program.outputs),
+            ("constant", program.constants),
+        )
+        for value in group
+    ]
+    return tuple(_VALUES), tuple(rows)
 
 
 _UNKNOWN = (0, None, None, True, 0, None, None)
 
 
 def _nothing(program: Program) -> tuple[object, ...]:
-    """The figures of a line that no equation and no instruction came from."""
+    """The figures of a line without equations and instructions."""
     stage = stage_of(program, StageKind.OPTIMIZED_HLO)
     if stage is None or counted(stage.text) is None:
         return _UNKNOWN
     return 0, 0, 0.0, True, 0, 0, 0.0
 
 
-def _backward(found: LineFigures) -> tuple[object, ...]:
-    """The backward part; nothing of what is known counts as none of it."""
-    share = found.backward
-    instructions = None if found.instructions is None else share.instructions or 0
-    flops = None if found.flops is None else share.flops or 0.0
-    return share.equations, instructions, flops
+def _line_row(found: LineFigures) -> tuple[object, ...]:
+    """The figures of a line; its backward part is zero where the total is known."""
+    back = found.backward
+    instructions = None if found.instructions is None else back.instructions or 0
+    flops = None if found.flops is None else back.flops or 0.0
+    whole = found.equations, found.instructions, found.flops, found.exact
+    return *whole, back.equations, instructions, flops
 
 
 def _fusions(module: HloModule) -> dict[str, str]:
-    """Computation → the fusion instruction that runs it, or that runs what it is part of."""
+    """Computation → the fusion instruction that calls it."""
     return {
         name: instruction.name
         for computation in module.computations
@@ -251,7 +211,7 @@ def _fusions(module: HloModule) -> dict[str, str]:
 
 
 def _figures_of(cost: InstructionCost | None) -> tuple[float | None, ...]:
-    """FLOPs, bytes, transcendentals and times; an instruction without a row costs nothing."""
+    """FLOPs, bytes, transcendentals and executions; zero for an instruction without a row."""
     if cost is None:
         return 0.0, 0.0, 0.0, None
     return cost.flops, cost.bytes_accessed, cost.transcendentals, cost.times

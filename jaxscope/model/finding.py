@@ -2,62 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 
 class FindingKind(StrEnum):
-    """What a finding is about. A kind exists only if a test makes it fire."""
+    """The subject of a finding.
 
-    TRACE_ONLY_EFFECT = "trace_only_effect"
-    """A side effect that runs while tracing only: print, mutation, `np.random`, file writes."""
-    BAKED_CONSTANT = "baked_constant"
-    """An array captured as a constant of the program."""
-    FOREIGN_CONSTANT = "foreign_constant"
-    """A torch tensor, pandas object or other foreign array: static, baked in."""
-    FOLDED = "folded"
-    """Work that the compiler did once, at compile time."""
-    UNROLLED_LOOP = "unrolled_loop"
-    BATCHED_LOOP = "batched_loop"
-    """Something that `vmap` can only do one example after the other."""
-    BOTH_BRANCHES = "both_branches"
-    """A choice that `vmap` makes by computing all branches."""
-    TRAINING_LOOP = "training_loop"
-    """A training loop inside the compiled program."""
-    HOST_TRANSFER = "host_transfer"
-    DISPATCH_BOUND = "dispatch_bound"
-    MISSED_DONATION = "missed_donation"
-    RESIDUALS = "residuals"
-    """Memory filled with what a gradient keeps, and `jax.checkpoint` would forget."""
-    RESHARDING = "resharding"
-    """Data moved between devices because values do not lie as they are used."""
-    REPEATED_WORK = "repeated_work"
-    """The same work on several devices."""
+    Reports list findings in the order of these members: wrong results first, then what costs most,
+    then caveats about the report itself.
+    """
+
+    TRACE_TIME_SIDE_EFFECT = "trace_time_side_effect"
+    """Impure Python: a print, a mutation, `np.random` or a file write that runs only at trace
+    time."""
     FLOAT64_DISABLED = "float64_disabled"
-    CALLBACK = "callback"
-    """A callback that loses the fast path of calls."""
+    """A 64-bit type was requested while `jax_enable_x64` is off."""
+    NON_JAX_CONSTANT = "non_jax_constant"
+    """A torch tensor, a pandas object or another non-JAX array, captured as a constant."""
+    TRAINING_LOOP = "training_loop"
+    """A training loop unrolled inside the compiled program."""
+    UNROLLED_LOOP = "unrolled_loop"
+    SEQUENTIAL_VMAP = "sequential_vmap"
+    """An operation that `vmap` runs once per example."""
+    COND_TO_SELECT = "cond_to_select"
+    """A `cond` or `switch` with a batched predicate: all branches run."""
+    CAPTURED_CONSTANT = "captured_constant"
+    """A closed-over array, embedded in the program as a constant."""
+    CONSTANT_FOLDED = "constant_folded"
+    """A program that XLA evaluated at compile time."""
+    SLOW_TRACING = "slow_tracing"
+    """More than a second of tracing, on every run of the cell."""
     EAGER = "eager"
-    """Code that ran operation by operation and should be jitted."""
-    SLOW_TRACE = "slow_trace"
-    """Tracing the cell took more than a second: it is paid on every run."""
-    UNTAGGED = "untagged"
-    """Links are not exact, or some detail was not available on this JAX."""
-    MEASUREMENT = "measurement"
-    """A doubt about a number of this report."""
+    """Operations dispatched one by one, outside `jax.jit`."""
+    CALLBACK = "callback"
+    """A Python callback, which takes calls off JAX's fast path."""
+    HOST_TRANSFER = "host_transfer"
+    RESHARDING = "resharding"
+    """Communication that XLA inserts because shardings do not match."""
+    REPLICATED_COMPUTATION = "replicated_computation"
+    """The same matrix products on several devices."""
+    MISSED_DONATION = "missed_donation"
+    SAVED_RESIDUALS = "saved_residuals"
+    """Residuals of a gradient that fill the memory and that `jax.checkpoint` would recompute."""
+    HOST_BOUND = "host_bound"
+    """Calls whose time is mostly dispatch."""
+    UNCERTAIN_FIGURE = "uncertain_figure"
+    """A noisy time, or a count that is partly estimated."""
+    APPROXIMATE_SOURCE_MAPPING = "approximate_source_mapping"
+    """Links between source lines and instructions that no tag confirms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One piece of advice: what, where, what to do, and how we know."""
+    """One piece of advice: the line, the problem, the fix and the evidence."""
 
     kind: FindingKind
     line: int | None
     """Line of the cell (or of `source`), or None when it concerns the whole program."""
     message: str
-    """What happens, as a sentence; code in backticks."""
+    """The problem, in one sentence; code in backticks."""
     fix: str
-    """What to change, as a sentence; code in backticks."""
+    """The change to make, in one or two sentences; code in backticks."""
     evidence: str
     """The observation behind it, with its figures."""
+    _: KW_ONLY
     source: int = 0
     """Index in `Record.sources`."""

@@ -1,25 +1,25 @@
-"""What is different between two reports, as data."""
+"""The differences between two reports, as data."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from jaxscope.model.finding import Finding
 from jaxscope.model.stage import StageKind
 
 
-class Change(StrEnum):
-    """What became of a line or a value."""
+class ChangeKind(StrEnum):
+    """The kind of a difference in a line or a value."""
 
     CHANGED = "changed"
     ADDED = "added"
     REMOVED = "removed"
 
 
-class Verdict(StrEnum):
-    """What two measured times tell."""
+class TimeVerdict(StrEnum):
+    """The result of comparing two measured times."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -27,8 +27,8 @@ class Verdict(StrEnum):
     """The 95 % intervals overlap, or one of them does not exist."""
 
 
-class Unit(StrEnum):
-    """In what a quantity is counted."""
+class QuantityUnit(StrEnum):
+    """The unit of a figure."""
 
     SECONDS = "seconds"
     BYTES = "bytes"
@@ -38,14 +38,14 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A line that is on one side only, or differs in more than its names."""
+    """A line that only one side has, or that differs in more than its names."""
 
-    kind: Change
+    kind: ChangeKind
     before: int | None
     """Its number in the earlier text, from 1; None for an added line."""
     after: int | None
     old: str = ""
-    """The line as it stands in the earlier text."""
+    """The line in the earlier text."""
     new: str = ""
 
 
@@ -54,39 +54,41 @@ class LineGroup:
     """The changes that belong to one line of the user's code."""
 
     source: str
-    """The source's name; empty for lines that no code is known for."""
+    """The source's name; empty for lines without a source line."""
     before: int | None
-    """The code's line in the earlier source; None where it is new or not known."""
+    """The code's line in the earlier source; None where it is new or unknown."""
     after: int | None
     code: str
     changes: tuple[LineChange, ...]
+    _: KW_ONLY
     exact: bool = True
-    """False where a link was matched by likeness and not by its tag."""
+    """False where a link is a heuristic match, not confirmed by a tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageDiff:
-    """One level of the program, compared by its structure."""
+    """One stage of the program, compared by its structure."""
 
     kind: StageKind
     before_lines: int = 0
     """Lines of the earlier text; 0 when there is none."""
     after_lines: int = 0
     groups: tuple[LineGroup, ...] = ()
-    """By line of the code; last, what belongs to none."""
+    """By line of the code; last, the changes without a source line."""
     moved: int = 0
-    """Lines that are the same and stand elsewhere: no change."""
+    """Lines that are the same at a different place: not a change."""
+    _: KW_ONLY
     unavailable: str = ""
     """Why it could not be compared, in a sentence; empty when it was."""
-    doubts: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
 
-    def count(self, kind: Change) -> int:
-        """How many lines changed in this way."""
+    def count(self, kind: ChangeKind) -> int:
+        """Number of lines with this kind of change."""
         return sum(change.kind is kind for group in self.groups for change in group.changes)
 
     @property
     def same(self) -> bool:
-        """Both texts are there and differ in names and order at most."""
+        """Whether both texts exist and differ in names and order at most."""
         return not self.unavailable and not self.groups
 
 
@@ -103,20 +105,21 @@ class Quantity:
     """One figure of both reports; None where a report does not have it."""
 
     name: str
-    unit: Unit
+    unit: QuantityUnit
     before: float | None
     after: float | None
+    _: KW_ONLY
     before_range: tuple[float, float] | None = None
     """95 % interval of the median of a measured time."""
     after_range: tuple[float, float] | None = None
-    verdict: Verdict | None = None
+    verdict: TimeVerdict | None = None
     """For measured times only."""
     note: str = ""
-    """Why there is no verdict, or what keeps the two from being compared."""
+    """The reason for an unclear verdict, or a caveat."""
 
     @property
     def ratio(self) -> float:
-        """After over before; NaN where that says nothing."""
+        """After over before; NaN where it is undefined."""
         if self.before is None or self.after is None or not self.before:
             return math.nan
         return self.after / self.before
@@ -124,31 +127,32 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """An input, a constant or an output that is not what it was."""
+    """An input, a constant or an output that differs."""
 
     role: str
     """`input`, `constant`, `output`."""
     name: str
-    kind: Change
+    kind: ChangeKind
     old: str = ""
     new: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LineTimeChange:
-    """What a line of the code took in both profiles, in one direction."""
+    """The time of one line of the code in both profiles, in one phase."""
 
     source: str
     before_line: int | None
     after_line: int | None
     phase: str
     code: str
+    _: KW_ONLY
     seconds: Quantity
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramDiff:
-    """Two programs that stand for each other."""
+    """A program of the earlier report and its counterpart in the later one."""
 
     before: str
     """Its title, such as `jit(loss)`."""
@@ -156,25 +160,27 @@ class ProgramDiff:
     quantities: tuple[Quantity, ...]
     values: tuple[ValueChange, ...]
     stages: tuple[StageDiff, ...]
+    _: KW_ONLY
     line_times: tuple[LineTimeChange, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DiffRecord:
-    """Everything that is different between two reports."""
+    """All differences between two reports."""
 
     before: str
     """The title of the earlier report."""
     after: str
     before_created: str
     after_created: str
+    _: KW_ONLY
     sources: tuple[SourceDiff, ...]
     """Only those that differ."""
     programs: tuple[ProgramDiff, ...]
     """The costliest first; empty when one report has no program."""
     findings_gone: tuple[Finding, ...] = ()
     findings_new: tuple[Finding, ...] = ()
-    surroundings: tuple[tuple[str, str, str], ...] = ()
+    environment: tuple[tuple[str, str, str], ...] = ()
     """Versions and settings that differ: name, before, after."""
     notes: tuple[str, ...] = ()

@@ -429,7 +429,7 @@ class Report:
 
         makers = {
             "lines": report_tables.lines,
-            "ops": report_tables.operations,
+            "ops": report_tables.ops,
             "compiles": report_tables.compiles,
             "timings": report_tables.timings,
             "values": report_tables.values,

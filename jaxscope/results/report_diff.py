@@ -50,7 +50,7 @@ class ReportDiff:
 
     @property
     def quantities(self) -> dict[str, Quantity]:
-        """Time, operations, bytes, memory and compiles by name, before and after."""
+        """Time, FLOPs, bytes, memory and compiles by name, before and after."""
         return {q.name: q for q in self.programs[0].quantities} if self.programs else {}
 
     @property

@@ -20,7 +20,7 @@ def rows(table: tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]) -> list[
     return [dict(zip(columns, row, strict=True)) for row in found]
 
 
-def test_lines_has_a_row_for_every_line_that_holds_text() -> None:
+def test_lines_has_a_row_for_every_nonblank_line() -> None:
     found = rows(report_tables.lines(RECORD))
     assert [(row["source"], row["text"]) for row in found] == [
         (source.name, text) for source in RECORD.sources for text in source.lines if text.strip()
@@ -41,7 +41,7 @@ def test_lines_of_the_cell_add_up_to_the_program() -> None:
     assert by_line[11]["exact"] is False
 
 
-def test_lines_without_the_optimized_text_know_equations_only() -> None:
+def test_lines_without_the_optimized_text_have_equations_only() -> None:
     bare = dataclasses.replace(RECORD, programs=(dataclasses.replace(PROGRAM, stages=()),))
     found = rows(report_tables.lines(bare))
     assert all(row["instructions"] is None and row["flops"] is None for row in found)
@@ -49,7 +49,7 @@ def test_lines_without_the_optimized_text_know_equations_only() -> None:
 
 
 def test_operations_outside_fusions_add_up_to_the_program() -> None:
-    found = [row for row in rows(report_tables.operations(RECORD)) if not row["fusion"]]
+    found = [row for row in rows(report_tables.ops(RECORD)) if not row["fusion"]]
     assert isinstance(PROGRAM.cost, m.Cost)
     totals = {
         column: sum(row[column] * (row["times"] or 0) for row in found)  # type: ignore[operator]
@@ -62,7 +62,7 @@ def test_operations_outside_fusions_add_up_to_the_program() -> None:
 
 
 def test_operations_are_real_and_lead_to_their_lines() -> None:
-    found = {row["name"]: row for row in rows(report_tables.operations(RECORD))}
+    found = {row["name"]: row for row in rows(report_tables.ops(RECORD))}
     kinds = {row["opcode"] for row in found.values()}
     assert kinds.isdisjoint({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
     fusion = found["multiply_add_fusion"]
@@ -73,8 +73,8 @@ def test_operations_are_real_and_lead_to_their_lines() -> None:
     assert sum(row["flops"] for row in inside) == fusion["flops"]  # type: ignore[misc]
 
 
-def test_operations_say_which_are_matched_by_likeness() -> None:
-    found = rows(report_tables.operations(RECORD))
+def test_ops_say_which_are_heuristic_matches() -> None:
+    found = rows(report_tables.ops(RECORD))
     assert {row["exact"] for row in found} == {True, False}
     assert not any("eqn_" in str(row["op_name"]) for row in found)
 
@@ -105,7 +105,7 @@ def test_a_timing_without_samples_has_no_median() -> None:
 
 def test_tables_of_a_run_that_compiled_nothing_are_empty_but_for_the_lines() -> None:
     for table in (
-        report_tables.operations,
+        report_tables.ops,
         report_tables.compiles,
         report_tables.timings,
         report_tables.values,

@@ -171,7 +171,10 @@ def test_operands_that_lie_differently_are_named(records):
     (finding,) = records["operands"].findings
     assert finding.kind is FindingKind.RESHARDING
     assert finding.line == marked(records["operands"], "add")
-    assert "`a` lies `P('data', 'model')` and `b` lies `P('model', 'data')`" in finding.message
+    assert finding.message == (
+        "`a` is sharded `P('data', 'model')` but `b` is sharded `P('model', 'data')`, so XLA "
+        "inserts communication before `add`."
+    )
     assert "`b = jax.device_put(b, a.sharding)`" in finding.fix
 
 
@@ -179,14 +182,17 @@ def test_an_operand_beside_a_computed_value_is_named(records):
     (finding,) = records["computed"].findings
     assert finding.kind is FindingKind.RESHARDING
     assert finding.line == marked(records["computed"], "skip")
-    assert finding.message.startswith("`skip` lies `P('model', 'data')`, and what `add` combines")
+    assert finding.message == (
+        "`skip` is sharded `P('model', 'data')`, but `add` combines it with a differently sharded "
+        "operand, so XLA inserts communication first."
+    )
 
 
 def test_a_computed_value_put_together_for_a_product_is_named(records):
     (finding,) = records["skip"].findings
     assert finding.kind is FindingKind.RESHARDING
     assert finding.line == marked(records["skip"], "beside a product")
-    assert "computed in pieces over `data`" in finding.message
+    assert finding.message.startswith("A computed value sharded over `data` is gathered before `")
     gather = next(c for c in partition(records, "skip").collectives if c.origin is Origin.MOVED)
     assert (gather.need, gather.computed) == (Need.PRODUCT, True)
 
@@ -195,7 +201,10 @@ def test_an_operation_along_a_cut_dimension_is_named(records):
     (finding,) = records["sort"].findings
     assert finding.kind is FindingKind.RESHARDING
     assert finding.line == marked(records["sort"], "sort")
-    assert finding.message.startswith("`sort` works along a dimension that is cut over `data`")
+    assert finding.message == (
+        "`sort` works along a dimension that is sharded over `data`, so XLA gathers the shards "
+        "first."
+    )
     needs = {c.need for c in partition(records, "cumsum").collectives}
     assert needs == {Need.DIMENSION}
 
@@ -203,7 +212,10 @@ def test_an_operation_along_a_cut_dimension_is_named(records):
 def test_a_value_that_shard_map_takes_otherwise_is_named(records):
     (finding,) = records["manual"].findings
     assert finding.kind is FindingKind.RESHARDING
-    assert "`a` lies `P('data', 'model')`, and `shard_map` takes it" in finding.message
+    assert finding.message == (
+        "`a` is sharded `P('data', 'model')`, but `shard_map` expects a different sharding, so XLA "
+        "reshards it on every call."
+    )
     assert finding.line == marked(records["manual"], "taken")
 
 
@@ -234,7 +246,7 @@ QUIET = (
 @pytest.mark.parametrize("name", QUIET)
 def test_nothing_is_said_of_programs_that_are_as_they_should_be(records, name):
     kinds = {finding.kind for finding in records[name].findings}
-    assert kinds & {FindingKind.RESHARDING, FindingKind.REPEATED_WORK} == set()
+    assert kinds & {FindingKind.RESHARDING, FindingKind.REPLICATED_COMPUTATION} == set()
 
 
 # Where values lie.
@@ -334,14 +346,14 @@ def test_products_of_replicated_values_are_repeated_on_every_device(records):
     assert isinstance(known.balance, Balance)
     assert known.balance.repeated(known.devices) == 8
     (finding,) = records["replicated"].findings
-    assert finding.kind is FindingKind.REPEATED_WORK
-    assert "the devices of a row of 8 compute the same matrix products" in finding.message
+    assert finding.kind is FindingKind.REPLICATED_COMPUTATION
+    assert finding.message.endswith("so 8 devices each compute the same matrix products.")
 
 
 def test_products_repeated_along_one_axis_name_it(records):
     (finding,) = records["gathered weights"].findings
-    assert finding.kind is FindingKind.REPEATED_WORK
-    assert finding.message.startswith("No input or result is cut along `model`")
+    assert finding.kind is FindingKind.REPLICATED_COMPUTATION
+    assert finding.message.startswith("No input or result is sharded over `model`")
 
 
 def test_a_program_without_products_says_so(records):

@@ -132,9 +132,9 @@ def test_the_quickstart_shows_the_findings_that_its_text_speaks_of() -> None:
 def test_the_devices_demo_shows_what_its_text_speaks_of() -> None:
     cells = saved("03_devices")
     crossed = next(cell for cell in cells if "-o crossed" in cell.source)
-    assert "put together on every device" in words(crossed).partition("Findings")[2]
+    assert "is gathered before" in words(crossed).partition("Findings")[2]
     wasteful = next(cell for cell in cells if "-o wasteful" in cell.source)
-    assert "No input or result is cut along `model`" in words(wasteful)
+    assert "No input or result is sharded over `model`" in words(wasteful)
     table = next(cell for cell in cells if "compiles of the step" in cell.source)
     assert re.search(r"compiles of the step +1 +1", words(table))
     talk = words(next(cell for cell in cells if cell.source.startswith("talk =")))

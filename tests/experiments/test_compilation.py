@@ -107,7 +107,7 @@ def test_a_print_shows_at_the_first_call_only_and_jitting_again_changes_nothing(
         "loud(np.ones(3))"
     )
     (finding,) = [
-        f for f in notebook.names["told"].findings if f.kind is FindingKind.TRACE_ONLY_EFFECT
+        f for f in notebook.names["told"].findings if f.kind is FindingKind.TRACE_TIME_SIDE_EFFECT
     ]
     assert finding.line == 3
 
@@ -310,6 +310,6 @@ def test_a_sum_that_needs_no_argument_is_folded_and_the_report_says_so(
 ) -> None:
     notebook.must("%%jaxjit -q -n 1 -o folded\ntotal = jnp.arange(5000, dtype=jnp.float32).sum()")
     assert float(notebook.names["total"]) == pytest.approx(5000 * 4999 / 2, rel=1e-3)
-    found = [f for f in notebook.names["folded"].findings if f.kind is FindingKind.FOLDED]
+    found = [f for f in notebook.names["folded"].findings if f.kind is FindingKind.CONSTANT_FOLDED]
     assert found
     assert re.search("compile", found[0].message)

@@ -139,7 +139,7 @@ def test_a_loop_of_eigenvalues_is_seen_unrolled_and_doubted_once(notebook: Noteb
     report = notebook.names["report"]
     (unrolled,) = [f for f in report.findings if f.kind is FindingKind.UNROLLED_LOOP]
     assert unrolled.line == 3
-    (guess,) = [f for f in report.findings if "hold a guess" in f.message]
+    (guess,) = [f for f in report.findings if "are partly estimated" in f.message]
     assert "and 39 more: each calls lapack_" in guess.evidence
     assert guess.evidence.count("estimated as") == 1
 

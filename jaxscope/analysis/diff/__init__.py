@@ -1,4 +1,4 @@
-"""Two reports side by side: what is different in more than names, and what that changed."""
+"""Two reports compared by structure, where renumbered names are not changes, and by figures."""
 
 from jaxscope.analysis.diff.record import compare, pair_programs
 

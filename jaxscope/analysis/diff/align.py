@@ -1,4 +1,4 @@
-"""Which items of one sequence are the same as which of another, also for very long ones."""
+"""Pairs of equal items in two sequences, also in very long ones."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import difflib
 from collections.abc import Hashable, Sequence
 
 _WORK = 400_000
-"""Pairs of equal items that difflib may look at: some 0.1 s, for it looks at them repeatedly."""
+"""Pairs of equal items up to which difflib is used: some 0.1 s, as it visits pairs repeatedly."""
 _LENGTH = 4000
 _RUNS = (1, 6, 24)
-"""Lengths of runs that are looked for: lines that repeat are often unique with those below."""
+"""Lengths of runs to look for: lines that repeat are often unique with those below."""
 _WINDOW = 200
 
 Pairs = list[tuple[int, int]]
 
 
 def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[Pairs, bool]:
-    """Pairs of indices of equal items, ascending in both, and whether they are the best there are.
+    """Pairs of indices of equal items, ascending in both, and whether they are the most possible.
 
-    difflib is quadratic, so common ends are cut off first, and a long rest is cut where an item
+    difflib is quadratic, so common ends are removed first, and a long rest is split where an item
     or a run of items is unique in both. A long rest without any is paired window by window, which
-    finds a common sequence though perhaps not the longest: then the second result is False.
+    may miss the longest common sequence: then the second result is False.
     """
     found: Pairs = []
     waiting = [(0, len(a), 0, len(b))]
@@ -71,7 +71,7 @@ def _closely(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
 
 
 def _unique(a: Sequence[Hashable], b: Sequence[Hashable], size: int) -> Pairs:
-    """Where runs of so many items begin that stand once in each, ascending in both."""
+    """Starts of runs of `size` items that are unique in each sequence, ascending in both."""
     if size > 1:
         a = [tuple(a[i : i + size]) for i in range(len(a) - size + 1)]
         b = [tuple(b[j : j + size]) for j in range(len(b) - size + 1)]
@@ -91,16 +91,16 @@ def _ascending(pairs: Pairs) -> Pairs:
         before.append(last[at - 1] if at else -1)
         ends[at : at + 1] = [j]
         last[at : at + 1] = [index]
-    chain: Pairs = []
+    longest: Pairs = []
     index = last[-1] if last else -1
     while index >= 0:
-        chain.append(pairs[index])
+        longest.append(pairs[index])
         index = before[index]
-    return chain[::-1]
+    return longest[::-1]
 
 
 def _windows(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
-    """Closely in a window that goes along both, of whose pairs the first half is kept."""
+    """Pairs found by difflib in a sliding window, the first half of each window kept."""
     pairs: Pairs = []
     i = j = 0
     while i < len(a) and j < len(b):

@@ -1,46 +1,53 @@
-"""The figures of two programs side by side: time with its verdict, work, memory, compiles."""
+"""The figures of two programs side by side: times with a verdict, work, memory, compiles."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
-from jaxscope.analysis.diff.sources import Sources
+from jaxscope.analysis.diff.sources import SourcePairs
 from jaxscope.model import Compile, Cost, Memory, Program, Record, Timing, order_interval
 from jaxscope.model.profile import LineTime, Profile
-from jaxscope.model.report_diff import LineTimeChange, Quantity, Unit, Verdict
+from jaxscope.model.report_diff import LineTimeChange, Quantity, QuantityUnit, TimeVerdict
+
+_COUNTS = (
+    ("FLOPs", QuantityUnit.FLOPS, "flops"),
+    ("transcendentals", QuantityUnit.COUNT, "transcendentals"),
+    ("bytes accessed", QuantityUnit.BYTES, "bytes_accessed"),
+)
 
 
 def quantities(before: Record, old: Program, after: Record, new: Program) -> tuple[Quantity, ...]:
-    """Everything that both programs, or one of them, has a figure for."""
+    """Every figure that at least one of the programs has."""
     made = [_time(old, new), *_work(old, new), *_compiles(before, old, after, new)]
     return tuple(q for q in made if q.before is not None or q.after is not None)
 
 
 def _time(old: Program, new: Program) -> Quantity:
     first, second = _timing(old), _timing(new)
-    ranges = _range(first), _range(second)
-    verdict: Verdict | None = None
+    before, after = _interval(first), _interval(second)
+    verdict: TimeVerdict | None = None
     note = ""
     if first is not None and second is not None:
-        verdict = Verdict.UNCLEAR
+        verdict = TimeVerdict.UNCLEAR
         if first.device != second.device:
             note = f"measured on different devices: {first.device}, then {second.device}"
         elif first.label != second.label:
-            note = "one is a first call only, so they are not compared"
-        elif ranges[0] is None or ranges[1] is None:
+            note = "one is a first call only, so the times are not comparable"
+        elif before is None or after is None:
             note = "fewer than 6 rounds give no 95 % interval"
         else:
-            verdict = judge(*ranges)
-            note = "the 95 % intervals overlap" if verdict is Verdict.UNCLEAR else ""
+            verdict = judge(before, after)
+            note = "the 95 % intervals overlap" if verdict is TimeVerdict.UNCLEAR else ""
     return Quantity(
-        "time of a call",
-        Unit.SECONDS,
+        "time per call",
+        QuantityUnit.SECONDS,
         None if first is None else first.median_s,
         None if second is None else second.median_s,
-        *ranges,
-        verdict,
-        note,
+        before_range=before,
+        after_range=after,
+        verdict=verdict,
+        note=note,
     )
 
 
@@ -51,52 +58,46 @@ def _timing(program: Program) -> Timing | None:
     return next((t for t in program.timings if t.label == "first call" and t.samples), None)
 
 
-def _range(timing: Timing | None) -> tuple[float, float] | None:
+def _interval(timing: Timing | None) -> tuple[float, float] | None:
     if timing is None or order_interval(len(timing.samples)) is None:
         return None
     return timing.low_s, timing.high_s
 
 
-def judge(before: tuple[float, float] | None, after: tuple[float, float] | None) -> Verdict:
-    """Faster or slower only where the two intervals do not touch."""
+def judge(before: tuple[float, float] | None, after: tuple[float, float] | None) -> TimeVerdict:
+    """Faster or slower only where the two intervals are disjoint."""
     if before is None or after is None:
-        return Verdict.UNCLEAR
+        return TimeVerdict.UNCLEAR
     if after[1] < before[0]:
-        return Verdict.FASTER
-    return Verdict.SLOWER if after[0] > before[1] else Verdict.UNCLEAR
+        return TimeVerdict.FASTER
+    return TimeVerdict.SLOWER if after[0] > before[1] else TimeVerdict.UNCLEAR
 
 
 def _work(old: Program, new: Program) -> Iterator[Quantity]:
-    first = old.cost if isinstance(old.cost, Cost) else None
-    second = new.cost if isinstance(new.cost, Cost) else None
-    doubts = any(cost is not None and cost.doubts for cost in (first, second))
-    note = "about, for a part is a guess" if doubts else ""
-    for name, unit, field in (
-        ("operations", Unit.FLOPS, "flops"),
-        ("transcendentals", Unit.COUNT, "transcendentals"),
-        ("bytes moved", Unit.BYTES, "bytes_accessed"),
-    ):
-        yield Quantity(name, unit, _of(first, field), _of(second, field), note=note)
-    kept = old.memory if isinstance(old.memory, Memory) else None
-    made = new.memory if isinstance(new.memory, Memory) else None
+    costs = [p.cost if isinstance(p.cost, Cost) else None for p in (old, new)]
+    estimated = any(cost is not None and cost.doubts for cost in costs)
+    note = "partly estimated" if estimated else ""
+    for name, unit, field in _COUNTS:
+        yield Quantity(name, unit, *(_figure(cost, field) for cost in costs), note=note)
+    memory = [p.memory if isinstance(p.memory, Memory) else None for p in (old, new)]
     for name, field in (("peak memory", "peak"), ("temporaries", "temp")):
-        yield Quantity(name, Unit.BYTES, _of(kept, field), _of(made, field))
+        yield Quantity(name, QuantityUnit.BYTES, *(_figure(plan, field) for plan in memory))
 
 
-def _of(holder: Cost | Memory | None, field: str) -> float | None:
+def _figure(holder: Cost | Memory | None, field: str) -> float | None:
     return None if holder is None else float(getattr(holder, field))
 
 
 def _compiles(before: Record, old: Program, after: Record, new: Program) -> Iterator[Quantity]:
     first, second = _made(before, old), _made(after, new)
-    yield Quantity("compiles", Unit.COUNT, len(first), len(second))
+    yield Quantity("compiles", QuantityUnit.COUNT, len(first), len(second))
     if first and second:
         yield Quantity(
-            "compiling",
-            Unit.SECONDS,
+            "compile time",
+            QuantityUnit.SECONDS,
             sum(compile.total_s for compile in first),
             sum(compile.total_s for compile in second),
-            note="measured once, so there is no interval",
+            note="measured once, so without an interval",
         )
 
 
@@ -105,9 +106,9 @@ def _made(record: Record, program: Program) -> list[Compile]:
 
 
 def line_times(
-    old: Program, new: Program, sources: Sources
+    old: Program, new: Program, sources: SourcePairs
 ) -> tuple[tuple[LineTimeChange, ...], str]:
-    """Time by line where both programs were profiled, the largest change first; else why not."""
+    """Time by line where both programs were profiled, the largest change first; else a note."""
     first, second = old.profile, new.profile
     if not isinstance(first, Profile) or not isinstance(second, Profile):
         if isinstance(first, Profile) or isinstance(second, Profile):
@@ -116,7 +117,7 @@ def line_times(
         return (), ""
     for which, profile in (("earlier", first), ("later", second)):
         if profile.distrust:
-            return (), f"Times by line are not compared: the {which} profile is not to be trusted."
+            return (), f"Times by line are not compared: the {which} profile is unreliable."
     found: list[LineTimeChange] = []
     later = {(r.place.source, r.place.line, r.place.phase): r for r in second.lines}
     for row in first.lines:
@@ -131,7 +132,7 @@ def line_times(
 
 
 def _line_time(
-    old: LineTime | None, new: LineTime | None, to: tuple[int, int] | None, sources: Sources
+    old: LineTime | None, new: LineTime | None, to: tuple[int, int] | None, sources: SourcePairs
 ) -> LineTimeChange:
     place = old.place if old is not None else None
     if to is not None:
@@ -140,26 +141,27 @@ def _line_time(
         at = (place.source, place.line) if place is not None else (0, 0)
         name, code = sources.before[at[0]].name, sources.code(*at, earlier=True)
     row = new or old
-    ranges = _sessions(old), _sessions(new)
+    before, after = _observed_range(old), _observed_range(new)
     return LineTimeChange(
         name,
         place.line if place is not None else None,
         to[1] if to is not None else None,
         str(row.place.phase) if row is not None else "",
         code,
-        Quantity(
-            "time of a line",
-            Unit.SECONDS,
+        seconds=Quantity(
+            "time per line",
+            QuantityUnit.SECONDS,
             None if old is None else old.seconds,
             None if new is None else new.seconds,
-            *ranges,
-            judge(*ranges) if old is not None and new is not None else None,
+            before_range=before,
+            after_range=after,
+            verdict=judge(before, after) if old is not None and new is not None else None,
         ),
     )
 
 
-def _sessions(row: LineTime | None) -> tuple[float, float] | None:
-    """From the lowest to the highest of the sessions, and of what fusions leave open."""
+def _observed_range(row: LineTime | None) -> tuple[float, float] | None:
+    """From the lowest to the highest of the profiler sessions, with the uncertainty of fusions."""
     if row is None or not math.isfinite(row.range_s[0]):
         return None
     return min(row.range_s[0], row.low_s), max(row.range_s[1], row.high_s)

@@ -1,22 +1,22 @@
-"""Two records compared: sources, programs, findings and surroundings."""
+"""Two records compared: sources, programs, findings and environments."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from jaxscope.analysis.diff.figures import line_times, quantities
-from jaxscope.analysis.diff.sources import Sources, pair_sources
+from jaxscope.analysis.diff.sources import SourcePairs, pair_sources
 from jaxscope.analysis.diff.stages import compare_stages
 from jaxscope.model import Finding, Program, Record, Stage, StageKind, Unavailable, Value
-from jaxscope.model.report_diff import Change, DiffRecord, ProgramDiff, StageDiff, ValueChange
+from jaxscope.model.report_diff import ChangeKind, DiffRecord, ProgramDiff, ValueChange
 
-_NOT_KEPT = Unavailable("this text was not saved with the report; run it again")
+_NOT_SAVED = Unavailable("this text was not saved with the report; run it again")
 
 
 def compare(before: Record, after: Record) -> DiffRecord:
-    """What is different in the later record; the texts of both should have been fetched."""
+    """The differences of the later record; the texts of both should have been fetched."""
     sources = pair_sources(before.sources, after.sources)
     pairs, notes = pair_programs(before, after)
     gone, new = _findings(before, after, sources)
@@ -25,20 +25,20 @@ def compare(before: Record, after: Record) -> DiffRecord:
         after.title,
         before.created,
         after.created,
-        sources.diffs,
-        tuple(_program(before, old, after, new, sources) for old, new in pairs),
-        gone,
-        new,
-        tuple(_surroundings(before, after)),
-        tuple(notes),
+        sources=sources.diffs,
+        programs=tuple(_program(before, old, after, new, sources) for old, new in pairs),
+        findings_gone=gone,
+        findings_new=new,
+        environment=tuple(_environment(before, after)),
+        notes=tuple(notes),
     )
 
 
 def pair_programs(before: Record, after: Record) -> tuple[list[tuple[Program, Program]], list[str]]:
-    """Programs of the same title, then of the same name, then the rest in order; with sentences on
-    those that have no partner."""
+    """Programs of the same title, then of the same name, then the rest in order; with a note on
+    each that has no counterpart."""
     notes = [
-        f"The {which} report holds no compiled program, so only sources and findings are compared."
+        f"The {which} report has no compiled program, so only sources and findings are compared."
         for which, record in (("earlier", before), ("later", after))
         if not record.programs
     ]
@@ -46,51 +46,43 @@ def pair_programs(before: Record, after: Record) -> tuple[list[tuple[Program, Pr
         return [], notes
     left, right = list(before.programs), list(after.programs)
     pairs: list[tuple[Program, Program]] = []
-    for same in (
-        lambda a, b: (a.title, _shapes(a)) == (b.title, _shapes(b)),
-        lambda a, b: a.title == b.title,
-        lambda a, b: a.name == b.name,
-        lambda a, b: True,
-    ):
+    criteria: tuple[Callable[[Program], Hashable], ...] = (
+        lambda program: (program.title, *(value.aval for value in program.inputs)),
+        lambda program: program.title,
+        lambda program: program.name,
+        lambda program: None,
+    )
+    for key in criteria:
         for old in tuple(left):
-            new = next((one for one in right if same(old, one)), None)
+            new = next((program for program in right if key(program) == key(old)), None)
             if new is not None:
                 pairs.append((old, new))
                 left.remove(old)
                 right.remove(new)
     order = {id(program): i for i, program in enumerate(after.programs)}
     pairs.sort(key=lambda pair: order[id(pair[1])])
-    notes += [f"`{program.title}` is in the earlier report only." for program in left]
-    notes += [f"`{program.title}` is in the later report only." for program in right]
+    notes += [f"`{program.title}` is only in the earlier report." for program in left]
+    notes += [f"`{program.title}` is only in the later report." for program in right]
     return pairs, notes
 
 
-def _shapes(program: Program) -> tuple[str, ...]:
-    return tuple(value.aval for value in program.inputs)
-
-
 def _program(
-    before: Record, old: Program, after: Record, new: Program, sources: Sources
+    before: Record, old: Program, after: Record, new: Program, sources: SourcePairs
 ) -> ProgramDiff:
+    def stage(program: Program, kind: StageKind) -> tuple[Program, Stage]:
+        found = next((stage for stage in program.stages if stage.kind is kind), None)
+        return program, found or Stage(kind, unavailable=_NOT_SAVED)
+
     times, note = line_times(old, new, sources)
-    stages = tuple(_stage(old, new, kind, sources) for kind in StageKind)
     return ProgramDiff(
         old.title,
         new.title,
         quantities(before, old, after, new),
         tuple(_values(old, new)),
-        stages,
-        times,
-        (note,) if note else (),
+        tuple(compare_stages(stage(old, k), stage(new, k), sources) for k in StageKind),
+        line_times=times,
+        notes=(note,) if note else (),
     )
-
-
-def _stage(old: Program, new: Program, kind: StageKind, sources: Sources) -> StageDiff:
-    def of(program: Program) -> Stage:
-        found = next((stage for stage in program.stages if stage.kind is kind), None)
-        return found or Stage(kind, unavailable=_NOT_KEPT)
-
-    return compare_stages((old, of(old)), (new, of(new)), sources)
 
 
 def _values(old: Program, new: Program) -> Iterator[ValueChange]:
@@ -99,16 +91,16 @@ def _values(old: Program, new: Program) -> Iterator[ValueChange]:
         ("constant", old.constants, new.constants),
         ("output", old.outputs, new.outputs),
     ):
-        known = {value.name: value for value in before}
-        later = {value.name: value for value in after}
-        for name, value in later.items():
+        known = {value.name: _words(value) for value in before}
+        later = {value.name: _words(value) for value in after}
+        for name, text in later.items():
             if name not in known:
-                yield ValueChange(role, name, Change.ADDED, new=_words(value))
-            elif _words(known[name]) != _words(value):
-                yield ValueChange(role, name, Change.CHANGED, _words(known[name]), _words(value))
-        for name, value in known.items():
+                yield ValueChange(role, name, ChangeKind.ADDED, new=text)
+            elif known[name] != text:
+                yield ValueChange(role, name, ChangeKind.CHANGED, known[name], text)
+        for name, text in known.items():
             if name not in later:
-                yield ValueChange(role, name, Change.REMOVED, _words(value))
+                yield ValueChange(role, name, ChangeKind.REMOVED, text)
 
 
 def _words(value: Value) -> str:
@@ -116,9 +108,9 @@ def _words(value: Value) -> str:
 
 
 def _findings(
-    before: Record, after: Record, sources: Sources
+    before: Record, after: Record, sources: SourcePairs
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """What is gone and what is new: a finding is the same where its kind and line are."""
+    """The findings of the earlier and of the later record only, matched by kind and line."""
 
     def earlier(finding: Finding) -> Hashable:
         place = None
@@ -130,24 +122,26 @@ def _findings(
         place = (finding.source, finding.line) if finding.line is not None else None
         return finding.kind, place
 
-    here = collections.Counter(later(finding) for finding in after.findings)
-    gone: list[Finding] = []
-    for finding in before.findings:
-        if here[earlier(finding)]:
-            here[earlier(finding)] -= 1
-        else:
-            gone.append(finding)
-    known = collections.Counter(earlier(finding) for finding in before.findings)
-    new: list[Finding] = []
-    for finding in after.findings:
-        if known[later(finding)]:
-            known[later(finding)] -= 1
-        else:
-            new.append(finding)
-    return tuple(gone), tuple(new)
+    old = [(earlier(finding), finding) for finding in before.findings]
+    new = [(later(finding), finding) for finding in after.findings]
+    return _without(old, new), _without(new, old)
 
 
-def _surroundings(before: Record, after: Record) -> Iterator[tuple[str, str, str]]:
+def _without(
+    found: Iterable[tuple[Hashable, Finding]], others: Iterable[tuple[Hashable, Finding]]
+) -> tuple[Finding, ...]:
+    """The findings without a counterpart of the same key, each counted once."""
+    free = collections.Counter(key for key, _ in others)
+    rest: list[Finding] = []
+    for key, finding in found:
+        if free[key]:
+            free[key] -= 1
+        else:
+            rest.append(finding)
+    return tuple(rest)
+
+
+def _environment(before: Record, after: Record) -> Iterator[tuple[str, str, str]]:
     for field in dataclasses.fields(before.environment):
         old, new = getattr(before.environment, field.name), getattr(after.environment, field.name)
         if field.name != "flags":

@@ -1,4 +1,4 @@
-"""The Python of two reports: which source and which line of it stands for which."""
+"""The Python of two reports: pairs of sources, and of lines in them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from jaxscope.analysis.diff.align import align
 from jaxscope.model import Source
-from jaxscope.model.report_diff import Change, LineChange, SourceDiff
+from jaxscope.model.report_diff import ChangeKind, LineChange, SourceDiff
 
 _COMPARISONS = 400
-"""Pairs of lines that are compared letter by letter, some 50 µs each."""
+"""Pairs of lines that are compared character by character, some 50 µs each."""
 _ALIKE = 0.55
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class SourcePairs:
     """The sources of both reports, paired."""
 
     before: tuple[Source, ...]
@@ -23,10 +23,7 @@ class Sources:
     partner: dict[int, int]
     """Index of a source in the later report by its index in the earlier one."""
     lines: dict[int, dict[int, int]]
-    """By index in the earlier report: the later number of each line that is still there, or that
-    another took the place of."""
-    same: dict[int, dict[int, int]]
-    """The same for lines that say the same."""
+    """By index in the earlier report: the later number of each unchanged or edited line."""
     diffs: tuple[SourceDiff, ...]
 
     def later(self, source: int, line: int) -> tuple[int, int] | None:
@@ -35,14 +32,14 @@ class Sources:
         return None if found is None else (self.partner[source], found)
 
     def code(self, source: int, line: int, *, earlier: bool = False) -> str:
-        """The text of a line; empty where it is not kept."""
+        """The text of a line; empty where it is not saved."""
         sources = self.before if earlier else self.after
         lines = sources[source].text.splitlines() if source < len(sources) else []
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 
-def pair_sources(before: tuple[Source, ...], after: tuple[Source, ...]) -> Sources:
-    """The cells stand for each other, other sources where their file or name is the same."""
+def pair_sources(before: tuple[Source, ...], after: tuple[Source, ...]) -> SourcePairs:
+    """Pair the two cells, and other sources with the same file or name."""
     partner: dict[int, int] = {0: 0} if before and after else {}
     for i, source in enumerate(before[1:], 1):
         for j, other in enumerate(after[1:], 1):
@@ -54,20 +51,18 @@ def pair_sources(before: tuple[Source, ...], after: tuple[Source, ...]) -> Sourc
                 partner[i] = j
                 break
     lines: dict[int, dict[int, int]] = {}
-    same: dict[int, dict[int, int]] = {}
     diffs: list[SourceDiff] = []
     for i, j in partner.items():
-        same[i], replaced, changes = _lines(before[i].text, after[j].text)
-        lines[i] = same[i] | replaced
+        lines[i], changes = _lines(before[i].text, after[j].text)
         if changes:
             diffs.append(SourceDiff(after[j].name, tuple(changes)))
-    return Sources(before, after, partner, lines, same, tuple(diffs))
+    return SourcePairs(before, after, partner, lines, tuple(diffs))
 
 
 def _alike(old: list[str], gap_old: range, new: list[str], gap_new: range) -> dict[int, int]:
-    """Lines of a gap that were edited into one another, in order: most of their text is the same.
+    """Pairs of edited lines in a gap, in order: most of their text is the same.
 
-    In a gap that was rewritten at length, lines stand for each other by their order alone.
+    In a long gap, lines are paired by their order alone.
     """
     if len(gap_old) * len(gap_new) > _COMPARISONS:
         return dict(zip(gap_old, gap_new, strict=False))
@@ -85,27 +80,27 @@ def _alike(old: list[str], gap_old: range, new: list[str], gap_new: range) -> di
     return found
 
 
-def _lines(before: str, after: str) -> tuple[dict[int, int], dict[int, int], list[LineChange]]:
+def _lines(before: str, after: str) -> tuple[dict[int, int], list[LineChange]]:
+    """Later line by earlier line, unchanged or edited, and the changes other than blank lines."""
     old = [line.rstrip() for line in before.splitlines()]
     new = [line.rstrip() for line in after.splitlines()]
     pairs, _ = align(old, new)
-    replaced: dict[int, int] = {}
+    paired = {i + 1: j + 1 for i, j in pairs}
     changes: list[LineChange] = []
     last_old = last_new = 0
     for i, j in [*pairs, (len(old), len(new))]:
         gap_old, gap_new = range(last_old, i), range(last_new, j)
         alike = _alike(old, gap_old, new, gap_new)
-        replaced.update({k + 1: m + 1 for k, m in alike.items()})
+        paired.update({k + 1: m + 1 for k, m in alike.items()})
         changes += [
-            LineChange(Change.REMOVED, k + 1, None, old[k]) for k in gap_old if k not in alike
+            LineChange(ChangeKind.REMOVED, k + 1, None, old[k]) for k in gap_old if k not in alike
         ]
         edited = {m: k for k, m in alike.items()}
         for m in gap_new:
             if m in edited:
                 number, text = edited[m] + 1, old[edited[m]]
-                changes.append(LineChange(Change.CHANGED, number, m + 1, text, new[m]))
+                changes.append(LineChange(ChangeKind.CHANGED, number, m + 1, text, new[m]))
             else:
-                changes.append(LineChange(Change.ADDED, None, m + 1, new=new[m]))
+                changes.append(LineChange(ChangeKind.ADDED, None, m + 1, new=new[m]))
         last_old, last_new = i + 1, j + 1
-    blank = [c for c in changes if c.old.strip() or c.new.strip()]
-    return {i + 1: j + 1 for i, j in pairs}, replaced, blank
+    return paired, [c for c in changes if c.old.strip() or c.new.strip()]

@@ -1,225 +1,266 @@
 """Two texts of one stage compared by structure: names and order are not changes.
 
-A line is the same as another when it says the same and its operands are the same lines. What says
-the same and comes from the same all the way up is paired first; around a change, what says the
-same is paired, and then its operands are checked by those pairs. So neither a renumbered name nor
-a change further up makes a line a changed one.
+Two lines are the same if they have the same content and their operands are the same lines. Lines
+whose whole history is the same are paired first; around a change, lines of the same content are
+paired, and then their operands are checked by those pairs. So neither a renumbered name nor a
+change further up makes a line a changed one.
 """
 
 from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from jaxscope.analysis.diff.align import align
-from jaxscope.analysis.diff.units import Line, Unit, units
+from jaxscope.analysis.diff.align import Pairs, align
+from jaxscope.analysis.diff.ir_functions import IrFunction, IrLine, ir_functions
 from jaxscope.model import StageKind
-from jaxscope.model.report_diff import Change, LineChange
+from jaxscope.model.report_diff import ChangeKind, LineChange
 
 _DEEPEST = 200
-"""Units inside units up to which contents are compared; deeper ones are compared by themselves."""
+"""Nesting of calls up to which contents are compared; deeper functions are compared alone."""
 _SUFFIX = re.compile(r"(?:[._]?\d+|\.clone|\.remat)+$")
 LONG = (
-    "One part of this text is so long and repeats itself so much that its lines were paired window "
-    "by window: every difference is there, and lines may be shown as changed that only moved."
+    "This text is too long and repetitive for the best alignment. Every difference is shown, but "
+    "moved lines may be shown as changed."
 )
+
+Definition = tuple[int, int] | None
+"""The line that bound an operand, and the index of the name among those it binds."""
 
 
 @dataclass(slots=True)
-class Compared:
-    """The changes, by the numbers of the earlier text, then those of the later."""
+class TextDiff:
+    """The changes, by the line numbers of the later text, then of the earlier."""
 
     changes: list[LineChange] = field(default_factory=list[LineChange])
     moved: int = 0
-    doubts: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+def compare_texts(kind: StageKind, before: str, after: str) -> TextDiff:
+    """The differences between two texts of the same stage."""
+    return TextDiff() if before == after else _Comparison(kind, before, after).diff()
 
 
 @dataclass(slots=True)
-class _Pairing:
-    """Which line of one unit stands for which of the other."""
+class _LinePairs:
+    """Lines of one function and their counterparts in the other."""
 
     forward: dict[int, int]
-    changed: set[int]
-    """Lines of the first that are paired and do not say the same."""
-    moved: int
-    best: bool
+    changed: frozenset[int] = frozenset()
+    """Lines of the first that are paired with a line of different content."""
+    moved: int = 0
+    best: bool = True
 
 
 class _Text:
-    """The units of one text, with the hash of what each line computes."""
+    """The functions of one text, with the hash of the computation of each line."""
 
     def __init__(self, kind: StageKind, text: str) -> None:
-        self.units = units(kind, text)
-        self.index = {unit.name: i for i, unit in enumerate(self.units)}
-        self.origins = [_origins(unit) for unit in self.units]
-        self.deep: list[list[int] | None] = [None] * len(self.units)
-        self.hashes: list[int] = [0] * len(self.units)
-        for i in range(len(self.units)):
+        self.functions = ir_functions(kind, text)
+        self.index = {function.name: i for i, function in enumerate(self.functions)}
+        self.definitions = [_definitions(function) for function in self.functions]
+        self.contents: list[list[int]] = [[] for _ in self.functions]
+        """By function: a hash of each line's content, operands and called functions."""
+        self.hashes: list[int | None] = [None] * len(self.functions)
+        for i in range(len(self.functions)):
             self._hash(i, 0)
 
-    def called(self, line: Line) -> list[int]:
+    def called(self, line: IrLine) -> list[int]:
         return [self.index[name] for name in line.calls if name in self.index]
 
-    def content(self, unit: int) -> list[int]:
-        return self.deep[unit] or []
-
-    def _hash(self, unit: int, depth: int) -> int:
-        if self.deep[unit] is None:
-            made: list[int] = []
-            self.deep[unit] = made
-            for line, origins in zip(self.units[unit].lines, self.origins[unit], strict=True):
-                operands = tuple([(made[o[0]], o[1]) if o else None for o in origins])
-                inside = (
-                    tuple([self._hash(u, depth + 1) for u in self.called(line)])
-                    if depth < _DEEPEST
-                    else ()
-                )
+    def _hash(self, i: int, depth: int) -> int:
+        found = self.hashes[i]
+        if found is None:
+            self.hashes[i] = 0  # ends a recursion
+            made = self.contents[i]
+            for line, definitions in zip(self.functions[i].lines, self.definitions[i], strict=True):
+                operands = tuple([(made[d[0]], d[1]) if d else None for d in definitions])
+                inside: tuple[int, ...] = ()
+                if depth < _DEEPEST:
+                    inside = tuple([self._hash(j, depth + 1) for j in self.called(line)])
                 made.append(hash((line.key, operands, inside)))
-            self.hashes[unit] = hash(tuple(made))
-        return self.hashes[unit]
+            found = self.hashes[i] = hash(tuple(made))
+        return found
 
 
-Origin = tuple[int, int] | None
-"""The line that bound an operand, and as which of its names."""
-
-
-def _origins(unit: Unit) -> list[tuple[Origin, ...]]:
+def _definitions(function: IrFunction) -> list[tuple[Definition, ...]]:
     bound: dict[str, tuple[int, int]] = {}
-    found: list[tuple[Origin, ...]] = []
-    for index, line in enumerate(unit.lines):
+    found: list[tuple[Definition, ...]] = []
+    for index, line in enumerate(function.lines):
         found.append(tuple([bound.get(name) for name in line.uses]))
         bound.update({name: (index, position) for position, name in enumerate(line.defines)})
     return found
 
 
-def compare_texts(kind: StageKind, before: str, after: str) -> Compared:
-    """What is different between two texts of the same stage."""
-    if before == after:
-        return Compared()
-    a, b = _Text(kind, before), _Text(kind, after)
-    partners, pairings = _pair_units(a, b)
-    result = Compared()
-    for i, j in partners.items():
-        pairing = pairings[i]
-        result.moved += pairing.moved
-        if not pairing.best:
-            result.doubts = (LONG,)
-        _collect(a, b, i, j, pairing, partners, result)
-    taken = set(partners.values())
-    for i, unit in enumerate(a.units):
-        if i not in partners:
-            result.changes += [_removed(line) for line in unit.lines]
-    for j, unit in enumerate(b.units):
-        if j not in taken:
-            result.changes += [_added(line) for line in unit.lines]
-    result.changes.sort(key=lambda c: (c.after or c.before or 0, c.before or 0))
-    return result
+class _Comparison:
+    """Two texts with their paired functions, and the paired lines of each pair."""
 
+    def __init__(self, kind: StageKind, before: str, after: str) -> None:
+        self.a, self.b = _Text(kind, before), _Text(kind, after)
+        self.partners: dict[int, int] = {}
+        self.lines: dict[int, _LinePairs] = {}
+        self._pair_functions()
 
-def _removed(line: Line) -> LineChange:
-    return LineChange(Change.REMOVED, line.number, None, line.text)
+    def diff(self) -> TextDiff:
+        found: list[LineChange] = []
+        for i, j in self.partners.items():
+            found += self._changes(i, j)
+        taken = set(self.partners.values())
+        for i, function in enumerate(self.a.functions):
+            if i not in self.partners:
+                found += [_removed(line) for line in function.lines]
+        for j, function in enumerate(self.b.functions):
+            if j not in taken:
+                found += [_added(line) for line in function.lines]
+        found.sort(key=lambda c: (c.after or c.before or 0, c.before or 0))
+        pairs = self.lines.values()
+        caveats = () if all(p.best for p in pairs) else (LONG,)
+        return TextDiff(found, sum(p.moved for p in pairs), caveats)
 
+    # Functions
 
-def _added(line: Line) -> LineChange:
-    return LineChange(Change.ADDED, None, line.number, new=line.text)
+    def _pair_functions(self) -> None:
+        """From the entry on by their callers; the rest by content, then by name."""
+        a, b = self.a, self.b
+        headings = [
+            (i, b.index[f.name])
+            for i, f in enumerate(a.functions)
+            if f.name in ("module", "HloModule") and f.name in b.index
+        ]
+        entries = [[i for i, f in enumerate(text.functions) if f.entry] for text in (a, b)]
+        self._follow([*headings, *zip(*entries, strict=False)])
+        names = [[_SUFFIX.sub("", f.name) for f in text.functions] for text in (a, b)]
+        for keys_a, keys_b in ((a.hashes, b.hashes), names):
+            taken = set(self.partners.values())
+            free: dict[object, list[int]] = {}
+            for j, key in enumerate(keys_b):
+                if j not in taken:
+                    free.setdefault(key, []).append(j)
+            rest = [
+                (i, free.get(key, [])) for i, key in enumerate(keys_a) if i not in self.partners
+            ]
+            self._follow([(i, others.pop(0)) for i, others in rest if others])
 
-
-def _pair_units(a: _Text, b: _Text) -> tuple[dict[int, int], dict[int, _Pairing]]:
-    """Units from the entry on by who calls them; the rest by content, then by name."""
-    partners: dict[int, int] = {}
-    pairings: dict[int, _Pairing] = {}
-    taken: set[int] = set()
-    waiting: collections.deque[tuple[int, int]] = collections.deque(_starts(a, b))
-
-    def follow() -> None:
+    def _follow(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Pair these functions, and those that their paired lines call."""
+        taken = set(self.partners.values())
+        waiting = collections.deque(pairs)
         while waiting:
             i, j = waiting.popleft()
-            if i in partners or j in taken:
+            if i in self.partners or j in taken:
                 continue
-            partners[i] = j
+            self.partners[i] = j
             taken.add(j)
-            pairing = pairings[i] = _pair_lines(a, b, i, j)
-            for k, m in pairing.forward.items():
-                inside = zip(
-                    a.called(a.units[i].lines[k]), b.called(b.units[j].lines[m]), strict=False
+            self.lines[i] = self._pair_lines(i, j)
+            for k, m in self.lines[i].forward.items():
+                waiting.extend(self._called(i, j, k, m))
+
+    def _called(self, i: int, j: int, k: int, m: int) -> Iterator[tuple[int, int]]:
+        """The functions that two lines call, side by side."""
+        a, b = self.a, self.b
+        inside = a.called(a.functions[i].lines[k]), b.called(b.functions[j].lines[m])
+        return zip(*inside, strict=False)
+
+    # Lines
+
+    def _pair_lines(self, i: int, j: int) -> _LinePairs:
+        content_a, content_b = self.a.contents[i], self.b.contents[j]
+        if content_a == content_b:
+            return _LinePairs({k: k for k in range(len(content_a))})
+        lines_a, lines_b = self.a.functions[i].lines, self.b.functions[j].lines
+        pairs, best = align(content_a, content_b)
+        forward = dict(pairs)
+        # Inside the gaps by the lines' own content.
+        for gap_a, gap_b in _gaps(pairs, len(content_a), len(content_b)):
+            found, complete = align(
+                [lines_a[k].key for k in gap_a], [lines_b[m].key for m in gap_b]
+            )
+            best = best and complete
+            forward.update({gap_a[k]: gap_b[m] for k, m in found})
+        # Elsewhere: the same from the parameters on, or the same with operands that are paired.
+        taken = set(forward.values())
+        by_content: dict[int, collections.deque[int]] = {}
+        by_operands: dict[Hashable, collections.deque[int]] = {}
+        for m, line in enumerate(lines_b):
+            if m not in taken:
+                operands = self.b.definitions[j][m]
+                by_content.setdefault(content_b[m], collections.deque()).append(m)
+                by_operands.setdefault((line.key, operands), collections.deque()).append(m)
+        moved = 0
+        for k, line in enumerate(lines_a):
+            if k in forward:
+                continue
+            operands = tuple(
+                [d and (forward.get(d[0], -1), d[1]) for d in self.a.definitions[i][k]]
+            )
+            for others in (by_content.get(content_a[k]), by_operands.get((line.key, operands))):
+                while others and others[0] in taken:
+                    others.popleft()
+                if others:
+                    forward[k] = others.popleft()
+                    taken.add(forward[k])
+                    moved += 1
+                    break
+        likely = _likely(lines_a, lines_b, forward, taken)
+        forward.update(likely)
+        return _LinePairs(forward, frozenset(k for k, _ in likely), moved, best)
+
+    def _changes(self, i: int, j: int) -> Iterator[LineChange]:
+        a, b = self.a, self.b
+        lines_a, lines_b = a.functions[i].lines, b.functions[j].lines
+        pairs = self.lines[i]
+        taken = set(pairs.forward.values())
+        for k, line in enumerate(lines_a):
+            if k not in pairs.forward:
+                yield _removed(line)
+        for m, line in enumerate(lines_b):
+            if m not in taken:
+                yield _added(line)
+        for k, m in pairs.forward.items():
+            if a.contents[i][k] == b.contents[j][m]:
+                continue
+            same = (
+                k not in pairs.changed
+                and self._same_operands(i, j, k, m, taken)
+                and all(
+                    self.partners.get(x) == y or a.hashes[x] == b.hashes[y]
+                    for x, y in self._called(i, j, k, m)
                 )
-                waiting.extend(inside)
+            )
+            if not same:
+                old, new = lines_a[k], lines_b[m]
+                yield LineChange(ChangeKind.CHANGED, old.number, new.number, old.text, new.text)
 
-    follow()
-    for key_a, key_b in (
-        (a.hashes, b.hashes),
-        ([_SUFFIX.sub("", u.name) for u in a.units], [_SUFFIX.sub("", u.name) for u in b.units]),
-    ):
-        free: dict[object, list[int]] = {}
-        for j in range(len(b.units)):
-            if j not in taken:
-                free.setdefault(key_b[j], []).append(j)
-        for i in range(len(a.units)):
-            others = free.get(key_a[i], [])
-            if i not in partners and others:
-                waiting.append((i, others.pop(0)))
-        follow()
-    return partners, pairings
-
-
-def _starts(a: _Text, b: _Text) -> list[tuple[int, int]]:
-    def of(text: _Text) -> list[int]:
-        return [i for i, u in enumerate(text.units) if u.entry]
-
-    heading = [
-        (i, b.index[u.name])
-        for i, u in enumerate(a.units)
-        if u.name in ("module", "HloModule") and u.name in b.index
-    ]
-    return [*heading, *zip(of(a), of(b), strict=False)]
+    def _same_operands(self, i: int, j: int, k: int, m: int, taken: set[int]) -> bool:
+        """Whether operands are on paired lines, or on a removed and an added line."""
+        forward = self.lines[i].forward
+        for x, y in zip(self.a.definitions[i][k], self.b.definitions[j][m], strict=False):
+            if x is None or y is None:
+                if x is not y:
+                    return False
+                continue
+            if x[1] == y[1] and self.a.contents[i][x[0]] == self.b.contents[j][y[0]]:
+                continue
+            if x[0] in forward:
+                if (forward[x[0]], x[1]) != y:
+                    return False
+            elif y[0] in taken:
+                return False
+        return True
 
 
-def _pair_lines(a: _Text, b: _Text, i: int, j: int) -> _Pairing:
-    deep_a, deep_b = a.content(i), b.content(j)
-    if deep_a == deep_b:
-        return _Pairing({k: k for k in range(len(deep_a))}, set(), 0, True)
-    lines_a, lines_b = a.units[i].lines, b.units[j].lines
-    pairs, best = align(deep_a, deep_b)
-    forward = dict(pairs)
-    taken = set(forward.values())
-    # Inside the gaps by what the lines say.
-    for gap_a, gap_b in _gaps(pairs, len(deep_a), len(deep_b)):
-        keys_a = [lines_a[k].key for k in gap_a]
-        keys_b = [lines_b[m].key for m in gap_b]
-        found, well = align(keys_a, keys_b)
-        best = best and well
-        forward.update({gap_a[k]: gap_b[m] for k, m in found})
-    taken = set(forward.values())
-    moved = 0
-    # Elsewhere: the same from the parameters on, or the same of operands that are paired already.
-    by_content: dict[int, collections.deque[int]] = {}
-    by_operands: dict[Hashable, collections.deque[int]] = {}
-    for m, line in enumerate(lines_b):
-        if m not in taken:
-            by_content.setdefault(deep_b[m], collections.deque()).append(m)
-            by_operands.setdefault((line.key, b.origins[j][m]), collections.deque()).append(m)
-    for k, line in enumerate(lines_a):
-        if k in forward:
-            continue
-        operands = tuple([o and (forward.get(o[0], -1), o[1]) for o in a.origins[i][k]])
-        for others in (by_content.get(deep_a[k]), by_operands.get((line.key, operands))):
-            while others and others[0] in taken:
-                others.popleft()
-            if others:
-                forward[k] = others.popleft()
-                taken.add(forward[k])
-                moved += 1
-                break
-    changed: set[int] = set()
-    for k, m in _likely(lines_a, lines_b, forward, taken):
-        forward[k] = m
-        changed.add(k)
-    return _Pairing(forward, changed, moved, best)
+def _removed(line: IrLine) -> LineChange:
+    return LineChange(ChangeKind.REMOVED, line.number, None, line.text)
 
 
-def _gaps(pairs: list[tuple[int, int]], length_a: int, length_b: int) -> list[tuple[range, range]]:
+def _added(line: IrLine) -> LineChange:
+    return LineChange(ChangeKind.ADDED, None, line.number, new=line.text)
+
+
+def _gaps(pairs: Pairs, length_a: int, length_b: int) -> list[tuple[range, range]]:
     found: list[tuple[range, range]] = []
     last_a = last_b = 0
     for k, m in [*pairs, (length_a, length_b)]:
@@ -230,19 +271,19 @@ def _gaps(pairs: list[tuple[int, int]], length_a: int, length_b: int) -> list[tu
 
 
 def _likely(
-    lines_a: Sequence[Line], lines_b: Sequence[Line], forward: dict[int, int], taken: set[int]
-) -> list[tuple[int, int]]:
-    """Lines between the same neighbors that stand for each other, though they say other things.
+    lines_a: Sequence[IrLine], lines_b: Sequence[IrLine], forward: dict[int, int], taken: set[int]
+) -> Pairs:
+    """Likely counterparts of different content, between the same neighbors.
 
-    The same operation first; then, where as many are left on both sides, by their order.
+    The same operation first; then by order, where as many are left on both sides.
     """
-    steady: list[tuple[int, int]] = []
+    steady: Pairs = []
     last = -1
     for k in sorted(forward):
         if forward[k] > last:
             steady.append((k, forward[k]))
             last = forward[k]
-    found: list[tuple[int, int]] = []
+    found: Pairs = []
     for gap_a, gap_b in _gaps(steady, len(lines_a), len(lines_b)):
         left_a = [k for k in gap_a if k not in forward]
         left_b = [m for m in gap_b if m not in taken]
@@ -256,53 +297,3 @@ def _likely(
             if len(rest_a) == len(rest_b):
                 found += [(left_a[x], left_b[y]) for x, y in zip(rest_a, rest_b, strict=True)]
     return found
-
-
-def _collect(
-    a: _Text, b: _Text, i: int, j: int, pairing: _Pairing, partners: dict[int, int], to: Compared
-) -> None:
-    lines_a, lines_b = a.units[i].lines, b.units[j].lines
-    taken = set(pairing.forward.values())
-    to.changes += [_removed(x) for k, x in enumerate(lines_a) if k not in pairing.forward]
-    to.changes += [_added(x) for m, x in enumerate(lines_b) if m not in taken]
-    deep_a, deep_b = a.content(i), b.content(j)
-    for k, m in pairing.forward.items():
-        if deep_a[k] == deep_b[m]:
-            continue
-        inside = zip(a.called(lines_a[k]), b.called(lines_b[m]), strict=False)
-        same = (
-            k not in pairing.changed
-            and _same_operands(
-                a.origins[i][k], b.origins[j][m], pairing.forward, taken, deep_a, deep_b
-            )
-            and all(partners.get(x) == y or a.hashes[x] == b.hashes[y] for x, y in inside)
-        )
-        if not same:
-            old, new = lines_a[k], lines_b[m]
-            to.changes.append(
-                LineChange(Change.CHANGED, old.number, new.number, old.text, new.text)
-            )
-
-
-def _same_operands(
-    old: tuple[Origin, ...],
-    new: tuple[Origin, ...],
-    forward: dict[int, int],
-    taken: set[int],
-    deep_a: list[int],
-    deep_b: list[int],
-) -> bool:
-    """Operands on lines that stand for each other, or on a removed and an added line."""
-    for x, y in zip(old, new, strict=False):
-        if x is None or y is None:
-            if x is not y:
-                return False
-            continue
-        if x[1] == y[1] and deep_a[x[0]] == deep_b[y[0]]:
-            continue
-        if x[0] in forward:
-            if (forward[x[0]], x[1]) != y:
-                return False
-        elif y[0] in taken:
-            return False
-    return True

@@ -1,94 +1,82 @@
 """Findings: advice with evidence, drawn from the record of a run.
 
-A finding that is wrong costs more trust than a missed one gains, so each rule is silent when a fact
-that it needs is missing, and thresholds say where they come from.
+A wrong finding costs more trust than a missed one gains, so each rule is silent when a fact that it
+needs is missing, and each threshold names its source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 from jaxscope.analysis.findings.calls import calls
-from jaxscope.analysis.findings.checkpoint import checkpoint
 from jaxscope.analysis.findings.constants import constants, count_computing
-from jaxscope.analysis.findings.donation import donation
-from jaxscope.analysis.findings.doubts import doubts
 from jaxscope.analysis.findings.eager import eager
-from jaxscope.analysis.findings.evidence import Evidence, Happened, NameFact
-from jaxscope.analysis.findings.loops import loops, tqdm_loops
+from jaxscope.analysis.findings.evidence import Evidence, NameFact, ObservedSideEffect
+from jaxscope.analysis.findings.loops import loops, progress_bars
+from jaxscope.analysis.findings.memory import checkpoints, donation
 from jaxscope.analysis.findings.precision import precision
-from jaxscope.analysis.findings.random_and_clock import draws
-from jaxscope.analysis.findings.sharding import devices
-from jaxscope.analysis.findings.side_effects import output
-from jaxscope.analysis.findings.source_code import Reading
-from jaxscope.analysis.findings.state import state
+from jaxscope.analysis.findings.sharding import sharding
+from jaxscope.analysis.findings.side_effects import side_effects
+from jaxscope.analysis.findings.traced_code import TracedCode
 from jaxscope.analysis.findings.transfers import transfers
-from jaxscope.analysis.findings.vmap import batching
+from jaxscope.analysis.findings.uncertainty import uncertainty
+from jaxscope.analysis.findings.vmap import vmap
 from jaxscope.model import Finding, FindingKind
 
-__all__ = ["RULES", "Evidence", "Happened", "NameFact", "count_computing", "findings"]
+__all__ = ["RULES", "Evidence", "NameFact", "ObservedSideEffect", "count_computing", "findings"]
 
-Rule = Callable[[Evidence, Reading], Iterator[Finding]]
+Rule = Callable[[Evidence, TracedCode], Iterator[Finding]]
 
 RULES: tuple[Rule, ...] = (
-    output,
-    draws,
-    state,
-    tqdm_loops,
+    side_effects,
+    progress_bars,
     constants,
     loops,
-    batching,
+    vmap,
     precision,
     calls,
     transfers,
     donation,
-    checkpoint,
-    devices,
+    checkpoints,
+    sharding,
     eager,
-    doubts,
-)
-
-# Wrong results first, then what costs most, then doubts.
-_ORDER = (
-    FindingKind.TRACE_ONLY_EFFECT,
-    FindingKind.FLOAT64_DISABLED,
-    FindingKind.FOREIGN_CONSTANT,
-    FindingKind.TRAINING_LOOP,
-    FindingKind.UNROLLED_LOOP,
-    FindingKind.BATCHED_LOOP,
-    FindingKind.BOTH_BRANCHES,
-    FindingKind.BAKED_CONSTANT,
-    FindingKind.FOLDED,
-    FindingKind.SLOW_TRACE,
-    FindingKind.EAGER,
-    FindingKind.CALLBACK,
-    FindingKind.HOST_TRANSFER,
-    FindingKind.RESHARDING,
-    FindingKind.REPEATED_WORK,
-    FindingKind.MISSED_DONATION,
-    FindingKind.RESIDUALS,
-    FindingKind.DISPATCH_BOUND,
-    FindingKind.MEASUREMENT,
-    FindingKind.UNTAGGED,
+    uncertainty,
 )
 
 
-def findings(evidence: Evidence, rules: tuple[Rule, ...] = RULES) -> tuple[Finding, ...]:
-    """All findings, the most important kinds first, each kind by line; none twice.
+def findings(
+    evidence: Evidence,
+    rules: tuple[Rule, ...] = RULES,
+    on_failure: Callable[[str], None] | None = None,
+) -> tuple[Finding, ...]:
+    """All findings in the order of `FindingKind`, each kind by line, without duplicates.
 
-    A rule that fails loses what it had left to say; the others are not touched.
+    A rule that raises ends the search, or with `on_failure` gives it a note for the report and
+    costs its own findings only.
     """
-    reading = Reading(evidence)
+    code = TracedCode(evidence)
     found: dict[tuple[object, ...], Finding] = {}
     for rule in rules:
-        with suppress(Exception):
-            for finding in rule(evidence, reading):
-                key = (finding.kind, finding.source, finding.line, finding.message)
-                found.setdefault(key, finding)
+        try:
+            made = list(rule(evidence, code))
+        except Exception as error:
+            if on_failure is None:
+                raise
+            on_failure(_failure_note(rule, error))
+            continue
+        for finding in made:
+            found.setdefault((finding.kind, finding.source, finding.line, finding.message), finding)
+    order = list(FindingKind)
     return tuple(
         sorted(
             found.values(),
-            key=lambda f: (_ORDER.index(f.kind), f.source, f.line is None, f.line or 0),
+            key=lambda f: (order.index(f.kind), f.source, f.line is None, f.line or 0),
         )
     )
+
+
+def _failure_note(rule: Rule, error: Exception) -> str:
+    """One line, also for an error with a long text."""
+    reason = f"{type(error).__name__}: {error}".partition("\n")[0].removesuffix(": ")
+    name = getattr(rule, "__name__", "?")
+    return f"jaxscope: the rule `{name}` failed ({reason[:160]}); its findings are missing."

@@ -1,4 +1,4 @@
-"""What a call costs besides computing: tracing, callbacks, dispatch."""
+"""The cost of a call besides computing: tracing, callbacks, dispatch."""
 
 from __future__ import annotations
 
@@ -6,24 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence, timing
-from jaxscope.analysis.findings.source_code import Reading
-from jaxscope.model import (
-    Cost,
-    Finding,
-    FindingKind,
-    Form,
-    Program,
-    Roofline,
-)
+from jaxscope.analysis.findings.traced_code import TracedCode
+from jaxscope.analysis.vmap import place_of
+from jaxscope.model import Cost, Finding, FindingKind, Form, Program, Roofline
 from jaxscope.words import count, seconds
 
 DISPATCH_SHARE = 0.5
 DISPATCH_S = 50e-6
-"""The most that dispatch takes: some 10 µs and 2 µs an output. What returns later has computed
+"""The longest dispatch: some 10 µs and 2 µs per output. A call that returns later has computed
 before it returned, as small programs do on the CPU."""
 SLOW_DEVICE = 1e9
-"""FLOP/s and bytes/s that any device reaches: what needs longer at this rate may be work."""
+"""FLOP/s and bytes/s that any device reaches: what takes longer at this rate may be computation."""
 SLOW_TRACE_S = 1.0
+EQUATIONS_PER_S = 100
+"""JAX traces some thousands of equations per second; fewer than this are not what is slow."""
 
 _CALLBACKS = {
     "debug_callback": "jax.debug.callback",
@@ -33,83 +29,70 @@ _CALLBACKS = {
 }
 
 
-def calls(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
-    """Slow traces, callbacks and calls that are mostly dispatch."""
-    yield from _slow_trace(evidence)
+def calls(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """Slow tracing, callbacks and host-bound calls."""
+    yield from _slow_tracing(evidence)
     for program in evidence.record.programs:
         yield from _callbacks(program)
-        yield from _dispatch(program)
+        yield from _host_bound(program)
 
 
-# Tracing
-
-
-def _slow_trace(evidence: Evidence) -> Iterator[Finding]:
-    record, traced = evidence.record, evidence.trace_s
-    if record.form is not Form.BLOCK or traced is None or traced <= SLOW_TRACE_S:
+def _slow_tracing(evidence: Evidence) -> Iterator[Finding]:
+    record, trace_s = evidence.record, evidence.trace_s
+    if record.form is not Form.BLOCK or trace_s is None or trace_s <= SLOW_TRACE_S:
         return
-    program = record.programs[0] if record.programs else None
+    equations = record.programs[0].equations if record.programs else ()
     by_line = Counter(
         frame.span.line
-        for equation in (program.equations if program is not None else ())
+        for equation in equations
         for frame in equation.frames[-1:]
         if frame.source == 0
     )
     line, most = by_line.most_common(1)[0] if by_line else (None, 0)
-    total = len(program.equations) if program is not None else 0
+    total = count(len(equations), "equation")
+    reason = f"JAX traced {total} in {seconds(trace_s)}; line {line} made {most} of them."
+    if line is None or len(equations) < EQUATIONS_PER_S * trace_s:
+        line = None
+        reason = f"JAX traced only {total}, so most of the time is in other Python code."
     yield Finding(
-        FindingKind.SLOW_TRACE,
+        FindingKind.SLOW_TRACING,
         line,
-        f"Tracing the cell takes {seconds(traced)}, and in block form it is paid on every run.",
-        "Put the code into a function under `@jax.jit`, which is traced once for each signature; "
-        "or trace less: `jax.lax.scan` in place of a Python loop, data made in a cell before.",
-        f"The cell ran {seconds(traced)} under the tracer"
-        + (f"; line {line} made {most} of {count(total, 'equation')}." if line else "."),
+        f"Tracing takes {seconds(trace_s)}, and this cell is traced on every run.",
+        "Move the code into a function under `@jax.jit`, which is traced once per signature. Or "
+        "trace less, with `jax.lax.scan` and data from an earlier cell.",
+        reason,
     )
 
 
-# Callbacks
-
-
 def _callbacks(program: Program) -> Iterator[Finding]:
-    found: dict[tuple[int, int | None, str], int] = {}
-    for equation in program.equations:
-        public = _CALLBACKS.get(equation.primitive)
-        if public is not None:
-            frame = next((f for f in equation.frames if f.source == 0), None)
-            frame = frame or next((f for f in equation.frames if f.source is not None), None)
-            source = 0 if frame is None or frame.source is None else frame.source
-            line = None if frame is None else frame.span.line
-            key = (source, line, public)
-            found[key] = found.get(key, 0) + 1
-    for (source, line, public), number in found.items():
+    found = Counter(
+        (place_of(equation) or (0, None), _CALLBACKS[equation.primitive])
+        for equation in program.equations
+        if equation.primitive in _CALLBACKS
+    )
+    for ((source, line), public), number in found.items():
         if public.startswith("jax.debug"):
-            fix = (
-                "Take it out of what you time and of what runs often, or guard it by a static flag."
-            )
+            fix = "Remove it from code that you time or call often, or guard it with a static flag."
         else:
             fix = (
-                "Write it with `jnp` if you can; otherwise call it seldom, with much work at a "
-                "time, or do that part outside the compiled function."
+                "Write it with `jnp` if possible. Otherwise call it rarely, with much work each "
+                "time, or outside the compiled function."
             )
         call = timing(program, "call") or timing(program, "first call")
-        took = f" A call took {seconds(call.median_s)}." if call is not None else ""
+        took = f" This call takes {seconds(call.median_s)}." if call is not None else ""
         yield Finding(
             FindingKind.CALLBACK,
             line,
-            f"`{public}` makes the program call Python back: calls of {program.title} leave "
-            "JAX's fast path and wait for the interpreter.",
+            f"`{public}` makes {program.title} call Python, so calls leave JAX's fast dispatch "
+            "path.",
             fix,
-            f"The program has {count(number, 'callback')} from here; a callback was measured to "
-            f"raise a call of 3-7 µs to 50-360 µs.{took}",
-            source,
+            f"The program has {count(number, 'callback')} from this line. In measurements, one "
+            f"callback raised a call of 3-7 µs to 50-360 µs.{took}",
+            source=source,
         )
 
 
-# Dispatch
-
-
-def _dispatch(program: Program) -> Iterator[Finding]:
+def _host_bound(program: Program) -> Iterator[Finding]:
     call, dispatch = program.call, timing(program, "dispatch")
     if call is None or not call.samples or dispatch is None or not program.equations:
         return
@@ -122,13 +105,13 @@ def _dispatch(program: Program) -> Iterator[Finding]:
     elif not _is_little(program, call.median_s):
         return
     yield Finding(
-        FindingKind.DISPATCH_BOUND,
+        FindingKind.HOST_BOUND,
         None,
-        f"A call of {program.title} spends most of its time on the way to the program, not in it.",
-        "Do more at each call: move the loop around it inside with `jax.lax.scan`, or batch many "
-        "calls into one with `jax.vmap`.",
-        f"{100 * share:.0f} % of the {seconds(call.median_s)} of a call "
-        f"({count(len(call.samples), 'round')}) are over before JAX returns.",
+        f"{program.title} is host-bound: most of a call is dispatch, not computation.",
+        "Do more work per call: move the loop around it into `jax.lax.scan`, or batch calls with "
+        "`jax.vmap`.",
+        f"Dispatch takes {100 * share:.0f} % of the {seconds(call.median_s)} per call "
+        f"({count(len(call.samples), 'round')}).",
     )
 
 
@@ -137,6 +120,6 @@ def _is_little(program: Program, call_s: float) -> bool:
     if not isinstance(program.cost, Cost):
         return False
     cost = program.cost
-    # A vectorized exp or sin takes some 25 operations.
+    # A vectorized exp or sin takes some 25 FLOPs.
     work = (cost.flops + 25 * cost.transcendentals + cost.bytes_accessed) / SLOW_DEVICE
     return not cost.doubts and work < DISPATCH_SHARE * call_s

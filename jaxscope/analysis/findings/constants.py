@@ -1,4 +1,4 @@
-"""Data that became part of the program, and work that the compiler did once for all."""
+"""Data captured as constants of the program, and work that XLA did at compile time."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ import math
 import re
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence, NameFact
-from jaxscope.analysis.findings.source_code import Reading, line_of, root, value_names
+from jaxscope.analysis.findings.evidence import Evidence
+from jaxscope.analysis.findings.traced_code import (
+    TracedCode,
+    TracedScope,
+    line_of,
+    root,
+    value_names,
+)
 from jaxscope.analysis.hlo import HloTextError, parse_module, real_instructions
 from jaxscope.model import Equation, Finding, FindingKind, Program, Value, ValueKind
-from jaxscope.words import count, names, size
+from jaxscope.words import count, names, seconds, size
 
-BAKED_BYTES = 64 * 1024
-"""From here on a constant is worth a word. A dense literal takes two characters a byte in
-StableHLO and is hashed with the program; an array of 64 × 64 float32 (16 kB) was seen to be folded
-too, but rotary tables and small masks of that size are constants on purpose."""
+CAPTURED_BYTES = 64 * 1024
+"""A dense literal takes two characters per byte in StableHLO and is hashed with the program. An
+array of 64 × 64 float32 (16 kB) was observed to be folded too, but rotary tables and small masks of
+that size are constants on purpose."""
 SLOW_XLA_S = 5.0
-"""Folding large constants is the usual cause when XLA works for longer than this on a program:
+"""Folding large constants is the usual reason when XLA needs longer than this for a program:
 a sort of a captured 1000 × 1000 array took it 202 s."""
 
-# These move or rename data; a program of nothing else has nothing that could be folded.
-MOVES = frozenset(
+# These move or rename data; a program of nothing else has nothing to fold.
+_MOVES = frozenset(
     {"reshape", "broadcast_in_dim", "squeeze", "expand_dims", "transpose", "copy", "copy_p"}
     | {"convert_element_type", "device_put", "sharding_constraint", "jit", "pjit", "slice"}
     | {"stop_gradient", "custom_jvp_call", "custom_vjp_call", "closed_call", "core_call", "iota"}
@@ -30,7 +36,7 @@ MOVES = frozenset(
     | {"random_unwrap", "bitcast_convert_type", "split"}
 )
 
-# Instructions that hold, move or spread data; what a fusion or call contains is counted by itself.
+# Instructions that hold, move or spread data; the contents of fusions and calls count themselves.
 _IDLE = frozenset(
     {"copy", "copy-start", "copy-done", "broadcast", "iota", "reshape", "transpose", "slice"}
     | {"fusion", "call", "async-start", "async-done"}
@@ -39,12 +45,11 @@ _IDLE = frozenset(
 _AVAL = re.compile(r"[a-z]+(\d*)[a-z0-9_]*\[([\d,]*)\]")  # `float32[4,8]`, `bool[3]`
 
 
-def constants(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
-    """Baked constants, foreign arrays, folded programs."""
-    foreign = [fact for fact in evidence.names if fact.foreign]
-    yield from _foreign(evidence, reading, foreign)
+def constants(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """Captured constants, non-JAX arrays, constant-folded programs."""
+    yield from _non_jax(evidence, traced)
     for index, program in enumerate(evidence.record.programs):
-        yield from _baked(evidence, reading, program)
+        yield from _captured(evidence, traced, program)
         if index < len(evidence.computing):
             yield from _folded(program, evidence.computing[index])
 
@@ -61,35 +66,35 @@ def count_computing(optimized_hlo: str) -> int | None:
     return sum(i.opcode not in _IDLE for i in real_instructions(module))
 
 
-def _baked(evidence: Evidence, reading: Reading, program: Program) -> Iterator[Finding]:
+def _captured(evidence: Evidence, traced: TracedCode, program: Program) -> Iterator[Finding]:
     sized = [(value, _bytes(value)) for value in program.constants]
-    large = sorted((v for v in sized if v[1] >= BAKED_BYTES), key=lambda v: -v[1])
-    together = sum(number for _, number in sized)
+    large = sorted((v for v in sized if v[1] >= CAPTURED_BYTES), key=lambda v: -v[1])
+    total = sum(number for _, number in sized)
     compiling = max((evidence.record.compiles[i].compile_s for i in program.compiles), default=0.0)
-    slow = f" XLA worked {compiling:.1f} s on it." if compiling >= SLOW_XLA_S else ""
+    slow = f" XLA compiled for {seconds(compiling)}." if compiling >= SLOW_XLA_S else ""
+    captured = f"{program.title} captured {count(len(sized), 'array')}"
     for value, number in large:
-        fact = _named(value, evidence, reading)
-        source, line = _first_use(fact.name, reading) if fact is not None else (0, None)
-        what = f"`{fact.name}`" if fact is not None else "An array"
+        name, scope, line = _named(value, evidence, traced)
+        fix = f"Pass {f'`{name}`' if name else 'it'} as an argument to the function that uses it."
+        if scope is not None and not scope.name:
+            fix = f"Create `{name}` in an earlier cell, so that it becomes an argument."
         yield Finding(
-            FindingKind.BAKED_CONSTANT,
+            FindingKind.CAPTURED_CONSTANT,
             line,
-            f"{what} ({value.aval}, {size(number)}) is a constant of the program: XLA compiles it "
-            "in, may compute with it while compiling, and another value compiles again.",
-            f"Pass {what if fact is not None else 'it'} as an argument to the function that uses "
-            "it, instead of reading it from outside or making it with NumPy inside.",
-            f"{program.title} captured {count(len(sized), 'array')} of {size(together)}.{slow}",
-            source,
+            f"{f'`{name}`' if name else 'An array'} ({value.aval}, {size(number)}) is captured as "
+            "a constant: a new value needs a new compilation.",
+            fix,
+            f"{captured} of {size(total)}.{slow}",
+            source=0 if scope is None else scope.source,
         )
-    if not large and together >= BAKED_BYTES:
+    if not large and total >= CAPTURED_BYTES:
         yield Finding(
-            FindingKind.BAKED_CONSTANT,
+            FindingKind.CAPTURED_CONSTANT,
             None,
-            f"{count(len(sized), 'array')} of {size(together)} together are constants of the "
-            "program: XLA compiles them in, and other values compile again.",
-            "Pass them as arguments, for instance all parameters as one dict.",
-            f"{program.title} captured {count(len(sized), 'array')}; the largest has "
-            f"{size(max(n for _, n in sized))}.{slow}",
+            f"{count(len(sized), 'array')} of {size(total)} together are captured as constants: "
+            "new values need a new compilation.",
+            "Pass them as arguments, for example all parameters in one dict.",
+            f"{captured}; the largest has {size(max(n for _, n in sized))}.{slow}",
         )
 
 
@@ -104,61 +109,60 @@ def _bytes(value: Value) -> int:
     return math.prod(int(n) for n in match[2].split(",") if n) * bits // 8
 
 
-def _named(value: Value, evidence: Evidence, reading: Reading) -> NameFact | None:
-    """The one name of the traced code that holds an array like this."""
-    alike = [f for f in evidence.names if f.aval and f.aval == value.aval]
-    read = [fact for fact in alike if _first_use(fact.name, reading)[1] is not None]
-    return read[0] if len(read) == 1 else None
+def _named(
+    value: Value, evidence: Evidence, traced: TracedCode
+) -> tuple[str, TracedScope | None, int | None]:
+    """The one name of such an array that traced code reads, with its first use."""
+    found = [
+        (fact.name, *use)
+        for fact in evidence.names
+        if fact.aval and fact.aval == value.aval
+        if (use := _first_use(fact.name, traced)) is not None
+    ]
+    return found[0] if len(found) == 1 else ("", None, None)
 
 
-def _first_use(name: str, reading: Reading) -> tuple[int, int | None]:
-    """(source, line) where traced code first reads a name of the namespace."""
-    for scope in reading.scopes:
-        for node in scope.nodes():
-            if (
-                isinstance(node, ast.Name)
-                and node.id == name
-                and isinstance(node.ctx, ast.Load)
-                and name not in scope.own
-            ):
-                return scope.source, node.lineno
-    return 0, None
+def _first_use(name: str, traced: TracedCode) -> tuple[TracedScope, int] | None:
+    """The place where traced code first reads a name of the namespace."""
+    for scope in traced.scopes:
+        for node in scope.nodes() if name not in scope.own else ():
+            match node:
+                case ast.Name(id=read, ctx=ast.Load()) if read == name:
+                    return scope, node.lineno
+                case _:
+                    continue
+    return None
 
 
-def _foreign(evidence: Evidence, reading: Reading, facts: list[NameFact]) -> Iterator[Finding]:
-    if not any(program.equations for program in evidence.record.programs):
+def _non_jax(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    programs = evidence.record.programs
+    if not any(program.equations for program in programs):
         return
-    kinds = {fact.name: fact.kind for fact in facts}
-    for program in evidence.record.programs:
+    kinds = {fact.name: fact.kind for fact in evidence.names if fact.foreign}
+    for program in programs:
         for value in program.inputs:
-            if value.kind is ValueKind.STATIC and "baked in as a constant" in value.reason:
+            if value.kind is ValueKind.STATIC and "captured as a constant" in value.reason:
                 kinds.setdefault(root(value.name), value.reason.partition(",")[0])
     for name, kind in kinds.items():
-        use = _value_use(name, reading)
+        use = _value_use(name, traced)
         if use is None:
             continue
         source, line = use
+        to_numpy = ".to_numpy()" if kind.startswith(("pandas", "polars")) else ""
         yield Finding(
-            FindingKind.FOREIGN_CONSTANT,
+            FindingKind.NON_JAX_CONSTANT,
             line,
-            f"`{name}` is a {kind}, which JAX cannot trace: its values are baked into the program "
-            "as a constant, and other values compile again.",
-            f"Convert it before: `{name} = jnp.asarray({_as_numpy(name, kind)})`.",
-            f"`{name}` was a {kind} when the cell ran, and line {line} uses its values.",
-            source,
+            f"`{name}` is of type `{kind}`, which JAX cannot trace: its values become a constant.",
+            f"Convert it in an earlier cell: `{name} = jnp.asarray({name}{to_numpy})`.",
+            f"Line {line} uses the values of `{name}`, not only its shape.",
+            source=source,
         )
 
 
-def _as_numpy(name: str, kind: str) -> str:
-    return f"{name}.to_numpy()" if kind.startswith(("pandas", "polars")) else name
-
-
-def _value_use(name: str, reading: Reading) -> tuple[int, int] | None:
-    """Where traced code uses the values of a name, and not only its shape or columns."""
-    for scope in reading.scopes:
-        if name in scope.own:
-            continue
-        for node in scope.nodes():
+def _value_use(name: str, traced: TracedCode) -> tuple[int, int] | None:
+    """Source and line of the first use of a name's values, not only of its shape or columns."""
+    for scope in traced.scopes:
+        for node in scope.nodes() if name not in scope.own else ():
             match node:
                 case ast.Expr(value=ast.Call(func=ast.Name(id="print" | "display"))):
                     continue
@@ -172,43 +176,33 @@ def _value_use(name: str, reading: Reading) -> tuple[int, int] | None:
 
 
 def _folded(program: Program, computing: int | None) -> Iterator[Finding]:
-    work = [e for e in program.equations if e.primitive not in MOVES and not _is_container(e)]
-    # A program that takes arguments and computes nothing may hand them on on purpose.
+    work = [e for e in program.equations if e.primitive not in _MOVES and not _is_container(e)]
+    # A program that takes arguments and computes nothing may return them on purpose.
     takes = any(v.kind in (ValueKind.TRACED, ValueKind.DONATED) for v in program.inputs)
     if computing != 0 or takes or not work or not program.outputs:
         return
     first = next((e for e in work if e.span is not None), None)
-    home = first.frames[0].source if first is not None and first.frames else 0
-    in_cell = first is not None and any(f.source == 0 for f in first.frames)
-    computes = "computes" if len(work) == 1 else "compute"
+    source = first.frames[0].source if first is not None and first.frames else 0
+    if first is not None and any(f.source == 0 for f in first.frames):
+        source = 0
     reason = "no result depends on an argument"
-    fix = (
-        "Pass the data as arguments, for instance by making it in a cell before; a time measured "
-        "here is that of the call alone."
-    )
+    fix = "Pass the data as arguments, for example by creating it in an earlier cell."
     if program.differentiation is not None and any(
         v.kind is ValueKind.UNUSED for v in program.inputs
     ):
-        reason = "the derivative is the same whatever the inputs are"
-        fix = (
-            "Differentiate what is not linear in its inputs, if that was meant; a time measured "
-            "here is that of the call alone."
-        )
+        reason = "the derivative does not depend on the inputs"
+        fix = "If that was not intended, differentiate a function that is nonlinear in its inputs."
+    kinds = list(dict.fromkeys(equation.primitive for equation in work))
     yield Finding(
-        FindingKind.FOLDED,
+        FindingKind.CONSTANT_FOLDED,
         first.span.line if first is not None and first.span is not None else None,
-        f"{program.title} computes nothing when it runs: {reason}, so the compiler did the work "
-        "once, at compile time.",
-        fix,
-        f"{count(len(work), 'equation')} of the jaxpr {computes} something "
-        f"({names(_kinds(work))}), and no instruction of the optimized HLO does.",
-        0 if in_cell or home is None else home,
+        f"XLA constant-folded {program.title} at compile time, because {reason}.",
+        f"{fix} A time measured here is call overhead only.",
+        f"{count(len(work), 'equation')} of the jaxpr {'computes' if len(work) == 1 else 'compute'}"
+        f" ({names(kinds)}), but no instruction of the optimized HLO does.",
+        source=source or 0,
     )
 
 
 def _is_container(equation: Equation) -> bool:
     return equation.primitive.startswith("custom_") or equation.primitive.endswith("_call")
-
-
-def _kinds(equations: list[Equation]) -> list[str]:
-    return list(dict.fromkeys(equation.primitive for equation in equations))

@@ -1,25 +1,25 @@
-"""What the findings are drawn from: the record of a run and a few facts that only capture sees."""
+"""The input of the rules: the record of a run and a few facts that only capture sees."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.model import Program, Record, Timing
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
-    """A side effect that was seen while the cell was traced (block) or executed (decorator)."""
+class ObservedSideEffect:
+    """A side effect observed while the cell was traced (block form) or executed (decorator)."""
 
     line: int | None
     """The innermost line of the cell that led to it."""
     text: str
-    """What was printed, or the file that was opened."""
+    """The printed text, or the file that was opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameFact:
-    """What a name of the namespace held before the run."""
+    """The type of a name's value before the run."""
 
     name: str
     kind: str
@@ -28,29 +28,27 @@ class NameFact:
     aval: str = ""
     """For an array, as `Value.aval` spells it: `float32[4,8]`."""
     foreign: bool = False
-    """An array of a library whose arrays JAX does not know."""
+    """An array of a library whose arrays JAX cannot trace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that is known of a run. A fact that is missing keeps findings silent, never wrong."""
+    """The facts of a run. A missing fact keeps findings silent, never wrong."""
 
     record: Record
     """Form, sources, programs, compiles and environment; its findings are not read."""
     names: tuple[NameFact, ...] = ()
-    """The names that the sources read, as they were before the run; wanted are modules,
-    containers, loggers, foreign arrays, and arrays that functions close over."""
-    printed: tuple[Happened, ...] | None = None
-    """Calls of `print`; None when nobody watched."""
-    written: tuple[Happened, ...] | None = None
-    """Files opened for writing; None when nobody watched."""
+    """The names that the sources read, as they were before the run; of use are modules,
+    containers, loggers, non-JAX arrays, and arrays that functions close over."""
+    printed: tuple[ObservedSideEffect, ...] | None = None
+    """Calls of `print`; None when they were not recorded."""
+    written: tuple[ObservedSideEffect, ...] | None = None
+    """Files opened for writing; None when they were not recorded."""
     trace_s: float | None = None
-    """Seconds that running the cell under the tracer took (block form only)."""
+    """Seconds of tracing the cell (block form only)."""
+    _: KW_ONLY
     computing: tuple[int | None, ...] = ()
-    """By program: instructions of the optimized HLO besides parameters, constants, tuples,
-    bitcasts and copies; None where the text was not read. `count_computing` counts them."""
-    dispatched: tuple[tuple[int, int], ...] = ()
-    """(line of the cell, number of operations run there one by one, outside any jit)."""
+    """Result of `count_computing` for each program; None where the text was not read."""
 
 
 def timing(program: Program, label: str) -> Timing | None:

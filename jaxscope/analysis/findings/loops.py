@@ -1,4 +1,4 @@
-"""Python loops that JAX unrolled: their body stands in the program once for every pass."""
+"""Python loops that JAX unrolled: the program has a copy of the body for each iteration."""
 
 from __future__ import annotations
 
@@ -9,35 +9,36 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.source_code import Reading, Scope
+from jaxscope.analysis.findings.traced_code import TracedCode
 from jaxscope.analysis.python.parse import Code
 from jaxscope.model import Equation, Finding, FindingKind, Phase, Program
 from jaxscope.words import count, seconds
 
 COPIES = 16
-"""Passes from which a loop is said to be unrolled. A loop over the layers of a network, with 2 to
-12 passes whose bodies differ, is how networks are written; a reported 15-pass loop took 6 minutes
-to compile, which `SLOW_COMPILE_S` catches."""
+"""Iterations from which a loop is reported. A loop over the layers of a network, with 2 to 12
+iterations whose bodies differ, is how networks are written; a reported loop of 15 iterations took 6
+minutes to compile, which `SLOW_COMPILE_S` catches."""
 EQUATIONS = 64
 """Equations of all copies together: below, compiling them takes milliseconds."""
 FEW_COPIES = 4
 SLOW_COMPILE_S = 10.0
-"""With a compile this long, a loop of a few passes that makes up half the program is worth it."""
+"""From this compile time on, a loop of few iterations is reported if it is half the program."""
 STEPS = 8
 """Steps of a training loop inside the program. Inner loops of meta-learning have 1 to 5."""
 
-# Present in some passes only, such as where a Python number meets an array first.
+# Present in some iterations only, such as where a Python number meets an array first.
 _TRIVIAL = frozenset(
     {"convert_element_type", "broadcast_in_dim", "squeeze", "reshape", "copy", "jit", "pjit"}
 )
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp)
 Loop = ast.For | ast.AsyncFor | ast.While | ast.ListComp | ast.SetComp | ast.DictComp
-Place = tuple[int, int]
+Position = tuple[int, int]
+"""Line and column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unrolled:
-    """A loop with what the program holds of it."""
+    """A loop and the equations that its body became."""
 
     code: Code
     node: Loop
@@ -45,62 +46,63 @@ class Unrolled:
     equations: tuple[Equation, ...]
 
 
-def loops(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
-    """Unrolled loops, outermost first, training loops told apart."""
+def loops(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """Unrolled loops, outermost first; a training loop is a kind of its own."""
     for program in evidence.record.programs:
         compiling = sum(evidence.record.compiles[i].total_s for i in program.compiles)
-        found = [u for code in reading.codes for u in _unrolled(code, program)]
-        said = [u for u in found if _is_worth_saying(u, program, compiling)]
-        outer = [u for u in said if not any(_holds(other, u) for other in said)]
-        for unrolled in outer:
-            yield _say(unrolled, program, compiling)
+        found = [u for code in traced.codes for u in _unrolled(code, program)]
+        costly = [u for u in found if _is_costly(u, program, compiling)]
+        for unrolled in costly:
+            if not any(_contains(other, unrolled) for other in costly):
+                yield _finding(unrolled, program, compiling)
 
 
-def tqdm_loops(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
-    """Progress bars around loops that were unrolled: they show how tracing proceeds."""
-    if not any(module.partition(".")[0] == "tqdm" for module in reading.modules.values()):
+def progress_bars(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """Progress bars around unrolled loops: they show the progress of tracing."""
+    if not any(module.partition(".")[0] == "tqdm" for module in traced.modules.values()):
         return
     for program in evidence.record.programs:
-        for code in reading.codes:
+        for code in traced.codes:
             for unrolled in _unrolled(code, program):
                 node = unrolled.node
-                if not isinstance(node, ast.For) or unrolled.copies < 2:
-                    continue
-                if not _is_bar(node.iter, reading):
-                    continue
-                yield Finding(
-                    FindingKind.TRACE_ONLY_EFFECT,
-                    node.lineno,
-                    "The progress bar shows how tracing proceeds, not how the program runs: a "
-                    "compiled call never advances it.",
-                    "Keep the loop outside the compiled function and call one step in it, or "
-                    "report from inside with `jax.debug.callback`.",
-                    f"{count(len(unrolled.equations), 'equation')} of {program.title} come from "
-                    "the body of its loop.",
-                    code.index,
-                )
+                if (
+                    isinstance(node, ast.For)
+                    and unrolled.copies >= 2
+                    and _is_bar(node.iter, traced)
+                ):
+                    yield Finding(
+                        FindingKind.TRACE_TIME_SIDE_EFFECT,
+                        node.lineno,
+                        "The progress bar shows tracing, not execution: compiled calls never "
+                        "advance it.",
+                        "Compile one step and call it from the loop, or report progress with "
+                        "`jax.debug.callback`.",
+                        f"{count(len(unrolled.equations), 'equation')} of {program.title} come "
+                        "from the body of this loop.",
+                        source=code.index,
+                    )
 
 
-def _is_bar(call: ast.expr, reading: Reading) -> bool:
+def _is_bar(call: ast.expr, traced: TracedCode) -> bool:
     if not isinstance(call, ast.Call):
         return False
-    name = reading.dotted(call.func)
+    name = traced.dotted(call.func)
     return name.partition(".")[0] == "tqdm" and name.rpartition(".")[2] in ("tqdm", "trange")
 
 
 def _unrolled(code: Code, program: Program) -> Iterator[Unrolled]:
-    """Each loop of a source that holds the equations for which it is the innermost loop."""
+    """Each loop of a source, with the equations of its body."""
     nodes = [node for node in ast.walk(code.tree) if isinstance(node, _LOOPS)]
     ranges = [_body_range(code, node) for node in nodes]
     if not nodes:
         return
-    mine: dict[int, list[tuple[Equation, int]]] = {}
+    innermost_in: dict[int, list[Equation]] = {}
     every: dict[int, list[Equation]] = {}
-    places: dict[Place, list[int]] = {}
+    places: dict[Position, list[int]] = {}
     for equation in program.equations:
-        innermost: tuple[int, int] | None = None
+        innermost: int | None = None
         holding: set[int] = set()
-        for depth, frame in enumerate(equation.frames):
+        for frame in equation.frames:
             if frame.source != code.index:
                 continue
             place = (frame.span.line, frame.span.column)
@@ -110,26 +112,26 @@ def _unrolled(code: Code, program: Program) -> Iterator[Unrolled]:
             holding.update(inside)
             if inside and innermost is None:
                 # `ast.walk` goes breadth first, so the last is the innermost.
-                innermost = (max(inside, key=lambda i: ranges[i][0]), depth)
+                innermost = max(inside, key=lambda i: ranges[i][0])
         for index in holding:
             every.setdefault(index, []).append(equation)
         if innermost is not None:
-            mine.setdefault(innermost[0], []).append((equation, innermost[1]))
+            innermost_in.setdefault(innermost, []).append(equation)
     for index, node in enumerate(nodes):
         if index in every:
-            copies = _copies(mine.get(index, []), node)
+            copies = _copies(innermost_in.get(index, []), node)
             yield Unrolled(code, node, copies, tuple(every[index]))
 
 
-def _copies(equations: Sequence[tuple[Equation, int]], node: ast.AST) -> int:
-    """How often the loop's body stands in the program.
+def _copies(equations: Sequence[Equation], node: ast.AST) -> int:
+    """The number of copies of the loop's body in the program.
 
-    At each place of the body, the primitive that is there least often tells the number of passes:
-    library functions use others several times a pass. The median over the places then outvotes
-    those under a condition. Never more than the passes that the text gives.
+    At each place of the body, the least frequent primitive gives the number of iterations: library
+    functions use others several times per iteration. The median over the places then outvotes those
+    under a condition. At most the number of iterations in the text.
     """
     counts: Counter[tuple[object, str, Phase]] = Counter(
-        (e.frames, e.primitive, e.phase) for e, _ in equations if e.primitive not in _TRIVIAL
+        (e.frames, e.primitive, e.phase) for e in equations if e.primitive not in _TRIVIAL
     )
     if not counts:
         return 0
@@ -138,12 +140,12 @@ def _copies(equations: Sequence[tuple[Equation, int]], node: ast.AST) -> int:
         key = (frames, phase)
         least[key] = min(number, least.get(key, number))
     copies = int(statistics.median_low(least.values()))
-    given = _passes(node)
+    given = _iterations(node)
     return copies if given is None else min(copies, given)
 
 
-def _passes(node: ast.AST) -> int | None:
-    """The passes of a loop over a literal range or sequence."""
+def _iterations(node: ast.AST) -> int | None:
+    """The iterations of a loop over a literal range or sequence."""
     match node:
         case ast.For(iter=iterable):
             pass
@@ -173,7 +175,7 @@ def _integer(node: ast.expr) -> int | None:
             return None
 
 
-def _body_range(code: Code, node: Loop) -> tuple[Place, Place]:
+def _body_range(code: Code, node: Loop) -> tuple[Position, Position]:
     match node:
         case ast.For() | ast.AsyncFor() | ast.While():
             first, last = node.body[0], node.body[-1]
@@ -185,14 +187,14 @@ def _body_range(code: Code, node: Loop) -> tuple[Place, Place]:
     return code.position(first.lineno, first.col_offset), code.position(end_line, end_column)
 
 
-def _holds(outer: Unrolled, inner: Unrolled) -> bool:
+def _contains(outer: Unrolled, inner: Unrolled) -> bool:
     if outer is inner or outer.code is not inner.code:
         return False
     first, last = _body_range(outer.code, outer.node)
     return first <= (inner.node.lineno, inner.node.col_offset) < last
 
 
-def _is_worth_saying(unrolled: Unrolled, program: Program, compiling: float) -> bool:
+def _is_costly(unrolled: Unrolled, program: Program, compiling: float) -> bool:
     number, copies = len(unrolled.equations), unrolled.copies
     if copies >= COPIES and number >= EQUATIONS:
         return True
@@ -206,7 +208,7 @@ def _is_worth_saying(unrolled: Unrolled, program: Program, compiling: float) -> 
 
 
 def _trains(unrolled: Unrolled) -> bool:
-    """Whether the body takes a gradient and changes what it reads."""
+    """Whether the body takes a gradient and updates a variable that it reads."""
     node = unrolled.node
     if not isinstance(node, ast.For | ast.While):
         return False
@@ -220,42 +222,27 @@ def _trains(unrolled: Unrolled) -> bool:
     return takes_gradient and backward and bool(stored & read)
 
 
-def _say(unrolled: Unrolled, program: Program, compiling: float) -> Finding:
-    node, copies, number = unrolled.node, unrolled.copies, len(unrolled.equations)
-    line = int(getattr(node, "lineno", 0))
-    evidence = (
-        f"{number} of the {count(len(program.equations), 'equation')} of {program.title} come "
-        f"from its body, which stands there about {copies} times."
-    )
+def _finding(unrolled: Unrolled, program: Program, compiling: float) -> Finding:
+    copies, number = unrolled.copies, len(unrolled.equations)
+    if _trains(unrolled):
+        kind = FindingKind.TRAINING_LOOP
+        message = (
+            f"This training loop was unrolled into {copies} steps, so compile time grows with each "
+            "step."
+        )
+        fix = "Compile one step and call it from a Python loop, or use `jax.lax.scan`."
+    else:
+        kind = FindingKind.UNROLLED_LOOP
+        message = (
+            f"This Python loop was unrolled into {copies} copies of its body, so compile time "
+            "grows with each iteration."
+        )
+        is_while = isinstance(unrolled.node, ast.While)
+        loop = "`jax.lax.while_loop`" if is_while else "`jax.lax.scan` or `jax.lax.fori_loop`"
+        fix = f"Use {loop} if an iteration needs the one before, otherwise `jax.vmap`."
+    total = count(len(program.equations), "equation")
+    evidence = f"{number} of the {total} of {program.title} come from its body."
     if compiling:
         evidence += f" Tracing, lowering and compiling took {seconds(compiling)}."
-    if _trains(unrolled):
-        return Finding(
-            FindingKind.TRAINING_LOOP,
-            line,
-            f"The training loop is inside the compiled program: its {copies} steps were unrolled, "
-            "and the compile time grows with every further step.",
-            "Compile one step and call it from a loop outside the program, or make the steps the "
-            "body of `jax.lax.scan`.",
-            evidence,
-            unrolled.code.index,
-        )
-    while_loop = isinstance(node, ast.While)
-    loop = "`jax.lax.while_loop`" if while_loop else "`jax.lax.scan` or `jax.lax.fori_loop`"
-    return Finding(
-        FindingKind.UNROLLED_LOOP,
-        line,
-        f"The Python loop was unrolled into {copies} copies of its body, and the compile time "
-        "grows with every further pass.",
-        f"Use {loop} when each pass needs the result of the one before, or `jax.vmap` when the "
-        "passes do not depend on each other.",
-        evidence,
-        unrolled.code.index,
-    )
-
-
-def loop_ranges(scope: Scope | Code) -> list[tuple[int, int]]:
-    """First and last line of every loop's body in a text."""
-    tree: Sequence[ast.AST] = scope.body if isinstance(scope, Scope) else [scope.tree]
-    found = [n for root in tree for n in ast.walk(root) if isinstance(n, ast.For | ast.While)]
-    return [(n.body[0].lineno, n.end_lineno or n.lineno) for n in found]
+    line = int(getattr(unrolled.node, "lineno", 0))
+    return Finding(kind, line, message, fix, evidence, source=unrolled.code.index)

@@ -1,5 +1,4 @@
-"""Data that XLA moves between devices because values do not lie as they are used, and work that
-several devices do alike."""
+"""Communication that XLA inserts because shardings do not match, and replicated computation."""
 
 from __future__ import annotations
 
@@ -8,7 +7,8 @@ import math
 from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.source_code import Reading
+from jaxscope.analysis.findings.traced_code import TracedCode
+from jaxscope.analysis.vmap import place_of
 from jaxscope.model import (
     Balance,
     Collective,
@@ -19,143 +19,140 @@ from jaxscope.model import (
     Partition,
     Program,
 )
-from jaxscope.words import count, names, size
+from jaxscope.words import count, flops, names, size
 
 RESHARD_BYTES = 64 * 1024
-"""Sent by each device in a run. A link of 25 GB/s (PCIe 4) carries this in 2.6 µs, and starting the
-collective costs some 10 µs besides: it is seen beside the dispatch of a call."""
+"""Sent by each device per run. A link of 25 GB/s (PCIe 4) transfers this in 2.6 µs, and starting
+the collective costs some 10 µs more: noticeable beside the dispatch of a call."""
 RESHARD_TIMES = 100
-"""Small moves that are repeated so often cost a millisecond of starts alone."""
-REPEATED_FLOPS = 1e6
-"""Products below this are done in microseconds; repeating them is cheaper than sharing them out."""
-REPEATED_FIT = 0.05
-"""How exactly the repetition must be that of the axes that nothing is cut along."""
+"""Small collectives that run so often cost a millisecond of starts alone."""
+REPLICATED_FLOPS = 1e6
+"""Smaller matrix products take microseconds; replicating them is cheaper than sharding them."""
+REPLICATED_FIT = 0.05
+"""Tolerance between the observed replication and the size of the unused mesh axes."""
 
 
-def devices(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
-    """Resharding with a cause that can be named, and repeated matrix products."""
+def sharding(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """Resharding whose reason is certain, and replicated matrix products."""
     for program in evidence.record.programs:
         if program.partition is not None:
-            yield from _moved(program, program.partition)
-            yield from _repeated(program, program.partition)
+            yield from _resharding(program, program.partition)
+            yield from _replicated(program, program.partition)
 
 
-def _moved(program: Program, known: Partition) -> Iterator[Finding]:
-    # A lookup whose parts are added up sends no more than its result: a table cut by rows is meant.
-    causes = [
+def _resharding(program: Program, known: Partition) -> Iterator[Finding]:
+    # A lookup whose partial results are summed sends no more than its result: a table sharded by
+    # rows is intended.
+    moved = [
         c
         for c in known.collectives
         if c.origin is Origin.MOVED and c.equation is not None and not c.combines
     ]
-    # Sorting is stable: one cause after the other, its collectives in the order of the text.
-    for (need, equation), found in itertools.groupby(
-        sorted(causes, key=_cause), key=lambda c: (c.need, _wanting(c))
-    ):
+    # Sorting is stable: by reason, the collectives of each in the order of the text.
+    moved.sort(key=lambda c: (str(c.need), -1 if (e := _consumer(c)) is None else e))
+    for (need, equation), found in itertools.groupby(moved, lambda c: (c.need, _consumer(c))):
         moves = list(found)
         sent = sum(move.sent for move in moves)
         if sent < RESHARD_BYTES and max(move.times for move in moves) < RESHARD_TIMES:
             continue
-        said = _say(need, moves, known)
-        if said is None or equation is None:
+        advice = _advice(need, moves, known)
+        if advice is None or equation is None:
             continue
-        line, source = _place(program, equation)
+        source, line = place_of(program.equations[equation]) or (0, None)
         times = max(move.times for move in moves)
-        often = f", {times:.0f} times" if times > 1 else ""
+        often = f", {times:.0f} times each" if times > 1 else ""
         listed = ", ".join(sorted({str(move.kind) for move in moves}))
         yield Finding(
             FindingKind.RESHARDING,
             line,
-            *said,
-            f"{count(len(moves), 'collective')} ({listed}){often}: each device sends "
-            f"{size(sent)} a run.",
-            source,
+            *advice,
+            f"Each device sends {size(sent)} per run in {count(len(moves), 'collective')} "
+            f"({listed}){often}.",
+            source=source,
         )
 
 
-def _cause(move: Collective) -> tuple[str, int]:
-    equation = _wanting(move)
-    return str(move.need), -1 if equation is None else equation
-
-
-def _wanting(move: Collective) -> int | None:
-    """The equation that needs the data; where it is not known, the one that XLA names."""
+def _consumer(move: Collective) -> int | None:
+    """The equation that needs the data; where it is unknown, the one in XLA's metadata."""
     return move.equation if move.wanted_equation is None else move.wanted_equation
 
 
-def _say(need: Need | None, moves: list[Collective], known: Partition) -> tuple[str, str] | None:
-    """What happens and what to change; None where no cause is certain."""
+def _advice(need: Need | None, moves: list[Collective], known: Partition) -> tuple[str, str] | None:
+    """Message and fix; None where the reason is uncertain."""
     specs = {
         p.name: known.layouts[p.layout].spec for p in known.placements if p.direction == "input"
     }
     values = list(dict.fromkeys(move.value for move in moves if move.value in specs))
-    first = moves[0]
+    axes = list(dict.fromkeys(a for move in moves for a in known.groups[move.group].axes))
+    consumer = moves[0].wanted_by
     if need is Need.OPERANDS:
-        both = list(dict.fromkeys([*values, *(b for move in moves for b in move.beside)]))
-        both = [name for name in both if name in specs]
-        if not both:
+        both = dict.fromkeys([*values, *(b for move in moves for b in move.beside)])
+        operands = [name for name in both if name in specs]
+        if not operands:
             return None
-        if len(both) < 2:
-            a = both[0]
+        a, b = operands[0], operands[1] if len(operands) > 1 else ""
+        if not b:
             message = (
-                f"`{a}` lies `{specs[a]}`, and what `{first.wanted_by}` combines it with lies "
-                "otherwise: XLA moves data between the devices before."
+                f"`{a}` is sharded `{specs[a]}`, but `{consumer}` combines it with a differently "
+                "sharded operand, so XLA inserts communication first."
             )
-            fix = f"Lay `{a}` like the result of this line, once and before, by `jax.device_put`."
+            fix = (
+                f"Give `{a}` the sharding of this line's result once, before the call, with "
+                "`jax.device_put`."
+            )
             return message, fix
-        a, b = both[:2]
         if specs[a] == specs[b]:
             return None
         message = (
-            f"`{a}` lies `{specs[a]}` and `{b}` lies `{specs[b]}`: XLA moves data between the "
-            f"devices before `{first.wanted_by}` can use both."
-        )
-        fix = f"Lay both alike, once and before: `{b} = jax.device_put({b}, {a}.sharding)`."
-        return message, fix
-    if need is Need.MANUAL and values:
-        value = values[0]
-        message = (
-            f"`{value}` lies `{specs[value]}`, and `shard_map` takes it in another layout: XLA "
-            "moves it at every call."
-        )
-        fix = f"Put `{value}` where `in_specs` wants it, once and before, or change `in_specs`."
-        return message, fix
-    if need is Need.PRODUCT and all(move.computed for move in moves):
-        # Inputs that are fetched for a product are meant: so works fully sharded training.
-        axes = list(dict.fromkeys(a for m in moves for a in known.groups[m.group].axes))
-        over = f" over {names(axes)}" if axes else ""
-        message = (
-            f"A value that was computed in pieces{over} is put together on every device before "
-            f"`{first.wanted_by}`, because its result is to lie otherwise."
+            f"`{a}` is sharded `{specs[a]}` but `{b}` is sharded `{specs[b]}`, so XLA inserts "
+            f"communication before `{consumer}`."
         )
         fix = (
-            "Lay the inputs that meet the result as it comes out, or fix its layout with "
+            "Give both the same sharding once, before the call: "
+            f"`{b} = jax.device_put({b}, {a}.sharding)`."
+        )
+        return message, fix
+    if need is Need.MANUAL and values:
+        a = values[0]
+        message = (
+            f"`{a}` is sharded `{specs[a]}`, but `shard_map` expects a different sharding, so XLA "
+            "reshards it on every call."
+        )
+        fix = f"Shard `{a}` as in `in_specs` once, before the call, or change `in_specs`."
+        return message, fix
+    if need is Need.PRODUCT and all(move.computed for move in moves):
+        # Gathering inputs for a product is intended: fully sharded training works that way.
+        over = f" over {names(axes)}" if axes else ""
+        message = (
+            f"A computed value sharded{over} is gathered before `{consumer}`, because the result "
+            "needs a different sharding."
+        )
+        fix = (
+            "Give values that meet the result its sharding, or set it with "
             "`jax.lax.with_sharding_constraint`."
         )
         return message, fix
-    if need is Need.DIMENSION:
-        axes = list(dict.fromkeys(a for m in moves for a in known.groups[m.group].axes))
-        if not axes:
-            return None
+    if need is Need.DIMENSION and axes:
         message = (
-            f"`{first.wanted_by}` works along a dimension that is cut over {names(axes)}: XLA "
-            "fetches what the other devices hold."
+            f"`{consumer}` works along a dimension that is sharded over {names(axes)}, so XLA "
+            "gathers the shards first."
         )
         fix = (
-            f"Cut {names(values) if values else 'its operand'} along another dimension before, so "
-            f"that each device has all that `{first.wanted_by}` needs."
+            f"Shard {names(values) if values else 'its operand'} along a different dimension, so "
+            "that each device has this one whole."
         )
         return message, fix
     return None
 
 
-def _repeated(program: Program, known: Partition) -> Iterator[Finding]:
+def _replicated(program: Program, known: Partition) -> Iterator[Finding]:
     balance = known.balance
-    if not isinstance(balance, Balance) or balance.each < REPEATED_FLOPS or not known.meshes:
+    if not isinstance(balance, Balance) or balance.each < REPLICATED_FLOPS or not known.meshes:
         return
     repeated = balance.repeated(known.devices)
-    if repeated < 2 - REPEATED_FIT:
+    if repeated < 2 - REPLICATED_FIT:
         return
-    # Only the axes that nothing is cut along explain it for certain.
+    # Only mesh axes that nothing is sharded over explain it for certain.
     mesh = known.meshes[0]
     used = {
         axis
@@ -163,28 +160,17 @@ def _repeated(program: Program, known: Partition) -> Iterator[Finding]:
         for axis in mesh.axes
         if repr(axis) in known.layouts[placement.layout].spec
     } | {axis for group in known.groups for axis in group.axes}
-    idle = [axis for axis in mesh.axes if axis not in used]
-    sizes = dict(zip(mesh.axes, mesh.sizes, strict=True))
-    number = math.prod(sizes[axis] for axis in idle)
-    if not idle or abs(repeated / number - 1) > REPEATED_FIT:
+    sizes = {a: n for a, n in zip(mesh.axes, mesh.sizes, strict=True) if a not in used}
+    number = math.prod(sizes.values())
+    if not sizes or abs(repeated / number - 1) > REPLICATED_FIT:
         return
-    along = names(idle)
+    unused = names(list(sizes))
     yield Finding(
-        FindingKind.REPEATED_WORK,
+        FindingKind.REPLICATED_COMPUTATION,
         None,
-        f"No input or result is cut along {along}: the devices of a row of {number} compute the "
-        "same matrix products.",
-        f"Cut a batch or a weight along {along}, or make a mesh without it.",
-        f"Each of {known.devices} devices does {balance.each / 1e6:.3g} MFLOP of products, "
-        f"{number} times what the code asks for in all.",
+        f"No input or result is sharded over {unused}, so {number} devices each compute the same "
+        "matrix products.",
+        f"Shard a batch or weight dimension over {unused}, or use a mesh without it.",
+        f"Each of {known.devices} devices computes {flops(balance.each)} of matrix products, "
+        f"{number} times its share.",
     )
-
-
-def _place(program: Program, equation: int) -> tuple[int | None, int]:
-    """The line of the cell, or of the innermost source that is kept."""
-    frames = program.equations[equation].frames
-    frame = next((f for f in frames if f.source == 0), None)
-    frame = frame or next((f for f in frames if f.source is not None), None)
-    if frame is None or frame.source is None:
-        return None, 0
-    return frame.span.line, frame.source

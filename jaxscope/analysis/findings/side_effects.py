@@ -1,4 +1,4 @@
-"""Output of traced code: print, files, logging."""
+"""Impure Python in traced code: output, files, logging, state, random numbers and the clock."""
 
 from __future__ import annotations
 
@@ -7,126 +7,134 @@ import re
 from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.source_code import Reading, Scope, line_of
+from jaxscope.analysis.findings.traced_code import TracedCode, TracedScope, line_of, value_names
 from jaxscope.model import Finding, FindingKind
 
-# What JAX prints for a tracer: `Traced<float32[3]>with<…>`, `JitTracer(float32[3])` (0.8 to 0.12).
-TRACER_TEXT = re.compile(r"Traced<|\b\w*Tracer[(<]")
-_LOG_METHODS = frozenset({"debug", "info", "warning", "error", "critical", "exception", "log"})
+
+def side_effects(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """Python that runs at trace time only, where a user expects it on every call."""
+    yield from _prints(evidence, traced)
+    yield from _files(evidence, traced)
+    for scope in traced.scopes:
+        yield from _logging(traced, scope)
+    for scope in traced.scopes:
+        yield from _random(traced, scope)
+        yield from _clock(traced, scope)
+        if not traced.block:  # block form refuses mutations or makes them on every run
+            yield from _mutations(traced, scope)
 
 
-def output(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
-    """What traced code prints, writes and logs."""
-    yield from _prints(evidence, reading)
-    yield from _files(evidence, reading)
-    for scope in reading.scopes:
-        yield from _logging(reading, scope)
+def side_effect(
+    scope: TracedScope, line: int | None, message: str, fix: str, evidence: str = ""
+) -> Finding:
+    """A side effect that happens at trace time only."""
+    return Finding(
+        FindingKind.TRACE_TIME_SIDE_EFFECT,
+        line,
+        message,
+        fix,
+        evidence or scope.evidence,
+        source=scope.source,
+    )
 
 
 # print
 
+# The text of a tracer: `Traced<float32[3]>with<…>`, `JitTracer(float32[3])` (0.8 to 0.12).
+TRACER_TEXT = re.compile(r"Traced<|\b\w*Tracer[(<]")
 _PRINT_FIX = (
-    'Use `jax.debug.print("{x}", x=x)` to see values at every call, or print the result after it.'
+    'Use `jax.debug.print("{x}", x=x)` to print values on every call, or print the result after '
+    "the call."
 )
 
 
-def _prints(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
-    if reading.block and evidence.printed is not None:
-        yield from _tracers_shown(evidence)
+def _prints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    printed = evidence.printed
+    if traced.block and printed is not None:
+        shown: dict[int | None, str] = {}
+        for effect in printed:
+            if TRACER_TEXT.search(effect.text):
+                shown.setdefault(effect.line, effect.text)
+        cell = TracedScope(0, "", (), frozenset())
+        for line, text in shown.items():
+            yield _block_print(line, cell, f"It printed `{text}` during tracing.")
         return
-    for scope in reading.scopes:
-        seen = None if scope.source != 0 else evidence.printed
-        if evidence.printed == ():
-            return
-        texts = None if seen is None else {happened.line: happened.text for happened in seen}
-        for node in scope.certain() if texts is None else scope.nodes():
-            if not _is_print(node, reading, scope):
+    if printed == ():
+        return
+    for scope in traced.scopes:
+        # The recorded lines are lines of the cell.
+        seen = printed if scope.source == 0 else None
+        texts = None if seen is None else {effect.line: effect.text for effect in seen}
+        for node in scope.unconditional() if texts is None else scope.nodes():
+            if not _is_print(node, traced, scope):
                 continue
             line = line_of(node)
-            text = (
-                None
-                if texts is None
-                else next((texts[n] for n in range(line, _last_line(node) + 1) if n in texts), None)
-            )
-            if texts is not None and text is None:
+            if texts is None and traced.block:
+                if traced.uses_tracer(node):
+                    yield _block_print(line, scope, "")
                 continue
-            if reading.block:
-                if reading.mentions_traced(node):
-                    yield _block_print(line, scope, ran(scope))
-                continue
+            text = None
+            if texts is not None:
+                lines = range(line, int(getattr(node, "end_lineno", None) or line) + 1)
+                text = next((texts[n] for n in lines if n in texts), None)
+                if text is None:
+                    continue
             shows = text is not None and TRACER_TEXT.search(text)
-            also = ", and it shows tracers instead of values" if shows else ""
-            yield trace_only(
+            also = ", and shows tracers instead of values" if shows else ""
+            yield side_effect(
                 scope,
                 line,
-                f"`print` runs while {scope.what} is traced: it prints at the first call "
-                f"only{also}.",
+                f"`print` runs only while {scope.title} is traced, not on every call{also}.",
                 _PRINT_FIX,
-                ran(scope) if text is None else f"While tracing it printed `{text}`.",
+                f"It printed `{text}` during tracing." if text is not None else "",
             )
 
 
-def _tracers_shown(evidence: Evidence) -> Iterator[Finding]:
-    shown: dict[int | None, str] = {}
-    for happened in evidence.printed or ():
-        if TRACER_TEXT.search(happened.text):
-            shown.setdefault(happened.line, happened.text)
-    cell = Scope(0, "", (), frozenset())
-    for line, text in shown.items():
-        yield _block_print(line, cell, f"While tracing it printed `{text}`.")
-
-
-def _block_print(line: int | None, scope: Scope, evidence: str) -> Finding:
-    return trace_only(
+def _block_print(line: int | None, scope: TracedScope, evidence: str) -> Finding:
+    return side_effect(
         scope,
         line,
-        "`print` runs while the cell is traced: it shows a tracer instead of a value, and a timed "
-        "call of the program does not print.",
+        "`print` runs while the cell is traced: it shows a tracer, and compiled calls do not "
+        "print.",
         _PRINT_FIX,
         evidence,
     )
 
 
-def _is_print(node: ast.AST, reading: Reading, scope: Scope) -> bool:
+def _is_print(node: ast.AST, traced: TracedCode, scope: TracedScope) -> bool:
     match node:
         case ast.Call(func=ast.Name(id="print")):
-            return "print" not in reading.modules and "print" not in scope.own
+            return "print" not in traced.modules and "print" not in scope.own
         case _:
             return False
-
-
-def _last_line(node: ast.AST) -> int:
-    return int(getattr(node, "end_lineno", None) or line_of(node))
 
 
 # Files
 
 
-def _files(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
-    if evidence.written == ():
+def _files(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    written = evidence.written
+    if written == ():
         return
-    for scope in reading.scopes:
+    opened = None if written is None else {effect.line for effect in written}
+    for scope in traced.scopes:
         if scope.source != 0:
-            continue  # the lines that were seen are lines of the cell
-        opened = None if evidence.written is None else {h.line for h in evidence.written}
-        for node in scope.certain() if opened is None else scope.nodes():
+            continue  # the recorded lines are lines of the cell
+        for node in scope.unconditional() if opened is None else scope.nodes():
             line = line_of(node)
             if not _opens_for_writing(node) or not (opened is None or line in opened):
                 continue
-            if reading.block and not _writes_traced(scope, reading):
+            if traced.block and not _writes_tracer(scope, traced):
                 continue
-            yield trace_only(
+            yield side_effect(
                 scope,
                 line,
-                f"The file is written while {scope.what} is traced, "
-                + (
-                    "with tracers in place of values."
-                    if reading.block
-                    else "at the first call only, with tracers in place of values."
-                ),
-                "Return the values and write them after the call, or write them through "
+                "The file is written while the cell is traced, so it receives tracers instead of "
+                "values."
+                if traced.block
+                else f"The file is written only while {scope.title} is traced, not on every call.",
+                "Return the values and write them after the call, or use "
                 "`jax.experimental.io_callback`.",
-                ran(scope),
             )
 
 
@@ -145,51 +153,208 @@ def _opens_for_writing(node: ast.AST) -> bool:
     )
 
 
-def _writes_traced(scope: Scope, reading: Reading) -> bool:
+def _writes_tracer(scope: TracedScope, traced: TracedCode) -> bool:
     return any(
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in ("write", "writelines", "writerow", "write_text", "dump")
-        and any(reading.mentions_traced(argument) for argument in node.args)
+        and any(traced.uses_tracer(argument) for argument in node.args)
         for node in scope.nodes()
     )
 
 
 # Logging
 
+_LOG_METHODS = frozenset({"debug", "info", "warning", "error", "critical", "exception", "log"})
 
-def _logging(reading: Reading, scope: Scope) -> Iterator[Finding]:
-    for node in scope.certain():
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+
+def _logging(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
+    for node in scope.unconditional():
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method)) if (
+                method in _LOG_METHODS
+                and owner not in scope.own
+                and (
+                    traced.modules.get(owner) == "logging"
+                    or traced.kinds.get(owner) == "logging.Logger"
+                )
+            ):
+                pass
+            case _:
+                continue
+        if traced.block and not any(traced.uses_tracer(argument) for argument in node.args):
             continue
-        owner = node.func.value
-        is_logger = isinstance(owner, ast.Name) and (
-            reading.modules.get(owner.id) == "logging"
-            or reading.kinds.get(owner.id) == "logging.Logger"
-        )
-        if not is_logger or node.func.attr not in _LOG_METHODS:
-            continue
-        if isinstance(owner, ast.Name) and owner.id in scope.own:
-            continue
-        if reading.block and not any(reading.mentions_traced(a) for a in node.args):
-            continue
-        often = "with tracers in place of values" if reading.block else "at the first call only"
-        yield trace_only(
+        yield side_effect(
             scope,
             line_of(node),
-            f"`{ast.unparse(node.func)}` runs while {scope.what} is traced: it logs {often}.",
-            "Log the result after the call, or use `jax.debug.callback` to log at every call.",
-            ran(scope),
+            f"`{owner}.{method}` runs while the cell is traced, so it logs tracers instead of "
+            "values."
+            if traced.block
+            else f"`{owner}.{method}` runs only while {scope.title} is traced, not on every call.",
+            "Log the result after the call, or use `jax.debug.callback` to log on every call.",
         )
 
 
-def trace_only(scope: Scope, line: int | None, message: str, fix: str, evidence: str) -> Finding:
-    """A side effect that happens while tracing only."""
-    return Finding(FindingKind.TRACE_ONLY_EFFECT, line, message, fix, evidence, scope.source)
+# Random numbers
+
+_NO_DRAWS = frozenset(
+    {"seed", "default_rng", "get_state", "set_state", "getstate", "setstate"}
+    | {"get_bit_generator", "set_bit_generator"}
+)
+_DRAWS = {
+    "rand": "uniform(key, shape)",
+    "random": "uniform(key, shape)",
+    "random_sample": "uniform(key, shape)",
+    "uniform": "uniform(key, shape)",
+    "randn": "normal(key, shape)",
+    "normal": "normal(key, shape)",
+    "standard_normal": "normal(key, shape)",
+    "gauss": "normal(key, shape)",
+    "randint": "randint(key, shape, low, high)",
+    "choice": "choice(key, values, shape)",
+    "permutation": "permutation(key, values)",
+    "shuffle": "permutation(key, values)",
+}
 
 
-def ran(scope: Scope) -> str:
-    """Why it is known that the code ran while JAX traced it."""
-    if not scope.name:
-        return "In block form the whole cell runs while JAX traces it."
-    return f"The body of `{scope.name}` ran while JAX traced it: the program has it inside."
+def _random(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
+    statement: ast.stmt | None = None
+    for node in scope.unconditional():
+        if isinstance(node, ast.stmt):
+            statement = node
+        if not isinstance(node, ast.Call) or statement is None:
+            continue
+        module, _, draw = traced.dotted(node.func, scope).rpartition(".")
+        if module not in ("numpy.random", "random") or draw in _NO_DRAWS or draw[:1].isupper():
+            continue
+        if traced.block and not _is_used(statement, scope):
+            continue
+        shown = ast.unparse(node.func)
+        pure = _DRAWS.get(draw)
+        instead = f"`jax.random.{pure}`" if pure else "the matching function of `jax.random`"
+        yield side_effect(
+            scope,
+            line_of(node),
+            f"`{shown}` runs while the cell is traced: its numbers become constants, so new "
+            "numbers need a new compilation."
+            if traced.block
+            else f"`{shown}` runs only while {scope.title} is traced, so every call uses the same "
+            "numbers.",
+            f"Use {instead} with a key that is an argument, split for each use.",
+        )
+
+
+def _is_used(statement: ast.stmt, scope: TracedScope) -> bool:
+    """Whether the result of a draw is used elsewhere in this scope."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call()):
+            later = (n for n in scope.nodes() if isinstance(n, ast.Name) and n.id == name)
+            return any(isinstance(n.ctx, ast.Load) and n.lineno >= statement.lineno for n in later)
+        case ast.Expr(value=ast.Call()):
+            return statement is not scope.body[-1] and not any(value_names(statement.value))
+        case _:
+            return True
+
+
+# The clock
+
+_CLOCKS = frozenset(
+    f"time.{name}{unit}"
+    for name in ("time", "perf_counter", "monotonic", "process_time")
+    for unit in ("", "_ns")
+)
+
+
+def _clock(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
+    reads = [
+        node
+        for node in scope.unconditional()
+        if isinstance(node, ast.Call) and traced.dotted(node.func, scope) in _CLOCKS
+    ]
+    if not reads or (traced.block and len(reads) < 2):
+        return  # one reading in a cell is a date or a seed; two of them measure
+    shown = ast.unparse(reads[0].func)
+    *others, last = sorted({line_of(node) for node in reads})
+    where = f"lines {', '.join(map(str, others))} and {last}" if others else f"line {last}"
+    yield side_effect(
+        scope,
+        min([*others, last]),
+        f"`{shown}` runs while {scope.title} is traced, so the difference measures tracing, not "
+        "execution."
+        if len(reads) > 1
+        else f"`{shown}` runs only while {scope.title} is traced, so every call gets the same "
+        "time.",
+        "Time around the call, after `jax.block_until_ready(result)`, or use the time in this "
+        "report.",
+        f"The clock is read on {where}. {scope.evidence}",
+    )
+
+
+# State
+
+_MUTATING = {
+    "list": {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
+    "dict": {"update", "pop", "setdefault", "clear", "popitem"},
+    "set": {"add", "update", "discard", "remove", "clear", "pop"},
+}
+
+
+def _mutations(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
+    """Mutations of objects outside a compiled function."""
+    declared = {
+        name for node in scope.nodes() if isinstance(node, ast.Global) for name in node.names
+    }
+    seen: set[tuple[str, int]] = set()
+    for node in scope.unconditional():
+        name, fix = _mutated(node, declared, traced, scope)
+        if not name or (name, line_of(node)) in seen:
+            continue
+        seen.add((name, line_of(node)))
+        yield side_effect(
+            scope,
+            line_of(node),
+            f"`{name}` is mutated only while {scope.title} is traced, not on every call.",
+            fix,
+        )
+
+
+def _mutated(
+    node: ast.AST, declared: set[str], traced: TracedCode, scope: TracedScope
+) -> tuple[str, str]:
+    """The outer name or attribute that a node mutates, and the pure form."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) if name in declared:
+            return name, (
+                f"Pass `{name}` as an argument and return the new value: "
+                f"`{name}, y = {scope.name}({name}, x)`."
+            )
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method))) if (
+            name not in scope.own and method in _MUTATING.get(traced.kinds.get(name, ""), ())
+        ):
+            return name, (
+                f"Return the value, and call `{name}.{method}(...)` outside the function; under "
+                "`jax.grad` use `has_aux=True`."
+            )
+        case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()) if (
+            name not in scope.own and traced.kinds.get(name) in ("list", "dict")
+        ):
+            return name, f"Return the value and store it in `{name}` outside the function."
+        case ast.AugAssign(target=ast.Attribute(value=ast.Name(id="self"), attr=attribute)) if (
+            _self_is_static(scope, traced)
+        ):
+            return f"self.{attribute}", (
+                f"Pass `{attribute}` as an argument and return the new value; a static `self` is "
+                "read only while tracing."
+            )
+        case _:
+            return "", ""
+
+
+def _self_is_static(scope: TracedScope, traced: TracedCode) -> bool:
+    """Whether the method has a decorator such as `@partial(jax.jit, static_argnums=0)`."""
+    for code in traced.codes:
+        for node in code.functions if code.index == scope.source else ():
+            if node.name == scope.name and tuple(node.body) == scope.body:
+                decorators = " ".join(ast.unparse(d) for d in node.decorator_list)
+                return "jit" in decorators and "static_arg" in decorators
+    return False

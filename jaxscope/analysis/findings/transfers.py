@@ -1,4 +1,4 @@
-"""Data that goes to the device at every call, and results that come back on every pass."""
+"""Arguments copied to the device on every call, and results fetched in every iteration."""
 
 from __future__ import annotations
 
@@ -6,40 +6,33 @@ import ast
 from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence, timing
-from jaxscope.analysis.findings.source_code import Reading, line_of, root, value_names
-from jaxscope.model import (
-    Finding,
-    FindingKind,
-    Form,
-    Program,
-    Value,
-    ValueKind,
-)
+from jaxscope.analysis.findings.traced_code import TracedCode, line_of, root, value_names
+from jaxscope.model import Finding, FindingKind, Form, Program, Value, ValueKind
 from jaxscope.words import count, names, seconds, size
 
 TRANSFER_BYTES = 64 * 1024
 TRANSFER_SHARE = 0.1
-"""A transfer is said when it is at least this share of a call. Small NumPy arguments cost some 4 µs
-each whatever they hold (14 against 10 µs a call for 10 numbers), so small ones are left out."""
+"""Of a call. Small NumPy arguments cost some 4 µs each whatever their size (14 against 10 µs per
+call for 10 numbers), so small ones are left out."""
 TRANSFER_ALONE_BYTES = 1_000_000
 """Untimed, on a device with its own memory: at 16-32 GB/s of PCIe 4 this takes 30-60 µs, several
 times the dispatch of a call."""
 
 
-def transfers(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
+def transfers(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """NumPy arguments, and loops that wait for each result."""
     for program in evidence.record.programs:
-        yield from _transfers(program, reading)
+        yield from _transfers(program, traced)
     if evidence.record.form is Form.DECORATOR:
-        yield from _waiting(evidence, reading)
+        yield from _waiting(evidence, traced)
 
 
 def from_numpy(value: Value) -> bool:
-    """Whether an argument lies in host memory, as a NumPy array."""
+    """Whether an argument is a NumPy array in host memory."""
     return value.kind is ValueKind.TRACED and value.reason.startswith("NumPy array")
 
 
-def _transfers(program: Program, reading: Reading) -> Iterator[Finding]:
+def _transfers(program: Program, traced: TracedCode) -> Iterator[Finding]:
     host = [value for value in program.inputs if from_numpy(value)]
     total = sum(value.bytes or 0 for value in host)
     transfer, call = timing(program, "transfer"), timing(program, "call")
@@ -48,7 +41,7 @@ def _transfers(program: Program, reading: Reading) -> Iterator[Finding]:
     if transfer is not None and call is not None:
         worth = total >= TRANSFER_BYTES and transfer.median_s >= TRANSFER_SHARE * call.median_s
         measured = (
-            f"the transfer took {seconds(transfer.median_s)}, a call {seconds(call.median_s)}"
+            f"the transfer takes {seconds(transfer.median_s)}, a call {seconds(call.median_s)}"
         )
     else:
         on_host = all(device.startswith("cpu") for device in program.devices)
@@ -57,32 +50,20 @@ def _transfers(program: Program, reading: Reading) -> Iterator[Finding]:
     if not worth:
         return
     variables = list(dict.fromkeys(root(value.name) for value in host))
-    _, line = _first_read(variables[0], reading)
-    are, it = ("is a NumPy array", "It goes") if len(host) == 1 else ("are NumPy arrays", "They go")
+    first = variables[0]
+    are = "is a NumPy array, copied" if len(host) == 1 else "are NumPy arrays, copied"
     yield Finding(
         FindingKind.HOST_TRANSFER,
-        line,
-        f"{names(variables)} {are} in host memory. {it} to the device anew at every call.",
-        f"Put it there once, before: `{variables[0]} = jnp.asarray({variables[0]})`.",
+        min(traced.name_lines(first, ast.Load), default=None),
+        f"{names(variables)} {are} to the device on every call.",
+        f"Copy once, before the call: `{first} = jnp.asarray({first})`.",
         f"{count(len(host), 'input')} of {size(total)}; {measured}.",
     )
 
 
-def _first_read(name: str, reading: Reading) -> tuple[int, int | None]:
-    cell = reading.cell
-    if cell is None:
-        return 0, None
-    lines = [
-        node.lineno
-        for node in ast.walk(cell.tree)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-    ]
-    return 0, min(lines, default=None)
-
-
-def _waiting(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
-    """Results fetched to the host on every pass of a loop that calls a compiled function."""
-    cell = reading.cell
+def _waiting(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """Results fetched to the host in every iteration of a loop that calls a compiled function."""
+    cell = traced.cell
     if cell is None:
         return
     compiled = {program.name for program in evidence.record.programs}
@@ -99,19 +80,19 @@ def _waiting(evidence: Evidence, reading: Reading) -> Iterator[Finding]:
                     stored = (n for t in targets for n in ast.walk(t))
                     results |= {n.id for n in stored if isinstance(n, ast.Name)}
                 case ast.Assign() | ast.Expr() | ast.AugAssign():
-                    fetched = _fetched(statement, results, reading)
+                    fetched = _fetched(statement, results, traced)
                     if fetched is None or results & tested:
                         continue  # a loop that stops by its results has to wait for them
                     call, name = fetched
                     yield Finding(
                         FindingKind.HOST_TRANSFER,
                         line_of(call),
-                        f"`{ast.unparse(call)}` waits for the device on every pass of the loop: "
-                        "the next call is only prepared when this one is done.",
-                        f"Keep `{name}` as an array in the loop, and convert after it or on "
-                        "every hundredth pass.",
+                        f"`{ast.unparse(call)}` blocks until the device is done, in every "
+                        "iteration of the loop.",
+                        f"Keep `{name}` as an array in the loop, and convert it after the loop or "
+                        "every hundredth iteration.",
                         f"The loop on line {loop.lineno} calls a compiled function, and this line "
-                        "asks for its result without a condition.",
+                        "always fetches its result.",
                     )
                     return
                 case _:
@@ -125,7 +106,7 @@ def _tests(loop: ast.For | ast.While) -> Iterator[ast.expr]:
 
 
 def _fetched(
-    statement: ast.stmt, results: set[str], reading: Reading
+    statement: ast.stmt, results: set[str], traced: TracedCode
 ) -> tuple[ast.Call, str] | None:
     """A call such as `float(loss)`, `loss.item()`, `np.asarray(loss)` on one of the results."""
     for node in ast.walk(statement):
@@ -134,7 +115,7 @@ def _fetched(
                 pass
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="item" | "tolist")):
                 pass
-            case ast.Call(func=function, args=[ast.Name(id=name), *_]) if reading.dotted(
+            case ast.Call(func=function, args=[ast.Name(id=name), *_]) if traced.dotted(
                 function
             ) in ("numpy.asarray", "numpy.array", "jax.device_get"):
                 pass

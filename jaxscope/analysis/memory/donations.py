@@ -1,15 +1,13 @@
-"""Which inputs of a program could give up their memory to its results."""
+"""Inputs of a program whose buffers its results could reuse."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.links.line_figures import counted, stage_of
 from jaxscope.analysis.profile.origins import of_equations
-from jaxscope.model import Program, Stage, StageKind, Value, ValueKind
+from jaxscope.model import Program, StageKind, Value, ValueKind
 from jaxscope.model.profile import Place
 
 _HOST = "NumPy array"
@@ -17,20 +15,20 @@ _HOST = "NumPy array"
 
 @dataclass(frozen=True, slots=True)
 class Donation:
-    """An input that is not donated, and a result that could lie in its memory."""
+    """An input that is not donated, and a result that could reuse its buffer."""
 
     input: str
     output: str
     bytes: int
     place: Place | None
-    """The line that makes the result; None when that is not known."""
+    """The line that computes the result; None when it is unknown."""
 
 
 def donations(program: Program, sources: int = 1) -> tuple[Donation, ...]:
-    """Pairs of equal type and placement, the largest first.
+    """Pairs of equal type and sharding, the largest first.
 
-    JAX lets a result take over a donated input of its type; XLA then needs that many bytes less
-    from beginning to end. Whether the caller reads the input again, no program can know.
+    JAX lets a result reuse the buffer of a donated input of its type; XLA then needs that many
+    bytes less during the whole run. Whether the caller reads the input again is unknown.
     """
     free = list(enumerate(program.outputs))
     taken = Counter(_type(v) for v in program.inputs if v.kind is ValueKind.DONATED)
@@ -40,7 +38,7 @@ def donations(program: Program, sources: int = 1) -> tuple[Donation, ...]:
     given = [v for v in program.inputs if v.kind is ValueKind.TRACED and v.bytes]
     # A result of the input's own name is the one that replaces it.
     for value in sorted(given, key=lambda v: v.name not in {out.name for _, out in free}):
-        # What lies in NumPy's memory is copied to the device anyway.
+        # A NumPy array is copied to the device anyway.
         if value.reason.startswith(_HOST):
             continue
         fitting = [pair for pair in free if _type(pair[1]) == _type(value)]
@@ -56,7 +54,7 @@ def _type(value: Value) -> tuple[str, str]:
 
 
 def _consumed(taken: Counter[tuple[str, str]], out: Value) -> bool:
-    """Whether a donated input has this result already."""
+    """Whether a donated input is reused for this result already."""
     if taken[_type(out)] <= 0:
         return False
     taken[_type(out)] -= 1
@@ -64,28 +62,20 @@ def _consumed(taken: Counter[tuple[str, str]], out: Value) -> bool:
 
 
 def _places(program: Program, sources: int) -> dict[int, Place]:
-    """Number of a result → the line that makes it, by the compiled program's own root."""
+    """Index of a result → the line that computes it, by the root of the compiled program."""
     stage = stage_of(program, StageKind.OPTIMIZED_HLO)
     known = counted(stage.text) if stage is not None else None
     if stage is None or known is None:
         return {}
-    names = _results(known[0])
+    module = known[0]
+    root = module.entry_computation.root
+    names = root.operands if root.opcode == "tuple" else (root.name,)
     if len(names) != len(program.outputs):
         return {}
     found: dict[int, Place] = {}
     for source in range(sources):
-        for name, place in _of(program, stage, known[0], source).items():
-            for number, result in enumerate(names):
-                if result == name:
-                    found.setdefault(number, place)
+        origins = of_equations(program, stage, module, source)
+        for number, name in enumerate(names):
+            if name in origins:
+                found.setdefault(number, origins[name].place)
     return found
-
-
-def _of(program: Program, stage: Stage, module: HloModule, source: int) -> dict[str, Place]:
-    origins = of_equations(program, stage, module, source)
-    return {name: origin.place for name, origin in origins.items()}
-
-
-def _results(module: HloModule) -> Sequence[str]:
-    root = module.entry_computation.root
-    return root.operands if root.opcode == "tuple" else (root.name,)

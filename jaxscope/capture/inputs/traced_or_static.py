@@ -45,7 +45,7 @@ def choose(value: Any) -> Choice:
     if isinstance(value, (int, np.integer)):
         return Choice(False, f"{type(value).__name__}, so static; -t traces it")
     if _is_foreign_array(value):
-        return Choice(False, f"{_kind(value)}, baked in as a constant", foreign=True)
+        return Choice(False, f"{_kind(value)}, captured as a constant", foreign=True)
     return Choice(False, f"{_kind(value)}, so static")
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from jaxscope.analysis.findings import (
     Evidence,
-    Happened,
     NameFact,
+    ObservedSideEffect,
     count_computing,
     findings,
 )
@@ -40,7 +40,7 @@ class Known:
 def advised(
     record: Record, texts: Sequence[TextSource], namespace: Mapping[str, Any], known: Known
 ) -> Record:
-    """The record with its findings; without any, and with a note, if they cannot be made."""
+    """The record with its findings, and a note on each rule that failed, or on all of them."""
     try:
         before = {fact.name for fact in known.names}
         trees = [
@@ -53,7 +53,9 @@ def advised(
         if "open" in namespace:
             # IPython gives notebooks an `open` of their own, which the witness does not see.
             seen = replace(seen, written=None)
-        return replace(record, findings=findings(seen))
+        notes: list[str] = []
+        found = findings(seen, on_failure=notes.append)
+        return replace(record, findings=found, notes=(*record.notes, *notes))
     except Exception as error:
         note = f"jaxscope could not look for advice ({error_origin.reason(error)})."
         return replace(record, notes=(*record.notes, note))
@@ -73,7 +75,7 @@ def evidence(
         None if witness is None else _happened(witness.printed),
         None if witness is None else _happened(witness.written),
         trace_s if record.form is Form.BLOCK else None,
-        tuple([_computing(p, t) for p, t in zip(record.programs, texts, strict=True)]),
+        computing=tuple([_computing(p, t) for p, t in zip(record.programs, texts, strict=True)]),
     )
 
 
@@ -104,8 +106,8 @@ def _fact(name: str, value: Any) -> NameFact:
     return NameFact(name, kind, aval_text(value) if is_array else "")
 
 
-def _happened(seen: Iterable[Seen]) -> tuple[Happened, ...]:
-    return tuple([Happened(item.line, item.text) for item in seen])
+def _happened(seen: Iterable[Seen]) -> tuple[ObservedSideEffect, ...]:
+    return tuple([ObservedSideEffect(item.line, item.text) for item in seen])
 
 
 def _computing(program: Program, texts: TextSource) -> int | None:

@@ -343,7 +343,6 @@ def _findings(found: CellProfile) -> tuple[Finding, ...]:
             f"the work that it started took {_ms(row.device_s)}.",
             "Put it into a function under `jax.jit`, so that one program does them all.",
             f"Counted in the trace; the whole cell took {_ms(found.wall_s)}{compiling}.",
-            0,
         )
         for row in rows[:5]
     )

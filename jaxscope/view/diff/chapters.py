@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from jaxscope import words
 from jaxscope.model import Finding
 from jaxscope.model.report_diff import (
-    Change,
+    ChangeKind,
     DiffRecord,
     LineChange,
     LineGroup,
@@ -82,10 +82,10 @@ def _common(record: DiffRecord, most: int) -> Iterator[Chapter]:
         )
         table = Table(("", "line", "finding", "what to change"), rows)
         yield Chapter("findings", "Findings", (), (Part("", table, brief=True),))
-    if record.surroundings:
-        table = Table(("", "before", "after"), record.surroundings)
-        lead = ("The two runs had different surroundings, which figures and texts depend on.",)
-        yield Chapter("surroundings", "Surroundings", lead, (Part("", table, brief=True),))
+    if record.environment:
+        table = Table(("", "before", "after"), record.environment)
+        lead = ("The two runs had different environments, which affect figures and texts.",)
+        yield Chapter("environment", "Environment", lead, (Part("", table, brief=True),))
 
 
 def _place(finding: Finding) -> str:
@@ -129,7 +129,7 @@ def stage_lead(stage: StageDiff) -> list[str]:
         lead.append(f"{lines}; renumbered names are no changes.")
     if stage.moved:
         lead.append(f"{words.count(stage.moved, 'line')} moved and said the same: no change.")
-    return [*lead, *stage.doubts]
+    return [*lead, *stage.caveats]
 
 
 def _stage(stage: StageDiff, suffix: str, most: int, brief: bool) -> Chapter:
@@ -173,9 +173,9 @@ def _drawn(changes: Sequence[LineChange], numbers: bool = False) -> tuple[tuple[
     html: list[str] = []
     for c in changes:
         sides = []
-        if c.kind is not Change.ADDED:
+        if c.kind is not ChangeKind.ADDED:
             sides.append(("−", "old", c.before, c.old))
-        if c.kind is not Change.REMOVED:
+        if c.kind is not ChangeKind.REMOVED:
             sides.append(("+", "new", c.after, c.new))
         for sign, css, number, raw in sides:
             line = _METADATA.sub("", raw.rstrip() if numbers else raw.strip())[:_LONGEST]

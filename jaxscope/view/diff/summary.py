@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from jaxscope import words
 from jaxscope.model import StageKind
 from jaxscope.model.report_diff import (
-    Change,
+    ChangeKind,
     DiffRecord,
     ProgramDiff,
     Quantity,
+    QuantityUnit,
     StageDiff,
-    Unit,
-    Verdict,
+    TimeVerdict,
 )
 from jaxscope.view.report.summary import SEPARATOR
 
@@ -48,29 +48,29 @@ def _named(program: ProgramDiff, name: str) -> Quantity | None:
 
 
 def _time(program: ProgramDiff) -> Iterator[str]:
-    time = _named(program, "time of a call")
+    time = _named(program, "time per call")
     if time is None:
         yield "not run"
     elif time.before is None or time.after is None:
         which = "earlier" if time.before is None else "later"
-        yield f"{words.seconds(time.after or time.before)} a call, the {which} was not run"
+        yield f"{words.seconds(time.after or time.before)} per call, the {which} was not run"
     else:
         yield (
-            f"{words.seconds(time.before)} → {words.seconds(time.after)} a call "
+            f"{words.seconds(time.before)} → {words.seconds(time.after)} per call "
             f"({change(time)}), {verdict(time)}"
         )
 
 
 def _work(program: ProgramDiff) -> Iterator[str]:
-    for name, label in (("operations", ""), ("bytes moved", ""), ("peak memory", "peak memory ")):
+    for name, label in (("FLOPs", ""), ("bytes accessed", ""), ("peak memory", "peak memory ")):
         found = _named(program, name)
         if found is None or found.before is None or found.after is None:
             continue
         if found.before != found.after:
             before, after = (figure(found, v) for v in (found.before, found.after))
-            moved = " moved" if name == "bytes moved" else ""
+            accessed = " accessed" if name == "bytes accessed" else ""
             extra = change(found)
-            yield f"{label}{before} → {after}{moved}{f' ({extra})' if extra else ''}"
+            yield f"{label}{before} → {after}{accessed}{f' ({extra})' if extra else ''}"
 
 
 def _structure(program: ProgramDiff) -> Iterator[str]:
@@ -105,11 +105,11 @@ def shown_stage(program: ProgramDiff) -> StageKind | None:
     return found[-1] if found else None
 
 
-_FORMS: dict[Unit, Callable[[float | None], str]] = {
-    Unit.SECONDS: words.seconds,
-    Unit.BYTES: words.size,
-    Unit.FLOPS: words.flops,
-    Unit.COUNT: words.short,
+_FORMS: dict[QuantityUnit, Callable[[float | None], str]] = {
+    QuantityUnit.SECONDS: words.seconds,
+    QuantityUnit.BYTES: words.size,
+    QuantityUnit.FLOPS: words.flops,
+    QuantityUnit.COUNT: words.short,
 }
 
 
@@ -139,7 +139,7 @@ def verdict(quantity: Quantity) -> str:
     """`faster`, `slower`, or why neither can be said."""
     if quantity.verdict is None:
         return ""
-    if quantity.verdict is Verdict.UNCLEAR and quantity.note:
+    if quantity.verdict is TimeVerdict.UNCLEAR and quantity.note:
         return f"unclear: {quantity.note}"
     return str(quantity.verdict)
 
@@ -148,5 +148,5 @@ def counts(stage: StageDiff) -> str:
     """`3 changed, 1 added, 2 removed`, or that nothing is different."""
     if stage.unavailable:
         return "not compared"
-    found = [f"{number} {kind}" for kind in Change if (number := stage.count(kind))]
+    found = [f"{number} {kind}" for kind in ChangeKind if (number := stage.count(kind))]
     return ", ".join(found) or "the same"

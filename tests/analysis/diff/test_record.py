@@ -31,7 +31,7 @@ from jaxscope.model import (
     ValueKind,
 )
 from jaxscope.model.record import Environment
-from jaxscope.model.report_diff import Change, Verdict
+from jaxscope.model.report_diff import ChangeKind, TimeVerdict
 
 HLO = """HloModule jit_f, is_scheduled=true
 
@@ -87,7 +87,7 @@ def changes(kind: StageKind, old: str, new: str) -> list[tuple[str, str, str]]:
     return [(str(c.kind), c.old.strip(), c.new.strip()) for c in found]
 
 
-def test_renumbered_names_are_no_changes() -> None:
+def test_renumbered_names_are_not_changes() -> None:
     assert RENAMED != HLO
     assert changes(StageKind.OPTIMIZED_HLO, HLO, RENAMED) == []
     renamed = STABLE.replace("%iterArg_0", "%iterArg_7").replace("%2", "%9").replace("inner", "f_1")
@@ -96,7 +96,7 @@ def test_renumbered_names_are_no_changes() -> None:
     assert changes(StageKind.JAXPR, JAXPR, renamed.replace("(f,)", "(q,)")) == []
 
 
-def test_another_order_of_independent_lines_is_no_change() -> None:
+def test_a_different_order_of_independent_lines_is_not_a_change() -> None:
     lines = HLO.split("\n")
     x, y = lines.index("  %x.1 = f32[8]{0} parameter(0)"), 9
     lines[x], lines[y] = lines[y], lines[x]
@@ -144,7 +144,7 @@ def test_a_literal_a_shape_and_an_attribute_are_changes() -> None:
     assert len(changes(StageKind.OPTIMIZED_HLO, HLO, other)) == 1
 
 
-def test_a_text_that_is_no_module_is_compared_by_its_lines() -> None:
+def test_a_text_that_does_not_parse_is_compared_by_its_lines() -> None:
     assert changes(StageKind.HLO, "one\ntwo\n", "one\nthree\n") == [("changed", "two", "three")]
 
 
@@ -170,8 +170,8 @@ def layers(count: int, operation: str) -> str:
 def test_a_change_in_each_of_many_layers_is_found_in_each() -> None:
     found = compare_texts(StageKind.OPTIMIZED_HLO, layers(400, "sine"), layers(400, "cosine"))
     assert len(found.changes) == 400
-    assert {c.kind for c in found.changes} == {Change.CHANGED}
-    assert found.doubts == (LONG,)
+    assert {c.kind for c in found.changes} == {ChangeKind.CHANGED}
+    assert found.caveats == (LONG,)
 
 
 def test_alignment_is_exact_for_what_is_short_and_ascends_for_what_is_long() -> None:
@@ -190,7 +190,7 @@ def test_alignment_is_exact_for_what_is_short_and_ascends_for_what_is_long() -> 
 def record(
     code: str, text: str, samples: tuple[float, ...] = (), findings: tuple[Finding, ...] = ()
 ) -> Record:
-    """A cell whose line 2 made equation 0, which stands on line 2 of the jaxpr."""
+    """A cell whose line 2 made equation 0, which is on line 2 of the jaxpr."""
     frame = Frame(0, "cell", "f", Span(2, 0, 2, 5))
     equation = Equation(0, "sin", frame.span, (frame,), Phase.PRIMAL, None)
     return Record(
@@ -220,7 +220,7 @@ def record(
 OLD = record("%%jaxjit\ny = sin(x)\n", JAXPR)
 
 
-def test_changes_stand_under_the_line_of_code_that_made_them() -> None:
+def test_changes_are_grouped_by_the_line_of_code_that_made_them() -> None:
     new = record("%%jaxjit\ny = cos(x)\n", JAXPR.replace("sin a", "cos a", 1))
     (program,) = compare(OLD, new).programs
     jaxpr, *others = program.stages
@@ -234,24 +234,24 @@ def test_changes_stand_under_the_line_of_code_that_made_them() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "verdict", "note"),
     [
-        ((1.0,) * 8, (0.5,) * 8, Verdict.FASTER, ""),
-        ((0.5,) * 8, (1.0,) * 8, Verdict.SLOWER, ""),
-        ((1.0, 2.0) * 4, (1.5,) * 8, Verdict.UNCLEAR, "the 95 % intervals overlap"),
-        ((1.0,) * 3, (0.5,) * 8, Verdict.UNCLEAR, "fewer than 6 rounds give no 95 % interval"),
+        ((1.0,) * 8, (0.5,) * 8, TimeVerdict.FASTER, ""),
+        ((0.5,) * 8, (1.0,) * 8, TimeVerdict.SLOWER, ""),
+        ((1.0, 2.0) * 4, (1.5,) * 8, TimeVerdict.UNCLEAR, "the 95 % intervals overlap"),
+        ((1.0,) * 3, (0.5,) * 8, TimeVerdict.UNCLEAR, "fewer than 6 rounds give no 95 % interval"),
     ],
 )
 def test_a_verdict_needs_intervals_that_do_not_overlap(
-    before: tuple[float, ...], after: tuple[float, ...], verdict: Verdict, note: str
+    before: tuple[float, ...], after: tuple[float, ...], verdict: TimeVerdict, note: str
 ) -> None:
     (program,) = compare(record("", "", before), record("", "", after)).programs
     time = program.quantities[0]
     assert (time.verdict, time.note) == (verdict, note)
 
 
-def test_findings_are_told_by_kind_and_line_wherever_the_line_moved() -> None:
+def test_findings_are_matched_by_kind_and_line_wherever_the_line_moved() -> None:
     eager = Finding(FindingKind.EAGER, 2, "m", "f", "e")
-    folded = Finding(FindingKind.FOLDED, None, "m", "f", "e")
-    slow = Finding(FindingKind.SLOW_TRACE, 2, "m", "f", "e")
+    folded = Finding(FindingKind.CONSTANT_FOLDED, None, "m", "f", "e")
+    slow = Finding(FindingKind.SLOW_TRACING, 2, "m", "f", "e")
     old = record("%%jaxjit\ny = sin(x)\n", "", findings=(eager, folded))
     moved = dataclasses.replace(eager, line=3, message="other figures")
     new = record("%%jaxjit\n# new\ny = sin(x)\n", "", findings=(moved, slow))
@@ -259,7 +259,7 @@ def test_findings_are_told_by_kind_and_line_wherever_the_line_moved() -> None:
     assert (found.findings_gone, found.findings_new) == ((folded,), (slow,))
 
 
-def test_inputs_and_surroundings_that_differ_are_named() -> None:
+def test_inputs_and_environments_that_differ_are_named() -> None:
     (program,) = OLD.programs
     values = (dataclasses.replace(program.inputs[0], aval="float32[9]"),)
     new = dataclasses.replace(
@@ -270,7 +270,7 @@ def test_inputs_and_surroundings_that_differ_are_named() -> None:
     found = compare(OLD, new)
     (value,) = found.programs[0].values
     assert (value.name, value.old, value.new) == ("x", "traced float32[8]", "traced float32[9]")
-    assert found.surroundings == (("jax", "2", "3"), ("XLA_FLAGS", "not set", "a"))
+    assert found.environment == (("jax", "2", "3"), ("XLA_FLAGS", "not set", "a"))
 
 
 def test_an_edited_line_is_found_behind_an_inserted_one() -> None:
@@ -278,14 +278,14 @@ def test_an_edited_line_is_found_behind_an_inserted_one() -> None:
     new = dataclasses.replace(new, programs=OLD.programs)
     (source,) = compare(OLD, new).sources
     assert [(c.kind, c.before, c.after) for c in source.changes] == [
-        (Change.ADDED, None, 2),
-        (Change.CHANGED, 2, 3),
+        (ChangeKind.ADDED, None, 2),
+        (ChangeKind.CHANGED, 2, 3),
     ]
     rewritten = dataclasses.replace(
         OLD, sources=(dataclasses.replace(OLD.sources[0], text="%%jaxjit\nz @ other[4]\n"),)
     )
     (source,) = compare(OLD, rewritten).sources
-    assert [c.kind for c in source.changes] == [Change.REMOVED, Change.ADDED]
+    assert [c.kind for c in source.changes] == [ChangeKind.REMOVED, ChangeKind.ADDED]
 
 
 def test_a_report_without_program_still_compares_its_source() -> None:
@@ -293,25 +293,25 @@ def test_a_report_without_program_still_compares_its_source() -> None:
     found = compare(OLD, empty)
     assert found.programs == ()
     assert found.notes == (
-        "The later report holds no compiled program, so only sources and findings are compared.",
+        "The later report has no compiled program, so only sources and findings are compared.",
     )
     assert len(found.sources) == 1
 
 
-def test_a_text_that_was_let_go_is_said_with_its_reason() -> None:
+def test_a_text_that_was_released_is_reported_with_its_reason() -> None:
     (program,) = OLD.programs
     gone = Stage(StageKind.JAXPR, unavailable=Unavailable("the program was released"))
     new = dataclasses.replace(OLD, programs=(dataclasses.replace(program, stages=(gone,)),))
     (found,) = compare(OLD, new).programs
     assert found.stages[0].unavailable == (
-        "Not compared, for the later report has no jaxpr: the program was released."
+        "Not compared, because the later report has no jaxpr: the program was released."
     )
 
 
-def test_programs_are_paired_by_title_and_the_rest_is_named() -> None:
+def test_programs_are_paired_by_title_and_the_rest_is_listed() -> None:
     (program,) = OLD.programs
     other = dataclasses.replace(program, name="g")
     both = dataclasses.replace(OLD, programs=(other, program))
     found = compare(OLD, both)
     assert [(p.before, p.after) for p in found.programs] == [("jit(cell)", "jit(cell)")]
-    assert found.notes == ("`jit(g)` is in the later report only.",)
+    assert found.notes == ("`jit(g)` is only in the later report.",)

@@ -30,14 +30,14 @@ def test_each_result_is_taken_once_and_its_namesake_comes_first() -> None:
     assert pairs((other, W), (value("w", "float32[4]"),)) == [("w", "w", 16)]
 
 
-def test_what_is_donated_already_leaves_its_result_to_nobody() -> None:
+def test_a_donated_input_takes_its_result_from_the_others() -> None:
     given = value("d", "float32[4]", kind="donated")
     assert pairs((given, W), (value("Out", "float32[4]"),)) == []
     twice = (value("Out[0]", "float32[4]"), value("Out[1]", "float32[4]"))
     assert pairs((given, W), twice) == [("w", "Out[1]", 16)]
 
 
-def test_other_places_statics_and_numpy_arrays_do_not_count() -> None:
+def test_other_devices_statics_and_numpy_arrays_do_not_count() -> None:
     out = (value("Out", "float32[4]"),)
     assert pairs((value("w", "float32[4]", sharding="cpu:1"),), out) == []
     assert pairs((value("w", "float32[4]", kind="static"),), out) == []

@@ -1,5 +1,5 @@
 # A jitted function that appends to a list of the module does it once.
-# fires: trace_only_effect line 3
+# fires: trace_time_side_effect line 3
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # A list of the function's own is how sequences are built.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 
 # %% setup
 import jax.numpy as jnp

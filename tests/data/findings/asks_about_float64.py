@@ -1,4 +1,4 @@
-# A question about the type asks for no array of it.
+# A query of a type does not request an array of it.
 # silent: float64_disabled
 
 # %% setup

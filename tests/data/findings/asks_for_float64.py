@@ -1,4 +1,4 @@
-# float64 asked for while it is disabled.
+# float64 requested while it is disabled.
 # fires: float64_disabled line 3
 
 # %% setup

@@ -1,5 +1,5 @@
 # The clock around a call measures the call.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 
 # %% setup
 import time, jax, jax.numpy as jnp

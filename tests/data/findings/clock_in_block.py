@@ -1,5 +1,5 @@
 # Two readings in a block measure the tracing of it.
-# fires: trace_only_effect line 2
+# fires: trace_time_side_effect line 2
 
 # %% setup
 import time, jax.numpy as jnp

@@ -1,5 +1,5 @@
 # A clock read inside a jitted function measures tracing.
-# fires: trace_only_effect line 3
+# fires: trace_time_side_effect line 3
 
 # %% setup
 import time, jax.numpy as jnp

@@ -1,5 +1,5 @@
-# A jitted function that reads a matrix from outside bakes it in.
-# fires: baked_constant line 3
+# A jitted function that reads a matrix from outside captures it.
+# fires: captured_constant line 3
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # In block form every run traces, so a counter counts runs.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # One reading of the clock in a block is a date.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 
 # %% setup
 import time, jax.numpy as jnp

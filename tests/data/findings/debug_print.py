@@ -1,5 +1,5 @@
 # jax.debug.print is the right way: no side effect of tracing, but a callback.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 # fires: callback line 3
 
 # %% setup

@@ -1,4 +1,4 @@
-# Arrays that grow in a loop compile on every pass.
+# Arrays that grow in a loop compile in every iteration.
 # fires: eager line 7
 
 # %% setup

@@ -1,5 +1,5 @@
 # A jitted function that writes a file writes it once.
-# fires: trace_only_effect line 3
+# fires: trace_time_side_effect line 3
 
 # %% setup
 import os, jax.numpy as jnp

@@ -1,5 +1,5 @@
 # A block that writes what is known while tracing writes it on every run.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 
 # %% setup
 import os, jax.numpy as jnp

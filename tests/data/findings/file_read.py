@@ -1,5 +1,5 @@
 # Reading a file while tracing is how configurations come in.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 
 # %% setup
 import os, jax.numpy as jnp

@@ -1,5 +1,5 @@
-# A function of nothing is computed by the compiler.
-# fires: folded line 3
+# A function without arguments is constant-folded.
+# fires: constant_folded line 3
 
 # %% setup
 import jax.numpy as jnp

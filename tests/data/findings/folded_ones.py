@@ -1,5 +1,5 @@
-# A block without inputs is computed by the compiler.
-# fires: folded line 2
+# A block without inputs is constant-folded.
+# fires: constant_folded line 2
 
 # %% setup
 import jax.numpy as jnp

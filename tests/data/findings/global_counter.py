@@ -1,5 +1,5 @@
 # A counter in a jitted function counts traces, not calls.
-# fires: trace_only_effect line 5
+# fires: trace_time_side_effect line 5
 
 # %% setup
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-# The gradient of a network of eighteen layers has a loop in it, and is no training loop.
+# The gradient of a network of eighteen layers has a loop in it, and is not a training loop.
 # silent: training_loop
 
 # %% setup

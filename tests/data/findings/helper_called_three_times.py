@@ -1,4 +1,4 @@
-# A helper with a loop of four passes, called in three places.
+# A helper with a loop of four iterations, called in three places.
 # silent: unrolled_loop
 
 # %% setup

@@ -1,4 +1,4 @@
-# A host function that is called outside the program is no callback.
+# A host function that is called outside the program is not a callback.
 # silent: callback
 
 # %% setup

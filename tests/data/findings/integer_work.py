@@ -1,5 +1,5 @@
 # Work without floating-point operations is work.
-# silent: folded
+# silent: constant_folded
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
-# A jitted function that logs does so at the first call only.
-# fires: trace_only_effect line 3
+# A jitted function that logs does so while it is traced.
+# fires: trace_time_side_effect line 3
 
 # %% setup
 import logging, jax.numpy as jnp

@@ -1,5 +1,5 @@
 # In block form a matrix that the text reads is an argument.
-# silent: baked_constant
+# silent: captured_constant
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # A method jitted with a static self that counts its calls counts traces.
-# fires: trace_only_effect line 7
+# fires: trace_time_side_effect line 7
 
 # %% setup
 import jax, jax.numpy as jnp

@@ -1,4 +1,4 @@
-# NumPy arrays of 32 bits are as asked.
+# NumPy arrays of 32 bits are what they were requested to be.
 # silent: float64_disabled
 
 # %% setup

@@ -1,4 +1,4 @@
-# A few numbers in NumPy's default type are no wish for 64 bits.
+# A few numbers of NumPy's default type are not a request for 64 bits.
 # silent: float64_disabled
 
 # %% setup

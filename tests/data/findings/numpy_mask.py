@@ -1,5 +1,5 @@
-# A mask made with NumPy inside the cell is a constant of the program.
-# fires: baked_constant line 3
+# A mask made with NumPy inside the cell is captured as a constant.
+# fires: captured_constant line 3
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
-# Moving data is not work that could be folded.
-# silent: folded
+# Moving data is not work that XLA could fold.
+# silent: constant_folded
 
 # %% setup
 import jax.numpy as jnp

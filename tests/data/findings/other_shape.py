@@ -1,4 +1,4 @@
-# The result has another shape, so it needs memory of its own.
+# The result has a different shape, so it needs its own buffer.
 # silent: missed_donation
 
 # %% setup

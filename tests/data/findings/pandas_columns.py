@@ -1,6 +1,6 @@
 # Names of columns are Python's.
 # needs: pandas
-# silent: foreign_constant
+# silent: non_jax_constant
 
 # %% setup
 import pandas as pd, jax.numpy as jnp

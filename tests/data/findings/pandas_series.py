@@ -1,6 +1,6 @@
-# A pandas series read by a block is baked in.
+# A pandas series read by a block is captured as a constant.
 # needs: pandas
-# fires: foreign_constant line 2
+# fires: non_jax_constant line 2
 
 # %% setup
 import pandas as pd, jax.numpy as jnp

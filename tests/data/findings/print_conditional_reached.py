@@ -1,5 +1,5 @@
-# A print under a condition that held while tracing is seen.
-# fires: trace_only_effect line 4
+# A print under a condition that held during tracing is recorded.
+# fires: trace_time_side_effect line 4
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
-# The host function of a callback runs at every call.
-# silent: trace_only_effect
+# The host function of a callback runs on every call.
+# silent: trace_time_side_effect
 # fires: callback line 6
 
 # %% setup

@@ -1,5 +1,5 @@
 # A helper of the cell that prints its argument shows a tracer, at the line of the call.
-# fires: trace_only_effect line 2
+# fires: trace_time_side_effect line 2
 
 # %% setup
 import jax.numpy as jnp

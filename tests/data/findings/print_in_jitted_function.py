@@ -1,5 +1,5 @@
-# A jitted function that prints: it does so at the first call only.
-# fires: trace_only_effect line 3
+# A jitted function that prints does so while it is traced.
+# fires: trace_time_side_effect line 3
 
 # %% setup
 import jax.numpy as jnp

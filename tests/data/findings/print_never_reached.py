@@ -1,5 +1,5 @@
 # A print behind a condition that does not hold prints nothing.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 
 # %% setup
 import jax.numpy as jnp

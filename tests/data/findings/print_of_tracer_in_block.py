@@ -1,5 +1,5 @@
 # A block that prints an array shows a tracer.
-# fires: trace_only_effect line 3
+# fires: trace_time_side_effect line 3
 
 # %% setup
 import jax.numpy as jnp

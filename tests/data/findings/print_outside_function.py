@@ -1,5 +1,5 @@
 # The top level of a decorator-form cell runs as usual, so it may print.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 
 # %% setup
 import jax.numpy as jnp

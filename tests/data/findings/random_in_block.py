@@ -1,5 +1,5 @@
-# NumPy's random numbers in a block: each run compiles again.
-# fires: trace_only_effect line 2
+# NumPy's random numbers in a block are constants, so each run compiles.
+# fires: trace_time_side_effect line 2
 
 # %% setup
 import numpy as np, jax.numpy as jnp

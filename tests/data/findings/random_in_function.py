@@ -1,5 +1,5 @@
 # NumPy's random numbers become constants of a jitted function.
-# fires: trace_only_effect line 5
+# fires: trace_time_side_effect line 5
 
 # %% setup
 import jax.numpy as jnp

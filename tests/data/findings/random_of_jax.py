@@ -1,5 +1,5 @@
 # jax.random with a key is pure.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 
 # %% setup
 import jax, jax.numpy as jnp

@@ -1,5 +1,5 @@
 # The same with Python's random module.
-# fires: trace_only_effect line 4
+# fires: trace_time_side_effect line 4
 
 # %% setup
 import jax.numpy as jnp

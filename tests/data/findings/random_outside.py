@@ -1,5 +1,5 @@
 # Random numbers drawn outside of the compiled function are arguments of it.
-# silent: trace_only_effect
+# silent: trace_time_side_effect
 
 # %% setup
 import numpy as np, jax.numpy as jnp

@@ -1,5 +1,5 @@
-# A program that computes is not folded.
-# silent: folded
+# A program that computes is not constant-folded.
+# silent: constant_folded
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
-# Arithmetic that the compiler simplifies away is no folded work: the result is the argument.
-# silent: folded
+# Arithmetic that XLA simplifies away is not folding: the result is the argument.
+# silent: constant_folded
 
 # %% setup
 import jax.numpy as jnp

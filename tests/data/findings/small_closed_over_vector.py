@@ -1,5 +1,5 @@
 # A few numbers as a constant cost nothing.
-# silent: baked_constant
+# silent: captured_constant
 
 # %% setup
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-# The loop stands in a function of another cell, called once.
+# The loop is in a function of a different cell, called once.
 # fires: unrolled_loop line 3 source helper
 
 # %% helper

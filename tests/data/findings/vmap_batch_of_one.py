@@ -1,6 +1,6 @@
-# With one example there is nothing to go through.
-# silent: both_branches
-# silent: batched_loop
+# A batch of one example has no loop.
+# silent: cond_to_select
+# silent: sequential_vmap
 
 # %% setup
 import jax, jax.numpy as jnp, numpy as np

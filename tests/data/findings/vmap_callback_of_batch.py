@@ -1,5 +1,5 @@
-# A callback that takes the whole batch is called once.
-# silent: batched_loop
+# A callback that takes the whole batch runs once.
+# silent: sequential_vmap
 
 # %% setup
 import jax, jax.numpy as jnp, numpy as np

@@ -1,5 +1,5 @@
-# A choice that differs by example computes both branches.
-# fires: both_branches line 2
+# A batched predicate runs both branches.
+# fires: cond_to_select line 2
 
 # %% setup
 import jax, jax.numpy as jnp

@@ -1,5 +1,5 @@
-# A choice that all examples share computes one branch.
-# silent: both_branches
+# A predicate that is not batched runs one branch.
+# silent: cond_to_select
 
 # %% setup
 import jax, jax.numpy as jnp

@@ -1,5 +1,5 @@
 # A callback that takes one example is called in a loop over the batch.
-# fires: batched_loop line 4
+# fires: sequential_vmap line 4
 
 # %% setup
 import jax, jax.numpy as jnp, numpy as np

@@ -1,5 +1,5 @@
-# A function that asks for one example at a time is a loop under vmap.
-# fires: batched_loop line 2
+# A function with a sequential batching rule is a loop under vmap.
+# fires: sequential_vmap line 2
 
 # %% setup
 import jax, jax.numpy as jnp

@@ -1,5 +1,5 @@
-# A switch by example computes all its branches, in a jitted function too.
-# fires: both_branches line 3
+# A switch by a batched index runs all its branches, in a jitted function too.
+# fires: cond_to_select line 3
 
 # %% setup
 import jax, jax.numpy as jnp

@@ -1,6 +1,6 @@
-# Selecting values is no branch, and a loop that the code asks for is no fallback.
-# silent: both_branches
-# silent: batched_loop
+# jnp.where is not a conditional, and a loop that the code requests is not a fallback.
+# silent: cond_to_select
+# silent: sequential_vmap
 
 # %% setup
 import jax, jax.numpy as jnp

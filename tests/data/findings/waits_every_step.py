@@ -1,4 +1,4 @@
-# A result fetched on every pass makes the loop wait for the device.
+# A result fetched in every iteration blocks the loop until the device is done.
 # fires: host_transfer line 8
 
 # %% setup

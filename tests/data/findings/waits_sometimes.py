@@ -1,4 +1,4 @@
-# Fetching a result now and then is right.
+# Fetching a result in some iterations is right.
 # silent: host_transfer
 
 # %% setup

@@ -130,14 +130,14 @@ OUTPUTS = (
 
 FINDINGS = (
     m.Finding(
-        m.FindingKind.TRACE_ONLY_EFFECT,
+        m.FindingKind.TRACE_TIME_SIDE_EFFECT,
         4,
         "`print` runs only while the cell is traced, not when the compiled program runs.",
         'Print values from inside the program with `jax.debug.print("hidden {}", h.shape)`.',
         "1 line was written during the trace, none during the 51 timed runs.",
     ),
     m.Finding(
-        m.FindingKind.BAKED_CONSTANT,
+        m.FindingKind.CAPTURED_CONSTANT,
         11,
         "`CLASS_WEIGHTS` (float32[10], 40 B) is captured as a constant of the program.",
         "Pass it in as an argument if it ever changes: the program keeps the value it saw.",
@@ -160,7 +160,7 @@ FINDINGS = (
     m.Finding(
         m.FindingKind.UNROLLED_LOOP,
         7,
-        "This loop was unrolled: each of its 2 rounds became 3 equations of its own.",
+        "This loop was unrolled: each of its 2 iterations became 3 equations.",
         "Use `jax.lax.fori_loop` when `depth` grows; compile time grows with it.",
         "6 equations share the span of line 7.",
     ),

@@ -7,6 +7,8 @@ import importlib.util
 import io
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,16 +16,16 @@ from typing import Any
 import jax
 import pytest
 
-from jaxscope.analysis.findings import NameFact
+from jaxscope.analysis.findings import RULES, NameFact, findings
 from jaxscope.capture.run import evidence
-from jaxscope.model import FindingKind
+from jaxscope.model import Finding, FindingKind
 from tests.magics.cells.cell_case import read_cases
 from tests.magics.cells.cell_shell import CellShell, fresh_session, open_shell
 from tests.paths import ROOT, TESTS
 
 FILES = sorted((TESTS / "data" / "findings").glob("*.py"))
 SAMPLE = 5
-"""Every fifth cell of `tests/cells` is asked for false findings; the bench asks all of them."""
+"""Every fifth cell of `tests/cells`; `measurements/false_findings.py` takes all of them."""
 
 
 def load(name: str, path: Path) -> ModuleType:
@@ -73,6 +75,7 @@ def test_a_report_has_the_findings_that_the_file_names(shell: CellShell, path: P
             report = report_of(shell, case.sections, case.options)
         finally:
             shell.run_line_magic("unload_ext", "jaxscope")
+    assert [note for note in report.record.notes if "jaxscope: the rule" in note] == []
     said = [f"{f.kind} line {f.line} source {f.source}: {f.message}" for f in report.findings]
     for kind, line, helper in case.fires:
         places = [(f.line, f.source != 0) for f in report.findings if f.kind is kind]
@@ -86,14 +89,16 @@ def test_false_findings_are_few() -> None:
     names = [case.name for case in read_cases()][::SAMPLE]
     measured = bench.measure(names)
     assert measured["cells"] > 40
-    assert measured["findings"] > 0, "nothing was said at all, so nothing was tested"
-    assert measured["false"] <= bench.MOST, measured["said_falsely"]
+    assert measured["findings"] > 0, "no finding at all, so nothing was tested"
+    assert measured["false"] <= bench.MOST, measured["false_findings"]
+    assert measured["failed_rules"] == []
 
 
-def test_a_finding_that_nobody_accepted_counts_as_false() -> None:
+def test_a_finding_that_is_not_accepted_counts_as_false() -> None:
     bench = load("false_findings", ROOT / "measurements" / "false_findings.py")
-    assert bench.is_accepted(bench.Said("names/read_through_globals", "folded", 2, "…"))
-    assert not bench.is_accepted(bench.Said("names/plain", "folded", 2, "…"))
+    found = bench.CellFinding("names/read_through_globals", "constant_folded", 2, "…")
+    assert bench.is_accepted(found)
+    assert not bench.is_accepted(replace(found, cell="names/plain"))
 
 
 def test_findings_that_fail_leave_the_report_and_a_note(
@@ -111,3 +116,22 @@ def test_findings_that_fail_leave_the_report_and_a_note(
         assert shell.user_ns["y"].tolist() == [2.0, 2.0, 2.0]
     assert report.findings == ()
     assert any("broken on purpose" in note for note in report.record.notes)
+
+
+def test_a_rule_that_fails_costs_one_line_of_the_report(
+    shell: CellShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> Iterator[Finding]:
+        raise KeyError("gone")
+        yield
+
+    monkeypatch.setattr(evidence, "findings", partial(findings, rules=(broken, *RULES)))
+    with fresh_session(shell):
+        shell.run_line_magic("load_ext", "jaxscope")
+        sections = {"setup": "import jax.numpy as jnp", "cell": "y = jnp.sin(jnp.ones(8)).sum()\n"}
+        report = report_of(shell, sections, "")
+        shell.run_line_magic("unload_ext", "jaxscope")
+    assert [f.kind for f in report.findings] == [FindingKind.CONSTANT_FOLDED]
+    note = "jaxscope: the rule `broken` failed (KeyError: 'gone'); its findings are missing."
+    assert note in report.record.notes
+    assert note in " ".join(report.to_text().split())

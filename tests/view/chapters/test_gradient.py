@@ -235,11 +235,11 @@ def test_tables_for_data_frames(trained):
     assert set(kept["line"].dropna()) <= set(range(1, 200))
 
 
-def test_a_gradient_that_is_a_constant_is_told_as_that():
+def test_a_constant_gradient_is_a_finding():
     report = inspected(jax.grad(lambda x: jnp.sum(3 * x)), X)
-    [found] = [f for f in report.findings if f.kind == "folded"]
-    assert "the derivative is the same whatever the inputs are" in found.message
-    assert found.fix.startswith("Differentiate what is not linear in its inputs")
+    [found] = [f for f in report.findings if f.kind == "constant_folded"]
+    assert found.message.endswith("because the derivative does not depend on the inputs.")
+    assert "differentiate a function that is nonlinear in its inputs" in found.fix
 
 
 def test_a_hessian_is_called_one_and_its_other_mode_is_a_hessian_too():

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxscope
-from jaxscope.model.report_diff import Quantity, Unit, Verdict
+from jaxscope.model.report_diff import Quantity, QuantityUnit, TimeVerdict
 from jaxscope.results.report_diff import compare_reports
 from jaxscope.view.diff import summary
 
@@ -112,10 +112,12 @@ def test_a_large_comparison_is_shortened_and_says_so(
     ],
 )
 def test_a_change_in_words(old: float | None, new: float | None, said: str) -> None:
-    assert summary.change(Quantity("q", Unit.BYTES, old, new)) == said
+    assert summary.change(Quantity("q", QuantityUnit.BYTES, old, new)) == said
 
 
 def test_a_verdict_gives_its_reason_when_it_is_none() -> None:
-    unclear = Quantity("t", Unit.SECONDS, 1.0, 1.0, verdict=Verdict.UNCLEAR, note="they overlap")
+    unclear = Quantity(
+        "t", QuantityUnit.SECONDS, 1.0, 1.0, verdict=TimeVerdict.UNCLEAR, note="they overlap"
+    )
     assert summary.verdict(unclear) == "unclear: they overlap"
-    assert summary.verdict(Quantity("t", Unit.SECONDS, 1.0, 1.0)) == ""
+    assert summary.verdict(Quantity("t", QuantityUnit.SECONDS, 1.0, 1.0)) == ""

@@ -50,7 +50,7 @@ def test_doubts_about_the_cost_are_told() -> None:
     [(None, 0, "program"), (4, 0, "line 4"), (6, 1, "In [3]:6"), (6, 9, "line 6")],
 )
 def test_places(line: int | None, source: int, text: str) -> None:
-    finding = m.Finding(m.FindingKind.EAGER, line, "m", "f", "e", source)
+    finding = m.Finding(m.FindingKind.EAGER, line, "m", "f", "e", source=source)
     assert tables.place(finding, RECORD) == text
 
 

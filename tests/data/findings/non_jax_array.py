@@ -1,5 +1,5 @@
-# An array of a library that JAX does not know is baked in.
-# fires: foreign_constant line 2
+# A non-JAX array is captured as a constant.
+# fires: non_jax_constant line 2
 
 # %% setup
 import numpy as np, jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""A stage's text as computations of lines in which names are replaced by what they refer to."""
+"""The text of a stage as functions of lines, with names separated from content."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from jaxscope.model import StageKind
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line: what it says apart from names, and the names that it binds and uses."""
+class IrLine:
+    """One line: its content without names, and the names that it binds and uses."""
 
     number: int
     text: str
     key: str
-    """The line with every name taken out."""
+    """The line with every name removed."""
     operation: str
-    """Its opcode or primitive; lines of the same one are likely to stand for each other."""
+    """Its opcode or primitive; lines of the same one are likely counterparts."""
     defines: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
-    """Names of the units that it runs."""
+    """Names of the functions that it calls."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """A computation, a function, or the heading of a module."""
+class IrFunction:
+    """An HLO computation, a StableHLO function, a whole jaxpr, or the heading of a module."""
 
     name: str
-    lines: tuple[Line, ...]
+    lines: tuple[IrLine, ...]
     entry: bool = False
-    """Where the program begins."""
+    """Whether the program starts here."""
 
 
-def units(kind: StageKind, text: str) -> tuple[Unit, ...]:
-    """The text in its units. A text that cannot be read is one unit of plain lines."""
+def ir_functions(kind: StageKind, text: str) -> tuple[IrFunction, ...]:
+    """The functions of a text. A text that cannot be parsed is one function of plain lines."""
     if kind is StageKind.JAXPR:
-        return (Unit("", tuple(_jaxpr(text)), entry=True),)
+        return (IrFunction("", tuple(_jaxpr(text)), entry=True),)
     if kind is StageKind.STABLEHLO:
         return tuple(_functions(text))
     try:
         return tuple(_computations(text))
     except HloTextError:
-        return (Unit("", tuple(_plain(text)), entry=True),)
+        return (IrFunction("", tuple(_plain(text)), entry=True),)
 
 
-def _plain(text: str) -> Iterator[Line]:
+def _plain(text: str) -> Iterator[IrLine]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield Line(number, line, line.strip(), "")
+            yield IrLine(number, line, line.strip(), "")
 
 
-# Addresses of Python objects in parameters: another one in every process.
+# Addresses of Python objects in parameters differ between processes.
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 # jaxpr: `c:f32[4] = add a b`. A name before a type binds; a bare word that was bound is used.
@@ -63,7 +63,7 @@ _BINDER = re.compile(r"(?<![\w.])([a-z]+|_):(?=[A-Za-z]\w*[\[<{(])")
 _WORD = re.compile(r"= (\w+)|(?<![\w.=:@<'\"])([a-z]+)(?![\w=:\[.(<'\"])")
 
 
-def _jaxpr(text: str) -> Iterator[Line]:
+def _jaxpr(text: str) -> Iterator[IrLine]:
     known: set[str] = set()
     for number, raw in enumerate(text.split("\n"), 1):
         if not raw.strip():
@@ -71,9 +71,9 @@ def _jaxpr(text: str) -> Iterator[Line]:
         defines = tuple(_BINDER.findall(raw))
         known.update(defines)
         uses: list[str] = []
-        key = _take_words(_BINDER.sub("·:", raw), known, uses)
+        key = _remove_names(_BINDER.sub("·:", raw), known, uses)
         operation = re.search(r"= (\w+)", raw)
-        yield Line(
+        yield IrLine(
             number,
             raw,
             _ADDRESS.sub("0x·", key.strip()),
@@ -83,7 +83,7 @@ def _jaxpr(text: str) -> Iterator[Line]:
         )
 
 
-def _take_words(text: str, known: set[str], uses: list[str]) -> str:
+def _remove_names(text: str, known: set[str], uses: list[str]) -> str:
     def taken(match: re.Match[str]) -> str:
         word = match[2]
         if word is None or word not in known:
@@ -101,21 +101,21 @@ _SYMBOL = re.compile(r'@("[^"]*"|[\w$.\-]+)')
 _OPERATION = re.compile(r"(?:= )?\"?([a-z_]\w*\.[\w.]+|return|call)\b")
 
 
-def _functions(text: str) -> Iterator[Unit]:
+def _functions(text: str) -> Iterator[IrFunction]:
     lines = text.split("\n")
     starts = [index for index, line in enumerate(lines) if _FUNCTION.match(line)]
     names = {_FUNCTION.match(lines[index])[1] for index in starts}  # type: ignore[index]
     ends = [*starts[1:], len(lines)]
     heading = lines[: starts[0]] if starts else lines
     if heading:
-        yield Unit("module", tuple(_stable(heading, 0, names)), entry=not starts)
+        yield IrFunction("module", tuple(_stable(heading, 0, names)), entry=not starts)
     for start, end in zip(starts, ends, strict=True):
         match = _FUNCTION.match(lines[start])
         name = match[1] if match else ""
-        yield Unit(name, tuple(_stable(lines[start:end], start, names)), entry=name == "main")
+        yield IrFunction(name, tuple(_stable(lines[start:end], start, names)), entry=name == "main")
 
 
-def _stable(lines: list[str], offset: int, functions: set[str]) -> Iterator[Line]:
+def _stable(lines: list[str], offset: int, functions: set[str]) -> Iterator[IrLine]:
     for number, raw in enumerate(lines, offset + 1):
         if not raw.strip(" })>"):
             continue
@@ -123,10 +123,10 @@ def _stable(lines: list[str], offset: int, functions: set[str]) -> Iterator[Line
         calls: list[str] = []
         defines: list[str] = []
         uses: list[str] = []
-        key = _take_symbols(raw, functions, head, calls)
-        key = _take_values(key, defines, uses)
+        key = _remove_symbols(raw, functions, head, calls)
+        key = _remove_values(key, defines, uses)
         operation = _OPERATION.search(raw)
-        yield Line(
+        yield IrLine(
             number,
             raw,
             key.strip(),
@@ -137,7 +137,7 @@ def _stable(lines: list[str], offset: int, functions: set[str]) -> Iterator[Line
         )
 
 
-def _take_symbols(text: str, functions: set[str], head: bool, calls: list[str]) -> str:
+def _remove_symbols(text: str, functions: set[str], head: bool, calls: list[str]) -> str:
     def taken(match: re.Match[str]) -> str:
         if head:
             return "@·"
@@ -149,7 +149,7 @@ def _take_symbols(text: str, functions: set[str], head: bool, calls: list[str]) 
     return _SYMBOL.sub(taken, text) if "@" in text else text
 
 
-def _take_values(text: str, defines: list[str], uses: list[str]) -> str:
+def _remove_values(text: str, defines: list[str], uses: list[str]) -> str:
     def taken(match: re.Match[str]) -> str:
         name, several, part, binds = match.groups()
         (defines if binds else uses).append(name)
@@ -161,41 +161,41 @@ def _take_values(text: str, defines: list[str], uses: list[str]) -> str:
 # HLO: `%add.1 = f32[4]{0} add(%x, %y), calls=%fused, metadata={…}`.
 _METADATA = re.compile(r',? ?metadata=\{((?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+)\}')
 _NAME = re.compile(r"%[\w.\-]+")
-# Numbers that tell collectives apart, not what they do.
+# Channel numbers identify collectives and do not change their meaning.
 _NUMBERED = re.compile(r", channel_id=\d+")
 _MODULE_NAME = re.compile(r"^HloModule [^\s,]+")
 
 
-def _computations(text: str) -> Iterator[Unit]:
+def _computations(text: str) -> Iterator[IrFunction]:
     module = parse_module(text)
     lines = text.split("\n")
     heading = [
-        Line(number, line, _MODULE_NAME.sub("HloModule ·", line), "HloModule")
+        IrLine(number, line, _MODULE_NAME.sub("HloModule ·", line), "HloModule")
         for number, line in enumerate(lines[:1], 1)
         if line.startswith("HloModule")
     ]
     if heading:
-        yield Unit("HloModule", tuple(heading))
+        yield IrFunction("HloModule", tuple(heading))
     for computation in module.computations:
-        # The heading of a computation repeats what its parameters say.
+        # The heading of a computation only repeats its parameters.
         read = [_instruction(i, lines[i.line - 1]) for i in computation.instructions]
         unread = [
-            Line(number, lines[number - 1], lines[number - 1].strip(), "")
+            IrLine(number, lines[number - 1], lines[number - 1].strip(), "")
             for number in module.unread
             if computation.line < number < computation.end_line
         ]
         body = sorted([*read, *unread], key=lambda line: line.number)
-        yield Unit(computation.name, tuple(body), entry=computation.name == module.entry)
+        yield IrFunction(computation.name, tuple(body), entry=computation.name == module.entry)
 
 
-def _instruction(instruction: Instruction, text: str) -> Line:
+def _instruction(instruction: Instruction, text: str) -> IrLine:
     attributes = _METADATA.sub("", instruction.attributes_text)
     for name in sorted(instruction.called, key=len, reverse=True):
         attributes = re.sub(rf"%?(?<![\w.\-]){re.escape(name)}(?![\w.\-])", "@", attributes)
     attributes = _NUMBERED.sub("", _NAME.sub("·", attributes))
     arguments = f"{len(instruction.operands)}" if instruction.operands else instruction.arguments
     root = "ROOT " if instruction.is_root else ""
-    return Line(
+    return IrLine(
         instruction.line,
         text,
         f"{root}{instruction.shape.text} {instruction.opcode}({arguments}){attributes}",

@@ -1,4 +1,4 @@
-# A loop of three passes is how people write three passes.
+# A loop of three iterations.
 # silent: unrolled_loop
 
 # %% setup

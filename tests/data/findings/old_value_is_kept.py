@@ -1,4 +1,4 @@
-# The old value is kept under another name, so it cannot be donated.
+# The old value has a second name, so it cannot be donated.
 # silent: missed_donation
 
 # %% setup

@@ -1,4 +1,4 @@
-"""The finding that a checkpoint would free much memory: when it is said, and when not."""
+"""The finding that a checkpoint would save much memory: when it fires, and when not."""
 
 from dataclasses import replace
 
@@ -8,8 +8,9 @@ import pytest
 
 import jaxscope
 from jaxscope.analysis.findings import Evidence, findings
-from jaxscope.analysis.findings.checkpoint import checkpoint
+from jaxscope.analysis.findings.memory import checkpoints
 from jaxscope.model import Checkpoint, FindingKind, Memory
+from tests.analysis.findings.wording import assert_reads_well
 
 WIDE, LAYERS, BATCH = 512, 12, 16_384
 
@@ -30,16 +31,22 @@ def report():
 
 
 def of(record):
-    return list(findings(Evidence(record), (checkpoint,)))
+    found = findings(Evidence(record), (checkpoints,))
+    for finding in found:
+        assert_reads_well(finding)
+    return list(found)
 
 
-def test_a_scan_that_fills_the_memory_is_named_with_its_line(report):
-    [found] = [f for f in report.findings if f.kind is FindingKind.RESIDUALS]
+def test_a_scan_that_fills_the_memory_is_reported_with_its_line(report):
+    [found] = [f for f in report.findings if f.kind is FindingKind.SAVED_RESIDUALS]
     lines = report.sources[found.source].lines
     assert "jnp.tanh(x @ w)" in lines[found.line - 1]
-    assert "`block` computed in all its 12 calls" in found.message
-    assert "jax.checkpoint(block)" in found.fix
-    assert "% more operations: an estimate" in found.evidence
+    assert found.message == (
+        "The forward pass saves the residuals of all 12 calls of `block` for the backward pass."
+    )
+    assert found.fix.startswith("Use `jax.checkpoint(block)`, which recomputes them")
+    assert found.evidence.startswith("Estimate: ")
+    assert found.evidence.endswith("% more FLOPs.")
 
 
 def changed(report, **changes):
@@ -53,7 +60,7 @@ def changed(report, **changes):
     return replace(report.record, programs=(changed,))
 
 
-def test_what_is_small_or_dear_or_not_obeyed_is_no_finding(report):
+def test_a_small_costly_or_ineffective_checkpoint_is_not_reported(report):
     assert isinstance(report.programs[0].differentiation.checkpoints[0], Checkpoint)
     assert len(of(changed(report))) == 1
     assert of(changed(report, saved=255_000_000)) == []
@@ -64,7 +71,7 @@ def test_what_is_small_or_dear_or_not_obeyed_is_no_finding(report):
     assert len(of(changed(report, loop=False, devices=("gpu:0",)))) == 1
 
 
-def test_without_a_gradient_or_its_memory_nothing_is_said(report):
+def test_without_a_gradient_or_its_memory_there_is_no_finding(report):
     program = replace(report.programs[0], differentiation=None)
     assert of(replace(report.record, programs=(program,))) == []
     from jaxscope.model import Unavailable

@@ -1,4 +1,4 @@
-"""The user's texts as syntax, with what tracing is known to have run."""
+"""The user's code as syntax, with the parts that JAX is known to have traced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxscope.analysis.python.parse import Code, parsed
 from jaxscope.analysis.python.scopes import Binds, Function
 from jaxscope.model import Form, ValueKind
 
-# What these give of a traced array is known while tracing.
+# Known at trace time, also of a tracer.
 STATIC_ATTRIBUTES = frozenset(
     {"shape", "dtype", "ndim", "size", "sharding", "weak_type", "columns", "index", "itemsize"}
 )
@@ -20,7 +20,7 @@ STATIC_CALLS = frozenset({"len", "type", "isinstance", "hasattr", "callable", "i
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class TracedScope:
     """A function whose body was traced, or in block form the cell itself."""
 
     source: int
@@ -28,17 +28,24 @@ class Scope:
     """Empty for the cell."""
     body: tuple[ast.stmt, ...]
     own: frozenset[str]
-    """Names that are not the module's here; empty for the cell."""
+    """Local names; empty for the cell."""
 
     @property
-    def what(self) -> str:
+    def title(self) -> str:
         return f"`{self.name}`" if self.name else "the cell"
+
+    @property
+    def evidence(self) -> str:
+        """The reason why this code is known to have been traced."""
+        if not self.name:
+            return "JAX traces this cell on every run."
+        return f"The compiled program contains `{self.name}`, so JAX traced its body."
 
     def nodes(self) -> Iterator[ast.AST]:
         """Every node that runs in this scope, whether or not a condition guards it."""
         return own_nodes(list(self.body))
 
-    def certain(self) -> Iterator[ast.AST]:
+    def unconditional(self) -> Iterator[ast.AST]:
         """The nodes that run whenever the body does: nothing under `if`, `while`, `except` …"""
         waiting: list[ast.AST] = list(reversed(self.body))
         while waiting:
@@ -60,8 +67,8 @@ class Scope:
             waiting.extend(reversed(inner))
 
 
-class Reading:
-    """The sources of a run, parsed, and which scopes of them were traced."""
+class TracedCode:
+    """The sources of a run, parsed, and the scopes of them that were traced."""
 
     def __init__(self, evidence: Evidence) -> None:
         record = evidence.record
@@ -71,26 +78,22 @@ class Reading:
             for index, source in enumerate(record.sources)
             if (tree := parsed(source)) is not None
         ]
+        self.cell = next((code for code in self.codes if code.index == 0), None)
         self.modules = dict(_imports(code.tree for code in self.codes)) | {
             fact.name: fact.kind.removeprefix("module:")
             for fact in evidence.names
             if fact.kind.startswith("module:")
         }
         self.kinds = {fact.name: fact.kind for fact in evidence.names} | self._literals()
-        self.traced_functions = self._find_traced(evidence)
-        self.scopes = self._find_scopes()
+        self.scopes = self._find_scopes(evidence)
         inputs = [v for p in record.programs for v in p.inputs]
         outputs = [v for p in record.programs for v in p.outputs]
         entering = [v for v in inputs if v.kind in (ValueKind.TRACED, ValueKind.DONATED)]
-        self.traced_names = {root(v.name) for v in (*entering, *outputs)} - {"Out"}
+        self.tracer_names = {root(v.name) for v in (*entering, *outputs)} - {"Out"}
         """Block form: names that hold tracers while the cell runs."""
 
-    @property
-    def cell(self) -> Code | None:
-        return next((code for code in self.codes if code.index == 0), None)
-
-    def dotted(self, node: ast.AST, scope: Scope | None = None) -> str:
-        """`numpy.random.normal` for `np.random.normal`; empty if it is no name of a module."""
+    def dotted(self, node: ast.AST, scope: TracedScope | None = None) -> str:
+        """`numpy.random.normal` for `np.random.normal`; empty if it is not a name of a module."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -100,9 +103,19 @@ class Reading:
         module = self.modules.get(node.id)
         return ".".join([module, *reversed(parts)]) if module else ""
 
-    def mentions_traced(self, node: ast.AST) -> bool:
-        """Whether the expression shows more of a traced value than its shape and type."""
-        return any(name in self.traced_names for name in value_names(node))
+    def uses_tracer(self, node: ast.AST) -> bool:
+        """Whether the expression uses more of a tracer than its shape and type."""
+        return any(name in self.tracer_names for name in value_names(node))
+
+    def name_lines(
+        self, name: str, context: type[ast.expr_context] = ast.expr_context
+    ) -> list[int]:
+        """Lines of the cell on which a name occurs, read or stored as `context` says."""
+        return [
+            node.lineno
+            for node in (ast.walk(self.cell.tree) if self.cell is not None else ())
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, context)
+        ]
 
     def _literals(self) -> dict[str, str]:
         """Names that a module assigns a container or a logger to."""
@@ -111,15 +124,14 @@ class Reading:
             for node in code.tree.body:
                 match node:
                     case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                        kind = _container(value)
-                        if kind:
+                        if kind := _container(value):
                             found[name] = kind
                     case _:
                         pass
         return found
 
-    def _find_traced(self, evidence: Evidence) -> set[tuple[int, int]]:
-        """(source, line of its `def`) of functions that an equation or a program comes from."""
+    def _find_scopes(self, evidence: Evidence) -> list[TracedScope]:
+        """The cell in block form, and functions that an equation or a program comes from."""
         frames = {
             (frame.source, frame.function.rpartition(".")[2], frame.span.line)
             for program in evidence.record.programs
@@ -127,7 +139,9 @@ class Reading:
             for frame in equation.frames
         }
         programs = {program.name for program in evidence.record.programs}
-        found: set[tuple[int, int]] = set()
+        found: list[TracedScope] = []
+        if self.block and self.cell is not None:
+            found.append(TracedScope(0, "", tuple(self.cell.tree.body), frozenset()))
         for code in self.codes:
             for node in code.functions:
                 lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
@@ -137,19 +151,8 @@ class Reading:
                 )
                 is_program = code.index == 0 and node in code.tree.body and node.name in programs
                 if ran or (is_program and not self.block):
-                    found.add((code.index, node.lineno))
-        return found
-
-    def _find_scopes(self) -> list[Scope]:
-        found: list[Scope] = []
-        if self.block and self.cell is not None:
-            found.append(Scope(0, "", tuple(self.cell.tree.body), frozenset()))
-        for code in self.codes:
-            found += [
-                Scope(code.index, node.name, tuple(node.body), frozenset(_own_names(node)))
-                for node in code.functions
-                if (code.index, node.lineno) in self.traced_functions
-            ]
+                    own = frozenset(_own_names(node))
+                    found.append(TracedScope(code.index, node.name, tuple(node.body), own))
         return found
 
 

@@ -1,5 +1,5 @@
-# Only the shape of a foreign array is used, which is no array.
-# silent: foreign_constant
+# Only the shape of a non-JAX array is used, which is not an array.
+# silent: non_jax_constant
 
 # %% setup
 import numpy as np, jax.numpy as jnp

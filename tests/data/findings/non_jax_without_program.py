@@ -1,5 +1,5 @@
-# What another library computes by itself is no constant of a program.
-# silent: foreign_constant
+# The result of a computation in a different library is not a constant of a program.
+# silent: non_jax_constant
 
 # %% setup
 import numpy as np

@@ -1,0 +1,170 @@
+"""Memory that a donation or a checkpoint would save."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+from jaxscope.analysis.findings.evidence import Evidence
+from jaxscope.analysis.findings.traced_code import TracedCode, root
+from jaxscope.analysis.findings.transfers import from_numpy
+from jaxscope.model import Checkpoint, Finding, FindingKind, Form, Memory, Program, ValueKind
+from jaxscope.words import names, percent, size
+
+DONATE_BYTES = 1_000_000
+"""1000 × 1000 float32 (4 MB) took 303 µs without donation and 190 with it: about 30 µs per MB,
+three times the dispatch of a call."""
+SAVED_BYTES = 256_000_000
+"""Less is no burden to a current device; the report's chapter lists it all the same."""
+SAVED_SHARE = 0.3
+"""Of the program's peak. In loops the estimate counts the equations, of which XLA may keep a third
+less (layers of matrix products and tanh): the true saving is still worth the change."""
+MOST_WORK = 0.5
+"""FLOPs recomputed, as a share of all. One more forward pass is a third of a training step."""
+
+
+def donation(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """Undonated inputs that a result of the same shape and dtype replaces."""
+    record = evidence.record
+    for program in record.programs:
+        if record.form is Form.BLOCK:
+            yield from _block_donation(program, traced)
+        elif record.form is Form.DECORATOR:
+            yield from _decorator_donation(program, traced)
+
+
+def _block_donation(program: Program, traced: TracedCode) -> Iterator[Finding]:
+    results = {value.name: value for value in program.outputs}
+    replaced = [
+        value
+        for value in program.inputs
+        if value.kind is ValueKind.TRACED
+        and not from_numpy(value)
+        and value.name in results
+        and results[value.name].aval == value.aval
+        and not _is_kept(root(value.name), traced)
+    ]
+    total = sum(value.bytes or 0 for value in replaced)
+    if total < DONATE_BYTES:
+        return
+    variables = list(dict.fromkeys(root(value.name) for value in replaced))
+    yield _donation(variables, total, max(traced.name_lines(variables[0], ast.Store), default=None))
+
+
+def _decorator_donation(program: Program, traced: TracedCode) -> Iterator[Finding]:
+    """`params = step(params, x)` at the top level, the result shaped like the argument."""
+    cell = traced.cell
+    if cell is None:
+        return
+    function = next((f for f in cell.functions if f.name == program.name), None)
+    if function is None:
+        return
+    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    for statement in _top_statements(cell.tree.body):
+        match statement:
+            case ast.Assign(
+                targets=[target], value=ast.Call(func=ast.Name(id=called), args=arguments)
+            ) if called == program.name:
+                pass
+            case _:
+                continue
+        stored = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+        given = [
+            (parameter, argument.id)
+            for parameter, argument in zip(parameters, arguments, strict=False)
+            if isinstance(argument, ast.Name) and argument.id in stored
+        ]
+        chosen: list[str] = []
+        total = 0
+        free = Counter(value.aval for value in program.outputs)
+        for parameter, name in given:
+            leaves = [v for v in program.inputs if root(v.name) == parameter]
+            needed = Counter(value.aval for value in leaves)
+            if (
+                leaves
+                and all(v.kind is ValueKind.TRACED and not from_numpy(v) for v in leaves)
+                and needed <= free
+                and not _is_kept(name, traced)
+            ):
+                free -= needed
+                chosen.append(parameter)
+                total += sum(v.bytes or 0 for v in leaves)
+        if total >= DONATE_BYTES:
+            yield _donation(chosen, total, statement.lineno, program.name)
+            return
+
+
+def _donation(variables: list[str], total: int, line: int | None, function: str = "") -> Finding:
+    argnames = repr(variables[0]) if len(variables) == 1 else repr(tuple(variables))
+    jit = f", or jit `{function}` with `donate_argnames={argnames}`" if function else ""
+    return Finding(
+        FindingKind.MISSED_DONATION,
+        line,
+        f"{names(variables)} {'is' if len(variables) == 1 else 'are'} replaced by a result of the "
+        "same shape and dtype, but not donated.",
+        f"Run the cell with `-d {','.join(variables)}`{jit}, so that the result reuses the buffer. "
+        "The old array is deleted.",
+        f"{size(total)} could be reused on every call.",
+    )
+
+
+def _top_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.For | ast.While | ast.With | ast.If):
+            yield from _top_statements(statement.body)
+
+
+def _is_kept(name: str, traced: TracedCode) -> bool:
+    """Whether the cell keeps a reference to the old array: `old = w`, `history.append(w)`."""
+    cell = traced.cell
+    for node in ast.walk(cell.tree) if cell is not None else ():
+        match node:
+            case ast.Assign(value=ast.Name(id=kept)) if kept == name:
+                return True
+            case ast.Assign(value=ast.Tuple(elts=items) | ast.List(elts=items)) if any(
+                isinstance(item, ast.Name) and item.id == name for item in items
+            ):
+                return True
+            case ast.Call(func=ast.Attribute(attr="append"), args=[ast.Name(id=kept)]) if (
+                kept == name
+            ):
+                return True
+            case _:
+                continue
+    return False
+
+
+def checkpoints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """Saved residuals that make much of the peak, where `jax.checkpoint` surely saves them."""
+    for program in evidence.record.programs:
+        found, memory = program.differentiation, program.memory
+        if found is None or not isinstance(memory, Memory):
+            continue
+        total = found.forward + found.backward
+        for advice in found.checkpoints:
+            if (
+                advice.saved >= max(SAVED_BYTES, SAVED_SHARE * memory.peak)
+                and advice.operations <= MOST_WORK * total
+                and _is_effective(advice, program)
+            ):
+                name = advice.function.rpartition("<locals>.")[2]
+                share = advice.operations / total if total else 0.0
+                yield Finding(
+                    FindingKind.SAVED_RESIDUALS,
+                    advice.line,
+                    f"The forward pass saves the residuals of all {advice.calls:g} calls of "
+                    f"`{name}` for the backward pass.",
+                    f"Use `jax.checkpoint({name})`, which recomputes them one call at a time. A "
+                    "`policy` selects residuals to save.",
+                    f"Estimate: {size(advice.saved)} less of the {size(memory.peak)} peak, for "
+                    f"{percent(share)} more FLOPs.",
+                    source=advice.source,
+                )
+                break
+
+
+def _is_effective(advice: Checkpoint, program: Program) -> bool:
+    """Outside loops, CSE in XLA for the CPU may undo a checkpoint."""
+    return advice.loop or not any(device.startswith("cpu") for device in program.devices)
