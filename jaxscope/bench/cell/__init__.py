@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxscope.bench.cell.request import Request
+from jaxscope.bench.cell.request import BenchRequest
 from jaxscope.bench.cell.sections import CellError
 
-__all__ = ["CellError", "Request"]
+__all__ = ["BenchRequest", "CellError"]
