@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,6 @@ _MOVED = 2 << 20
 _ALIGNED = 64
 """Bytes. Every implementation's arrays begin at such an address, so that none is favored by chance.
 XLA uses such an array without copying it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """The arguments of one row, and the seconds of their transfer."""
-
-    args: tuple[Any, ...]
-    seconds: float
 
 
 def host_arrays(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,12 +73,14 @@ def mover(
     return moved
 
 
-def place(implementation: Implementation, host: Mapping[str, Any], device: str) -> Placed:
-    """The row's own arrays, copied before the clock runs: only the transfer is timed."""
+def place(
+    implementation: Implementation, host: Mapping[str, Any], device: str
+) -> tuple[tuple[Any, ...], float]:
+    """The arguments of one row, its own copies, and the seconds of their transfer alone."""
     copies = [aligned_copy(array) for array in host.values()]
     start = time.perf_counter()
     args = tuple([implementation.put(copy, device) for copy in copies])
-    return Placed(args, time.perf_counter() - start)
+    return args, time.perf_counter() - start
 
 
 def fixed(
@@ -110,16 +104,11 @@ def fixed(
     return filled
 
 
-def placed_positions(inputs: Mapping[str, Any]) -> dict[int, int]:
-    """From the position of each placed input among all inputs to that among the placed ones."""
-    placed = [i for i, value in enumerate(inputs.values()) if is_placed(value)]
-    return {position: i for i, position in enumerate(placed)}
-
-
 def task_for(task: Task, inputs: Mapping[str, Any], namespace: Any) -> Task:
     """The task in terms of the placed inputs."""
-    places = placed_positions(inputs)
     names = list(inputs)
+    placed = [i for i, value in enumerate(inputs.values()) if is_placed(value)]
+    places = {position: i for i, position in enumerate(placed)}
     for position in task.grad:
         if position >= len(names):
             raise Refusal(f"There is no input {position} to differentiate for, only {len(names)}.")

@@ -142,24 +142,24 @@ class _Preparation:
         setting.stack.enter_context(implementation.context(task, device))
         # Trigger the one-time set-up of transfers.
         implementation.put(aligned_copy(np.zeros(1, np.float32)), device)
-        placed = place(implementation, setting.host, device)
+        args, transfer_s = place(implementation, setting.host, device)
         setting.notify(f"{label}: preparing")
         # A compilation on a thread of its own has its own limit and its own message.
         grace_s = _GRACE_S if implementation.releases_gil else 0.0
         with setting.alarm.within(compile_s + grace_s, f"{label}: the preparation"):
-            prepared = implementation.prepare(task, placed.args, device)
+            prepared = implementation.prepare(task, args, device)
         setting.notify(f"{label}: first call")
-        args = () if prepared.bound else placed.args
+        first_args = () if prepared.bound else args
         if prepared.refresh:  # the preparation may have consumed them
-            args = place(implementation, setting.host, device).args
-        outputs, waiting, first_s = self._first_call(prepared, args, call_s)
+            first_args, _ = place(implementation, setting.host, device)
+        outputs, waiting, first_s = self._first_call(prepared, first_args, call_s)
         leaves = implementation.leaves(outputs)
         arrays = [np.asarray(implementation.to_numpy(leaf)) for leaf in leaves]
         row = replace(
             self.row,
             compile=prepared.phases,
             first_call_s=first_s,
-            transfer_s=placed.seconds,
+            transfer_s=transfer_s,
             cost=prepared.cost,
             threads=implementation.threads(),
             dtype="/".join(dict.fromkeys(str(array.dtype) for array in arrays)),
@@ -169,7 +169,7 @@ class _Preparation:
             found.append(programs.not_an_array(leaves))
         if plan.check:
             found.append(results.nothing_finite(arrays))
-        changed = self._changed(prepared, placed.args)
+        changed = self._changed(prepared, args)
         refresh = tuple(sorted({*prepared.refresh, *(() if prepared.bound else changed)}))
         if changed:
             names = [task.names[i] for i in changed]
@@ -181,9 +181,9 @@ class _Preparation:
             label,
             prepared.call,
             waiting if waiting is None else implementation.waiting(several, device),
-            () if prepared.bound else placed.args,
+            () if prepared.bound else args,
             # Fresh positions are created on demand; the others are shared by all calls.
-            self._fresh(placed.args, refresh) if refresh else None,
+            self._fresh(args, refresh) if refresh else None,
             fresh_bytes=sum(list(setting.host.values())[i].nbytes for i in refresh),
             moved=mover(implementation, setting.host, device, plan.seed) if moves else None,
             mode=plan.mode,
@@ -210,7 +210,7 @@ class _Preparation:
             waiting,
             outputs=outputs,
             warnings=[warning for warning in found if warning is not None],
-            is_view=not refresh and any(self._is_view(a, placed.args) for a in arrays),
+            is_view=not refresh and any(self._is_view(a, args) for a in arrays),
         )
 
     def _first_call(

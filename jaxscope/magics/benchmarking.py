@@ -141,8 +141,8 @@ class Benchmarking(Family):
 
     def _cell(self, head: str, text: str, given: BenchOptions, bar: ProgressBar) -> Plan:
         __tracebackhide__ = True
-        from jaxscope.bench.cell import CellError
         from jaxscope.bench.cell.plan import cell_plan
+        from jaxscope.bench.cell.sections import CellError
         from jaxscope.bench.frameworks import registry
         from jaxscope.bench.plan import PlanError
 
@@ -171,9 +171,9 @@ class Benchmarking(Family):
 
     def _expressions(self, given: BenchOptions, bar: ProgressBar) -> Plan:
         __tracebackhide__ = True
-        from jaxscope.bench.cell import CellError
         from jaxscope.bench.cell.line import split_versus
         from jaxscope.bench.cell.plan import expression_plan
+        from jaxscope.bench.cell.sections import CellError
         from jaxscope.bench.plan import PlanError
 
         try:

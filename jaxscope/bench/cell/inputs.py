@@ -16,16 +16,8 @@ from jaxscope.bench.cell.sections import CellError
 if TYPE_CHECKING:
     import numpy as np
 
-MAKERS = (
-    "normal",
-    "uniform",
-    "complex_normal",
-    "integers",
-    "ones",
-    "zeros",
-    "arange",
-    "linspace",
-    "eye",
+MAKERS = tuple(
+    "normal uniform complex_normal integers ones zeros arange linspace eye".split()  # noqa: SIM905
 )
 """Functions that make arrays on the line of a benchmark, beside the user's own."""
 
@@ -61,36 +53,22 @@ def makers(seed: int) -> dict[str, Callable[..., Any]]:
 
     random = np.random.default_rng(seed)
 
-    def normal(*shape: int) -> np.ndarray:
-        return random.standard_normal(shape)
-
-    def uniform(*shape: int) -> np.ndarray:
-        return random.uniform(size=shape)
-
-    def complex_normal(*shape: int) -> np.ndarray:
-        return random.standard_normal(shape) + 1j * random.standard_normal(shape)
-
     def integers(low: int, high: int, *shape: int) -> np.ndarray:
         return random.integers(low, high, size=shape)
 
-    def ones(*shape: int) -> np.ndarray:
-        return np.ones(shape)
-
-    def zeros(*shape: int) -> np.ndarray:
-        return np.zeros(shape)
-
-    made: dict[str, Callable[..., Any]] = {
-        "normal": normal,
-        "uniform": uniform,
-        "complex_normal": complex_normal,
+    return {
+        "normal": lambda *shape: random.standard_normal(shape),
+        "uniform": lambda *shape: random.uniform(size=shape),
+        "complex_normal": lambda *shape: (
+            random.standard_normal(shape) + 1j * random.standard_normal(shape)
+        ),
         "integers": integers,
-        "ones": ones,
-        "zeros": zeros,
+        "ones": lambda *shape: np.ones(shape),
+        "zeros": lambda *shape: np.zeros(shape),
         "arange": np.arange,
         "linspace": np.linspace,
         "eye": np.eye,
     }
-    return made
 
 
 def check(given: InputSpec, names: Iterable[str]) -> None:

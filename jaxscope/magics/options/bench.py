@@ -13,7 +13,7 @@ from jaxscope.magics.options.parser import Parser
 from jaxscope.magics.options.transforms import check_name, is_name
 
 if TYPE_CHECKING:
-    from jaxscope.bench.cell import BenchRequest
+    from jaxscope.bench.cell.request import BenchRequest
 
 # `jaxscope.bench` is imported where a line is read, so that the extension loads fast.
 DTYPES = ("float16", "bfloat16", "float32", "float64", "keep")
@@ -47,8 +47,32 @@ def parser() -> Parser:
     )
     # `--size n=4` must not be read as `--sizes` without its value.
     made.allow_abbrev = False
-    for flags, keywords in _OPTIONS:
-        made.add_argument(*flags, **keywords)
+    many: dict[str, Any] = {"action": "append", "default": []}
+    add = made.add_argument
+    add("--vs", **many, metavar="NAMES", help="Implementations; the first is the baseline.")
+    add("--sizes", **many, metavar="N=…", help="n=2^6..2^12, n=10..10_000*10, n=1,5,9.")
+    add("--devices", **many, metavar="DEVS", help="Only on these devices: cpu, gpu:0.")
+    optional: dict[str, Any] = {"nargs": "?", "const": ""}
+    text = "Compare gradients with respect to these inputs (default: the first)."
+    add("--grad", **optional, metavar="NAMES", help=text)
+    text = "Batch over these axes (default: axis 0 of every input)."
+    add("--vmap", **optional, metavar="X=0,W=NONE", help=text)
+    add("--dtype", choices=DTYPES, help="Dtype of floating-point inputs.")
+    add("--x64", action="store_true", help="Enable JAX's 64-bit types.")
+    text = "Wait for each call, or for all calls of a round together."
+    add("--mode", choices=("latency", "throughput"), default="latency", help=text)
+    add("--processes", type=_count, default=1, metavar="N", help="Repeat in N fresh processes.")
+    add("--time-limit", type=_positive, metavar="S", help="Seconds of the whole comparison.")
+    add("--tolerance", type=_positive, metavar="T", help="Allowed relative error.")
+    add("--no-check", action="store_true", help="Do not compare the results.")
+    text = "Seed of random inputs and of the order of the rounds."
+    add("--seed", type=int, default=0, metavar="N", help=text)
+    add("--save", metavar="NAME", help="Store as a baseline.")
+    add("--against", metavar="NAME", help="Compare with a stored baseline.")
+    add("--plot", **many, choices=PLOTS, help="Also show a plotly figure.")
+    add("-o", "--report", metavar="NAME", help="Bind the Comparison to a name.")
+    add("-q", "--quiet", action="store_true", help="Show one line only.")
+    add("--view", choices=("auto", "html", "text"), help="Display as HTML or text.")
     return made
 
 
@@ -58,8 +82,9 @@ def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOp
     In a cell, inputs such as `x=normal(n,n)` may be anywhere on the line; in the line form the
     expressions begin at the first word that is neither an option nor an input.
     """
-    from jaxscope.bench.cell import BenchRequest, CellError
     from jaxscope.bench.cell.inputs import spec
+    from jaxscope.bench.cell.request import BenchRequest
+    from jaxscope.bench.cell.sections import CellError
     from jaxscope.bench.cell.sizes import sizes
     from jaxscope.model.comparison import TimingMode
 
@@ -199,89 +224,3 @@ def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes from 1 to 100")
     return int(text)
-
-
-_MANY: dict[str, Any] = {"action": "append", "default": []}
-_OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (
-        ("--vs",),
-        {**_MANY, "metavar": "NAMES", "help": "Implementations; the first is the baseline."},
-    ),
-    (("--sizes",), {**_MANY, "metavar": "N=…", "help": "n=2^6..2^12, n=10..10_000*10, n=1,5,9."}),
-    (("--devices",), {**_MANY, "metavar": "DEVS", "help": "Only on these devices: cpu, gpu:0."}),
-    (
-        ("--grad",),
-        {
-            "nargs": "?",
-            "const": "",
-            "default": None,
-            "metavar": "NAMES",
-            "help": "Compare gradients with respect to these inputs (default: the first).",
-        },
-    ),
-    (
-        ("--vmap",),
-        {
-            "nargs": "?",
-            "const": "",
-            "default": None,
-            "metavar": "X=0,W=NONE",
-            "help": "Batch over these axes (default: axis 0 of every input).",
-        },
-    ),
-    (("--dtype",), {"choices": DTYPES, "default": None, "help": "Dtype of floating-point inputs."}),
-    (("--x64",), {"action": "store_true", "help": "Enable JAX's 64-bit types."}),
-    (
-        ("--mode",),
-        {
-            "choices": ("latency", "throughput"),
-            "default": "latency",
-            "help": "Wait for each call, or for all calls of a round together.",
-        },
-    ),
-    (
-        ("--processes",),
-        {"type": _count, "default": 1, "metavar": "N", "help": "Repeat in N fresh processes."},
-    ),
-    (
-        ("--time-limit",),
-        {
-            "type": _positive,
-            "default": None,
-            "metavar": "S",
-            "help": "Seconds of the whole comparison.",
-        },
-    ),
-    (
-        ("--tolerance",),
-        {"type": _positive, "default": None, "metavar": "T", "help": "Allowed relative error."},
-    ),
-    (("--no-check",), {"action": "store_true", "help": "Do not compare the results."}),
-    (
-        ("--seed",),
-        {
-            "type": int,
-            "default": 0,
-            "metavar": "N",
-            "help": "Seed of random inputs and of the order.",
-        },
-    ),
-    (("--save",), {"default": None, "metavar": "NAME", "help": "Store as a baseline."}),
-    (
-        ("--against",),
-        {"default": None, "metavar": "NAME", "help": "Compare with a stored baseline."},
-    ),
-    (
-        ("--plot",),
-        {"action": "append", "default": [], "choices": PLOTS, "help": "Also show a plotly figure."},
-    ),
-    (
-        ("-o", "--report"),
-        {"default": None, "metavar": "NAME", "help": "Bind the Comparison to a name."},
-    ),
-    (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),
-    (
-        ("--view",),
-        {"choices": ("auto", "html", "text"), "default": None, "help": "Display as HTML or text."},
-    ),
-)
