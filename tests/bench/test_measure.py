@@ -142,7 +142,7 @@ def test_an_implementation_that_changes_its_input_gets_fresh_ones_for_each_call(
     assert set(seen) == {5.0}
 
 
-def test_donated_inputs_are_made_anew_outside_the_timed_region():
+def test_donated_inputs_are_rebuilt_outside_the_timed_region():
     record = measured(("jax", "jax", lambda x: x + 1, {"donate_argnums": (0,)}))
     found = row(record, "jax")
     assert found.failure == ""
@@ -228,7 +228,7 @@ def test_one_that_hangs_while_it_is_traced_is_cut_off_each_time():
     assert len(row(record, "numpy").samples) == 8
 
 
-def test_who_comes_after_the_time_limit_is_told_so():
+def test_a_row_after_the_time_limit_has_the_reason():
     def endless(x):
         while True:
             time.sleep(0.01)
@@ -259,7 +259,7 @@ def test_one_that_hangs_in_the_rounds_keeps_what_it_has():
     assert len(row(record, "numpy").samples) == 200
 
 
-def test_a_native_hang_is_left_behind_and_the_others_go_on():
+def test_a_native_hang_is_abandoned_and_the_others_continue():
     # Ends by itself after about two seconds, so that the test process does.
     def slow(x):
         return jax.lax.fori_loop(0, 600_000_000, lambda i, c: c * 0.5 + i, x.sum())
@@ -302,7 +302,7 @@ def test_preparing_a_jitted_function_calls_nothing():
     assert ran == [1]
 
 
-def test_a_compilation_that_takes_too_long_is_left_behind():
+def test_a_compilation_that_takes_too_long_is_abandoned():
     # Unrolled, so that XLA has something to do for a fraction of a second.
     def long(x):
         for i in range(20):
@@ -372,7 +372,7 @@ def test_an_interrupt_before_the_rounds_is_an_empty_record_and_no_exception():
     assert row(record, "numpy").failure == "Not measured: interrupted."
 
 
-def test_a_time_limit_within_the_rounds_is_said_with_its_size(monkeypatch):
+def test_a_time_limit_within_the_rounds_is_a_note_with_its_size(monkeypatch):
     cut = "the time limit was reached after 3 rounds"
     monkeypatch.setattr("jaxscope.bench.measure.run_rounds", lambda *given, **named: cut)
     record = measured(("numpy", "numpy", np.sum), sizes=({"n": 3},), check=False, columns=False)
@@ -427,7 +427,7 @@ def test_plain_numbers_belong_to_the_code_and_floats_are_inputs():
     assert all("Tracer" in kind for _, kind in seen[:1])
 
 
-def test_nan_in_one_and_not_in_the_other_is_said():
+def test_nan_in_one_and_not_in_the_other_is_reported():
     record = measured(
         ("numpy", "numpy", lambda x: np.log(np.abs(x))),
         ("jax", "jax", lambda x: jnp.log(x)),
@@ -461,7 +461,7 @@ def test_the_complex_conjugate_is_recognized():
     assert "complex conjugate" in text
 
 
-def test_another_shape_is_not_the_same_work():
+def test_a_different_shape_is_not_the_same_work():
     record = measured(
         ("numpy", "numpy", lambda x: x), ("jax", "jax", lambda x: x[:, None]), check=True
     )
@@ -550,7 +550,7 @@ def test_a_device_that_is_not_seen_is_a_row():
     assert [r.failure for r in record.rows] == ["It found only cpu:0, not gpu."] * 2
 
 
-def test_a_device_that_nobody_sees_is_said_beside_the_others():
+def test_a_device_that_no_implementation_has_is_a_note():
     record = measured(("numpy", "numpy", np.sum), ("jax", "jax", jnp.sum), devices=("cpu", "gpu"))
     assert [r.failure for r in record.rows] == ["", ""]
     assert "No implementation has gpu. Available: cpu:0." in record.notes
@@ -704,7 +704,7 @@ def test_numpy_batches_by_a_loop_and_jax_by_vmap():
     assert [r.agrees for r in record.rows] == [True, True]
 
 
-def test_progress_is_told_and_may_fail():
+def test_progress_is_notified_and_may_fail():
     heard = []
 
     def progress(step):
@@ -716,7 +716,7 @@ def test_progress_is_told_and_may_fail():
     assert ("n = 3: numpy: warming up", 0.0) in heard
 
 
-def test_inputs_lie_elsewhere_in_each_round():
+def test_inputs_have_a_different_address_in_each_round():
     """Where an array lies in its page decides up to 1 % of a call."""
     seen = []
 

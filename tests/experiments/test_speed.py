@@ -127,7 +127,7 @@ def test_loops_and_maps_of_a_spectral_radius_agree(notebook: Notebook) -> None:
     assert all(row.agrees and row.failure == "" for row in found.values())
 
 
-def test_a_loop_of_eigenvalues_is_seen_unrolled_and_doubted_once(notebook: Notebook) -> None:
+def test_a_loop_of_eigenvalues_is_seen_unrolled_and_warned_of_once(notebook: Notebook) -> None:
     notebook.must("many = np.tile(mats, (8, 1, 1))")
     notebook.must(
         "%%jaxjit -q -n 1 -o report\n"

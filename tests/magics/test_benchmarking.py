@@ -176,7 +176,7 @@ def test_a_setup_runs_for_each_size_and_a_number_on_the_line_is_no_input(
     assert [r.agrees for r in notebook.names["c"].rows] == [True] * 4
 
 
-def test_the_same_shape_at_another_size_is_compiled_anew(notebook: Notebook) -> None:
+def test_the_same_shape_at_a_different_size_is_recompiled(notebook: Notebook) -> None:
     ran = bench(
         notebook,
         f"%%jaxbench --sizes n=2,5 {QUICK}\n# numpy\nx * n\n# jax\nx * n",
@@ -222,7 +222,7 @@ def test_c_that_returns_a_number_keeps_its_type(notebook: Notebook) -> None:
     assert (c.dtype, c.agrees) == ("float32", True) or "No C compiler" in c.failure
 
 
-def test_sessions_run_in_fresh_processes(notebook: Notebook) -> None:
+def test_the_option_processes_runs_fresh_processes(notebook: Notebook) -> None:
     pytest.importorskip("cloudpickle")
     ran = bench(
         notebook,
@@ -332,7 +332,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_said_and_changes_nothing(notebook: Notebook, name: str) -> None:
+def test_bad_input_is_reported_and_changes_nothing(notebook: Notebook, name: str) -> None:
     bad = BAD[name]
     ran = bench(notebook, bad.cell)
     assert type(ran.error).__name__ == bad.kind
@@ -360,7 +360,7 @@ def test_sizes_that_exhaust_the_memory_are_skipped_and_the_rest_is_kept(
     assert "This size was skipped" in " ".join(ran.text.split())
 
 
-def test_results_that_differ_are_said(notebook: Notebook) -> None:
+def test_results_that_differ_are_reported(notebook: Notebook) -> None:
     ran = bench(notebook, f"%%jaxbench {QUICK}\n# numpy\nx + 1\n# jax\nx + 1.5")
     assert ran.error is None
     assert row(notebook, "jax").agrees is False
@@ -417,7 +417,7 @@ def test_a_nan_that_both_have_is_no_difference_and_one_that_one_has_is(notebook:
     assert row(notebook, "jax").agrees is False
 
 
-def test_a_mismatch_of_64_bits_is_said_or_avoided(notebook: Notebook) -> None:
+def test_a_mismatch_of_64_bits_is_reported_or_avoided(notebook: Notebook) -> None:
     ran = bench(notebook, f"%%jaxbench --vs numpy,jax {QUICK}\nxp.sin(wide)")
     assert [r.dtype for r in notebook.names["c"].rows] == ["float32", "float32"]
     assert "`wide` (float64) was converted to 32 bits for all" in " ".join(ran.text.split())
@@ -434,7 +434,7 @@ def test_64_bits_can_be_enabled_for_a_comparison_alone(notebook: Notebook) -> No
     assert notebook.must("jax.config.jax_enable_x64").value is False
 
 
-def test_a_typed_random_key_is_said_to_be_a_constant(notebook: Notebook) -> None:
+def test_a_typed_random_key_is_noted_as_a_constant(notebook: Notebook) -> None:
     ran = bench(
         notebook,
         f"%%jaxbench --no-check {QUICK}\n# setup\nkey = jax.random.key(0)\n"

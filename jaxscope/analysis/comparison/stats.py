@@ -14,7 +14,7 @@ import math
 import random
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from jaxscope import words
 from jaxscope.model.comparison import (
@@ -56,6 +56,7 @@ class Spread:
     mad: float
     """Median absolute deviation, scaled to a normal distribution's standard deviation."""
     minimum: float
+    _: KW_ONLY
     count: int
 
 
@@ -73,7 +74,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 def spread(values: Sequence[float]) -> Spread:
     """Median, 10th and 90th percentile, deviation and minimum; NaN of nothing."""
     if not values:
-        return Spread(math.nan, math.nan, math.nan, math.nan, math.nan, 0)
+        return Spread(*[math.nan] * 5, count=0)
     median = statistics.median(values)
     mad = 1.4826 * statistics.median([abs(value - median) for value in values])
     return Spread(

@@ -35,7 +35,7 @@ def test_what_cannot_be_compared_says_why():
     assert regressions(other, then)[0].why == "the mode is throughput now and was latency then"
 
 
-def test_another_environment_is_said():
+def test_a_changed_environment_is_reported():
     then = pair()
     elsewhere = dataclasses.replace(HERE, jax="0.8.1", flags=(("OMP_NUM_THREADS", "1"),))
     now = dataclasses.replace(pair(), environment=elsewhere, versions=(("numpy", "2.5.0"),))

@@ -17,7 +17,7 @@ def test_the_size_that_varies_is_found():
     assert sweep.swept(pair()) == ""
 
 
-def test_a_crossover_lies_between_the_sizes_where_the_verdict_turns():
+def test_a_crossover_is_between_the_sizes_where_the_verdict_changes():
     (found,) = sweep.crossovers(sweep_of(10, 30, 1000), sweep.Contender("jax", "cpu:0"))
     assert (found.below, found.above, found.faster_above) == (30, 1000, True)
     assert closely(found.at, 100)

@@ -21,7 +21,7 @@ void run(long n, const float *restrict x, float *y) {
 }"""
 
 
-def test_inputs_results_and_sizes_are_told_apart():
+def test_inputs_results_and_sizes_are_distinguished():
     found = c_function(section(TANH), ("w", "x"), ("n",))
     assert [(p.name, p.type, p.pointer) for p in found.parameters] == [
         ("n", "long", False),

@@ -81,7 +81,7 @@ def test_arrays_of_numbers_are_inputs_and_nothing_else_is():
     assert not arrays.holds_arrays([1, 2])
 
 
-def test_arrays_of_64_bits_are_narrowed_beside_jax_and_it_is_said():
+def test_arrays_of_64_bits_are_narrowed_beside_jax_with_a_note():
     casting = Casting(None, uses_jax=True)
     assert casting("x", np.ones(2)).dtype == np.float32
     assert casting("k", np.arange(2)).dtype == np.int32

@@ -25,7 +25,7 @@ def test_an_option_with_its_value_is_left_alone():
 
 
 @pytest.mark.parametrize(("line", "what"), [("x=ones(n", "a bracket"), ("x='a", "the quote '")])
-def test_what_does_not_close_is_said(line: str, what: str):
+def test_brackets_and_quotes_that_do_not_close_are_reported(line: str, what: str):
     with pytest.raises(CellError, match=f"{what}.* is not closed"):
         tokens(line)
 

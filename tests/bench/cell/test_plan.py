@@ -109,7 +109,7 @@ def test_frameworks_have_their_usual_names_unless_the_user_gave_them_others():
     assert results(planned("# numpy\nx * np", names), {})[0].tolist() == [5.0, 5.0]
 
 
-def test_containers_of_arrays_are_said_to_be_constants():
+def test_containers_of_arrays_are_noted_as_constants():
     names = {**NAMES, "params": {"w": np.ones(3)}}
     (note,) = planned("# numpy\nx + params['w'][0]", names).notes()
     assert note.startswith("`params` is a container of arrays, so it is a constant")
@@ -119,7 +119,7 @@ def test_containers_of_arrays_are_said_to_be_constants():
     ("text", "said"),
     [("np.tanh(x)", "`np`"), ("xp.tanh(x) * np.pi", ""), ("x * 2", ""), ("# numpy\nnp.sin(x)", "")],
 )
-def test_a_source_for_all_that_is_one_frameworks_is_said(text: str, said: str):
+def test_a_shared_source_of_one_framework_is_noted(text: str, said: str):
     notes = planned(text).notes()
     assert [said in note for note in notes] == ([True] if said else [])
 

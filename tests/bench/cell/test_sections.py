@@ -63,14 +63,14 @@ def test_a_section_in_c_may_hold_directives():
         ("# setup\nx = 1", None, "nothing to time"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(body: str, line: int | None, says: str):
+def test_errors_are_reported_with_their_line(body: str, line: int | None, says: str):
     with pytest.raises(CellError) as caught:
         sections(body, KNOWN)
     assert says in str(caught.value)
     assert caught.value.line == line
 
 
-def test_a_name_that_is_not_known_is_told_its_neighbors():
+def test_similar_names_are_offered_for_an_unknown_one():
     with pytest.raises(
         CellError, match=r"There is no implementation `nunpy`\. Did you mean `numpy`"
     ):

@@ -24,7 +24,7 @@ def test_one_name_takes_values_ranges_and_powers(given: str, values: tuple[int, 
     assert tuple(size["n"] for size in sizes([given])) == values
 
 
-def test_another_name_follows_the_one_that_varies():
+def test_a_second_name_is_computed_from_the_one_that_varies():
     assert sizes(["n=4,8 m=n//2", "k=3"]) == (
         {"n": 4, "m": 2, "k": 3},
         {"n": 8, "m": 4, "k": 3},

@@ -88,7 +88,7 @@ def test_line_numbers_are_those_of_the_cell():
         ("return x", "Line 3, `return x`, is outside a function", 3),
     ],
 )
-def test_what_cannot_be_timed_is_said_with_its_line(text: str, says: str, line: int):
+def test_code_that_cannot_be_timed_is_reported_with_its_line(text: str, says: str, line: int):
     with pytest.raises(CellError) as caught:
         made(text)
     assert says in str(caught.value)

@@ -55,7 +55,7 @@ def test_a_call_without_xla_has_no_device_time():
     )
 
 
-def test_while_somebody_profiles_there_is_a_reason():
+def test_while_a_profiler_session_is_open_there_is_a_reason():
     session = profiler.opened()
     try:
         found = device_seconds(lambda: None, 1e-3)

@@ -52,7 +52,7 @@ def test_a_block_in_time_is_left_alone():
         time.sleep(0.4)
 
 
-def test_another_alarm_waits_and_rings_afterwards():
+def test_an_earlier_alarm_waits_and_rings_afterwards():
     rang = []
     handler = signal.signal(signal.SIGALRM, lambda *_: rang.append("other"))
     pending = signal.setitimer(signal.ITIMER_REAL, 0.5)
@@ -70,7 +70,7 @@ def test_another_alarm_waits_and_rings_afterwards():
         signal.setitimer(signal.ITIMER_REAL, *pending)
 
 
-def test_on_another_thread_nothing_is_armed_and_nothing_breaks():
+def test_on_a_different_thread_nothing_is_armed_and_nothing_breaks():
     seen = []
 
     def elsewhere():
