@@ -173,8 +173,7 @@ class _Preparation:
         refresh = tuple(sorted({*prepared.refresh, *(() if prepared.bound else changed)}))
         if changed:
             names = [task.names[i] for i in changed]
-            made = rounds.changed_bound_inputs if prepared.bound else rounds.changed_inputs
-            found.append(made(names))
+            found.append(rounds.changed_inputs(names, prepared.bound))
         moves = not refresh and not prepared.bound
         several = [outputs] if plan.mode is TimingMode.THROUGHPUT else outputs
         subject = Subject(

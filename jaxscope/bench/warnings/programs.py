@@ -47,7 +47,7 @@ def donation(positions: tuple[int, ...], names: tuple[str, ...]) -> BenchWarning
     """J105."""
     if not positions:
         return None
-    which = ", ".join(f"`{names[i]}`" for i in positions)
+    which = words.names([names[i] for i in positions], len(positions))
     return BenchWarning(
         "J105",
         f"A call donates {which}. Each call gets fresh inputs, created outside the timed region.",

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 
+from jaxscope import words
 from jaxscope.analysis.comparison import stats
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import BenchWarning, ComparisonRow, Machine
@@ -45,25 +46,27 @@ def machine_warnings(
     machine: Machine, rounds: int, preempted: int, dropped: int
 ) -> tuple[BenchWarning, ...]:
     """Warnings about the whole run."""
-    found: list[BenchWarning] = []
+    found = (_busy(machine), _preempted(rounds, preempted, dropped), unsteady_clock(machine))
+    return tuple([warning for warning in found if warning is not None])
+
+
+def _busy(machine: Machine) -> BenchWarning | None:
     crowded = machine.others is None or machine.others > _CROWDED
-    if machine.pressure is not None and machine.pressure > _BUSY and crowded:
-        found.append(
-            BenchWarning(
-                "J306",
-                f"The machine was busy: tasks waited for a CPU {machine.pressure:.0f} % of the "
-                "time. Close other programs and measure again.",
-            )
-        )
-    if rounds and preempted > rounds / 2 and dropped < preempted:
-        found.append(
-            BenchWarning(
-                "J307",
-                f"{preempted} of {rounds} rounds were preempted, too many to leave out.",
-            )
-        )
-    clock = unsteady_clock(machine)
-    return (*found, clock) if clock is not None else tuple(found)
+    if machine.pressure is None or machine.pressure <= _BUSY or not crowded:
+        return None
+    return BenchWarning(
+        "J306",
+        f"The machine was busy: tasks waited for a CPU {machine.pressure:.0f} % of the time. Close "
+        "other programs and measure again.",
+    )
+
+
+def _preempted(rounds: int, preempted: int, dropped: int) -> BenchWarning | None:
+    if not rounds or preempted <= rounds / 2 or dropped >= preempted:
+        return None
+    return BenchWarning(
+        "J307", f"{preempted} of {rounds} rounds were preempted, too many to leave out."
+    )
 
 
 def unsteady_clock(machine: Machine) -> BenchWarning | None:
@@ -87,22 +90,13 @@ def view() -> BenchWarning:
     )
 
 
-def changed_inputs(names: Sequence[str]) -> BenchWarning:
-    """J112."""
-    which = ", ".join(f"`{name}`" for name in names)
-    return BenchWarning(
-        "J112",
-        f"It changes {which} in place. Each call gets fresh inputs, created outside the timed "
-        "region; the other implementations have their own copies.",
-    )
-
-
-def changed_bound_inputs(names: Sequence[str]) -> BenchWarning:
-    """J112, where the inputs are bound to the call."""
-    which = ", ".join(f"`{name}`" for name in names)
-    return BenchWarning(
-        "J112", f"It changes {which} in place, so every call computes with different data."
-    )
+def changed_inputs(names: Sequence[str], bound: bool) -> BenchWarning:
+    """J112; `bound` inputs are part of the call, so that they cannot be refreshed."""
+    outcome = "Each call gets fresh inputs, created outside the timed region"
+    if bound:
+        outcome = "Every call computes with different data"
+    which = words.names(names, len(names))
+    return BenchWarning("J112", f"It changes {which} in place. {outcome}.")
 
 
 def printing() -> BenchWarning:

@@ -47,7 +47,7 @@ def test_one_that_writes_into_its_input_is_noticed():
     text = "void run(float *x, float *y) { y[0] = x[0] += 1; }"
     record = measured(("c", "c", text, {"results": (np.zeros(1, np.float32),)}), check=False)
     assert [d.text for d in row(record, "c").warnings if d.code == "J112"] == [
-        "It changes `x` in place, so every call computes with different data."
+        "It changes `x` in place. Every call computes with different data."
     ]
     assert "J112" not in codes(row(measured(doubled(), check=False), "c"))
 
