@@ -41,7 +41,7 @@ NAMES = (
 
 
 ON_A_GPU = ("profile", "null_comparison", "planted_difference", "interval_coverage")
-"""What a GPU changes: time by line, and whether two contestants are told apart."""
+"""What a GPU changes: time by line, and whether two implementations are told apart."""
 
 
 def environment() -> dict[str, Any]:

@@ -26,7 +26,7 @@ def measure(runs: int = RUNS) -> dict[str, Any]:
 def repeated(runs: int, sessions: int) -> dict[str, Any]:
     """So many runs, each with programs compiled anew, and how many hold what the others find."""
     found = [
-        ratio_of(LIBRARIES, normal(10_000), sessions * seed, sessions=sessions)
+        ratio_of(LIBRARIES, normal(10_000), sessions * seed, processes=sessions)
         for seed in range(runs)
     ]
     covered = 0

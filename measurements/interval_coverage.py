@@ -50,7 +50,7 @@ def within_session(
     count = _ROUNDS * pieces
     limits = Limits(min_rounds=count, max_rounds=count, seconds=120.0)
     plan = Plan(entries, normal(size), columns=False, check=False, limits=limits)
-    base, other = (row.sessions[0].seconds for row in run(plan).rows)
+    base, other = (row.processes[0].seconds for row in run(plan).rows)
     logs = stats.log_ratios(other, base)
     cuts = range(0, len(logs) - _ROUNDS + 1, _ROUNDS)
     found = [stats.estimate(logs[cut : cut + _ROUNDS]) for cut in cuts]

@@ -1,4 +1,4 @@
-"""Pairs of contestants whose truth is known, to measure the comparison itself with."""
+"""Pairs of implementations whose truth is known, to measure the comparison itself with."""
 
 from __future__ import annotations
 

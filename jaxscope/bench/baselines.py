@@ -1,8 +1,8 @@
-"""Stored comparisons by name, to compare a later one with.
+"""Stored comparisons by name, to compare later ones with.
 
-They lie in `$JAXSCOPE_BASELINES`, else in `$XDG_DATA_HOME/jaxscope/baselines`, else in
-`~/.local/share/jaxscope/baselines`: one gzipped JSON file a name, with all rounds and the
-environment. A name with a slash or an ending `.json` is a path of the user's own.
+They are in `$JAXSCOPE_BASELINES`, else in `$XDG_DATA_HOME/jaxscope/baselines`, else in
+`~/.local/share/jaxscope/baselines`: one gzipped JSON file per name, with all rounds and the
+environment. A name with a slash or the ending `.json` is a path.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _NAME = re.compile(r"[\w][\w .+-]{0,99}")
 
 
 class BaselineError(LookupError):
-    """There is no such baseline, or its name is none."""
+    """The baseline does not exist, or its name is not valid."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 def folder() -> Path:
-    """Where baselines are kept; it is made when the first one is saved."""
+    """The folder of the baselines; created when the first one is saved."""
     own = os.environ.get("JAXSCOPE_BASELINES")
     if own:
         return Path(own).expanduser()
@@ -35,7 +35,7 @@ def folder() -> Path:
 
 
 def names() -> tuple[str, ...]:
-    """The names that are stored."""
+    """The names of the stored baselines."""
     if not folder().is_dir():
         return ()
     found = [path.name.removesuffix(_ENDING) for path in folder().glob(f"*{_ENDING}")]
@@ -43,10 +43,10 @@ def names() -> tuple[str, ...]:
 
 
 def save(comparison: Comparison, name: str) -> Path:
-    """Store under a name; an older one of that name is replaced."""
+    """Store under a name, replacing an older one of that name."""
     path = _path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Half a file must never stand in for the old one.
+    # A partial file must never replace the old one.
     part = path.with_name(f".{os.getpid()}.{path.name}")
     comparison.save(part)
     os.replace(part, path)
@@ -54,24 +54,24 @@ def save(comparison: Comparison, name: str) -> Path:
 
 
 def load(name: str) -> Comparison:
-    """The comparison of that name. Raises BaselineError, or SchemaError for a file that is none."""
+    """The comparison of that name. Raises BaselineError, or SchemaError for any other file."""
     path = _path(name)
     if path.is_file():
         return Comparison.load(path)
     there = names()
     near = difflib.get_close_matches(name, there, n=1)
-    said = f"There is no baseline {name!r} in {folder()}."
+    text = f"There is no baseline {name!r} in {folder()}."
     if near:
-        said += f" Did you mean {near[0]!r}?"
+        text += f" Did you mean {near[0]!r}?"
     elif there:
-        said += f" There are: {', '.join(there)}."
+        text += f" There are: {', '.join(there)}."
     else:
-        said += f" None is stored yet: `--save {name}` stores one."
-    raise BaselineError(said)
+        text += f" None is stored yet; `--save {name}` stores one."
+    raise BaselineError(text)
 
 
 def check_name(name: str) -> None:
-    """Raises BaselineError for what cannot be a name, before anything was measured."""
+    """Raise BaselineError for an invalid name, before anything is measured."""
     _path(name)
 
 
@@ -80,7 +80,7 @@ def _path(name: str) -> Path:
         return Path(name).expanduser()
     if not _NAME.fullmatch(name):
         raise BaselineError(
-            f"{name!r} is no name for a baseline; use letters, digits, `-`, `_` and `.`, "
-            "or give a path that ends in .json."
+            f"{name!r} is not a valid name for a baseline. Use letters, digits, `-`, `_` and `.`, "
+            "or a path that ends in .json."
         )
     return folder() / f"{name}{_ENDING}"

@@ -1,49 +1,50 @@
-"""The columns that are measured apart from the rounds: dispatch, kernel, memory, and the floor."""
+"""The columns that are measured apart from the rounds: dispatch, device time, memory, overhead."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import replace
 
-from jaxscope.bench.prepare import Ready, said
+from jaxscope.bench.cell.timed_code import describe_error
+from jaxscope.bench.prepare import Ready
 from jaxscope.model import Unavailable
 
 _DISPATCH_CALLS = 51
 _DISPATCH_S = 0.1
-_FLOOR_CALLS = 200
-_FLOOR_BLOCKS = 7
+_OVERHEAD_CALLS = 200
+_OVERHEAD_BLOCKS = 7
 
 
 def measure_columns(ready: Ready) -> None:
-    """Fills in the row; what fails becomes an `Unavailable`."""
+    """Fill in the row; a pass that fails becomes an `Unavailable`."""
     row, subject = ready.row, ready.subject
     dispatch = _dispatch(ready)
     try:
-        kernel = ready.contestant.kernel_s(ready.call, subject.estimate, row.device)
+        device_s = ready.implementation.device_s(ready.call, subject.estimate, row.device)
     except Exception as error:
-        kernel = Unavailable(f"the profiler pass failed ({said(error)})")
+        device_s = Unavailable(f"the profiler pass failed ({describe_error(error)})")
     peak = ready.prepared.peak_bytes
     if peak is None:
         try:
-            peak = ready.contestant.peak_bytes(ready.call, row.device)
+            peak = ready.implementation.peak_bytes(ready.call, row.device)
         except Exception as error:
-            peak = Unavailable(f"the memory pass failed ({said(error)})")
-    ready.row = replace(row, dispatch=dispatch, kernel_s=kernel, peak_bytes=peak)
+            peak = Unavailable(f"the memory pass failed ({describe_error(error)})")
+    ready.row = replace(row, dispatch=dispatch, device_s=device_s, peak_bytes=peak)
 
 
-def floor_s(ready: Ready) -> float:
-    """What the harness itself takes for a call: an empty function, and the wait for a result that
-    is there. The least of several blocks, because load only adds."""
+def overhead_s(ready: Ready) -> float:
+    """Seconds per call of the harness itself: an empty function, and the wait for a finished
+    result. The minimum of several blocks, because load only adds."""
     now, wait, outputs = ready.subject.signals.now, ready.waiting, ready.outputs
-    if any(getattr(leaf, "is_deleted", bool)() for leaf in ready.contestant.leaves(outputs)):
+    if any(getattr(leaf, "is_deleted", bool)() for leaf in ready.implementation.leaves(outputs)):
         return 0.0
 
     def nothing() -> object:
         return outputs
 
     least = float("inf")
-    for _ in range(_FLOOR_BLOCKS):
-        again = itertools.repeat((), _FLOOR_CALLS)
+    for _ in range(_OVERHEAD_BLOCKS):
+        again = itertools.repeat((), _OVERHEAD_CALLS)
         start = now()
         if wait is None:
             for args in again:
@@ -52,11 +53,11 @@ def floor_s(ready: Ready) -> float:
             for args in again:
                 wait(nothing(*args))
         least = min(least, now() - start)
-    return least / _FLOOR_CALLS
+    return least / _OVERHEAD_CALLS
 
 
 def _dispatch(ready: Ready) -> tuple[float, ...]:
-    """Seconds until a call returns; nothing where a call returns with its results."""
+    """Seconds until a call returns; empty for synchronous calls."""
     subject, wait, call = ready.subject, ready.waiting, ready.prepared.call
     if wait is None:
         return ()

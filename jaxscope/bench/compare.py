@@ -1,4 +1,4 @@
-"""From a plan to a comparison: measured, stored, and held against a stored one."""
+"""A plan measured, stored, and compared with a stored baseline."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from jaxscope.results.comparison import Comparison
 
 if TYPE_CHECKING:
     from jaxscope.bench.cell.functions import Given, Inputs
-    from jaxscope.bench.cell.plan import Prepared
-    from jaxscope.bench.plan import Progress
+    from jaxscope.bench.plan import Plan, Progress
     from jaxscope.model.comparison import ComparisonRecord
 
 
 def compare(
-    contestants: Mapping[str, Given] | Callable[..., Any],
+    implementations: Mapping[str, Given] | Callable[..., Any],
     /,
     *,
     inputs: Inputs = None,
@@ -33,7 +32,7 @@ def compare(
     dtype: str | None = None,
     x64: bool = False,
     mode: Literal["latency", "throughput"] = "latency",
-    sessions: int = 1,
+    processes: int = 1,
     time_limit: float | None = None,
     tolerance: float | None = None,
     check: bool = True,
@@ -46,33 +45,34 @@ def compare(
 ) -> Comparison:
     """Measure functions of NumPy, PyTorch, JAX and others side by side.
 
-    contestants: functions by contestant, `{"numpy": f, "jax": g, "jax: by hand": h}`; any other
-    label needs a pair, `{"mine": ("jax", g)}`, unless the function's own code tells its framework.
-    Each is called with the inputs in order, as its own framework's arrays. A function whose first
-    parameter is `xp` gets the framework's array namespace; one such function alone is run by every
-    contestant in `vs`.
+    implementations: functions by implementation, `{"numpy": f, "jax": g, "jax: by hand": h}`. Any
+    other label needs a pair, `{"mine": ("jax", g)}`, unless the function's own code shows its
+    framework. Each is called with the inputs in order, as its own framework's arrays. A function
+    whose first parameter is `xp` gets the framework's array namespace; one such function alone is
+    run by every implementation in `vs`.
     inputs: arrays or numbers by name, expressions such as `"normal(n, n)"`, or a function that
     makes them from a size. sizes: `{"n": (64, 512)}` or `"n=2^6..2^9"`.
     grad: names of inputs to differentiate for, True for the first. vmap: batch axes by name, True
-    for axis 0 of all. dtype: of floating-point inputs; by default what is 64 bits wide goes in
-    32 bits wide while JAX takes part with 64-bit types disabled, and a note says so. x64: with
-    these types enabled, for this comparison.
-    time_limit: seconds of the whole. tolerance: of the results, relative to the largest; check:
-    whether they are compared at all. save and against: names of stored baselines.
+    for axis 0 of all. dtype: of floating-point inputs; by default 64-bit inputs are converted to
+    32 bits while JAX takes part with 64-bit types disabled, and a note says so. x64: enable these
+    types, for this comparison.
+    processes: fresh processes that repeat the whole. time_limit: seconds of the whole. tolerance:
+    of the results, relative to the largest; check: whether they are compared at all. save and
+    against: names of stored baselines.
 
-    A contestant that is absent or fails is a row that says why; an interrupt keeps what was
-    measured. Raises ValueError with a sentence when there is nothing sensible to measure.
+    An implementation that is not installed or fails is a row with the reason; an interrupt keeps
+    what was measured. Raises ValueError with a sentence for a comparison that cannot be measured.
 
     Example:
         >>> c = jaxscope.compare({"numpy": np.sort, "jax": jnp.sort}, inputs={"x": x})
         >>> c.ratio("jax", "numpy").verdict
     """
     from jaxscope.bench.cell.functions import functions_plan
-    from jaxscope.bench.cell.request import Request
+    from jaxscope.bench.cell.request import BenchRequest
     from jaxscope.bench.frameworks import registry
-    from jaxscope.model.comparison import Mode
+    from jaxscope.model.comparison import TimingMode
 
-    request = Request(
+    request = BenchRequest(
         vs=_names(vs),
         sizes=_sizes(sizes),
         devices=_names(devices),
@@ -80,39 +80,39 @@ def compare(
         vmap=None if vmap is False else () if vmap is True else tuple(vmap.items()),
         dtype=dtype,
         x64=x64,
-        mode=Mode(mode),
-        sessions=sessions,
+        mode=TimingMode(mode),
+        processes=processes,
         time_limit=time_limit,
         tolerance=tolerance,
         check=check,
         seed=seed,
     )
-    with wide(x64):
-        prepared = functions_plan(
-            contestants,
+    with x64_enabled(x64):
+        plan = functions_plan(
+            implementations,
             inputs,
             request,
             registry.names(),
-            registry.ALWAYS,
+            registry.DEFAULT,
             title=title,
             baseline=baseline,
             reference=reference,
             progress=progress,
         )
-        return measured(prepared, save, against)
+        return measured(plan, save, against)
 
 
-def wide(x64: bool) -> AbstractContextManager[Any]:
-    """JAX's 64-bit types for the block, if they are wanted and not on anyway."""
-    if not x64:
+def x64_enabled(enabled: bool) -> AbstractContextManager[Any]:
+    """JAX's 64-bit types for the block, if requested; else as they are."""
+    if not enabled:
         return contextlib.nullcontext()
     import jax
 
     return jax.enable_x64(True)
 
 
-def measured(prepared: Prepared, save: str | None = None, against: str | None = None) -> Comparison:
-    """Measure a plan; hold it against a stored comparison, and store it, if asked to.
+def measured(plan: Plan, save: str | None = None, against: str | None = None) -> Comparison:
+    """Measure a plan; compare it with the stored comparison `against`, and store it as `save`.
 
     The stored one is read before anything is measured. Raises BaselineError when there is none.
     """
@@ -121,29 +121,30 @@ def measured(prepared: Prepared, save: str | None = None, against: str | None = 
     stored = None if against is None else baselines.load(against)
     if save is not None:
         baselines.check_name(save)
-    record = run(prepared.plan)
-    record, fallen = _with_a_baseline(record)
-    notes = (*fallen, *prepared.notes, *record.notes)
+    record = _with_a_baseline(run(plan))
     changes = ()
     if stored is not None:
         changes = regressions(record, stored.record)
         changed = differences(record, stored.record)
         if changed:
-            notes = (*notes, f"Since the baseline was stored, this changed: {'; '.join(changed)}.")
+            record = _noted(record, f"Changed since the baseline was stored: {'; '.join(changed)}.")
     if save is not None:
-        name = f"Stored as the baseline `{save}`."
-        baselines.save(Comparison(dataclasses.replace(record, notes=notes)), save)
-        notes = (*notes, name)
-    return Comparison(dataclasses.replace(record, notes=notes), changes)
+        baselines.save(Comparison(record), save)
+        record = _noted(record, f"Stored as the baseline `{save}`.")
+    return Comparison(record, changes)
 
 
-def _with_a_baseline(record: ComparisonRecord) -> tuple[ComparisonRecord, tuple[str, ...]]:
-    """Ratios against the first contestant that was measured, where the baseline itself was not."""
+def _noted(record: ComparisonRecord, note: str) -> ComparisonRecord:
+    return dataclasses.replace(record, notes=(*record.notes, note))
+
+
+def _with_a_baseline(record: ComparisonRecord) -> ComparisonRecord:
+    """Ratios against the first measured implementation, where the baseline was not measured."""
     measured = [row.label for row in record.rows if row.measured]
     if not measured or record.baseline in measured:
-        return record, ()
+        return record
     note = f"`{record.baseline}` was not measured, so ratios are against `{measured[0]}`."
-    return dataclasses.replace(record, baseline=measured[0]), (note,)
+    return dataclasses.replace(record, baseline=measured[0], notes=(note, *record.notes))
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -166,7 +167,7 @@ def _sizes(
         return tuple([dict(size) for size in given]) or ({},)
     if len(given) > 1:
         raise CellError(
-            f"sizes has {len(given)} names; give one, or a list of dictionaries: "
+            f"sizes has {len(given)} names. Give one, or a list of dictionaries: "
             'sizes=[{"n": 64, "m": 3}, {"n": 128, "m": 3}].'
         )
     return tuple([{name: value} for name, values in given.items() for value in values])

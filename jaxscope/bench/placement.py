@@ -1,42 +1,35 @@
-"""Inputs of one row: copies that nobody else holds, on the row's device."""
+"""Inputs of one row: copies that nothing else refers to, on the row's device."""
 
 from __future__ import annotations
 
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from jaxscope.bench.frameworks.implementation import Contestant, Task
+from jaxscope import words
+from jaxscope.bench.frameworks.implementation import Implementation, Refusal, Task
 
 _LINES = 64
 """Cache lines of a page."""
 _MOVED = 2 << 20
-"""Bytes. Copying more takes longer than a block."""
+"""Bytes. Larger copies take longer than a block."""
 _ALIGNED = 64
-"""Bytes. Every contestant's arrays begin at such an address, so that none is favored by chance;
-XLA takes an array that does without copying it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """The arguments of one row and how long it took to bring them there."""
-
-    args: tuple[Any, ...]
-    seconds: float
+"""Bytes. Every implementation's arrays begin at such an address, so that none is favored by chance.
+XLA uses such an array without copying it."""
 
 
 def host_arrays(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs that are placed: arrays, NumPy scalars and floats. The rest is fixed."""
+    """The inputs that are placed on a device: arrays, NumPy scalars and floats."""
     return {name: np.asarray(value) for name, value in inputs.items() if is_placed(value)}
 
 
 def is_placed(value: Any) -> bool:
-    """Arrays and floats are given to each contestant as its own; ints, bools and other objects
-    belong to the code, as they do in `%%jaxjit`."""
+    """Whether each implementation gets its own copy: arrays and floats. Ints, bools and other
+    objects are constants of the code, as in `%%jaxjit`."""
     if isinstance(value, (np.ndarray, np.generic)):
         return np.asarray(value).dtype.kind in "biufcV"
     return isinstance(value, (float, complex)) or (
@@ -45,8 +38,8 @@ def is_placed(value: Any) -> bool:
 
 
 def aligned_copy(array: Any, line: int = 0) -> Any:
-    """A C-contiguous copy that begins at a multiple of 64 bytes, so many cache lines further in
-    its memory: two copies of one line number may still lie differently."""
+    """A C-contiguous copy that begins at a multiple of 64 bytes, `line` cache lines into its
+    memory. Two copies of one line number may still have different addresses."""
     source = np.asarray(array)
     room = np.empty(source.nbytes + _ALIGNED * (line + 1), np.uint8)
     start = -room.ctypes.data % _ALIGNED + _ALIGNED * line
@@ -56,13 +49,13 @@ def aligned_copy(array: Any, line: int = 0) -> Any:
 
 
 def mover(
-    contestant: Contestant, host: Mapping[str, Any], device: str, seed: int
+    implementation: Implementation, host: Mapping[str, Any], device: str, seed: int
 ) -> Callable[[], tuple[Any, ...]] | None:
-    """Makes the row's inputs anew at another place; None where that would take long.
+    """A function that copies the row's inputs to a different address; None where it is slow.
 
-    Where an array lies within its page decides up to 1 % of a call, for as long as it lies there:
-    a contestant against itself was 0.9 % slower with an interval of ±0.2 %. Another place in each
-    round makes of it a part of the noise, which the interval shows.
+    The address of an array within its page decides up to 1 % of a call for as long as it stays
+    there: an implementation against itself was 0.9 % slower with an interval of ±0.2 %. A different
+    address in each round turns this bias into noise, which the interval covers.
     Source: Mytkowicz et al., Producing wrong data without doing anything obviously wrong, 2009.
     """
     if not device.startswith("cpu") or not host or sum(a.nbytes for a in host.values()) > _MOVED:
@@ -72,7 +65,7 @@ def mover(
     def moved() -> tuple[Any, ...]:
         return tuple(
             [
-                contestant.put(aligned_copy(array, draw.randrange(_LINES)), device)
+                implementation.put(aligned_copy(array, draw.randrange(_LINES)), device)
                 for array in host.values()
             ]
         )
@@ -80,18 +73,20 @@ def mover(
     return moved
 
 
-def place(contestant: Contestant, host: Mapping[str, Any], device: str) -> Placed:
-    """The row's own arrays. The copies are made before the clock runs: only the way is timed."""
+def place(
+    implementation: Implementation, host: Mapping[str, Any], device: str
+) -> tuple[tuple[Any, ...], float]:
+    """The arguments of one row, its own copies, and the seconds of their transfer alone."""
     copies = [aligned_copy(array) for array in host.values()]
     start = time.perf_counter()
-    args = tuple([contestant.put(copy, device) for copy in copies])
-    return Placed(args, time.perf_counter() - start)
+    args = tuple([implementation.put(copy, device) for copy in copies])
+    return args, time.perf_counter() - start
 
 
 def fixed(
     function: Callable[..., Any], inputs: Mapping[str, Any], namespace: Any = None
 ) -> Callable[..., Any]:
-    """The function of the placed inputs alone: the others, and the namespace, are filled in."""
+    """The function of the placed inputs alone; the others and the namespace are bound."""
     values = list(inputs.values())
     holes = [is_placed(value) for value in values]
     head = () if namespace is None else (namespace,)
@@ -109,27 +104,18 @@ def fixed(
     return filled
 
 
-def unplaced_positions(inputs: Mapping[str, Any]) -> dict[int, int]:
-    """From the position of each placed input among all to its position among the placed."""
-    placed = [i for i, value in enumerate(inputs.values()) if is_placed(value)]
-    return {position: i for i, position in enumerate(placed)}
-
-
 def task_for(task: Task, inputs: Mapping[str, Any], namespace: Any) -> Task:
     """The task in terms of the placed inputs."""
-    from dataclasses import replace
-
-    from jaxscope.bench.frameworks.implementation import Refusal
-
-    places = unplaced_positions(inputs)
     names = list(inputs)
+    placed = [i for i, value in enumerate(inputs.values()) if is_placed(value)]
+    places = {position: i for i, position in enumerate(placed)}
     for position in task.grad:
         if position >= len(names):
             raise Refusal(f"There is no input {position} to differentiate for, only {len(names)}.")
         if position not in places:
             raise Refusal(
-                f"`{names[position]}` is no array or float, so nothing can be differentiated "
-                "for it."
+                f"`{names[position]}` is not an array or a float, so it cannot be differentiated "
+                "for."
             )
     if task.vmap and (len(task.vmap) != len(names) or all(axis is None for axis in task.vmap)):
         raise Refusal(
@@ -149,18 +135,16 @@ def task_for(task: Task, inputs: Mapping[str, Any], namespace: Any) -> Task:
 
 
 def _check_axes(axes: Sequence[int | None], inputs: Mapping[str, Any]) -> None:
-    """Raises Refusal for an axis that is not there, and for batches of different lengths."""
-    from jaxscope.bench.frameworks.implementation import Refusal
-
+    """Raise Refusal for an axis that does not exist, and for batches of different lengths."""
     batches: dict[str, int] = {}
     for (name, value), axis in zip(inputs.items(), axes, strict=False):
         shape = getattr(value, "shape", None)
         if axis is None or shape is None:
             continue
         if not -len(shape) <= axis < len(shape):
-            dimensions = "1 dimension" if len(shape) == 1 else f"{len(shape)} dimensions"
+            dimensions = words.count(len(shape), "dimension")
             raise Refusal(f"`{name}` has {dimensions}, so there is no axis {axis} to batch over.")
         batches[name] = int(shape[axis])
     if len(set(batches.values())) > 1:
-        said = ", ".join(f"{length} of `{name}`" for name, length in batches.items())
-        raise Refusal(f"vmap needs batches of one length, and there are {said}.")
+        lengths = ", ".join(f"{length} of `{name}`" for name, length in batches.items())
+        raise Refusal(f"vmap needs batches of the same length, but there are {lengths}.")

@@ -1,16 +1,16 @@
-"""What to compare: the contestants, their inputs and sizes, and when to stop."""
+"""The plan of a comparison: implementations, inputs, sizes, and when to stop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from jaxscope.model.comparison import Mode
+from jaxscope.model.comparison import TimingMode
 
 
 class PlanError(ValueError):
-    """There is nothing sensible to measure; a whole sentence says why."""
+    """The plan cannot be measured; the text is a whole sentence."""
 
 
 Size = Mapping[str, float]
@@ -19,43 +19,44 @@ Size = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One contestant's code."""
+    """One implementation's code."""
 
     label: str
     """Unique in the plan: `numpy`, `jax: fused`."""
-    contestant: str
+    implementation: str
     """A registered name: `numpy`, `jax`, `jax-eager`, `torch`, `torch-compile`, `torchscript`,
-    `torch-func`, `c`, or one that a plug-in brings."""
+    `torch-func`, `c`, or that of a plug-in."""
     function: Callable[..., Any] | str
-    """Called with the inputs in order, as arrays of this contestant; for `c` the source text."""
+    """Called with the inputs in order, as arrays of this implementation; for `c` source text."""
     namespaced: bool = False
-    """The function takes the contestant's array namespace first: `f(xp, x)`."""
+    """The function takes the implementation's array namespace first: `f(xp, x)`."""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What only this contestant understands, such as `{"donate": (0,)}`."""
+    """Options of this implementation alone, such as `{"donate_argnums": (0,)}`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When enough was measured, and when it is too much."""
+    """When a measurement is complete, and when it takes too long."""
 
     precision: float = 0.02
-    """Half the width that a ratio's interval may have."""
+    """The half width of a ratio's interval at which the rounds end."""
     min_rounds: int = 51
     """For calls of at most 50 ms; 11 for longer ones."""
     max_rounds: int = 1001
     seconds: float = 10.0
-    """Rounds of one size."""
+    """Of the rounds of one size."""
     total_s: float | None = None
-    """The whole comparison."""
+    """Of the whole comparison."""
+    _: KW_ONLY
     call_s: float = 20.0
-    """A single call that takes longer is taken to hang."""
+    """A single call that takes longer counts as hanging."""
     compile_s: float = 120.0
-    """A compilation that takes longer is given up."""
+    """A compilation that takes longer is abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come; given to `Plan.progress` a few times a second at most."""
+    """The progress of a run, passed to `Plan.progress` a few times per second at most."""
 
     text: str
     """`n=64: round 31`, `jax: compiling for 5 s` …"""
@@ -64,8 +65,13 @@ class Progress:
 
 
 def no_inputs(size: Size) -> Mapping[str, Any]:
-    """For contestants that take none."""
+    """No inputs, at any size."""
     return {}
+
+
+def no_notes() -> tuple[str, ...]:
+    """No notes."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,48 +80,51 @@ class Plan:
 
     entries: tuple[Entry, ...]
     inputs: Callable[[Size], Mapping[str, Any]] = no_inputs
-    """Makes the inputs of a size, by name and in order: NumPy arrays or numbers."""
+    """The inputs of a size, by name and in order: NumPy arrays or numbers."""
     input_bytes: Callable[[Size], int] | None = None
-    """What `inputs` will take, so that a size that exceeds the memory is skipped, not made."""
+    """The memory of `inputs`, so that a size that does not fit is skipped before it is created."""
     sizes: tuple[Size, ...] = ()
     devices: tuple[str, ...] = ()
-    """`cpu`, `cuda:0` …; empty: every device that each contestant sees."""
+    """`cpu`, `cuda:0` …; empty: every device that each implementation sees."""
+    _: KW_ONLY
     grad: tuple[int, ...] = ()
-    """Differentiate for these inputs, each framework its own way."""
+    """Positions of inputs to differentiate for, in each framework's own way."""
     vmap: tuple[int | None, ...] = ()
-    """Batch axis of each input (None: the same for all), each framework its own way."""
-    mode: Mode = Mode.LATENCY
+    """Batch axis of each input (None: not batched), in each framework's own way."""
+    mode: TimingMode = TimingMode.LATENCY
     baseline: str = ""
     check: bool = True
     """Compare the results with float64 NumPy."""
     tolerance: float | None = None
     """Largest relative difference; None: 64·eps·√n by dtype and size."""
     reference: Callable[..., Any] | None = None
-    """What the results should be, for NumPy inputs in float64; None: the NumPy contestant's own
-    code or any namespaced one's, else the first contestant's results."""
+    """Computes the expected results from NumPy inputs in float64. None: the code for NumPy or any
+    namespaced code, else JAX's, else the first implementation's results."""
     columns: bool = True
-    """Also the passes apart from the rounds: dispatch, kernel and memory."""
+    """Also measure dispatch, device time and memory, apart from the rounds."""
     limits: Limits = field(default_factory=Limits)
-    sessions: int = 1
-    """Fresh processes; 1 measures in this one."""
+    processes: int = 1
+    """The number of fresh processes; 1 measures in this one."""
     seed: int = 0
     title: str = ""
     progress: Callable[[Progress], None] | None = None
+    notes: Callable[[], tuple[str, ...]] = no_notes
+    """Sentences about the code and its inputs, read when all was measured."""
 
 
 def validate(plan: Plan) -> None:
-    """Raises PlanError when nothing can be measured by it."""
+    """Raise PlanError when the plan cannot be measured."""
     if not plan.entries:
-        raise PlanError("There is nothing to compare: give at least one contestant.")
+        raise PlanError("There is nothing to compare. Give at least one implementation.")
     labels = [entry.label for entry in plan.entries]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
-        raise PlanError(f"Two contestants are called `{twice}`: give each a name of its own.")
+        raise PlanError(f"Two implementations are labeled `{twice}`. Give each a label of its own.")
     if plan.baseline and plan.baseline not in labels:
         raise PlanError(
-            f"The baseline `{plan.baseline}` is none of the contestants: {', '.join(labels)}."
+            f"The baseline `{plan.baseline}` is not compared. There are {', '.join(labels)}."
         )
-    if plan.sessions < 1:
-        raise PlanError(f"sessions is {plan.sessions}; it must be 1 or more.")
+    if plan.processes < 1:
+        raise PlanError(f"processes is {plan.processes}; it must be 1 or more.")
     if plan.limits.max_rounds < 1:
         raise PlanError(f"max_rounds is {plan.limits.max_rounds}; it must be 1 or more.")

@@ -1,28 +1,28 @@
-"""One contestant made ready for the rounds: placed, compiled, called once, checked, warm."""
+"""Prepare one implementation for the rounds: place inputs, compile, call once, check, warm up."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from jaxscope.bench.cell.error_line import place as place_of
-from jaxscope.bench.frameworks.implementation import Contestant, Prepared, Refusal
+from jaxscope.bench.cell.timed_code import describe_error
+from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal
 from jaxscope.bench.placement import aligned_copy, mover, place, task_for
 from jaxscope.bench.plan import Entry, Plan
 from jaxscope.bench.reference import Reference, task_of
-from jaxscope.bench.rounds.captured_output import printing, silenced
 from jaxscope.bench.rounds.machine import Signals
 from jaxscope.bench.rounds.timed_call import Subject
-from jaxscope.bench.rounds.watchdog import Alarm, TimedOut, apart
+from jaxscope.bench.rounds.watchdog import Alarm, TimedOut, run_on_thread
 from jaxscope.bench.warnings import programs, results, rounds
 from jaxscope.model import Unavailable
-from jaxscope.model.comparison import Doubt, Mode, Row
+from jaxscope.model.comparison import BenchWarning, ComparisonRow, TimingMode
 
 _GRACE_S = 1.0
 
@@ -31,17 +31,18 @@ _GRACE_S = 1.0
 class Ready:
     """A row that can be measured, with its live objects."""
 
-    row: Row
-    contestant: Contestant
+    row: ComparisonRow
+    implementation: Implementation
     subject: Subject
     prepared: Prepared
     waiting: Callable[[Any], Any] | None
-    """Waits for what one call returns, whatever the mode."""
+    """Waits for the outputs of one call, whatever the mode."""
+    _: KW_ONLY
     outputs: Any
     """Of the first call."""
-    doubts: list[Doubt] = field(default_factory=list[Doubt])
+    warnings: list[BenchWarning] = field(default_factory=list[BenchWarning])
     is_view: bool = False
-    """Its results lie in the memory of its inputs."""
+    """Its results share the memory of its inputs."""
 
     def call(self) -> Any:
         """One call, waited for, outside the rounds."""
@@ -53,243 +54,251 @@ class Ready:
 
 
 class Failed(Exception):
-    """The row's reason, a whole sentence; `row` holds what is known of it."""
+    """The implementation could not be prepared; `row` has the reason, a whole sentence."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: ComparisonRow) -> None:
         super().__init__(row.failure)
         self.row = row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the rows of one size share."""
+    """Shared by the rows of one size."""
 
     plan: Plan
     inputs: Mapping[str, Any]
     host: Mapping[str, Any]
-    """The inputs that are placed, as NumPy arrays that nobody may change."""
+    """The inputs that are placed, as NumPy arrays that must not be changed."""
     alarm: Alarm
     signals: Signals
-    say: Callable[[str], None]
+    notify: Callable[[str], None]
     compile_count: Callable[[], int]
     stack: contextlib.ExitStack
-    """Holds the contestants' sessions until the size is done."""
+    """Holds the implementations' contexts until the size is done."""
     deadline: float = math.inf
     """Of the whole comparison, on the performance counter."""
 
     def at_most(self, seconds: float) -> float:
-        """The limit, or what is left of the whole."""
+        """The limit, or the rest of the time of the whole."""
         return max(min(seconds, self.deadline - time.perf_counter()), 0.01)
 
 
+class OutputSink(io.TextIOBase):
+    """Discards printed text, and counts the writes."""
+
+    def __init__(self) -> None:
+        self.writes = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        self.writes += 1
+        return len(text)
+
+
+@contextlib.contextmanager
+def silenced() -> Generator[OutputSink]:
+    """Hide text that Python code prints; output that bypasses `sys.stdout` is shown."""
+    sink = OutputSink()
+    with contextlib.redirect_stdout(sink):
+        yield sink
+
+
 def get_ready(
-    entry: Entry, contestant: Contestant, device: str, row: Row, setting: Setting
+    entry: Entry, implementation: Implementation, row: ComparisonRow, setting: Setting
 ) -> Ready:
     """Everything before the rounds. Raises Failed with the reason; an interrupt passes through."""
     try:
-        return _get_ready(entry, contestant, device, row, setting)
-    except TimedOut as cut:
-        raise Failed(replace(row, failure=str(cut))) from None
+        return _Preparation(entry, implementation, row, setting).ready()
+    except (TimedOut, Refusal) as error:
+        raise Failed(replace(row, failure=str(error))) from None
     except Failed:
         raise
-    except Refusal as refusal:
-        raise Failed(replace(row, failure=str(refusal))) from None
     except MemoryError as error:
-        text = f"There was not enough memory: {said(error)}."
+        text = f"There was not enough memory: {describe_error(error)}."
         raise Failed(replace(row, failure=text)) from error
     except Exception as error:
-        raise Failed(replace(row, failure=f"It raised {said(error)}.")) from error
+        raise Failed(replace(row, failure=f"It raised {describe_error(error)}.")) from error
 
 
-def _get_ready(
-    entry: Entry, contestant: Contestant, device: str, row: Row, setting: Setting
-) -> Ready:
-    plan, limits = setting.plan, setting.plan.limits
-    if time.perf_counter() > setting.deadline:
-        raise Failed(replace(row, failure="The time limit was over before its turn came."))
-    compile_s, call_s = setting.at_most(limits.compile_s), setting.at_most(limits.call_s)
-    namespace = contestant.namespace() if entry.namespaced else None
-    task = replace(task_of(plan, entry), compile_s=compile_s, say=setting.say)
-    task = task_for(task, setting.inputs, namespace)
-    setting.stack.enter_context(contestant.session(task, device))
-    contestant.put(aligned_copy(np.zeros(1, np.float32)), device)  # what the first transfer sets up
-    placed = place(contestant, setting.host, device)
-    setting.say(f"{entry.label}: preparing")
-    # What compiles on a thread of its own has its own limit, and says that it goes on.
-    grace_s = _GRACE_S if contestant.apart else 0.0
-    with setting.alarm.within(compile_s + grace_s, f"{entry.label}: getting it ready"):
-        prepared = contestant.prepare(task, placed.args, device)
-    setting.say(f"{entry.label}: first call")
-    args = () if prepared.bound else placed.args
-    if prepared.refresh:  # preparing may have used them up
-        args = place(contestant, setting.host, device).args
-    waiter: list[Callable[[Any], Any] | None] = []
+@dataclass(frozen=True, slots=True)
+class _Preparation:
+    entry: Entry
+    implementation: Implementation
+    row: ComparisonRow
+    setting: Setting
 
-    def first() -> Any:
-        outputs = prepared.call(*args)
-        waiter.append(contestant.waiting(outputs, device))
-        if waiter[0] is not None:
-            waiter[0](outputs)
-        return outputs
-
-    outputs, first_s = _watched(first, contestant, call_s, setting, entry.label)
-    waiting = waiter[0]
-    row = replace(
-        row,
-        compile=prepared.phases,
-        first_call_s=first_s,
-        transfer_s=placed.seconds,
-        cost=prepared.cost,
-        threads=contestant.threads(),
-    )
-    leaves = contestant.leaves(outputs)
-    arrays = [np.asarray(contestant.to_numpy(leaf)) for leaf in leaves]
-    row = replace(row, dtype="/".join(dict.fromkeys(str(a.dtype) for a in arrays)))
-    doubts = [*prepared.doubts, *_observed(prepared, contestant, call_s, setting, entry.label)]
-    if contestant.name.startswith("jax"):
-        doubts += [d for d in (programs.not_an_array(leaves),) if d is not None]
-    empty = results.nothing_finite(arrays) if plan.check else None
-    doubts += [empty] if empty is not None else []
-    changed = _changed(contestant, placed.args, setting.host, prepared)
-    refresh = tuple(sorted({*prepared.refresh, *(() if prepared.bound else changed)}))
-    if changed:
-        names = [task.names[i] for i in changed]
-        made = rounds.changed_bound_inputs if prepared.bound else rounds.changed_inputs
-        doubts.append(made(names))
-    is_view = not refresh and any(_lies_in(contestant, a, placed.args) for a in arrays)
-    # Fresh positions are made on demand; the others are shared by all calls.
-    fresh = _fresh(contestant, placed.args, setting.host, refresh, device) if refresh else None
-    moves = not refresh and not prepared.bound
-    moved = mover(contestant, setting.host, device, plan.seed) if moves else None
-    several = [outputs] if plan.mode is Mode.THROUGHPUT else outputs
-    subject = Subject(
-        entry.label,
-        prepared.call,
-        waiting if waiting is None else contestant.waiting(several, device),
-        () if prepared.bound else placed.args,
-        fresh,
-        sum(list(setting.host.values())[i].nbytes for i in refresh),
-        moved,
-        plan.mode,
-        prepared.compile_count or setting.compile_count,
-        setting.signals,
-        calls=1,
-    )
-    ready = Ready(row, contestant, subject, prepared, waiting, outputs, doubts, is_view)
-    setting.say(f"{entry.label}: warming up")
-    with setting.alarm.within(call_s, f"{entry.label}: the warm-up"), silenced() as sink:
-        try:
-            subject.warm_up(first_s)
-        except Exception as error:
-            if isinstance(error, (TimedOut, MemoryError)):
+    def ready(self) -> Ready:
+        """Place, compile, call once, check the call for warnings, and warm up."""
+        setting, implementation, device = self.setting, self.implementation, self.row.device
+        plan, limits, label = setting.plan, setting.plan.limits, self.entry.label
+        if time.perf_counter() > setting.deadline:
+            raise Failed(replace(self.row, failure="The time limit was reached before its turn."))
+        compile_s, call_s = setting.at_most(limits.compile_s), setting.at_most(limits.call_s)
+        namespace = implementation.namespace() if self.entry.namespaced else None
+        task = replace(task_of(plan, self.entry), compile_s=compile_s, notify=setting.notify)
+        task = task_for(task, setting.inputs, namespace)
+        setting.stack.enter_context(implementation.context(task, device))
+        # Trigger the one-time set-up of transfers.
+        implementation.put(aligned_copy(np.zeros(1, np.float32)), device)
+        args, transfer_s = place(implementation, setting.host, device)
+        setting.notify(f"{label}: preparing")
+        # A compilation on a thread of its own has its own limit and its own message.
+        grace_s = _GRACE_S if implementation.releases_gil else 0.0
+        with setting.alarm.within(compile_s + grace_s, f"{label}: the preparation"):
+            prepared = implementation.prepare(task, args, device)
+        setting.notify(f"{label}: first call")
+        first_args = () if prepared.bound else args
+        if prepared.refresh:  # the preparation may have consumed them
+            first_args, _ = place(implementation, setting.host, device)
+        outputs, waiting, first_s = self._first_call(prepared, first_args, call_s)
+        leaves = implementation.leaves(outputs)
+        arrays = [np.asarray(implementation.to_numpy(leaf)) for leaf in leaves]
+        row = replace(
+            self.row,
+            compile=prepared.phases,
+            first_call_s=first_s,
+            transfer_s=transfer_s,
+            cost=prepared.cost,
+            threads=implementation.threads(),
+            dtype="/".join(dict.fromkeys(str(array.dtype) for array in arrays)),
+        )
+        found = [*prepared.warnings, self._probed(prepared, call_s)]
+        if implementation.framework == "jax":
+            found.append(programs.not_an_array(leaves))
+        if plan.check:
+            found.append(results.nothing_finite(arrays))
+        changed = self._changed(prepared, args)
+        refresh = tuple(sorted({*prepared.refresh, *(() if prepared.bound else changed)}))
+        if changed:
+            names = [task.names[i] for i in changed]
+            found.append(rounds.changed_inputs(names, prepared.bound))
+        moves = not refresh and not prepared.bound
+        several = [outputs] if plan.mode is TimingMode.THROUGHPUT else outputs
+        subject = Subject(
+            label,
+            prepared.call,
+            waiting if waiting is None else implementation.waiting(several, device),
+            () if prepared.bound else args,
+            # Fresh positions are created on demand; the others are shared by all calls.
+            self._fresh(args, refresh) if refresh else None,
+            fresh_bytes=sum(list(setting.host.values())[i].nbytes for i in refresh),
+            moved=mover(implementation, setting.host, device, plan.seed) if moves else None,
+            mode=plan.mode,
+            compile_count=prepared.compile_count or setting.compile_count,
+            signals=setting.signals,
+            calls=1,
+        )
+        setting.notify(f"{label}: warming up")
+        with setting.alarm.within(call_s, f"{label}: the warm-up"), silenced() as sink:
+            try:
+                subject.warm_up(first_s)
+            except (TimedOut, MemoryError):
                 raise
-            text = f"It raised {said(error)} in call {subject.calls}."
-            raise Failed(replace(row, failure=text)) from error
-    prints = printing(sink)
-    doubts += [prints] if prints is not None else []
-    return ready
+            except Exception as error:
+                text = f"It raised {describe_error(error)} in call {subject.calls}."
+                raise Failed(replace(row, failure=text)) from error
+        if sink.writes:
+            found.append(rounds.printing())
+        return Ready(
+            row,
+            implementation,
+            subject,
+            prepared,
+            waiting,
+            outputs=outputs,
+            warnings=[warning for warning in found if warning is not None],
+            is_view=not refresh and any(self._is_view(a, args) for a in arrays),
+        )
+
+    def _first_call(
+        self, prepared: Prepared, args: tuple[Any, ...], limit_s: float
+    ) -> tuple[Any, Callable[[Any], Any] | None, float]:
+        """Outputs of the first call, the function that waits for them, and its seconds."""
+        what = f"{self.entry.label}: the first call"
+
+        def first() -> tuple[Any, Callable[[Any], Any] | None, float]:
+            start = time.perf_counter()
+            outputs = prepared.call(*args)
+            waiting = self.implementation.waiting(outputs, self.row.device)
+            if waiting is not None:
+                waiting(outputs)
+            return outputs, waiting, time.perf_counter() - start
+
+        if self.implementation.releases_gil:
+            work = self.implementation.bind_context(first)
+            return run_on_thread(work, limit_s, what, self.setting.notify)
+        with self.setting.alarm.within(limit_s, what):
+            return first()
+
+    def _probed(self, prepared: Prepared, limit_s: float) -> BenchWarning | None:
+        """The warning of one more call, made after the first one."""
+        if prepared.probe is None:
+            return None
+        work = self.implementation.bind_context(prepared.probe)
+        what = f"{self.entry.label}: the second call"
+        return run_on_thread(work, limit_s, what, self.setting.notify)
+
+    def _changed(self, prepared: Prepared, args: tuple[Any, ...]) -> tuple[int, ...]:
+        """Positions of the inputs that the first call changed, consumed ones not included."""
+        found: list[int] = []
+        for position, (arg, original) in enumerate(
+            zip(args, self.setting.host.values(), strict=True)
+        ):
+            if position in prepared.refresh:
+                continue
+            now = np.asarray(self.implementation.to_numpy(arg))
+            before = original.astype(now.dtype, copy=False)
+            if not np.array_equal(now, before, equal_nan=now.dtype.kind in "fc"):
+                found.append(position)
+        return tuple(found)
+
+    def _is_view(self, array: Any, args: tuple[Any, ...]) -> bool:
+        if not array.size:
+            return False
+        return any(np.may_share_memory(array, self.implementation.to_numpy(arg)) for arg in args)
+
+    def _fresh(
+        self, args: tuple[Any, ...], refresh: tuple[int, ...]
+    ) -> Callable[[], tuple[Any, ...]]:
+        originals = list(self.setting.host.values())
+
+        def fresh() -> tuple[Any, ...]:
+            made = list(args)
+            for position in refresh:
+                copy = aligned_copy(originals[position])
+                made[position] = self.implementation.put(copy, self.row.device)
+            return tuple(made)
+
+        return fresh
 
 
 _NUMBERS = "biufcV"
 """The kinds of dtypes that hold numbers; JAX's own, such as bfloat16, are of kind V."""
 
 
-def checked(
-    ready: Ready, found: Reference | None, plan: Plan, inputs: Sequence[np.ndarray[Any, Any]]
+def check(
+    ready: Ready, reference: Reference, plan: Plan, inputs: Sequence[np.ndarray[Any, Any]]
 ) -> None:
-    """Fills in the row's error and what is to be said of it."""
-    if found is None:
+    """Compare the results with the reference; fill in the row's error and its warnings."""
+    leaves = ready.implementation.leaves(ready.outputs)
+    arrays = [np.asarray(ready.implementation.to_numpy(leaf)) for leaf in leaves]
+    if any(array.dtype.kind not in _NUMBERS for array in (*arrays, *reference.leaves)):
+        unchecked(ready, "the results are not arrays of numbers")
         return
-    leaves = ready.contestant.leaves(ready.outputs)
-    arrays = [np.asarray(ready.contestant.to_numpy(leaf)) for leaf in leaves]
-    terms = max([array.size for array in inputs], default=1)
-    coarsest = results.expected(leaves, inputs)
-    if any(array.dtype.kind not in _NUMBERS for array in (*arrays, *found.leaves)):
-        unchecked(ready, "The result is no array of numbers, so there is nothing to compare.")
-        return
-    result = results.check(arrays, found.leaves, terms, plan.tolerance, found.name, coarsest)
-    ready.doubts += result.doubts
+    result = results.check(
+        arrays,
+        reference.leaves,
+        max([array.size for array in inputs], default=1),
+        plan.tolerance,
+        reference.name,
+        coarsest=results.expected(leaves, inputs),
+    )
+    ready.warnings += result.warnings
     ready.row = replace(ready.row, error=result.error, error_limit=result.limit)
 
 
 def unchecked(ready: Ready, why: str) -> None:
-    """The row says why its results were not compared."""
+    """Record why the results were not compared."""
     ready.row = replace(ready.row, error=Unavailable(why))
-
-
-def said(error: BaseException) -> str:
-    """`ValueError on line 5: the first line of its text`."""
-    first = str(error).strip().partition("\n")[0].rstrip(".")
-    name = f"{type(error).__name__}{place_of(error)}"
-    return f"{name}: {first}" if first else name
-
-
-def _watched(
-    first: Callable[[], Any], contestant: Contestant, limit_s: float, setting: Setting, label: str
-) -> tuple[Any, float]:
-    """The first call with its seconds, cut off when it hangs."""
-    start = time.perf_counter()
-    if not contestant.apart:
-        with setting.alarm.within(limit_s, f"{label}: the first call"):
-            outputs = first()
-        return outputs, time.perf_counter() - start
-    taken: list[float] = []
-
-    def run() -> Any:
-        begun = time.perf_counter()
-        outputs = first()
-        taken.append(time.perf_counter() - begun)
-        return outputs
-
-    outputs = apart(contestant.carried(run), limit_s, f"{label}: the first call", setting.say)
-    return outputs, taken[0]
-
-
-def _observed(
-    prepared: Prepared, contestant: Contestant, limit_s: float, setting: Setting, label: str
-) -> list[Doubt]:
-    """What one more call shows; made after the first, which is the first one then."""
-    if prepared.observed is None:
-        return []
-    work = contestant.carried(prepared.observed)
-    found = apart(work, limit_s, f"{label}: the second call", setting.say)
-    return [] if found is None else [found]
-
-
-def _changed(
-    contestant: Contestant, args: tuple[Any, ...], host: Mapping[str, Any], prepared: Prepared
-) -> tuple[int, ...]:
-    """Positions of the inputs that the first call changed; what it used up is not looked at."""
-    found: list[int] = []
-    for position, (arg, original) in enumerate(zip(args, host.values(), strict=True)):
-        if position in prepared.refresh:
-            continue
-        now = np.asarray(contestant.to_numpy(arg))
-        before = original.astype(now.dtype, copy=False)
-        if not np.array_equal(now, before, equal_nan=now.dtype.kind in "fc"):
-            found.append(position)
-    return tuple(found)
-
-
-def _lies_in(contestant: Contestant, array: Any, args: tuple[Any, ...]) -> bool:
-    if not array.size:
-        return False
-    return any(np.may_share_memory(array, contestant.to_numpy(arg)) for arg in args)
-
-
-def _fresh(
-    contestant: Contestant,
-    args: tuple[Any, ...],
-    host: Mapping[str, Any],
-    refresh: tuple[int, ...],
-    device: str,
-) -> Callable[[], tuple[Any, ...]]:
-    originals = list(host.values())
-
-    def fresh() -> tuple[Any, ...]:
-        made = list(args)
-        for position in refresh:
-            made[position] = contestant.put(aligned_copy(originals[position]), device)
-        return tuple(made)
-
-    return fresh

@@ -1,6 +1,6 @@
-"""A comparison in several fresh processes: what one process shows need not hold in the next.
+"""A comparison in several fresh processes: the result of one process need not hold in the next.
 
-Memory is laid out anew in each, thread pools start anew, and so does the order of the rounds.
+Memory layout, thread pools and the order of the rounds are different in each.
 """
 
 from __future__ import annotations
@@ -15,70 +15,71 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jaxscope.bench.measure import compare
+from jaxscope import words
 from jaxscope.bench.plan import Limits, Plan, PlanError, Progress, validate
 from jaxscope.capture.program import describe
-from jaxscope.model import from_json, to_json
-from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.model import from_json
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 
 _POLL_S = 0.1
 _GRACE_S = 60.0
 """Starting Python and importing the libraries, beyond the plan's own limit."""
 
 
-def compare_in_sessions(plan: Plan) -> ComparisonRecord:
-    """The plan in as many processes, one after the other; the rounds of all are kept.
+class ProcessFailed(Exception):
+    """A fresh process ended without a record."""
 
-    An interrupt ends the process that runs and keeps the sessions before it. Raises PlanError when
-    the plan cannot be sent to another process, and when no session came to an end.
+
+def compare_in_processes(plan: Plan) -> ComparisonRecord:
+    """Measure the plan in fresh processes, one after the other; all rounds are kept.
+
+    An interrupt ends the running process and keeps those before it. Raises PlanError when the plan
+    cannot be sent to a process, and when no process completed.
     """
     validate(plan)
     began = time.perf_counter()
     records: list[ComparisonRecord] = []
     stopped = ""
-    for number in range(plan.sessions):
+    for number in range(plan.processes):
         seeded = replace(
-            plan, sessions=1, progress=None, seed=plan.seed + number, limits=_share(plan)
+            plan, processes=1, progress=None, seed=plan.seed + number, limits=_share(plan)
         )
         sent = packed(seeded)
+        which = f"process {number + 1} of {plan.processes}"
         try:
-            records.append(_session(plan, sent, number))
+            records.append(_process(plan, sent, number))
         except KeyboardInterrupt:
-            stopped = f"interrupted in session {number + 1} of {plan.sessions}"
+            stopped = f"interrupted in {which}"
             break
-        except SessionFailed as failed:
-            stopped = f"session {number + 1} of {plan.sessions} failed: {failed}"
+        except ProcessFailed as failed:
+            stopped = f"{which} failed: {failed}"
             break
         if records[-1].stopped:
             break
     if not records:
-        raise PlanError(f"No session came to its end: {stopped}.")
-    merged, wall_s = together(records), time.perf_counter() - began
-    merged = replace(merged, stopped=stopped or merged.stopped, wall_s=wall_s)
-    if stopped:  # nobody knows how long the process that was ended took to start
-        return merged
+        raise PlanError(f"No process completed: {stopped}.")
+    joined, wall_s = merged(records), time.perf_counter() - began
+    joined = replace(joined, stopped=stopped or joined.stopped, wall_s=wall_s)
+    if stopped:  # the start of the process that was ended is not known
+        return joined
     starting_s = wall_s - sum(record.wall_s or 0.0 for record in records)
-    return replace(merged, notes=(*merged.notes, started(plan, len(records), starting_s)))
+    return replace(joined, notes=(*joined.notes, started(plan, len(records), starting_s)))
 
 
 def started(plan: Plan, count: int, seconds: float) -> str:
-    """A sentence on what the processes took beside their measuring."""
-    what = "a fresh process" if count == 1 else f"{count} fresh processes"
-    limit = "" if plan.limits.total_s is None else ", which the time limit does not count"
-    return f"Starting {what} took {max(seconds, 0.0):.1f} s in all{limit}."
-
-
-class SessionFailed(Exception):
-    """A fresh process ended without a record."""
+    """A sentence on the time of the processes outside their measurement."""
+    what = words.count(count, "fresh process", "fresh processes")
+    limit = "" if plan.limits.total_s is None else ", not counted by the time limit"
+    return f"Starting {what} took {max(seconds, 0.0):.1f} s in total{limit}."
 
 
 def packed(plan: Plan) -> bytes:
-    """The plan for another process. Raises PlanError when it holds what cannot travel.
+    """The plan for a fresh process. Raises PlanError when it cannot be pickled.
 
     Functions of a notebook need cloudpickle, which sends their code; plain pickle sends names only.
     """
@@ -91,53 +92,54 @@ def packed(plan: Plan) -> bytes:
     try:
         sent = dumps(plan)
     except Exception as error:
-        cure = "" if dumps is not pickle.dumps else " `pip install cloudpickle` may help."
-        raise PlanError(
-            f"Sessions run in fresh processes, and this cannot be sent to one: {error}.{cure}"
-        ) from error
+        fix = "" if dumps is not pickle.dumps else " `pip install cloudpickle` may help."
+        raise PlanError(f"The code cannot be sent to a fresh process: {error}.{fix}") from error
     if dumps is pickle.dumps and b"__main__" in sent:
         raise PlanError(
-            "Sessions run in fresh processes, and functions of a notebook can be sent there only "
-            "with cloudpickle: `pip install cloudpickle`."
+            "Functions of a notebook can be sent to a fresh process only with cloudpickle: "
+            "`pip install cloudpickle`."
         )
     return sent
 
 
-def together(records: Sequence[ComparisonRecord]) -> ComparisonRecord:
+def merged(records: Sequence[ComparisonRecord]) -> ComparisonRecord:
     """The first record with the rounds and the warnings of all."""
     first = records[0]
-    rows = tuple([_joined([_same(record, row) for record in records]) for row in first.rows])
-    doubts = dict.fromkeys({d.code: d for record in records for d in record.warnings}.values())
+    warnings = dict.fromkeys({w.code: w for record in records for w in record.warnings}.values())
     notes = dict.fromkeys(note for record in records for note in record.notes)
-    stopped = next((record.stopped for record in records if record.stopped), "")
-    return replace(first, rows=rows, warnings=tuple(doubts), notes=tuple(notes), stopped=stopped)
+    return replace(
+        first,
+        rows=tuple([_merged_row(records, row) for row in first.rows]),
+        warnings=tuple(warnings),
+        notes=tuple(notes),
+        stopped=next((record.stopped for record in records if record.stopped), ""),
+    )
 
 
-def _same(record: ComparisonRecord, row: Row) -> Row | None:
-    key = (row.label, row.device, row.size)
-    return next((r for r in record.rows if (r.label, r.device, r.size) == key), None)
+def _merged_row(records: Sequence[ComparisonRecord], row: ComparisonRow) -> ComparisonRow:
+    """The row of all processes. It has the first failure, and all rounds."""
 
+    def key(one: ComparisonRow) -> tuple[Any, ...]:
+        return one.label, one.device, one.size
 
-def _joined(found: Sequence[Row | None]) -> Row:
-    """One row of each session. It fails where it failed first, and keeps the rounds it has."""
-    rows = [row for row in found if row is not None]
-    doubts = {doubt.code: doubt for row in rows for doubt in row.warnings}
+    rows = [one for record in records for one in record.rows if key(one) == key(row)]
+    warnings = {warning.code: warning for one in rows for warning in one.warnings}
     return replace(
         rows[0],
-        sessions=tuple([rounds for row in rows for rounds in row.sessions]),
-        failure=next((row.failure for row in rows if row.failure), ""),
-        warnings=tuple(doubts.values()),
+        processes=tuple([rounds for one in rows for rounds in one.processes]),
+        failure=next((one.failure for one in rows if one.failure), ""),
+        warnings=tuple(warnings.values()),
     )
 
 
 def _share(plan: Plan) -> Limits:
-    """What one session may take of the whole."""
+    """The limits of one process: its share of the whole."""
     total = plan.limits.total_s
-    return plan.limits if total is None else replace(plan.limits, total_s=total / plan.sessions)
+    return plan.limits if total is None else replace(plan.limits, total_s=total / plan.processes)
 
 
-def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
-    """One process. It is ended when it is interrupted, hangs, or when its time is over."""
+def _process(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
+    """Run one process. It is killed at an interrupt, when it hangs, or when its time is over."""
     limits = plan.limits
     end = time.monotonic() + _GRACE_S + (limits.total_s or float("inf"))
     silent_s = _GRACE_S + max(limits.call_s, limits.compile_s, limits.seconds)
@@ -147,7 +149,7 @@ def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
         (where / "settings").write_text(json.dumps(describe.settings()))
         with (where / "errors").open("wb") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", "jaxscope.bench.session", str(where)],
+                [sys.executable, "-m", "jaxscope.bench.worker", str(where)],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
@@ -161,15 +163,15 @@ def _session(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:
         result = where / "record"
         if not result.exists():
             lines = (where / "errors").read_text(errors="replace").strip().splitlines()
-            raise SessionFailed(lines[-1] if lines else f"exit status {process.returncode}")
+            raise ProcessFailed(lines[-1] if lines else f"exit status {process.returncode}")
         return from_json(ComparisonRecord, json.loads(result.read_text()))
 
 
 def follow(
     plan: Plan, process: subprocess.Popen[str], number: int, end: float, silent_s: float
 ) -> None:
-    """Hands on the progress until the process ends. Raises SessionFailed when it hangs: a call in
-    native code cannot be stopped from inside, but its process can."""
+    """Forward the progress until the process ends. Raises ProcessFailed when it hangs: a call in
+    native code cannot be stopped from inside, but its process can be killed."""
     lines: queue.Queue[str | None] = queue.Queue()
 
     def read() -> None:
@@ -179,34 +181,34 @@ def follow(
         lines.put(None)
 
     threading.Thread(target=read, daemon=True).start()
-    latest, heard = "", time.monotonic()
+    latest, observed = "", time.monotonic()
     while True:
         with contextlib.suppress(queue.Empty):
             line = lines.get(timeout=_POLL_S)
             if line is None:
                 process.wait()
                 return
-            latest, heard = _pass_on(plan, line, number) or latest, time.monotonic()
+            latest, observed = _forward(plan, line, number) or latest, time.monotonic()
         now = time.monotonic()
-        if now > end or now > heard + silent_s:
+        if now > end or now > observed + silent_s:
             at = f" at `{latest}`" if latest else ""
-            raise SessionFailed(f"it hung{at} and was ended")
+            raise ProcessFailed(f"it hung{at} and was ended")
 
 
-def _pass_on(plan: Plan, line: str, number: int) -> str:
-    """A line of progress, `0.25 text`; whatever else user code prints is nothing to us."""
+def _forward(plan: Plan, line: str, number: int) -> str:
+    """Notify of a line of progress, `0.25 text`; other output of the process is ignored."""
     done, _, text = line.rstrip("\n").partition(" ")
     try:
-        share = (number + float(done)) / plan.sessions
+        share = (number + float(done)) / plan.processes
     except ValueError:
         return ""
     if plan.progress is not None:
-        plan.progress(Progress(f"session {number + 1}: {text}", share))
+        plan.progress(Progress(f"process {number + 1}: {text}", share))
     return text
 
 
 def _environment() -> dict[str, str]:
-    """What this process was told about JAX by code, not by variables, told to the next one."""
+    """The environment variables, with those of JAX as this process is configured."""
     import jax
 
     found = dict(os.environ)
@@ -218,31 +220,3 @@ def _environment() -> dict[str, str]:
         found["JAX_NUM_CPU_DEVICES"] = str(count)
     found["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     return found
-
-
-def set_up(settings: Mapping[str, Any]) -> None:
-    """Sets JAX as it is set where the session was asked for; no variable tells of some settings."""
-    import jax
-
-    own = describe.settings()
-    for name, value in settings.items():
-        if name in own and own[name] != value:
-            # What cannot be set any more is JAX's default here.
-            with contextlib.suppress(Exception):
-                jax.config.update(name, value)
-
-
-def run(folder: Path) -> None:
-    """The other end: measures the plan in `folder`, and leaves the record there."""
-    set_up(json.loads((folder / "settings").read_text()))
-    plan: Plan = pickle.loads((folder / "plan").read_bytes())
-    out = sys.stdout
-
-    def progress(step: Progress) -> None:
-        out.write(f"{step.done:.4f} {step.text}\n")
-        out.flush()
-
-    record = compare(replace(plan, progress=progress))
-    temporary = folder / "record.part"
-    temporary.write_text(json.dumps(to_json(record)))
-    temporary.replace(folder / "record")

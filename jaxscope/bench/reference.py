@@ -1,4 +1,4 @@
-"""What the results should be: the same code in float64."""
+"""The expected results: the same code in float64."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.bench.frameworks.implementation import Contestant, Task
+from jaxscope.bench.frameworks.implementation import Implementation, Task
 from jaxscope.bench.placement import fixed, task_for
 from jaxscope.bench.plan import Entry, Plan
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Results as NumPy arrays, in order, and what they are called in a sentence."""
+    """Results as NumPy arrays, in order, and their name in a sentence."""
 
     leaves: tuple[Any, ...]
     name: str
@@ -25,13 +25,13 @@ def reference(
     plan: Plan,
     inputs: Mapping[str, Any],
     host: Mapping[str, Any],
-    find: Callable[[str], Contestant],
+    find: Callable[[str], Implementation],
 ) -> Reference | None:
-    """The results in float64, or None when no code here can give them.
+    """The results in float64, or None when no code of the plan can compute them.
 
-    The plan's own reference first; then the code for NumPy, or any that takes a namespace, with
-    NumPy's; then that for JAX, in 64 bits on the CPU: for gradients the only one. Raises what the
-    code raises.
+    The plan's own reference takes precedence; then code for NumPy, or any that takes a namespace,
+    with NumPy's; then code for JAX, in 64 bits on the CPU, the only one for gradients. Raises the
+    exceptions of the code.
     """
     args = [doubled(array) for array in host.values()]
     if plan.reference is not None:
@@ -39,15 +39,15 @@ def reference(
         results = fixed(plan.reference, inputs)(*args)
         return Reference(_arrays(numpy, results), "the given reference")
     if not plan.grad:
-        entry = _entry(plan.entries, "numpy")
+        entry = _entry(plan.entries, "numpy", find)
         if entry is not None:
             return _by_numpy(plan, entry, inputs, args, find("numpy"))
-    entry = _entry(plan.entries, "jax", "jax-eager")
+    entry = _entry(plan.entries, "jax", find)
     return None if entry is None else _by_jax(plan, entry, inputs, args)
 
 
 def doubled(array: Any) -> Any:
-    """A copy in float64 or complex128; integers and bools as they are."""
+    """A copy in float64 or complex128; integers and bools unchanged."""
     kind = array.dtype.kind
     if kind in "fV":
         return np.array(array, dtype=np.float64)
@@ -55,7 +55,7 @@ def doubled(array: Any) -> Any:
 
 
 def _by_numpy(
-    plan: Plan, entry: Entry, inputs: Mapping[str, Any], args: Sequence[Any], numpy: Contestant
+    plan: Plan, entry: Entry, inputs: Mapping[str, Any], args: Sequence[Any], numpy: Implementation
 ) -> Reference:
     namespace = numpy.namespace() if entry.namespaced else None
     task = task_for(task_of(plan, entry), inputs, namespace)
@@ -67,10 +67,10 @@ def _by_numpy(
 def _by_jax(plan: Plan, entry: Entry, inputs: Mapping[str, Any], args: Sequence[Any]) -> Reference:
     import jax
 
-    from jaxscope.bench.frameworks.jax import Eager, transformed
+    from jaxscope.bench.frameworks.jax import JaxEager, transformed
     from jaxscope.capture.compiles.listener import own_work
 
-    eager = Eager()
+    eager = JaxEager()
     with own_work(), jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
         task = task_for(task_of(plan, entry), inputs, jax.numpy if entry.namespaced else None)
         results = transformed(task)(*[jax.numpy.asarray(array) for array in args])
@@ -89,13 +89,19 @@ def task_of(plan: Plan, entry: Entry) -> Task:
     )
 
 
-def _entry(entries: Sequence[Entry], *names: str) -> Entry | None:
-    """One of these contestants' code, or any that runs on every namespace."""
+def _entry(
+    entries: Sequence[Entry], framework: str, find: Callable[[str], Implementation]
+) -> Entry | None:
+    """The first entry whose code runs on the framework, or on every namespace."""
     for entry in entries:
-        if not isinstance(entry.function, str) and (entry.contestant in names or entry.namespaced):
+        if not isinstance(entry.function, str) and (
+            entry.namespaced or find(entry.implementation).framework == framework
+        ):
             return entry
     return None
 
 
-def _arrays(contestant: Contestant, results: Any) -> tuple[Any, ...]:
-    return tuple([np.array(contestant.to_numpy(leaf)) for leaf in contestant.leaves(results)])
+def _arrays(implementation: Implementation, results: Any) -> tuple[Any, ...]:
+    return tuple(
+        [np.array(implementation.to_numpy(leaf)) for leaf in implementation.leaves(results)]
+    )

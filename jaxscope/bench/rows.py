@@ -1,104 +1,117 @@
-"""The rows that there will be at one size: each contestant on each of its devices."""
+"""The rows of one size before they are measured: each implementation on each of its devices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from jaxscope.bench.frameworks.implementation import Contestant
+from jaxscope.bench.cell.timed_code import describe_error
+from jaxscope.bench.frameworks.implementation import Implementation
 from jaxscope.bench.plan import Entry, Plan, Size
-from jaxscope.bench.prepare import Ready, said
-from jaxscope.model.comparison import Doubt, Row
+from jaxscope.bench.prepare import Ready
+from jaxscope.model.comparison import ComparisonRow
 
 _MANY = 1024
 """Devices of a kind; more are not counted."""
 
 
 @dataclass(slots=True)
-class Slot:
-    """The place of one row, whether or not there will be rounds."""
+class PlannedRow:
+    """A row to be measured, or with the reason why it is not."""
 
     entry: Entry
-    contestant: Contestant
-    row: Row
+    implementation: Implementation
+    row: ComparisonRow
     ready: Ready | None = None
 
-    def finished(self, stopped: str) -> Row:
-        """The row as it stands."""
+    def finished(self, stopped: str) -> ComparisonRow:
+        """The row with what was measured; `stopped` is why the run ended early."""
         if self.ready is None:
             why = f"Not measured: {stopped or 'the run ended early'}."
             return replace(self.row, failure=self.row.failure or why)
         row = self.ready.row
         failure = row.failure or ("" if row.measured else f"Not measured: {stopped}.")
-        doubts: dict[Doubt, None] = dict.fromkeys(self.ready.doubts)
-        return replace(row, failure=failure, warnings=tuple(doubts))
+        return replace(row, failure=failure, warnings=tuple(dict.fromkeys(self.ready.warnings)))
 
 
-def slots(plan: Plan, size: Size, find: Callable[[str], Contestant]) -> list[Slot]:
-    """A row for each contestant on each of its devices, with the reason where there is none."""
-    found: list[Slot] = []
-    key = tuple(size.items())
+def planned_rows(plan: Plan, size: Size, find: Callable[[str], Implementation]) -> list[PlannedRow]:
+    """A row for each implementation on each of its devices, or one with the reason for none."""
+    found: list[PlannedRow] = []
     for entry in plan.entries:
-        row = Row(entry.label, entry.contestant, size=key)
-        contestant = find(entry.contestant)
+        implementation = find(entry.implementation)
+        row = ComparisonRow(
+            entry.label,
+            entry.implementation,
+            size=tuple(size.items()),
+            title=_title(entry, implementation),
+            framework=implementation.framework,
+            compiles=implementation.compiles,
+        )
         try:
-            missing = contestant.missing()
-            known = () if missing else contestant.devices()
-            here = () if missing else chosen(contestant, plan.devices)
+            failure = implementation.missing()
+            known = () if failure else implementation.devices()
+            devices = () if failure else chosen(implementation, plan.devices)
         except Exception as error:
-            missing, known, here = f"It raised {said(error)}.", (), ()
-        if missing:
-            found.append(Slot(entry, contestant, replace(row, failure=missing)))
-            continue
-        if not here:
-            there = ", ".join(further(contestant, known))
-            text = f"It saw only {there}, and not {', '.join(plan.devices)}."
-            found.append(Slot(entry, contestant, replace(row, failure=text)))
-        found += [Slot(entry, contestant, replace(row, device=device)) for device in here]
+            failure, known, devices = f"It raised {describe_error(error)}.", (), ()
+        if not failure and not devices:
+            there = ", ".join(further(implementation, known))
+            failure = f"It found only {there}, not {', '.join(plan.devices)}."
+        if failure:
+            found.append(PlannedRow(entry, implementation, replace(row, failure=failure)))
+        found += [
+            PlannedRow(entry, implementation, replace(row, device=device)) for device in devices
+        ]
     return found
 
 
-def unseen(plan: Plan, find: Callable[[str], Contestant]) -> str:
-    """A sentence on the devices that were asked for and that none of the contestants sees.
+def _title(entry: Entry, implementation: Implementation) -> str:
+    """`JAX jit: fused` for the label `jax: fused`; empty for labels of the user's own."""
+    name, colon, rest = entry.label.partition(":")
+    if name != implementation.name or not implementation.title:
+        return ""
+    return f"{implementation.title}{colon}{rest}"
 
-    Where none of all is seen, the rows say so.
+
+def unavailable_devices(plan: Plan, find: Callable[[str], Implementation]) -> str:
+    """A sentence on the requested devices that no implementation has; empty without any.
+
+    Where none of all is available, the rows say so.
     """
     if not plan.devices:
         return ""
     there: dict[str, None] = {}
     seen: set[str] = set()
-    for name in dict.fromkeys([entry.contestant for entry in plan.entries]):
-        contestant = find(name)
+    for name in dict.fromkeys([entry.implementation for entry in plan.entries]):
+        implementation = find(name)
         try:
-            if contestant.missing():
+            if implementation.missing():
                 continue
-            there |= dict.fromkeys(further(contestant, contestant.devices()))
-            seen |= {one for one in plan.devices if chosen(contestant, (one,))}
-        except Exception:  # its row says what it raised
+            there |= dict.fromkeys(further(implementation, implementation.devices()))
+            seen |= {one for one in plan.devices if chosen(implementation, (one,))}
+        except Exception:  # its row has the exception
             continue
     missing = [one for one in plan.devices if one not in seen]
     if not missing or not seen:
         return ""
-    verb = "is" if len(there) == 1 and " to " not in next(iter(there)) else "are"
-    return f"No contestant sees {' or '.join(missing)}: there {verb} {', '.join(there)}."
+    return f"No implementation has {' or '.join(missing)}. Available: {', '.join(there)}."
 
 
-def further(contestant: Contestant, listed: Sequence[str]) -> tuple[str, ...]:
+def further(implementation: Implementation, listed: Sequence[str]) -> tuple[str, ...]:
     """The devices listed, each with the others of its kind: `cpu:0 to cpu:3`."""
     found: list[str] = []
     for first in listed:
         kind, _, number = first.partition(":")
         last = int(number or 0)
-        while last < _MANY and contestant.sees(f"{kind}:{last + 1}"):
+        while last < _MANY and implementation.sees(f"{kind}:{last + 1}"):
             last += 1
         found.append(first if f"{kind}:{last}" == first else f"{first} to {kind}:{last}")
     return tuple(found)
 
 
-def chosen(contestant: Contestant, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The devices that are wanted and that it sees: `cpu` means the first, `cuda:1` that one."""
-    if not wanted:
-        return contestant.devices()
-    names = [name.lower().replace("cuda", "gpu").replace("rocm", "gpu") for name in wanted]
+def chosen(implementation: Implementation, requested: Sequence[str]) -> tuple[str, ...]:
+    """The requested devices that it has: `cpu` means the first, `cuda:1` that one."""
+    if not requested:
+        return implementation.devices()
+    names = [name.lower().replace("cuda", "gpu").replace("rocm", "gpu") for name in requested]
     exact = [name if ":" in name else f"{name}:0" for name in names]
-    return tuple([name for name in dict.fromkeys(exact) if contestant.sees(name)])
+    return tuple([name for name in dict.fromkeys(exact) if implementation.sees(name)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,21 +21,21 @@ from jaxscope.magics.options.parser import documented, require_jax
 from jaxscope.magics.progress import ProgressBar
 
 if TYPE_CHECKING:
-    from jaxscope.bench.cell.plan import Prepared
+    from jaxscope.bench.plan import Plan
     from jaxscope.results.comparison import Comparison
 
 _PARSER = bench.parser()
 _EXAMPLES = """
     %%jaxbench --vs numpy,torch,jax --sizes n=2^6..2^12 x=normal(n,n)
-    y = (x - xp.mean(x)) / xp.std(x)       one source for all, written against `xp`
+    y = (x - xp.mean(x)) / xp.std(x)       one shared source, written for `xp`
 
     %%jaxbench --sizes n=1000,100_000 x=normal(n)
     # setup
-    w = 0.5                                runs once a size, outside the timed code
+    w = 0.5                                runs once per size, outside the timed code
     # numpy
     np.tanh(x) * w
     # jax
-    jnp.tanh(x) * w                        compiled; `# jax-eager` runs it as it stands
+    jnp.tanh(x) * w                        compiled; `# jax-eager` runs it as written
     # jax: by hand
     jnp.expm1(2 * x) / (jnp.expm1(2 * x) + 2) * w
 
@@ -51,20 +52,22 @@ _EXAMPLES = """
         return sum;
     }
 
-contestants: numpy, torch, jax and jax-eager; on request torch-compile, torchscript, torch-func, c,
-and those of plug-ins.
-inputs of a line: x=normal(n,n), uniform, complex_normal, integers(low,high,n), ones, zeros, arange,
-linspace, eye, or any expression of your names. Arrays of your namespace are inputs too.
+implementations: numpy, torch, jax and jax-eager by default; also torch-compile, torchscript,
+torch-func, c, and those of plug-ins.
+inputs on the line: x=normal(n,n), uniform, complex_normal, integers(low,high,n), ones, zeros,
+arange, linspace, eye, or any expression. Arrays of your namespace are inputs too.
 """
 _PREFIX = re.compile(r"\s*([A-Za-z][\w.-]*)\s*:(?!=)\s*(.+)", re.S)
 
 
 def _values(option: str) -> list[str]:
-    """What may follow an option: contestants, stored baselines."""
+    """Completions of an option's value: implementations, stored baselines."""
     if option == "--vs":
         from jaxscope.bench.frameworks import registry
+        from jaxscope.bench.plan import PlanError
 
-        return list(registry.names())
+        with contextlib.suppress(PlanError):
+            return list(registry.names())
     if option in ("--against", "--save"):
         from jaxscope.bench import baselines
 
@@ -76,18 +79,18 @@ def _parsed(text: str) -> ast.Expression:
     try:
         return ast.parse(text.strip(), filename="<jaxbench>", mode="eval")
     except (SyntaxError, ValueError) as error:
-        said = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise UsageError(f"%jaxbench cannot read `{text}` as an expression: {said}.") from None
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise UsageError(f"`{text}` is not a Python expression: {reason}.") from None
 
 
 def _unreadable(error: SyntaxError) -> UsageError:
     """The line of the cell with a caret below it.
 
-    As a SyntaxError, IPython would show it below its own frames and ours: it takes every one that
-    a magic raises for the error of code that ran.
+    A SyntaxError of a magic would be shown below IPython's frames and ours, like an error of code
+    that ran.
     """
     line = (error.text or "").rstrip()
-    text = f"Line {error.lineno} of the cell is not Python: {error.msg}."
+    text = f"Line {error.lineno} of the cell is not valid Python: {error.msg}."
     if not line.strip():
         return UsageError(text)
     left = len(line) - len(line.lstrip())
@@ -97,7 +100,7 @@ def _unreadable(error: SyntaxError) -> UsageError:
 
 @magics_class
 class Benchmarking(Family):
-    """The magic that compares."""
+    """`%jaxbench` and `%%jaxbench`."""
 
     def completers(self) -> dict[str, Completer]:
         others = completer(_PARSER, lambda: self._shell.user_ns)
@@ -115,32 +118,33 @@ class Benchmarking(Family):
         __tracebackhide__ = True
         given = bench.parse(line, _PARSER, cell is not None, self.scope.view)
         if cell is not None and not cell.strip():
-            raise UsageError("The %%jaxbench cell holds no code to time.")
+            raise UsageError("The %%jaxbench cell has no code to time.")
         require_jax("jaxbench")
         from jaxscope.bench.baselines import BaselineError
-        from jaxscope.bench.compare import measured, wide
+        from jaxscope.bench.compare import measured, x64_enabled
         from jaxscope.bench.plan import PlanError
         from jaxscope.model.wire import SchemaError
 
-        with ProgressBar(self._shell) as bar, wide(given.request.x64):
-            prepared = (
+        with ProgressBar(self._shell) as bar, x64_enabled(given.request.x64):
+            plan = (
                 self._expressions(given, bar)
                 if cell is None
                 else self._cell(f"%%jaxbench {line}".rstrip(), cell, given, bar)
             )
             try:
-                comparison = measured(prepared, given.save, given.against)
+                comparison = measured(plan, given.save, given.against)
             except (BaselineError, PlanError, SchemaError) as error:
                 raise UsageError(str(error)) from None
         if given.name is not None:
             self._shell.user_ns[given.name] = comparison
         self._show(comparison, given)
 
-    def _cell(self, head: str, text: str, given: BenchOptions, bar: ProgressBar) -> Prepared:
+    def _cell(self, head: str, text: str, given: BenchOptions, bar: ProgressBar) -> Plan:
         __tracebackhide__ = True
-        from jaxscope.bench.cell import CellError
         from jaxscope.bench.cell.plan import cell_plan
+        from jaxscope.bench.cell.sections import CellError
         from jaxscope.bench.frameworks import registry
+        from jaxscope.bench.plan import PlanError
 
         # Tracebacks and the front end find the lines of the cell under this name.
         whole = f"{head}\n{text}"
@@ -153,62 +157,62 @@ class Benchmarking(Family):
                 given.request,
                 self._shell.user_ns,
                 registry.names(),
-                registry.ALWAYS,
+                registry.DEFAULT,
                 file=file,
                 title=self.scope.session.cell_name(file) or "cell",
                 progress=bar,
             )
-        except CellError as error:
+        except (CellError, PlanError) as error:
             raise UsageError(str(error)) from None
         except SyntaxError as error:
             raise _unreadable(error) from None
-        except (Exception, KeyboardInterrupt) as error:  # the set-up's own
+        except (Exception, KeyboardInterrupt) as error:  # of the set-up
             raise display.without_our_frames(error, file)  # noqa: B904
 
-    def _expressions(self, given: BenchOptions, bar: ProgressBar) -> Prepared:
+    def _expressions(self, given: BenchOptions, bar: ProgressBar) -> Plan:
         __tracebackhide__ = True
-        from jaxscope.bench.cell import CellError
         from jaxscope.bench.cell.line import split_versus
         from jaxscope.bench.cell.plan import expression_plan
+        from jaxscope.bench.cell.sections import CellError
+        from jaxscope.bench.plan import PlanError
 
         try:
-            contestants = self._told(split_versus(given.rest), given)
             return expression_plan(
-                contestants,
+                self._labeled(split_versus(given.rest), given),
                 given.request,
                 self._shell.user_ns,
                 title=given.rest,
                 progress=bar,
             )
-        except CellError as error:
+        except (CellError, PlanError) as error:
             raise UsageError(str(error)) from None
 
-    def _told(self, texts: Sequence[str], given: BenchOptions) -> list[tuple[str, str, str]]:
-        """(contestant, label, expression) of each; labels are made different from each other."""
+    def _labeled(self, texts: Sequence[str], given: BenchOptions) -> list[tuple[str, str, str]]:
+        """(implementation, label, expression) of each, with unique labels."""
         from jaxscope.bench.cell.framework import named_framework
         from jaxscope.bench.cell.sections import resolve
         from jaxscope.bench.frameworks import registry
 
         if given.request.vs:
-            raise UsageError("--vs is for cells; %jaxbench compares the expressions it is given.")
+            raise UsageError("--vs is for cells. %jaxbench compares the expressions on its line.")
         known = registry.names()
         made: list[tuple[str, str, str]] = []
         for text in texts:
             match = _PREFIX.fullmatch(text)
             if match is not None:
-                contestant, text = resolve(match[1], known), match[2]
+                implementation, text = resolve(match[1], known), match[2]
                 _parsed(text)
-                label = f"{contestant}: {text}"
+                label = f"{implementation}: {text}"
             else:
                 tree = _parsed(text)
-                contestant = named_framework(tree.body, self._shell.user_ns) or "numpy"
+                implementation = named_framework(tree.body, self._shell.user_ns) or "numpy"
                 label = text
             seen = [one for one in made if one[1] == label or one[1].startswith(f"{label} (")]
-            made.append((contestant, f"{label} ({len(seen) + 1})" if seen else label, text))
+            made.append((implementation, f"{label} ({len(seen) + 1})" if seen else label, text))
         return made
 
     def _show(self, comparison: Comparison, given: BenchOptions) -> None:
-        """Display; what fails here may not take back what was measured."""
+        """Display the comparison. A failure here never discards what was measured."""
         try:
             display.show_comparison(
                 comparison, self._shell, given.view, given.quiet or self.scope.quiet

@@ -1,9 +1,9 @@
-"""Contestants measured side by side: raw rounds kept, statistics computed in `analysis.stats`."""
+"""Implementations measured side by side: raw rounds; `analysis.comparison` computes statistics."""
 
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from jaxscope.model.program import Cost
@@ -22,8 +22,8 @@ COMPARISON_SCHEMA = 1
 """
 
 
-class Mode(StrEnum):
-    """What a call's time is. The two are never mixed in one comparison."""
+class TimingMode(StrEnum):
+    """The meaning of a call's time. The two are never mixed in one comparison."""
 
     LATENCY = "latency"
     """Every call is waited for before the next one begins."""
@@ -31,8 +31,8 @@ class Mode(StrEnum):
     """The calls of a round are issued one after the other, and waited for at its end."""
 
 
-class Verdict(StrEnum):
-    """What the interval of a ratio allows to say."""
+class RatioVerdict(StrEnum):
+    """The conclusion that the interval of a ratio supports."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -46,23 +46,24 @@ class Ratio:
 
     estimate: float
     low: float
-    """Lower end of the 95 % interval, of this session, or of sessions like those measured."""
+    """Lower end of the 95 % interval, of this process, or of processes like those measured."""
     high: float
-    verdict: Verdict
+    verdict: RatioVerdict
     why: str = ""
-    """What makes an unclear verdict unclear, as one sentence."""
+    """The reason for an unclear verdict, as one sentence."""
+    _: KW_ONLY
     rounds: int = 0
     autocorrelation: float = 0.0
     """Of a round's ratio with the next round's: near 0 unless something drifts."""
-    sessions: tuple[float, ...] = ()
-    """The estimate of each session, when there were several."""
+    processes: tuple[float, ...] = ()
+    """The estimate of each process, when there were several."""
     paired: bool = True
     """Taken round by round; False for a comparison with a stored baseline."""
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """Something to know before a number is believed, with its code: `J304`."""
+class BenchWarning:
+    """A reason to distrust a number, with its code: `J304`."""
 
     code: str
     text: str
@@ -70,19 +71,20 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What one contestant took in one process. Round i is the same moment for every row."""
+    """Times of one implementation in one process. Round i is the same moment for every row."""
 
     seconds: tuple[float, ...]
-    """Seconds a call, one number a round: the mean of `inner` calls run back to back."""
+    """Seconds per call, one number per round: the mean of `inner` calls run back to back."""
     inner: int = 1
     dropped: tuple[int, ...] = ()
     """Rounds left out of the statistics, by number and never by value."""
     recompiled: tuple[int, ...] = ()
     """Rounds in which something compiled."""
     preempted: tuple[int, ...] = ()
-    """Rounds in which the thread was made to wait for a CPU."""
+    """Rounds in which the thread had to wait for a CPU."""
+    _: KW_ONLY
     warmup: tuple[float, ...] = ()
-    """Seconds of the calls before the rounds."""
+    """Seconds per call before the rounds."""
 
     @property
     def kept(self) -> tuple[float, ...]:
@@ -100,7 +102,7 @@ class Phases:
     trace_s: float = 0.0
     lower_s: float = 0.0
     compile_s: float = 0.0
-    """In XLA, or in whatever compiler the contestant has."""
+    """In XLA, or in the implementation's own compiler."""
 
     @property
     def total_s(self) -> float:
@@ -108,31 +110,40 @@ class Phases:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One contestant on one device at one size."""
+class ComparisonRow:
+    """One implementation on one device at one size."""
 
     label: str
-    """What the user calls it: `jax`, `jax: fused`."""
-    contestant: str
+    """The user's name for it: `jax`, `jax: fused`."""
+    implementation: str
     """Its registered name: `numpy`, `jax`, `jax-eager`, `torch`, `c` …"""
     device: str = ""
     size: tuple[tuple[str, float], ...] = ()
     """`(("n", 64),)`; empty when there is only one."""
     dtype: str = ""
     """Of the results, such as `float32`; several joined by `/`."""
-    sessions: tuple[Rounds, ...] = ()
-    """One entry a process. Empty when nothing was measured; then `failure` says why."""
+    _: KW_ONLY
+    title: str = ""
+    """Its name on the screen, such as `JAX jit: fused`; empty: the label."""
+    framework: str = ""
+    """The library whose arrays and runtime it uses: `jax`, `numpy`, `torch`; empty if none of
+    these."""
+    compiles: bool = False
+    """Whether it compiles the function as a whole before the first call."""
+    processes: tuple[Rounds, ...] = ()
+    """The rounds of each process. Empty when nothing was measured; then `failure` has the
+    reason."""
     failure: str = ""
     """Why there are no rounds, or why they ended early. A whole sentence."""
     compile: Phases | Unavailable = _NOT_COMPILED
     first_call_s: float | None = None
-    """The first call after compiling, with whatever it sets up."""
+    """The first call after compiling, with the one-time work that it triggers."""
     transfer_s: float | None = None
     """Placing the inputs on the device."""
     dispatch: tuple[float, ...] = ()
     """Seconds until a call returns without waiting for its results; empty where both are one."""
-    kernel_s: float | Unavailable = _NOT_MEASURED
-    """Seconds a call on the device itself, from a profiler pass apart from the rounds."""
+    device_s: float | Unavailable = _NOT_MEASURED
+    """Seconds per call on the device itself, from a profiler pass apart from the rounds."""
     peak_bytes: int | Unavailable = _NOT_MEASURED
     error: float | Unavailable = _NOT_CHECKED
     """Largest difference from the float64 reference, over the largest value there."""
@@ -140,20 +151,25 @@ class Row:
     cost: Cost | Unavailable = _NOT_COUNTED
     threads: int | None = None
     """Threads that the library may use."""
-    warnings: tuple[Doubt, ...] = ()
+    warnings: tuple[BenchWarning, ...] = ()
 
     @property
     def samples(self) -> tuple[float, ...]:
-        """Seconds a call, the rounds that count of every session."""
-        return tuple([s for rounds in self.sessions for s in rounds.kept])
+        """Seconds per call, of the rounds that count in every process."""
+        return tuple([s for rounds in self.processes for s in rounds.kept])
 
     @property
     def measured(self) -> bool:
-        return any(rounds.seconds for rounds in self.sessions)
+        return any(rounds.seconds for rounds in self.processes)
+
+    @property
+    def is_jitted_jax(self) -> bool:
+        """Whether it is JAX code that is compiled as a whole."""
+        return self.framework == "jax" and self.compiles
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the results are the reference's; None when they were not compared."""
+        """Whether the results match the reference; None when they were not compared."""
         if isinstance(self.error, Unavailable) or self.error_limit is None:
             return None
         return self.error <= self.error_limit
@@ -165,7 +181,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What went on on the machine meanwhile. None where the system does not say."""
+    """The state of the machine during the run. None where the system does not report it."""
 
     cores: int | None = None
     load: float | None = None
@@ -176,9 +192,10 @@ class Machine:
     """Percent of all cores' time that other processes took."""
     steal: float | None = None
     """Percent of the run that the host took from this virtual machine."""
+    _: KW_ONLY
     governor: str = ""
     throttled: str = ""
-    """Why a device slowed its clock down, in its driver's words."""
+    """Why a device lowered its clock, as its driver reports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,18 +206,19 @@ class ComparisonRecord:
     created: str
     """ISO 8601, UTC."""
     environment: Environment
-    rows: tuple[Row, ...]
-    """Sizes in order, and within each the contestants in the order they were given."""
+    rows: tuple[ComparisonRow, ...]
+    """Sizes in order, and within each the implementations in the order they were given."""
     baseline: str = ""
-    """The label that ratios are against unless another is asked for."""
-    mode: Mode = Mode.LATENCY
+    """The label that ratios are against by default."""
+    _: KW_ONLY
+    mode: TimingMode = TimingMode.LATENCY
     machine: Machine = Machine()
     versions: tuple[tuple[str, str], ...] = ()
     """Libraries beside jax: `("numpy", "2.4.6")`."""
-    warnings: tuple[Doubt, ...] = ()
-    """Doubts that hold for every row."""
+    warnings: tuple[BenchWarning, ...] = ()
+    """Warnings that hold for every row."""
     stopped: str = ""
-    """Why the run ended before its end, and how far it came."""
+    """Why the run ended early, and how far it came."""
     notes: tuple[str, ...] = ()
     wall_s: float | None = None
     schema: int = COMPARISON_SCHEMA
@@ -210,6 +228,6 @@ class ComparisonRecord:
         """The sizes, in order."""
         return tuple(dict.fromkeys([row.size for row in self.rows]))
 
-    def at(self, size: tuple[tuple[str, float], ...]) -> tuple[Row, ...]:
+    def at(self, size: tuple[tuple[str, float], ...]) -> tuple[ComparisonRow, ...]:
         """The rows of one size: those whose rounds belong together."""
         return tuple([row for row in self.rows if row.size == size])

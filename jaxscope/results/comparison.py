@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxscope.analysis.comparison import stats, sweep, table
-from jaxscope.model.comparison import COMPARISON_SCHEMA, ComparisonRecord, Mode, Ratio, Row
+from jaxscope.model.comparison import (
+    COMPARISON_SCHEMA,
+    ComparisonRecord,
+    ComparisonRow,
+    Ratio,
+    TimingMode,
+)
+from jaxscope.model.program import Cost
 from jaxscope.model.wire import SchemaError, from_json, to_json
 
 if TYPE_CHECKING:
@@ -24,7 +31,7 @@ Plot = Literal["time", "ratio", "break_even", "rounds", "roofline"]
 class Comparison:
     """What `jaxscope.compare` and `%%jaxbench` measured.
 
-    A ratio is the time of one contestant over that of another, taken round by round: below 1 is
+    A ratio is the time of one implementation over that of another, taken round by round: below 1 is
     faster. Statistics are computed from the raw rounds, which are kept in `rows`.
     """
 
@@ -40,8 +47,8 @@ class Comparison:
         return self._record
 
     @property
-    def rows(self) -> tuple[Row, ...]:
-        """One row for each contestant, device and size, with its raw rounds."""
+    def rows(self) -> tuple[ComparisonRow, ...]:
+        """One row for each implementation, device and size, with its raw rounds."""
         return self._record.rows
 
     @property
@@ -51,7 +58,7 @@ class Comparison:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The contestants, in the order they were given."""
+        """The implementations, in the order they were given."""
         return tuple(dict.fromkeys([row.label for row in self.rows]))
 
     @property
@@ -71,15 +78,15 @@ class Comparison:
             return answer(self._record)
         return f"{answer(self._record)}. {headline(self._regressions)}"
 
-    def row(self, label: str, device: str = "", **size: float) -> Row:
-        """The row of a contestant, at the largest size unless `n=64` or the like names one.
+    def row(self, label: str, device: str = "", **size: float) -> ComparisonRow:
+        """The row of an implementation, at the largest size unless `n=64` or the like names one.
 
         Raises LookupError, which says what there is.
         """
         found = sweep.find(self._record, label, self._size(size), device)
         if found is None:
             raise LookupError(
-                f"There is no row of {label!r}. The contestants are: {', '.join(self.labels)}."
+                f"There is no row of {label!r}. The implementations are: {', '.join(self.labels)}."
             )
         return found
 
@@ -94,9 +101,9 @@ class Comparison:
         return stats.ratio(self._record, row, base)
 
     def crossovers(self, label: str, against: str = "") -> tuple[sweep.Crossover, ...]:
-        """The sizes at which a contestant overtakes another, estimated between sure verdicts."""
+        """The sizes at which an implementation overtakes another, between two clear verdicts."""
         row = self.row(label, "")
-        return sweep.crossovers(self._record, sweep.Contender(label, row.device), against)
+        return sweep.crossovers(self._record, sweep.contender(row), against)
 
     def break_even(
         self, label: str, against: str = "", device: str = "", **size: float
@@ -123,7 +130,7 @@ class Comparison:
     # Exports.
 
     def to_dataframe(self) -> pd.DataFrame:
-        """One row for each contestant, device and size, times in seconds. Needs pandas."""
+        """One row for each implementation, device and size, times in seconds. Needs pandas."""
         import pandas as pd
 
         heads, rows = table.table(self._record)
@@ -204,11 +211,12 @@ class Comparison:
         if (here.platform, here.devices) != (there.platform, there.devices):
             return []
         cache = PeakCache()
-        names = dict.fromkeys([row.device for row in self.rows if row.contestant.startswith("jax")])
+        counted = {row.device for row in self.rows if isinstance(row.cost, Cost)}
         made: list[tuple[str, float, float]] = []
-        for name in names:
-            found = peaks(devices.find(name), cache)
-            made.append((name, found.flops, found.bytes_per_s))
+        for device in devices.devices():
+            if device.name in counted:
+                found = peaks(devices.find(device.name), cache)
+                made.append((device.name, found.flops, found.bytes_per_s))
         return made
 
     # Displays.
@@ -246,4 +254,4 @@ def read(path: str | Path) -> ComparisonRecord:
     return from_json(ComparisonRecord, data)
 
 
-__all__ = ["Comparison", "Mode", "Ratio"]
+__all__ = ["Comparison", "Ratio", "TimingMode"]

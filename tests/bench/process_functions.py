@@ -32,5 +32,5 @@ def dies(x):
 
 def interrupted_in_the_second(step: Progress):
     """A progress callback that stands for a user who loses patience."""
-    if step.text.startswith("session 2"):
+    if step.text.startswith("process 2"):
         raise KeyboardInterrupt

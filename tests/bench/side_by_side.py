@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxscope.bench import Entry, Limits, Plan
 from jaxscope.bench.measure import compare
-from jaxscope.bench.rounds.machine import Reading, Signals
+from jaxscope.bench.rounds.machine import MachineCounters, Signals
 from jaxscope.model.comparison import Machine
 
 FEW = Limits(min_rounds=8, max_rounds=8, seconds=1000, call_s=5)
@@ -27,7 +27,7 @@ class FastSignals(Signals):
         return next(self._preempted, 0)
 
     def read(self):
-        return Reading(self.now())
+        return MachineCounters(self.now())
 
     def machine(self, began, ended, gpu=False):
         return self._machine
@@ -38,14 +38,14 @@ def normal(*shape, dtype=np.float32, seed=0):
 
 
 def plan(*entries, inputs=None, **settings):
-    """Entries are `(label, contestant, function)` or `(label, contestant, function, options)`."""
+    """Entries are `(label, implementation, function)`, with options as a fourth item if any."""
     made = {"x": normal(100)} if inputs is None else inputs
     settings.setdefault("limits", FEW)
     settings.setdefault("columns", False)
     return Plan(
         tuple(
-            Entry(label, contestant, function, options=rest[0] if rest else {})
-            for label, contestant, function, *rest in entries
+            Entry(label, implementation, function, options=rest[0] if rest else {})
+            for label, implementation, function, *rest in entries
         ),
         lambda size: made,
         **settings,
@@ -62,4 +62,4 @@ def row(record, label):
 
 
 def codes(found):
-    return {doubt.code for doubt in found.warnings}
+    return {warning.code for warning in found.warnings}

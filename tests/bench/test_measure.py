@@ -1,4 +1,4 @@
-"""What a comparison gives for good and for bad contestants, measured for real on the CPU."""
+"""What a comparison gives for good and for bad implementations, measured for real on the CPU."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 
 from jaxscope.analysis.comparison import stats
-from jaxscope.bench import Contestant, Entry, Limits, Plan, PlanError
+from jaxscope.bench import Entry, Implementation, Limits, Plan, PlanError
 from jaxscope.bench.frameworks import registry
 from jaxscope.bench.frameworks.implementation import Task
 from jaxscope.bench.measure import compare
 from jaxscope.bench.rounds.rounds import run_rounds
 from jaxscope.bench.rows import chosen
 from jaxscope.model import Cost, Unavailable, from_json, to_json
-from jaxscope.model.comparison import ComparisonRecord, Mode, Phases
+from jaxscope.model.comparison import ComparisonRecord, Phases, TimingMode
 from tests.bench.side_by_side import FEW, FastSignals, codes, measured, normal, plan, row
 from tests.paths import ROOT
 
@@ -39,7 +39,7 @@ def shared(xp, x):
 def test_importing_a_framework_does_not_count_against_the_time_limit(monkeypatch):
     waits, passed, clock = [3600.0], [], time.perf_counter
 
-    class Slow(Contestant):
+    class Slow(Implementation):
         name = "slow"
 
         def missing(self):
@@ -58,12 +58,12 @@ def test_importing_a_framework_does_not_count_against_the_time_limit(monkeypatch
     assert record.wall_s < 600
 
 
-def test_three_contestants_of_one_source_are_measured_on_the_same_rounds():
+def test_three_implementations_of_one_source_are_measured_on_the_same_rounds():
     entries = tuple(Entry(name, name, shared, True) for name in ("numpy", "jax", "jax-eager"))
     record = compare(Plan(entries, lambda size: {"x": normal(100)}, limits=FEW), FastSignals())
     assert [r.label for r in record.rows] == ["numpy", "jax", "jax-eager"]
     assert [r.failure for r in record.rows] == ["", "", ""]
-    assert {len(r.sessions[0].seconds) for r in record.rows} == {8}
+    assert {len(r.processes[0].seconds) for r in record.rows} == {8}
     assert {r.dtype for r in record.rows} == {"float32"}
     assert all(r.agrees for r in record.rows)
     jitted = row(record, "jax")
@@ -73,14 +73,14 @@ def test_three_contestants_of_one_source_are_measured_on_the_same_rounds():
     assert jitted.compile.compile_s > 0
     assert isinstance(jitted.cost, Cost)
     assert jitted.cost.transcendentals == 100
-    assert isinstance(jitted.kernel_s, float)
-    assert jitted.kernel_s > 0
+    assert isinstance(jitted.device_s, float)
+    assert jitted.device_s > 0
     assert 1 < len(jitted.dispatch) <= 51
     assert isinstance(jitted.peak_bytes, int)
     assert jitted.peak_bytes >= 404  # its argument and its result
     numpy = row(record, "numpy")
     assert numpy.dispatch == ()
-    assert isinstance(numpy.kernel_s, Unavailable)
+    assert isinstance(numpy.device_s, Unavailable)
     assert isinstance(numpy.peak_bytes, int)
     assert numpy.peak_bytes >= 800
     assert isinstance(numpy.compile, Unavailable)
@@ -88,7 +88,7 @@ def test_three_contestants_of_one_source_are_measured_on_the_same_rounds():
     assert from_json(ComparisonRecord, to_json(record)) == record
 
 
-def test_the_jitted_contestant_compiles_once_and_before_its_first_call():
+def test_the_jitted_implementation_compiles_once_and_before_its_first_call():
     compiled = []
 
     def listen(event, seconds, **details):
@@ -106,7 +106,7 @@ def test_the_jitted_contestant_compiles_once_and_before_its_first_call():
     assert len(compiled) == 1
 
 
-def test_every_contestant_has_its_own_copy_and_the_user_keeps_his():
+def test_every_implementation_has_its_own_copy_and_the_user_keeps_his():
     original = normal(10)
     before = original.copy()
 
@@ -130,7 +130,7 @@ def test_every_contestant_has_its_own_copy_and_the_user_keeps_his():
     assert row(record, "greedy").agrees is False
 
 
-def test_a_contestant_that_changes_its_input_gets_fresh_ones_for_each_call():
+def test_an_implementation_that_changes_its_input_gets_fresh_ones_for_each_call():
     seen = []
 
     def greedy(x):
@@ -142,7 +142,7 @@ def test_a_contestant_that_changes_its_input_gets_fresh_ones_for_each_call():
     assert set(seen) == {5.0}
 
 
-def test_donated_inputs_are_made_anew_outside_the_timed_region():
+def test_donated_inputs_are_rebuilt_outside_the_timed_region():
     record = measured(("jax", "jax", lambda x: x + 1, {"donate_argnums": (0,)}))
     found = row(record, "jax")
     assert found.failure == ""
@@ -162,7 +162,7 @@ def test_one_that_raises_on_its_third_call_keeps_the_others_going():
 
     record = measured(("third", "numpy", third), ("numpy", "numpy", np.sum), check=False)
     assert row(record, "third").failure == "It raised ValueError: no more in call 3."
-    assert row(record, "third").sessions == ()
+    assert row(record, "third").processes == ()
     assert len(row(record, "numpy").samples) == 8
 
 
@@ -223,12 +223,12 @@ def test_one_that_hangs_while_it_is_traced_is_cut_off_each_time():
 
     limits = Limits(min_rounds=8, max_rounds=8, call_s=0.3, compile_s=0.3, seconds=1000)
     record = measured(("slow", "jax", slow), ("numpy", "numpy", np.sum), check=False, limits=limits)
-    assert "slow: getting it ready took longer than" in row(record, "slow").failure
+    assert "slow: the preparation took longer than" in row(record, "slow").failure
     assert (len(begun), ended) == (2, [])  # the look at its jaxpr, and the compile
     assert len(row(record, "numpy").samples) == 8
 
 
-def test_who_comes_after_the_time_limit_is_told_so():
+def test_a_row_after_the_time_limit_has_the_reason():
     def endless(x):
         while True:
             time.sleep(0.01)
@@ -237,7 +237,7 @@ def test_who_comes_after_the_time_limit_is_told_so():
     record = measured(
         ("endless", "numpy", endless), ("numpy", "numpy", np.sum), check=False, limits=limits
     )
-    assert row(record, "numpy").failure == "The time limit was over before its turn came."
+    assert row(record, "numpy").failure == "The time limit was reached before its turn."
 
 
 def test_one_that_hangs_in_the_rounds_keeps_what_it_has():
@@ -259,7 +259,7 @@ def test_one_that_hangs_in_the_rounds_keeps_what_it_has():
     assert len(row(record, "numpy").samples) == 200
 
 
-def test_a_native_hang_is_left_behind_and_the_others_go_on():
+def test_a_native_hang_is_abandoned_and_the_others_continue():
     # Ends by itself after about two seconds, so that the test process does.
     def slow(x):
         return jax.lax.fori_loop(0, 600_000_000, lambda i, c: c * 0.5 + i, x.sum())
@@ -302,7 +302,7 @@ def test_preparing_a_jitted_function_calls_nothing():
     assert ran == [1]
 
 
-def test_a_compilation_that_takes_too_long_is_left_behind():
+def test_a_compilation_that_takes_too_long_is_abandoned():
     # Unrolled, so that XLA has something to do for a fraction of a second.
     def long(x):
         for i in range(20):
@@ -318,7 +318,7 @@ def test_a_compilation_that_takes_too_long_is_left_behind():
         check=False,
     )
     text = row(record, "long").failure
-    assert text.startswith("long: the compilation by XLA took longer than 0.05 s and goes on")
+    assert text.startswith("long: XLA's compilation took longer than 0.05 s and continues")
     assert len(row(record, "numpy").samples) == 8
     for thread in threading.enumerate():
         if thread.name.startswith("jaxscope long"):
@@ -372,11 +372,11 @@ def test_an_interrupt_before_the_rounds_is_an_empty_record_and_no_exception():
     assert row(record, "numpy").failure == "Not measured: interrupted."
 
 
-def test_a_time_limit_within_the_rounds_is_said_with_its_size(monkeypatch):
-    cut = "the time limit came after 3 rounds"
+def test_a_time_limit_within_the_rounds_is_a_note_with_its_size(monkeypatch):
+    cut = "the time limit was reached after 3 rounds"
     monkeypatch.setattr("jaxscope.bench.measure.run_rounds", lambda *given, **named: cut)
     record = measured(("numpy", "numpy", np.sum), sizes=({"n": 3},), check=False, columns=False)
-    assert "The time limit came after 3 rounds of n = 3." in record.notes
+    assert "The time limit was reached after 3 rounds of n = 3." in record.notes
 
 
 def test_the_total_time_limit_leaves_later_sizes_out_and_says_so():
@@ -384,7 +384,7 @@ def test_the_total_time_limit_leaves_later_sizes_out_and_says_so():
     record = measured(
         ("numpy", "numpy", np.sum), limits=limits, sizes=({"n": 1}, {"n": 2}, {"n": 3})
     )
-    assert record.stopped == "the time limit of 1e-06 s came after 0 of 3 sizes"
+    assert record.stopped == "the time limit of 1e-06 s was reached after 0 of 3 sizes"
     assert [len(r.samples) for r in record.rows] == [0, 0, 0]
 
 
@@ -427,7 +427,7 @@ def test_plain_numbers_belong_to_the_code_and_floats_are_inputs():
     assert all("Tracer" in kind for _, kind in seen[:1])
 
 
-def test_nan_in_one_and_not_in_the_other_is_said():
+def test_nan_in_one_and_not_in_the_other_is_reported():
     record = measured(
         ("numpy", "numpy", lambda x: np.log(np.abs(x))),
         ("jax", "jax", lambda x: jnp.log(x)),
@@ -436,7 +436,7 @@ def test_nan_in_one_and_not_in_the_other_is_said():
     found = row(record, "jax")
     assert found.agrees is False
     assert [d.text for d in found.warnings if d.code == "J201"] == [
-        "The result holds 1 NaN, and that of float64 NumPy holds 0."
+        "The result has 1 NaN, but that of float64 NumPy has 0."
     ]
     assert row(record, "numpy").agrees
 
@@ -448,7 +448,7 @@ def test_nan_everywhere_agrees():
     assert [r.agrees for r in record.rows] == [True, True]
     for label in ("numpy", "jax"):
         (text,) = [d.text for d in row(record, label).warnings if d.code == "J203"]
-        assert text.startswith("Every number of the result is NaN: ")
+        assert text.startswith("Every number of the result is NaN, so ")
 
 
 def test_the_complex_conjugate_is_recognized():
@@ -461,7 +461,7 @@ def test_the_complex_conjugate_is_recognized():
     assert "complex conjugate" in text
 
 
-def test_another_shape_is_not_the_same_work():
+def test_a_different_shape_is_not_the_same_work():
     record = measured(
         ("numpy", "numpy", lambda x: x), ("jax", "jax", lambda x: x[:, None]), check=True
     )
@@ -514,7 +514,7 @@ def test_a_size_that_exceeds_the_memory_is_skipped_before_it_is_made():
     record = compare(given, FastSignals())
     small, large = record.rows
     assert len(small.samples) == 8
-    assert large.failure.startswith("This size was skipped: 4 copies of the inputs, 4e+03 TB each")
+    assert large.failure.startswith("This size was skipped: 4 copies of the inputs, 4 PB each")
     assert made == [10]
 
 
@@ -533,29 +533,31 @@ def test_inputs_that_cannot_be_made_are_a_reason():
 
     given = Plan((Entry("numpy", "numpy", np.sum),), inputs, limits=FEW)
     (found,) = compare(given, FastSignals()).rows
-    assert found.failure == "The inputs could not be made: ValueError: negative dimensions."
+    assert found.failure == "Creating the inputs raised ValueError: negative dimensions."
 
 
-def test_an_unknown_contestant_is_a_row_that_names_the_known():
+def test_an_unknown_implementation_is_a_row_that_names_the_known():
     record = measured(("nmpy", "nmpy", np.sum), ("numpy", "numpy", np.sum))
     text = row(record, "nmpy").failure
-    assert text.startswith("There is no contestant `nmpy`. Did you mean `numpy`? There are: numpy,")
+    assert text.startswith(
+        "There is no implementation `nmpy`. Did you mean `numpy`? There are: numpy,"
+    )
     assert len(row(record, "numpy").samples) == 8
 
 
 def test_a_device_that_is_not_seen_is_a_row():
     record = measured(("numpy", "numpy", np.sum), ("jax", "jax", jnp.sum), devices=("gpu",))
-    assert [r.failure for r in record.rows] == ["It saw only cpu:0, and not gpu."] * 2
+    assert [r.failure for r in record.rows] == ["It found only cpu:0, not gpu."] * 2
 
 
-def test_a_device_that_nobody_sees_is_said_beside_the_others():
+def test_a_device_that_no_implementation_has_is_a_note():
     record = measured(("numpy", "numpy", np.sum), ("jax", "jax", jnp.sum), devices=("cpu", "gpu"))
     assert [r.failure for r in record.rows] == ["", ""]
-    assert "No contestant sees gpu: there is cpu:0." in record.notes
+    assert "No implementation has gpu. Available: cpu:0." in record.notes
     assert measured(("numpy", "numpy", np.sum), devices=("cpu",)).notes == ()
 
 
-class Two(Contestant):
+class Two(Implementation):
     """Sees a CPU and two GPUs of one kind."""
 
     def devices(self):
@@ -570,7 +572,7 @@ def test_devices_are_chosen_by_kind_or_by_number():
     assert chosen(Two(), ("cpu",)) == ("cpu:0",)
     assert chosen(Two(), ("cuda:1", "gpu", "gpu:0")) == ("gpu:1", "gpu:0")
     assert chosen(Two(), ("gpu:2",)) == ()
-    assert chosen(Contestant(), ("gpu", "cpu:1")) == ()
+    assert chosen(Implementation(), ("gpu", "cpu:1")) == ()
 
 
 SEVERAL = """
@@ -597,7 +599,7 @@ def test_a_further_device_of_a_kind_is_used_when_it_is_asked_for():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "numpy  0 It saw only cpu:0, and not cpu:1.",
+        "numpy  0 It found only cpu:0, not cpu:1.",
         "jax cpu:1 8 ",
         "eager cpu:1 8 ",
         "made cpu:1 8 ",
@@ -644,23 +646,23 @@ def test_an_interrupt_after_the_rounds_keeps_them(monkeypatch):
 
     monkeypatch.setattr("jaxscope.bench.columns.measure_columns", interrupted)
     record = measured(("numpy", "numpy", np.sum), columns=True)
-    assert record.stopped == "interrupted before dispatch, kernel and memory were measured"
+    assert record.stopped == "interrupted before dispatch, device time and memory were measured"
     assert len(row(record, "numpy").samples) == 8
 
 
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        (Plan(()), "There is nothing to compare: give at least one contestant."),
+        (Plan(()), "There is nothing to compare. Give at least one implementation."),
         (
             plan(("a", "numpy", np.sum), ("a", "numpy", np.sum)),
-            "Two contestants are called `a`: give each a name of its own.",
+            "Two implementations are labeled `a`. Give each a label of its own.",
         ),
         (
             plan(("a", "numpy", np.sum), baseline="b"),
-            "The baseline `b` is none of the contestants: a.",
+            "The baseline `b` is not compared. There are a.",
         ),
-        (plan(("a", "numpy", np.sum), sessions=0), "sessions is 0; it must be 1 or more."),
+        (plan(("a", "numpy", np.sum), processes=0), "processes is 0; it must be 1 or more."),
     ],
 )
 def test_a_plan_without_sense_is_refused(given, text):
@@ -673,10 +675,10 @@ def test_throughput_waits_at_the_end_of_a_round_and_latency_after_each_call():
         ("jax", "jax", lambda x: (x * 2, x + 1)),
         ("numpy", "numpy", lambda x: (x * 2, x + 1)),
     )
-    slow = measured(*entries, mode=Mode.THROUGHPUT)
-    assert slow.mode is Mode.THROUGHPUT
-    assert all(r.sessions[0].inner >= 10 for r in slow.rows)
-    assert measured(*entries).mode is Mode.LATENCY
+    slow = measured(*entries, mode=TimingMode.THROUGHPUT)
+    assert slow.mode is TimingMode.THROUGHPUT
+    assert all(r.processes[0].inner >= 10 for r in slow.rows)
+    assert measured(*entries).mode is TimingMode.LATENCY
 
 
 def test_gradients_are_taken_each_framework_its_own_way():
@@ -702,7 +704,7 @@ def test_numpy_batches_by_a_loop_and_jax_by_vmap():
     assert [r.agrees for r in record.rows] == [True, True]
 
 
-def test_progress_is_told_and_may_fail():
+def test_progress_is_notified_and_may_fail():
     heard = []
 
     def progress(step):
@@ -714,7 +716,7 @@ def test_progress_is_told_and_may_fail():
     assert ("n = 3: numpy: warming up", 0.0) in heard
 
 
-def test_inputs_lie_elsewhere_in_each_round():
+def test_inputs_have_a_different_address_in_each_round():
     """Where an array lies in its page decides up to 1 % of a call."""
     seen = []
 

@@ -187,7 +187,7 @@ def test_the_benchmarks_show_what_their_text_speaks_of() -> None:
     assert "JAX jit: vmap" in output("-o radii")
     assert "J202" in output("--dtype keep")
     without_torch = "PyTorch is not installed here"
-    last = output("doubt.code ==")
+    last = output("warning.code ==")
     assert "complex conjugate" in last or without_torch in last
 
 

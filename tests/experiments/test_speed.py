@@ -50,7 +50,7 @@ def rows(notebook: Notebook) -> dict[str, Any]:
 
 
 def codes(row: Any) -> set[str]:
-    return {doubt.code for doubt in row.warnings}
+    return {warning.code for warning in row.warnings}
 
 
 def words(text: str) -> str:
@@ -68,7 +68,7 @@ def test_a_normalization_is_compared_at_one_precision_and_says_so(notebook: Note
     assert set(found) == {"numpy", "jax-eager", "jax"}
     assert {row.dtype for row in found.values()} == {"float32"}
     assert all(row.agrees for row in found.values())
-    assert "`big` (float64) went in 32 bits wide for every contestant" in words(ran.text)
+    assert "`big` (float64) was converted to 32 bits for all" in words(ran.text)
 
 
 def test_a_normalization_tells_of_the_precision_and_needs_little_memory(
@@ -102,7 +102,7 @@ def test_random_numbers_differ_and_a_call_is_told_in_its_parts(notebook: Noteboo
     assert "J201" in codes(found["jax"])
     for label in ("jax-eager", "jax"):
         assert found[label].dispatch_s is not None
-        assert not isinstance(found[label].kernel_s, Unavailable)
+        assert not isinstance(found[label].device_s, Unavailable)
 
 
 # The spectral radius of many small matrices.
@@ -127,7 +127,7 @@ def test_loops_and_maps_of_a_spectral_radius_agree(notebook: Notebook) -> None:
     assert all(row.agrees and row.failure == "" for row in found.values())
 
 
-def test_a_loop_of_eigenvalues_is_seen_unrolled_and_doubted_once(notebook: Notebook) -> None:
+def test_a_loop_of_eigenvalues_is_seen_unrolled_and_warned_of_once(notebook: Notebook) -> None:
     notebook.must("many = np.tile(mats, (8, 1, 1))")
     notebook.must(
         "%%jaxjit -q -n 1 -o report\n"
@@ -196,7 +196,9 @@ def test_the_root_of_two_comes_in_each_ones_own_precision(notebook: Notebook) ->
         "numpy": "float64",
         "jax": "float32",
     }
-    assert "(float32: JAX jit; float64: NumPy), so they do different work" in words(ran.text)
+    assert "(float32: JAX jit; float64: NumPy), so the implementations do different work" in words(
+        ran.text
+    )
     notebook.must("%%jaxbench --x64 -o c\n# numpy\nnp.sqrt(two)\n# jax\njnp.sqrt(two)")
     assert {row.dtype for row in rows(notebook).values()} == {"float64"}
 

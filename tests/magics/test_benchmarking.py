@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxscope.bench.cell.casting import DTYPES
+from jaxscope.bench.cell.arrays import DTYPES
 from jaxscope.magics.options import bench as bench_options
 from jaxscope.model import Unavailable
 from tests.magics.notebook import Notebook, Ran, open_notebook
@@ -121,7 +121,7 @@ def test_sections_run_what_they_say_and_arrays_of_the_namespace_are_inputs(
 def test_expressions_are_timed_as_written(notebook: Notebook) -> None:
     ran = bench(notebook, f"%jaxbench {QUICK} np.tanh(x) vs f(x) vs jax: jnp.tanh(x)")
     assert ran.error is None
-    assert [(r.label, r.contestant) for r in notebook.names["c"].rows] == [
+    assert [(r.label, r.implementation) for r in notebook.names["c"].rows] == [
         ("np.tanh(x)", "numpy"),
         ("f(x)", "jax-eager"),
         ("jax: jnp.tanh(x)", "jax"),
@@ -176,7 +176,7 @@ def test_a_setup_runs_for_each_size_and_a_number_on_the_line_is_no_input(
     assert [r.agrees for r in notebook.names["c"].rows] == [True] * 4
 
 
-def test_the_same_shape_at_another_size_is_compiled_anew(notebook: Notebook) -> None:
+def test_the_same_shape_at_a_different_size_is_recompiled(notebook: Notebook) -> None:
     ran = bench(
         notebook,
         f"%%jaxbench --sizes n=2,5 {QUICK}\n# numpy\nx * n\n# jax\nx * n",
@@ -195,7 +195,7 @@ def test_c_takes_inputs_by_name(notebook: Notebook) -> None:
     )
     assert ran.error is None
     c = row(notebook, "c")
-    assert c.agrees is True or "no C compiler" in c.failure
+    assert c.agrees is True or "No C compiler" in c.failure
 
 
 def test_baselines_are_stored_and_compared(
@@ -219,17 +219,17 @@ def test_c_that_returns_a_number_keeps_its_type(notebook: Notebook) -> None:
     )
     assert ran.error is None
     c = row(notebook, "c")
-    assert (c.dtype, c.agrees) == ("float32", True) or "no C compiler" in c.failure
+    assert (c.dtype, c.agrees) == ("float32", True) or "No C compiler" in c.failure
 
 
-def test_sessions_run_in_fresh_processes(notebook: Notebook) -> None:
+def test_the_option_processes_runs_fresh_processes(notebook: Notebook) -> None:
     pytest.importorskip("cloudpickle")
     ran = bench(
         notebook,
-        f"%%jaxbench --sessions 2 --vs numpy,jax {QUICK}\nxp.tanh(x)",
+        f"%%jaxbench --processes 2 --vs numpy,jax {QUICK}\nxp.tanh(x)",
     )
     assert ran.error is None
-    assert [len(r.sessions) for r in notebook.names["c"].rows] == [2, 2]
+    assert [len(r.processes) for r in notebook.names["c"].rows] == [2, 2]
 
 
 @pytest.mark.parametrize(
@@ -260,34 +260,38 @@ class Bad:
 
 
 BAD = {
-    "unknown contestant": Bad(
+    "unknown implementation": Bad(
         "%%jaxbench --vs numpy,jaxx\nxp.sin(x)",
-        "There is no contestant `jaxx`. Did you mean `jax`? The contestants are c, jax, ",
+        "There is no implementation `jaxx`. Did you mean `jax`? The implementations are c, jax, ",
     ),
     "unknown section": Bad(
         "%%jaxbench\n# numpy\nx\n# pytorch\nx",
-        "Line 4 begins a section for `pytorch`, which is no contestant here. Did you mean `torch`",
+        "Line 4 begins a section for `pytorch`, which is not an implementation. "
+        "Did you mean `torch`",
     ),
     "section without code": Bad(
         "%%jaxbench\n# numpy\nx\n# jax\n\n",
-        "The section `# jax` of line 4 holds no code. Write what it should run below it",
+        "The section `# jax` on line 4 holds no code. Write its code below the comment",
     ),
-    "set-up alone": Bad("%%jaxbench\n# setup\ny = x", "The cell has a set-up and nothing to time."),
-    "empty cell": Bad("%%jaxbench\n\n", "The %%jaxbench cell holds no code to time."),
+    "set-up alone": Bad(
+        "%%jaxbench\n# setup\ny = x",
+        "The cell has a set-up but nothing to time. Add sections such as `# numpy`",
+    ),
+    "empty cell": Bad("%%jaxbench\n\n", "The %%jaxbench cell has no code to time."),
     "no section for --vs": Bad(
         "%%jaxbench --vs numpy,torch\n# numpy\nx\n# jax\nx",
-        "--vs names `torch`, and the cell has no section for it: it has `# numpy` and `# jax`.",
+        "--vs names `torch`, but the cell has sections only for `# numpy` and `# jax`.",
     ),
     "magic in a section": Bad(
         "%%jaxbench\n# numpy\n%time x", "Line 3, `%time x`, is a magic command"
     ),
     "no value": Bad(
         "%%jaxbench\n# numpy\nfor i in x:\n    pass",
-        "The section `# numpy` of line 2 ends on line 3 with a statement (for) that has no value.",
+        "The section `# numpy` on line 2 ends on line 3 with a statement (for) that has no value.",
     ),
     "syntax": Bad(
         "%%jaxbench\n# numpy\ny = x +* 2\n# jax\nx",
-        "Line 3 of the cell is not Python: invalid syntax.\n    y = x +* 2\n           ^",
+        "Line 3 of the cell is not valid Python: invalid syntax.\n    y = x +* 2\n           ^",
     ),
     "set-up that fails": Bad(
         "%%jaxbench\n# setup\ny = nowhere\n# numpy\nx", "'nowhere' is not defined", "NameError"
@@ -295,16 +299,17 @@ BAD = {
     "sizes": Bad("%%jaxbench --sizes 2^6\nxp.sin(x)", "--sizes cannot read '2^6'"),
     "input": Bad(
         "%%jaxbench --sizes n=4 y=nrmal(n)\nxp.sin(y)",
-        "The input `y=nrmal(n)` needs `nrmal`, which is neither a size, nor a name of yours",
+        "The input `y=nrmal(n)` needs `nrmal`, which is not defined: it is neither a size, nor a ",
     ),
     "gradient of nothing": Bad(
-        "%%jaxbench --grad z\nxp.sin(x)", "--grad names `z`, which is no input"
+        "%%jaxbench --grad z\nxp.sin(x)", "--grad names `z`, which is not an input"
     ),
     "a word on the line": Bad(
-        "%%jaxbench numpy\nxp.sin(x)", "%%jaxbench does not know what 'numpy' is: it takes options"
+        "%%jaxbench numpy\nxp.sin(x)",
+        "'numpy' is neither an option nor an input such as `x=normal(n,n)`.",
     ),
     "one expression": Bad(
-        "%jaxbench f(x)", "%jaxbench compares expressions: write `%jaxbench f(x) vs"
+        "%jaxbench f(x)", "%jaxbench compares at least two expressions: `%jaxbench f(x) vs g(x)`."
     ),
     "unknown option": Bad(
         "%%jaxbench --size n=4\nxp.sin(x)",
@@ -315,7 +320,7 @@ BAD = {
         "There is no option --bogus. `%jaxbench?` lists the options. Write `--` before an",
     ),
     "no expression": Bad(
-        "%jaxbench f(x) vs for x", "%jaxbench cannot read `for x` as an expression: invalid syntax"
+        "%jaxbench f(x) vs for x", "`for x` is not a Python expression: invalid syntax"
     ),
     "mode": Bad(
         "%%jaxbench --mode fast\nxp.sin(x)", "--mode takes latency or throughput, and got 'fast'."
@@ -327,7 +332,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_said_and_changes_nothing(notebook: Notebook, name: str) -> None:
+def test_bad_input_is_reported_and_changes_nothing(notebook: Notebook, name: str) -> None:
     bad = BAD[name]
     ran = bench(notebook, bad.cell)
     assert type(ran.error).__name__ == bad.kind
@@ -339,7 +344,7 @@ def test_a_failing_setup_is_shown_at_its_line(notebook: Notebook) -> None:
     assert [line for _, line in ran.frames] == [4]
 
 
-# Bad input: what the contestants do.
+# Bad input: what the implementations do.
 
 
 def test_sizes_that_exhaust_the_memory_are_skipped_and_the_rest_is_kept(
@@ -355,7 +360,7 @@ def test_sizes_that_exhaust_the_memory_are_skipped_and_the_rest_is_kept(
     assert "This size was skipped" in " ".join(ran.text.split())
 
 
-def test_results_that_differ_are_said(notebook: Notebook) -> None:
+def test_results_that_differ_are_reported(notebook: Notebook) -> None:
     ran = bench(notebook, f"%%jaxbench {QUICK}\n# numpy\nx + 1\n# jax\nx + 1.5")
     assert ran.error is None
     assert row(notebook, "jax").agrees is False
@@ -412,12 +417,10 @@ def test_a_nan_that_both_have_is_no_difference_and_one_that_one_has_is(notebook:
     assert row(notebook, "jax").agrees is False
 
 
-def test_a_mismatch_of_64_bits_is_said_or_avoided(notebook: Notebook) -> None:
+def test_a_mismatch_of_64_bits_is_reported_or_avoided(notebook: Notebook) -> None:
     ran = bench(notebook, f"%%jaxbench --vs numpy,jax {QUICK}\nxp.sin(wide)")
     assert [r.dtype for r in notebook.names["c"].rows] == ["float32", "float32"]
-    assert "`wide` (float64) went in 32 bits wide for every contestant" in " ".join(
-        ran.text.split()
-    )
+    assert "`wide` (float64) was converted to 32 bits for all" in " ".join(ran.text.split())
     ran = bench(notebook, f"%%jaxbench --vs numpy,jax --dtype keep {QUICK}\nxp.sin(wide)")
     assert [r.dtype for r in notebook.names["c"].rows] == ["float64", "float32"]
     assert "J202" in ran.text
@@ -431,14 +434,17 @@ def test_64_bits_can_be_enabled_for_a_comparison_alone(notebook: Notebook) -> No
     assert notebook.must("jax.config.jax_enable_x64").value is False
 
 
-def test_a_typed_random_key_is_said_to_be_a_constant(notebook: Notebook) -> None:
+def test_a_typed_random_key_is_noted_as_a_constant(notebook: Notebook) -> None:
     ran = bench(
         notebook,
         f"%%jaxbench --no-check {QUICK}\n# setup\nkey = jax.random.key(0)\n"
         "# jax\njax.random.normal(key, (8,))",
     )
     assert ran.error is None
-    assert "`key` is a typed random key" in " ".join(ran.text.split())
+    assert (
+        "`key` is a typed random key, so it is a constant to JAX's compiler, not an input."
+        in " ".join(ran.text.split())
+    )
 
 
 def test_an_interrupt_keeps_what_was_measured(notebook: Notebook) -> None:
@@ -472,4 +478,4 @@ def test_a_result_that_is_no_number_is_a_row_that_says_so(notebook: Notebook) ->
     assert ran.error is None
     for row in notebook.names["c"].rows:
         assert isinstance(row.error, Unavailable)
-        assert row.error.reason.startswith("The result is no array of numbers")
+        assert row.error.reason == "the results are not arrays of numbers"

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from jaxscope.model.comparison import Ratio, Verdict
+from jaxscope.model.comparison import Ratio, RatioVerdict
 from measurements import between_sessions, null_comparison, pairs, planted_difference
 from measurements.__main__ import NAMES, within
 
@@ -31,7 +31,11 @@ def test_the_measurements_are_registered():
 
 
 def test_verdicts_and_coverage_are_counted():
-    found = [ratio(1.0, Verdict.SAME), ratio(1.005, Verdict.SAME), ratio(1.05, Verdict.SLOWER)]
+    found = [
+        ratio(1.0, RatioVerdict.SAME),
+        ratio(1.005, RatioVerdict.SAME),
+        ratio(1.05, RatioVerdict.SLOWER),
+    ]
     told = pairs.summary(found, true=1.0)
     assert told["verdicts"] == {"faster": 0, "slower": 1, "same": 2, "unclear": 0}
     assert told["covered"] == 2
@@ -39,12 +43,12 @@ def test_verdicts_and_coverage_are_counted():
 
 
 def test_a_false_verdict_too_many_is_over_the_budget(monkeypatch):
-    monkeypatch.setattr(null_comparison, "null_ratio", lambda seed: ratio(1.0, Verdict.SAME))
+    monkeypatch.setattr(null_comparison, "null_ratio", lambda seed: ratio(1.0, RatioVerdict.SAME))
     assert within(null_comparison.measure(20))
     monkeypatch.setattr(
         null_comparison,
         "null_ratio",
-        lambda seed: ratio(1.1, Verdict.SLOWER) if seed < 2 else ratio(1.0, Verdict.SAME),
+        lambda seed: ratio(1.1, RatioVerdict.SLOWER) if seed < 2 else ratio(1.0, RatioVerdict.SAME),
     )
     assert not within(null_comparison.measure(20))
 
@@ -53,9 +57,9 @@ def test_runs_of_several_sessions_have_to_hold_what_the_others_find(monkeypatch)
     """The runs move by 10 %, and half of them are sure of themselves to 1 %."""
     sure = {"half": 0.3}
 
-    def repeats(entries, inputs, seed, sessions):
-        half = sure["half"] if seed // sessions % 2 else 0.3
-        return ratio(1.0 + 0.1 * (seed // sessions % 5 - 2), Verdict.UNCLEAR, half)
+    def repeats(entries, inputs, seed, processes):
+        half = sure["half"] if seed // processes % 2 else 0.3
+        return ratio(1.0 + 0.1 * (seed // processes % 5 - 2), RatioVerdict.UNCLEAR, half)
 
     monkeypatch.setattr(between_sessions, "ratio_of", repeats)
     wide = between_sessions.repeated(20, 5)
@@ -72,13 +76,13 @@ def test_a_wrong_sign_is_over_the_budget(monkeypatch):
 
     def right(entries, inputs, seed):
         spun = entries[1].label == "spun"
-        return ratio(1.05, Verdict.SLOWER) if spun else ratio(0.95, Verdict.FASTER)
+        return ratio(1.05, RatioVerdict.SLOWER) if spun else ratio(0.95, RatioVerdict.FASTER)
 
     monkeypatch.setattr(planted_difference, "ratio_of", right)
     found = planted_difference.measure(10)
     assert found["found"] == {"count": 10, "ok": True}
     assert within(found)
-    monkeypatch.setattr(planted_difference, "ratio_of", lambda *_: ratio(1.05, Verdict.SLOWER))
+    monkeypatch.setattr(planted_difference, "ratio_of", lambda *_: ratio(1.05, RatioVerdict.SLOWER))
     found = planted_difference.measure(10)
     assert found["wrong_sign"] == {"count": 5, "ok": False}
 
@@ -103,7 +107,7 @@ def test_a_real_run_of_two_gives_two_ratios():
     ))  # fmt: skip
 
 
-def test_a_contestant_that_fails_is_an_error_of_the_measurement():
+def test_an_implementation_that_fails_is_an_error_of_the_measurement():
     def broken(x):
         raise ValueError("no")
 

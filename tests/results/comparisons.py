@@ -11,7 +11,14 @@ import pytest
 
 from jaxscope.bench import Limits
 from jaxscope.model import Environment
-from jaxscope.model.comparison import ComparisonRecord, Doubt, Machine, Phases, Rounds, Row
+from jaxscope.model.comparison import (
+    BenchWarning,
+    ComparisonRecord,
+    ComparisonRow,
+    Machine,
+    Phases,
+    Rounds,
+)
 from jaxscope.model.program import Cost
 
 HERE = Environment(
@@ -27,15 +34,30 @@ def rounds(seconds: float, salt: int = 0) -> Rounds:
     return Rounds(tuple([seconds * (1 + 0.004 * one) for one in scatter]), inner=10)
 
 
-def row(label: str, seconds: float, n: int | None = None, **changes: Any) -> Row:
-    """A measured row of one contestant."""
-    made = Row(
+TITLES = {"numpy": "NumPy", "jax": "JAX jit", "torch": "PyTorch", "c": "C"}
+
+
+def named(label: str, **fields: Any) -> ComparisonRow:
+    """A row with the title and the framework that its implementation has."""
+    name, colon, rest = label.partition(":")
+    return ComparisonRow(
         label,
-        label.partition(":")[0],
-        "cpu:0",
-        () if n is None else (("n", n),),
-        "float32",
-        (rounds(seconds, len(label)),),
+        name,
+        title=f"{TITLES[name]}{colon}{rest}" if name in TITLES else "",
+        framework=name if name in ("numpy", "jax", "torch") else "",
+        compiles=name in ("jax", "c"),
+        **fields,
+    )
+
+
+def row(label: str, seconds: float, n: int | None = None, **changes: Any) -> ComparisonRow:
+    """A measured row of one implementation."""
+    made = named(
+        label,
+        device="cpu:0",
+        size=() if n is None else (("n", n),),
+        dtype="float32",
+        processes=(rounds(seconds, len(label)),),
         first_call_s=seconds * 3,
         transfer_s=2e-6,
         peak_bytes=4096,
@@ -47,14 +69,14 @@ def row(label: str, seconds: float, n: int | None = None, **changes: Any) -> Row
             made,
             compile=Phases(0.002, 0.005, 0.0355),
             dispatch=(4e-6, 5e-6, 6e-6),
-            kernel_s=seconds / 2,
+            device_s=seconds / 2,
             cost=Cost(flops=1e6, transcendentals=0.0, bytes_accessed=4e6),
         )
     return dataclasses.replace(made, **changes)
 
 
-def record(*rows: Row, **changes: Any) -> ComparisonRecord:
-    """A comparison whose baseline is the first row's contestant."""
+def record(*rows: ComparisonRow, **changes: Any) -> ComparisonRecord:
+    """A comparison whose baseline is the first row's implementation."""
     made = ComparisonRecord(
         "comparison",
         "2026-01-02T03:04:05+00:00",
@@ -70,14 +92,14 @@ def record(*rows: Row, **changes: Any) -> ComparisonRecord:
 
 def pair() -> ComparisonRecord:
     """JAX takes a third of NumPy's time; PyTorch is not there."""
-    absent = Row("torch", "torch", failure="PyTorch is not installed.")
-    slow = Doubt("J304", "Dispatch-bound: over half of the time is Python's.")
+    absent = named("torch", failure="PyTorch is not installed.")
+    slow = BenchWarning("J304", "It is host-bound: over half of the time is dispatch.")
     return record(row("numpy", 30e-6), row("jax", 10e-6, warnings=(slow,)), absent)
 
 
 def sweep_of(*sizes: int) -> ComparisonRecord:
     """NumPy's time grows with n, JAX's is 10 µs up to n = 1000: they meet near n = 100."""
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     for n in sizes:
         rows += [row("numpy", n * 1e-7, n), row("jax", max(10e-6, n * 1e-8), n)]
     return record(*rows)
@@ -86,8 +108,7 @@ def sweep_of(*sizes: int) -> ComparisonRecord:
 def few_rounds(monkeypatch: pytest.MonkeyPatch, call_s: float = 60.0) -> None:
     """Plans measure little and hurry nobody: what is tested is not the figures."""
     few = Limits(min_rounds=11, max_rounds=21, seconds=0.5, total_s=600.0, call_s=call_s)
-    for module in ("plan", "functions"):
-        monkeypatch.setattr(f"jaxscope.bench.cell.{module}.limits", lambda *given: few)
+    monkeypatch.setattr("jaxscope.bench.cell.plan.limits", lambda *given: few)
 
 
 def closely(first: float, second: float) -> bool:

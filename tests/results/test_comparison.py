@@ -17,13 +17,13 @@ import jaxscope
 from jaxscope import Comparison
 from jaxscope.bench import baselines
 from jaxscope.bench.cell.functions import functions_plan
-from jaxscope.bench.cell.request import Request
+from jaxscope.bench.cell.request import BenchRequest
 from jaxscope.bench.cell.sections import CellError
 from jaxscope.bench.compare import measured
 from jaxscope.bench.frameworks import registry
 from jaxscope.bench.plan import Plan
 from jaxscope.model import SchemaError
-from jaxscope.model.comparison import Verdict
+from jaxscope.model.comparison import RatioVerdict
 from tests.results.comparisons import closely, few_rounds, pair, sweep_of
 
 X = np.linspace(0, 1, 64, dtype=np.float32)
@@ -35,13 +35,13 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "baselines"
 
 
-def test_a_ratio_is_that_of_the_largest_size_unless_another_is_asked_for():
+def test_a_ratio_is_that_of_the_largest_size_by_default():
     c = Comparison(sweep_of(10, 1000))
     assert c.sizes == ({"n": 10}, {"n": 1000})
     assert c.labels == ("numpy", "jax")
     assert closely(c.ratio("jax").estimate, 0.1)
     assert closely(c.ratio("jax", "numpy", n=10).estimate, 10)
-    assert c.ratio("numpy", "jax", n=10).verdict is Verdict.FASTER
+    assert c.ratio("numpy", "jax", n=10).verdict is RatioVerdict.FASTER
     assert [one.above for one in c.crossovers("jax")] == [1000]
     found = c.break_even("jax", n=1000)
     assert found is not None
@@ -51,7 +51,10 @@ def test_a_ratio_is_that_of_the_largest_size_unless_another_is_asked_for():
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda c: c.ratio("jaxx"), "There is no row of 'jaxx'. The contestants are: numpy, jax."),
+        (
+            lambda c: c.ratio("jaxx"),
+            "There is no row of 'jaxx'. The implementations are: numpy, jax.",
+        ),
         (lambda c: c.ratio("jax", "torch"), "There is no row of 'torch'"),
         (
             lambda c: c.row("jax", n=11),
@@ -59,7 +62,7 @@ def test_a_ratio_is_that_of_the_largest_size_unless_another_is_asked_for():
         ),
     ],
 )
-def test_what_was_not_compared_is_said(ask: Callable[[Comparison], object], says: str):
+def test_a_row_that_does_not_exist_is_reported(ask: Callable[[Comparison], object], says: str):
     with pytest.raises(LookupError, match=says.replace(".", r"\.")):
         ask(Comparison(sweep_of(10, 1000)))
 
@@ -92,13 +95,13 @@ def test_what_was_saved_is_read_again(tmp_path: Path, name: str):
         ('{"schema": 999, "rows": []}', "upgrade jaxscope"),
     ],
 )
-def test_another_file_is_refused(tmp_path: Path, text: str, says: str):
+def test_any_other_file_is_refused(tmp_path: Path, text: str, says: str):
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(SchemaError, match=says):
         Comparison.load(tmp_path / "c.json")
 
 
-def test_a_display_that_fails_says_so(monkeypatch: pytest.MonkeyPatch):
+def test_a_display_that_fails_is_shortened_to_text(monkeypatch: pytest.MonkeyPatch):
     def broken(self: Comparison) -> str:
         raise RuntimeError("no")
 
@@ -109,13 +112,12 @@ def test_a_display_that_fails_says_so(monkeypatch: pytest.MonkeyPatch):
 # Plans of plain functions.
 
 
-def plan(contestants: Any, inputs: Any = None, **asked: Any) -> Plan:
-    request = Request(**asked)
-    found = functions_plan(contestants, inputs, request, registry.names(), ("numpy", "jax"))
-    return found.plan
+def plan(implementations: Any, inputs: Any = None, **asked: Any) -> Plan:
+    request = BenchRequest(**asked)
+    return functions_plan(implementations, inputs, request, registry.names(), ("numpy", "jax"))
 
 
-def test_the_key_or_a_pair_or_the_code_names_the_contestant():
+def test_the_key_or_a_pair_or_the_code_names_the_implementation():
     def by_hand(x: jax.Array) -> jax.Array:
         return jnp.sin(x)
 
@@ -128,7 +130,7 @@ def test_the_key_or_a_pair_or_the_code_names_the_contestant():
             "jitted": jax.jit(by_hand),
         }
     ).entries
-    assert [(e.label, e.contestant) for e in found] == [
+    assert [(e.label, e.implementation) for e in found] == [
         ("numpy", "numpy"),
         ("jax: fused", "jax"),
         ("mine", "jax"),
@@ -137,7 +139,7 @@ def test_the_key_or_a_pair_or_the_code_names_the_contestant():
     ]
 
 
-def test_one_function_on_a_namespace_is_every_contestants():
+def test_one_function_on_a_namespace_is_every_implementations():
     def f(xp: object, x: object) -> object:
         return x
 
@@ -161,27 +163,32 @@ def test_inputs_may_be_arrays_texts_or_made_from_a_size():
 
 
 @pytest.mark.parametrize(
-    ("contestants", "inputs", "asked", "says"),
+    ("implementations", "inputs", "asked", "says"),
     [
         ({}, None, {}, "There is nothing to compare"),
-        ({"fast": len}, None, {}, "`fast` names no contestant"),
-        ({"autograd": len}, None, {}, r'such as \{"autograd": \("numpy", f\)\} for code that'),
+        ({"fast": len}, None, {}, "`fast` is not an implementation"),
+        ({"autograd": len}, None, {}, r'Give a pair: \{"autograd": \("numpy", f\)\} for code that'),
         ({"nunpy": ("nunpy", np.sin)}, None, {}, "Did you mean `numpy`"),
-        ({"numpy": 3}, None, {}, "`numpy` is int, which cannot be called"),
-        ({"jax": "int x;"}, None, {}, "only `c` takes source code"),
+        ({"numpy": 3}, None, {}, "`numpy` is of type int, which cannot be called"),
+        ({"jax": "int x;"}, None, {}, "but only `c` takes source text"),
         (np.sin, {"x": X}, {}, "takes their namespace first"),
-        (lambda xp, x: x, {"x": X}, {"vs": ("jaxx",)}, "There is no contestant `jaxx`"),
-        ({"numpy": lambda b, a: a}, {"a": X, "b": X}, {}, r"takes \(b, a\), and the inputs are"),
-        ({"numpy": np.sin}, {"x": X}, {"grad": ("y",)}, "names `y`, which is no input"),
-        ({"numpy": np.sin}, None, {"vmap": ()}, "needs an input"),
+        (lambda xp, x: x, {"x": X}, {"vs": ("jaxx",)}, "There is no implementation `jaxx`"),
+        ({"numpy": lambda b, a: a}, {"a": X, "b": X}, {}, r"takes \(b, a\), but the inputs are"),
+        ({"numpy": np.sin}, {"x": X}, {"grad": ("y",)}, "grad names `y`, which is not an input"),
+        (
+            {"numpy": np.sin},
+            None,
+            {"vmap": ()},
+            "^vmap needs an input, but the code reads no array",
+        ),
         ({"numpy": np.sin}, {"x": "nrm(2)"}, {}, "needs `nrm`"),
     ],
 )
-def test_what_makes_no_sense_is_said(
-    contestants: object, inputs: object, asked: dict[str, object], says: str
+def test_arguments_that_do_not_fit_are_reported(
+    implementations: object, inputs: object, asked: dict[str, object], says: str
 ):
     with pytest.raises(CellError, match=says):
-        plan(contestants, inputs, **asked).inputs({})
+        plan(implementations, inputs, **asked).inputs({})
 
 
 def test_gradients_and_batches_are_named_by_their_inputs():
@@ -230,18 +237,17 @@ def test_the_roofline_has_the_peaks_of_this_device(tmp_path: Path, monkeypatch: 
     assert len(other.plot("roofline").data) == 1, "the peaks of this machine are not that one's"
 
 
-def test_another_environment_than_the_baselines_is_said(store: Path):
+def test_a_changed_environment_since_the_baseline_is_reported(store: Path):
     c = Comparison(pair())
     baselines.save(c, "old")
     found = measured(functions_for_one(), against="old")
     assert any(
-        note.startswith("Since the baseline was stored, this changed")
-        for note in found.record.notes
+        note.startswith("Changed since the baseline was stored: ") for note in found.record.notes
     )
 
 
 def functions_for_one() -> object:
-    request = Request()
+    request = BenchRequest()
     return functions_plan({"numpy": np.sin}, {"x": X}, request, registry.names(), ())
 
 
@@ -260,10 +266,10 @@ def test_a_baseline_that_was_not_measured_gives_way():
     [
         ("sinus", "Did you mean 'sines'"),
         ("zzz", "There are: sines"),
-        ("a\nb", "is no name for a baseline"),
+        ("a\nb", "is not a valid name for a baseline"),
     ],
 )
-def test_a_baseline_that_is_not_there_is_said(store: Path, name: str, says: str):
+def test_a_baseline_that_does_not_exist_is_reported(store: Path, name: str, says: str):
     baselines.save(Comparison(pair()), "sines")
     with pytest.raises(baselines.BaselineError, match=says):
         baselines.load(name)

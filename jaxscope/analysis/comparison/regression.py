@@ -1,17 +1,17 @@
-"""A comparison against one that was stored: what became faster or slower since."""
+"""A comparison against a stored one: rows that became faster or slower since."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.comparison import stats
 from jaxscope.analysis.comparison.sweep import Size
-from jaxscope.model.comparison import ComparisonRecord, Ratio, Row, Verdict
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, RatioVerdict
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """One row against its namesake of the stored comparison."""
+    """One row against the same row of the stored comparison."""
 
     label: str
     device: str
@@ -20,39 +20,44 @@ class Regression:
     """The time now over the time then, unpaired; None where there is nothing to compare."""
     why: str = ""
     """Why there is no ratio."""
+    _: KW_ONLY
+    title: str = ""
+    """Its name on the screen; empty: the label."""
 
     @property
     def is_regression(self) -> bool:
         """Slower than then, by more than 5 %."""
-        return self.ratio is not None and self.ratio.verdict is Verdict.SLOWER
+        return self.ratio is not None and self.ratio.verdict is RatioVerdict.SLOWER
 
 
 def regressions(now: ComparisonRecord, then: ComparisonRecord) -> tuple[Regression, ...]:
-    """Every row of the new comparison against the same label, device and size of the old one."""
+    """Compare every row with the stored row of the same label, device and size."""
     stored = {(row.label, row.device, row.size): row for row in then.rows}
     return tuple(
         [_one(row, stored.get((row.label, row.device, row.size)), now, then) for row in now.rows]
     )
 
 
-def _one(row: Row, old: Row | None, now: ComparisonRecord, then: ComparisonRecord) -> Regression:
+def _one(
+    row: ComparisonRow, old: ComparisonRow | None, now: ComparisonRecord, then: ComparisonRecord
+) -> Regression:
     why = ""
     if not row.measured:
         why = "it was not measured now"
     elif old is None:
-        why = "the baseline has no such row"
+        why = "the baseline has no row for it"
     elif not old.measured:
         why = "it was not measured then"
     elif now.mode is not then.mode:
-        why = f"one measures {now.mode}, the other {then.mode}"
+        why = f"the mode is {now.mode} now and was {then.mode} then"
     elif row.dtype != old.dtype:
         why = f"the results are {row.dtype} now and were {old.dtype} then"
     ratio = stats.ratio_to_stored(row, old) if old is not None and not why else None
-    return Regression(row.label, row.device, row.size, ratio, why)
+    return Regression(row.label, row.device, row.size, ratio, why, title=row.title)
 
 
 def differences(now: ComparisonRecord, then: ComparisonRecord) -> tuple[str, ...]:
-    """What else changed between the two: `jax 0.10.2, and 0.8.1 then`."""
+    """Other changes between the two: `jax: 0.10.2 now, 0.8.1 then`."""
     pairs: list[tuple[str, str, str]] = [
         ("jax", now.environment.jax, then.environment.jax),
         ("jaxlib", now.environment.jaxlib, then.environment.jaxlib),

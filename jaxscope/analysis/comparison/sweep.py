@@ -1,4 +1,4 @@
-"""A comparison over sizes: which row meets which, where one overtakes the other, what pays."""
+"""A comparison over sizes: ratios to the baseline, crossovers, and break-even points."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ import itertools
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jaxscope.analysis.comparison import stats
-from jaxscope.model.comparison import ComparisonRecord, Phases, Ratio, Row, Verdict
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Phases, Ratio, RatioVerdict
 
 Size = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A row without its size: one contestant on one device, over all sizes."""
+    """A row without its size: one implementation on one device, over all sizes."""
 
     label: str
     device: str
+    title: str = field(default="", compare=False)
+    """Its name on the screen; empty: the label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crossover:
-    """Where one contender overtakes another, between two sizes at which the verdict is sure."""
+    """The size at which one contender overtakes another, between two sizes with clear verdicts."""
 
     at: float
     """Estimated on the logarithms of sizes and ratios."""
     below: float
     above: float
-    """The sizes between which it lies."""
+    """The sizes on either side."""
     faster_above: bool
     """Whether the first one wins beyond it."""
 
@@ -50,13 +52,18 @@ def along(size: Size, name: str) -> float:
     return dict(size).get(name, math.nan)
 
 
+def contender(row: ComparisonRow) -> Contender:
+    """The row without its size."""
+    return Contender(row.label, row.device, row.title)
+
+
 def contenders(record: ComparisonRecord) -> tuple[Contender, ...]:
-    """Every contestant on every device, in the order of the rows."""
-    return tuple(dict.fromkeys([Contender(row.label, row.device) for row in record.rows]))
+    """Every implementation on every device, in the order of the rows."""
+    return tuple(dict.fromkeys([contender(row) for row in record.rows]))
 
 
 def several_devices(record: ComparisonRecord) -> bool:
-    """Whether the device must be said to tell the rows apart."""
+    """Whether labels alone do not distinguish the rows, so that the device must be shown."""
     labels = [one.label for one in contenders(record) if one.device]
     return len(set(labels)) < len(labels)
 
@@ -70,7 +77,9 @@ def largest(record: ComparisonRecord) -> Size:
     return max(sizes, key=lambda size: along(size, name)) if name else sizes[-1]
 
 
-def find(record: ComparisonRecord, label: str, size: Size, device: str = "") -> Row | None:
+def find(
+    record: ComparisonRecord, label: str, size: Size, device: str = ""
+) -> ComparisonRow | None:
     """The row of a label at a size: on that device, else the first device that was measured."""
     rows = [row for row in record.at(size) if row.label == label]
     on_device = [row for row in rows if row.device == device]
@@ -78,7 +87,9 @@ def find(record: ComparisonRecord, label: str, size: Size, device: str = "") -> 
     return ranked[0] if ranked else None
 
 
-def baseline_of(record: ComparisonRecord, row: Row, label: str = "") -> Row | None:
+def baseline_of(
+    record: ComparisonRecord, row: ComparisonRow, label: str = ""
+) -> ComparisonRow | None:
     """The measured row that this one is compared with; None for itself and where there is none.
 
     That of its own device, if the baseline has one there.
@@ -92,7 +103,7 @@ def baseline_of(record: ComparisonRecord, row: Row, label: str = "") -> Row | No
     return None if (base.label, base.device) == (row.label, row.device) else base
 
 
-def ratio_of(record: ComparisonRecord, row: Row, label: str = "") -> Ratio | None:
+def ratio_of(record: ComparisonRecord, row: ComparisonRow, label: str = "") -> Ratio | None:
     """The row's time over the baseline's, of the same size."""
     base = baseline_of(record, row, label)
     return None if base is None else stats.ratio(record, row, base)
@@ -101,9 +112,9 @@ def ratio_of(record: ComparisonRecord, row: Row, label: str = "") -> Ratio | Non
 def crossovers(
     record: ComparisonRecord, contender: Contender, against: str = ""
 ) -> tuple[Crossover, ...]:
-    """Where the contender overtakes the baseline or is overtaken.
+    """Sizes at which the contender overtakes the baseline or is overtaken.
 
-    Only between verdicts that are sure: sizes where the interval holds 1 decide nothing.
+    Only between clear verdicts: sizes whose interval covers 1 decide nothing.
     """
     name = swept(record)
     points: list[tuple[float, Ratio]] = []
@@ -113,7 +124,11 @@ def crossovers(
         if name and found is not None and math.isfinite(found.estimate) and along(size, name) > 0:
             points.append((along(size, name), found))
     points.sort(key=lambda point: point[0])
-    sure = [i for i, (_, r) in enumerate(points) if r.verdict in (Verdict.FASTER, Verdict.SLOWER)]
+    sure = [
+        i
+        for i, (_, r) in enumerate(points)
+        if r.verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER)
+    ]
     made: list[Crossover] = []
     for left, right in itertools.pairwise(sure):
         if points[left][1].verdict is points[right][1].verdict:
@@ -123,14 +138,14 @@ def crossovers(
                 _zero(points[left : right + 1]),
                 points[left][0],
                 points[right][0],
-                points[right][1].verdict is Verdict.FASTER,
+                points[right][1].verdict is RatioVerdict.FASTER,
             )
         )
     return tuple(made)
 
 
 def _zero(points: Sequence[tuple[float, Ratio]]) -> float:
-    """Where the logarithm of the ratio passes 0, on straight lines between the sizes."""
+    """The size at which the logarithm of the ratio crosses 0, interpolated linearly."""
     logs = [(math.log(size), math.log(ratio.estimate)) for size, ratio in points]
     for (x0, y0), (x1, y1) in itertools.pairwise(logs):
         if y0 == 0:
@@ -142,20 +157,20 @@ def _zero(points: Sequence[tuple[float, Ratio]]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
-    """When compiling has paid for itself."""
+    """The number of calls after which compiling has paid for itself."""
 
     preparation_s: float
-    """Compiling and what the first call takes beyond a later one."""
+    """Compiling, and the excess of the first call over a later one."""
     saved_s: float
-    """What each later call saves against the baseline; negative when it saves nothing."""
+    """Seconds saved per later call against the baseline; negative when it is slower."""
     calls: float
     """Calls after which the whole is cheaper; infinite when never."""
 
 
-def break_even(row: Row, base: Row) -> BreakEven | None:
-    """After how many calls the row's contestant has caught up with the baseline.
+def break_even(row: ComparisonRow, base: ComparisonRow) -> BreakEven | None:
+    """The number of calls after which the row's implementation has caught up with the baseline.
 
-    From the medians; the baseline's own preparation counts for it. None without rounds.
+    From the medians; the baseline's own preparation counts too. None without rounds.
     """
     if not row.measured or not base.measured:
         return None
@@ -169,10 +184,10 @@ def break_even(row: Row, base: Row) -> BreakEven | None:
     return BreakEven(preparation(row), saved, calls)
 
 
-def overtaken(row: Row, base: Row) -> BreakEven | None:
-    """Where the baseline's longer preparation pays against the row; None where it never does.
+def overtaken(row: ComparisonRow, base: ComparisonRow) -> BreakEven | None:
+    """The calls after which the baseline's longer preparation pays off; None where it never does.
 
-    What `break_even` is for the row, with the two in each other's place.
+    As `break_even`, with the two rows swapped.
     """
     found = break_even(base, row)
     if found is None or found.preparation_s <= preparation(row) or math.isinf(found.calls):
@@ -180,14 +195,14 @@ def overtaken(row: Row, base: Row) -> BreakEven | None:
     return found
 
 
-def preparation(row: Row) -> float:
-    """Seconds before the contestant runs at its usual pace."""
+def preparation(row: ComparisonRow) -> float:
+    """Seconds before the implementation runs at its usual pace."""
     compiling = row.compile.total_s if isinstance(row.compile, Phases) else 0.0
     if row.first_call_s is None or not row.measured:
         return compiling
     return compiling + max(row.first_call_s - statistics.median(row.samples), 0.0)
 
 
-def total(row: Row, calls: float) -> float:
-    """Seconds of so many calls from a fresh start, compiling and the first call included."""
+def total(row: ComparisonRow, calls: float) -> float:
+    """Seconds of `calls` calls from a fresh start, compiling and the first call included."""
     return preparation(row) + calls * statistics.median(row.samples)

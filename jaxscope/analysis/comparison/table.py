@@ -5,24 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from jaxscope.analysis.comparison import stats, sweep
-from jaxscope.model.comparison import ComparisonRecord, Phases, Row
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Phases
 from jaxscope.model.stage import Unavailable
 
 _SIZES_AFTER = 4
-"""The columns of the sizes stand behind label, contestant, device and dtype."""
+"""The columns of the sizes follow label, implementation, device and dtype."""
 
 
 def columns(record: ComparisonRecord) -> tuple[str, ...]:
     """Names of the columns; seconds end in `_s`, bytes in `_bytes`."""
-    fixed = (
-        tuple(_row(record, Row("", ""))) if not record.rows else tuple(_row(record, record.rows[0]))
-    )
+    fixed = tuple(_row(record, record.rows[0] if record.rows else ComparisonRow("", "")))
     names = dict.fromkeys([name for size in record.sizes for name, _ in size])
     return (*fixed[:_SIZES_AFTER], *names, *fixed[_SIZES_AFTER:])
 
 
 def table(record: ComparisonRecord) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-    """Heads and rows, one row for each contestant, device and size; None where nothing is known."""
+    """Heads and rows, one for each implementation, device and size; None for unknown values."""
     heads = columns(record)
     rows: list[tuple[Any, ...]] = []
     for row in record.rows:
@@ -31,13 +29,13 @@ def table(record: ComparisonRecord) -> tuple[tuple[str, ...], list[tuple[Any, ..
     return heads, rows
 
 
-def _row(record: ComparisonRecord, row: Row) -> dict[str, Any]:
+def _row(record: ComparisonRecord, row: ComparisonRow) -> dict[str, Any]:
     spread = stats.spread(row.samples) if row.measured else None
     ratio = sweep.ratio_of(record, row)
     phases = row.compile if isinstance(row.compile, Phases) else None
     return {
         "label": row.label,
-        "contestant": row.contestant,
+        "implementation": row.implementation,
         "device": row.device,
         "dtype": row.dtype,
         "median_s": spread and spread.median,
@@ -50,7 +48,7 @@ def _row(record: ComparisonRecord, row: Row) -> dict[str, Any]:
         "ratio_high": ratio and ratio.high,
         "verdict": str(ratio.verdict) if ratio else None,
         "dispatch_s": row.dispatch_s,
-        "kernel_s": _known(row.kernel_s),
+        "device_s": _known(row.device_s),
         "first_call_s": row.first_call_s,
         "trace_s": phases and phases.trace_s,
         "lower_s": phases and phases.lower_s,
@@ -59,12 +57,12 @@ def _row(record: ComparisonRecord, row: Row) -> dict[str, Any]:
         "peak_bytes": _known(row.peak_bytes),
         "error": _known(row.error),
         "error_limit": row.error_limit,
-        "rounds": sum(len(one.seconds) for one in row.sessions),
-        "dropped": sum(len(one.dropped) for one in row.sessions),
-        "inner": row.sessions[0].inner if row.sessions else None,
-        "sessions": len(row.sessions),
+        "rounds": sum(len(one.seconds) for one in row.processes),
+        "dropped": sum(len(one.dropped) for one in row.processes),
+        "inner": row.processes[0].inner if row.processes else None,
+        "processes": len(row.processes),
         "threads": row.threads,
-        "warnings": " ".join(dict.fromkeys([doubt.code for doubt in row.warnings])),
+        "warnings": " ".join(dict.fromkeys([warning.code for warning in row.warnings])),
         "failure": row.failure,
     }
 

@@ -1,8 +1,1 @@
-"""A benchmark cell as a plan: its sections, sizes and inputs, and the functions that are timed."""
-
-from __future__ import annotations
-
-from jaxscope.bench.cell.request import Request
-from jaxscope.bench.cell.sections import CellError
-
-__all__ = ["CellError", "Request"]
+"""The plan of a benchmark cell: its sections, sizes, inputs, and the functions that are timed."""

@@ -1,15 +1,19 @@
-"""What counts as an input: arrays of any framework, brought to NumPy and to one dtype."""
+"""Inputs: arrays of any framework, converted to NumPy and to one dtype for all."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
 
+from jaxscope.bench.cell.sections import CellError, listing
+
 if TYPE_CHECKING:
     import numpy as np
 
 KEEP = "keep"
-"""The dtype that leaves every input as it is."""
+"""The dtype that leaves every input unchanged."""
+
+DTYPES = ("float16", "bfloat16", "float32", "float64", KEEP)
 
 _NARROW = {
     "float64": "float32",
@@ -17,13 +21,13 @@ _NARROW = {
     "int64": "int32",
     "uint64": "uint32",
 }
-"""What JAX makes of 64-bit types while they are disabled."""
+"""JAX's replacements of 64-bit types while these are disabled."""
 
 _COMPLEX = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex64"}
 
 
 def is_array(value: Any) -> bool:
-    """Whether each contestant gets a copy of its own: NumPy, JAX and PyTorch arrays of numbers.
+    """Whether each implementation gets a copy of its own: NumPy, JAX and PyTorch arrays of numbers.
 
     Looks only at frameworks that are loaded: a value cannot be of one that is not.
     """
@@ -38,12 +42,12 @@ def is_array(value: Any) -> bool:
 
 
 def is_random_key(value: Any) -> bool:
-    """Whether it is a typed random key of JAX, which no other framework can be given."""
+    """Whether it is a typed random key of JAX, which no other framework accepts."""
     return str(getattr(value, "dtype", "")).startswith("key<")
 
 
 def holds_arrays(value: Any) -> bool:
-    """Whether a container of Python holds arrays: these stay as they are, constants to a jit."""
+    """Whether a Python container holds arrays, which are constants to a jit."""
     if isinstance(value, dict):
         return any(is_array(one) or holds_arrays(one) for one in value.values())
     if isinstance(value, list | tuple):
@@ -70,7 +74,7 @@ def to_numpy(value: Any) -> np.ndarray:
 
 
 def cast(array: np.ndarray, dtype: str) -> np.ndarray:
-    """The array in that dtype; complex stays complex, ints and bools stay what they are."""
+    """The array in that dtype; complex stays complex, ints and bools are unchanged."""
     kind, name = array.dtype.kind, str(array.dtype)
     if dtype == KEEP:
         return array
@@ -83,7 +87,7 @@ def cast(array: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def narrowed(array: np.ndarray) -> np.ndarray:
-    """The array as JAX takes it while 64-bit types are disabled."""
+    """The array in the dtype that JAX gives it while 64-bit types are disabled."""
     wanted = _NARROW.get(str(array.dtype))
     return array if wanted is None else array.astype(wanted)
 
@@ -98,6 +102,55 @@ def _dtype(name: str) -> Any:
     return np.dtype(name)
 
 
-def itemsize(dtype: str) -> int:
-    """Bytes of one number; generated inputs are float64 before they are cast."""
-    return {"float16": 2, "bfloat16": 2, "float32": 4}.get(dtype, 8)
+class Casting:
+    """Converts arrays of any framework to NumPy and to the requested dtype.
+
+    Without one, 64-bit arrays become 32-bit while JAX takes part with 64-bit types disabled: JAX
+    would convert them itself, and the others would then do different work.
+    """
+
+    def __init__(self, dtype: str | None, uses_jax: bool) -> None:
+        if dtype is not None and dtype not in DTYPES:
+            raise CellError(f"There is no dtype {dtype!r}. Give one of {', '.join(DTYPES)}.")
+        self._dtype = dtype
+        self._uses_jax = uses_jax
+        self._narrowed: dict[str, str] = {}
+
+    def __call__(self, name: str, given: Any, generated: bool = False) -> Any:
+        """The value as the implementations get it; Python's own numbers stay unchanged.
+
+        The dtype of a `generated` array is not the user's choice, so changing it needs no note.
+        """
+        if not is_array(given):
+            return given
+        array = to_numpy(given)
+        if self._dtype is not None:
+            return cast(array, self._dtype)
+        if not self._uses_jax or _x64():
+            return array
+        narrow = narrowed(array)
+        if narrow is not array and not generated:
+            self._narrowed[name] = str(array.dtype)
+        return narrow
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The conversions that were made, as sentences."""
+        found: list[str] = []
+        if self._narrowed:
+            what = listing([f"`{name}` ({was})" for name, was in self._narrowed.items()], "and")
+            verb = "was" if len(self._narrowed) == 1 else "were"
+            found.append(
+                f"{what} {verb} converted to 32 bits for all, because JAX has 64-bit types "
+                "disabled. `--x64` enables them; `--dtype keep` keeps the inputs as they are."
+            )
+        if self._dtype == "float64" and self._uses_jax and not _x64():
+            found.append(
+                "JAX has 64-bit types disabled and computes in float32. `--x64` enables them."
+            )
+        return tuple(found)
+
+
+def _x64() -> bool:
+    jax = sys.modules.get("jax")
+    return bool(jax is not None and jax.config.jax_enable_x64)

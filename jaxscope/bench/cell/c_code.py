@@ -1,9 +1,8 @@
-"""A section in C: what its function takes, and the few lines that hand the inputs over.
+"""A section in C: the parameters of its function, and the wrapper that passes the inputs.
 
-The section defines a function; its parameters are found by their names. A pointer named like an
-input gets that input, an integer named like a size gets the size. A pointer named otherwise is a
-result, whose shape a comment tells: `// y: like x` or `// y: float32(n, n)`. A function that
-returns a number needs none.
+Parameters are matched by name. A pointer named like an input gets that input, an integer named like
+a size gets the size. Any other pointer is a result, whose shape is given by a comment:
+`// y: like x` or `// y: float32(n, n)`. A function that returns a number needs none.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxscope.bench.cell.sections import CellError, Section, listing
+from jaxscope.bench.cell.sections import CellError, CellSection, listing
 
 SYMBOL = "jaxscope_run"
-"""The function that takes inputs, results and sizes in the order in which they are bound."""
+"""The wrapper that takes inputs, results and sizes in the order in which they are bound."""
 
 _FUNCTION = re.compile(
     r"^[ \t]*(?:extern[ \t]+)?(?P<returns>void|double|float|long|int)[ \t]+(?P<name>[A-Za-z_]\w*)"
@@ -50,7 +49,7 @@ _RETURNED = {"double": "float64", "float": "float32", "long": "int64", "int": "i
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class CParameter:
     """One parameter of the section's function."""
 
     name: str
@@ -60,17 +59,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class CFunction:
-    """The function of a C section, and how its results look."""
+    """The function of a C section, with the shapes of its results."""
 
     name: str
     returns: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[CParameter, ...]
     results: tuple[tuple[str, str, str, str], ...]
-    """(name, `like` whom, dtype, shape as typed) of each result pointer."""
+    """(name, the input it is `like`, dtype, shape as typed) of each result."""
     line: int
 
     def text(self, source: str, inputs: Sequence[str]) -> str:
-        """The source, followed by the function that is bound."""
+        """The source, followed by the wrapper."""
         pointers = [*inputs, *(name for name, *_ in self.results)]
         if self.returns != "void":
             pointers.append(_VALUE)
@@ -87,17 +86,17 @@ class CFunction:
         )
         back = f"*({self.returns} *){_own(_VALUE)} = " if self.returns != "void" else ""
         call = f"void {SYMBOL}({taken or 'void'}) {{ {back}{self.name}({handed}); }}"
-        # Line breaks before it stay: the compiler counts lines as the cell does.
+        # Leading line breaks are kept, so that the compiler counts lines as the cell does.
         return f"{source.rstrip(chr(10))}\n\n{call}\n"
 
 
-def c_function(section: Section, inputs: Sequence[str], numbers: Sequence[str]) -> CFunction:
-    """Read the section. Raises CellError for what cannot be bound."""
+def c_function(section: CellSection, inputs: Sequence[str], numbers: Sequence[str]) -> CFunction:
+    """Parse the section. Raises CellError for a parameter that cannot be bound."""
     found = list(_FUNCTION.finditer(section.text))
     if not found:
         raise CellError(
-            f"The C section of line {section.line} defines no function. Write one that takes the "
-            "inputs by their names, such as `double f(const float *x, long n) { … }`.",
+            f"The C section on line {section.line} defines no function. Write one whose parameters "
+            "are named like the inputs, such as `double f(const float *x, long n) { … }`.",
             section.line,
         )
     match = next((one for one in found if one["name"] == "run"), found[-1])
@@ -110,9 +109,8 @@ def c_function(section: Section, inputs: Sequence[str], numbers: Sequence[str]) 
             shape = shapes.get(one.name)
             if shape is None:
                 raise CellError(
-                    f"Line {line}: `{one.name}` is no input, so it is a result, and nothing tells "
-                    "its shape. Add a comment to the section: "
-                    f"`// {one.name}: like x` or `// {one.name}: float32(n)`.",
+                    f"Line {line}: `{one.name}` is not an input but a result, so it needs a shape. "
+                    f"Add a comment: `// {one.name}: like x` or `// {one.name}: float32(n)`.",
                     line,
                 )
             results.append(
@@ -120,36 +118,38 @@ def c_function(section: Section, inputs: Sequence[str], numbers: Sequence[str]) 
             )
         if not one.pointer and one.name not in numbers:
             raise CellError(
-                f"Line {line}: nothing gives the C function its `{one.name}`: whole numbers are "
-                f"found by their names, and there {_there(numbers)}. Write `{one.name}=1000` or "
-                f"`--sizes {one.name}=1000` on the first line.",
+                f"Line {line}: the C function needs an integer `{one.name}`, which is not defined: "
+                f"there {_there(numbers)}. Write `{one.name}=1000` or `--sizes {one.name}=1000` on "
+                "the first line.",
                 line,
             )
     if match["returns"] == "void" and not results:
         raise CellError(
-            f"Line {line}: the C function returns nothing and fills no result. Return a number, or "
-            "take a pointer for the result with a comment such as `// y: like x`.",
+            f"Line {line}: the C function has no result. Return a number, or add a pointer "
+            "parameter for the result, with a comment such as `// y: like x`.",
             line,
         )
     return CFunction(match["name"], match["returns"], parameters, tuple(results), line)
 
 
-def _parameters(text: str, line: int) -> Iterator[Parameter]:
+def _parameters(text: str, line: int) -> Iterator[CParameter]:
     for part in text.split(","):
         if part.strip() in ("", "void"):
             continue
         match = _PARAMETER.fullmatch(part)
         if match is None:
-            raise CellError(f"Line {line}: the C parameter `{part.strip()}` cannot be read.", line)
+            raise CellError(
+                f"Line {line}: the C parameter `{part.strip()}` cannot be parsed.", line
+            )
         pointer = bool(match["pointer"] or match["array"])
         kind = " ".join(match["type"].split())
         if not pointer and kind not in _INTEGERS:
             raise CellError(
-                f"Line {line}: `{part.strip()}` is neither a pointer nor an integer; give other "
+                f"Line {line}: `{part.strip()}` is neither a pointer nor an integer. Pass other "
                 "numbers as arrays of one element.",
                 line,
             )
-        yield Parameter(match["name"], kind, pointer)
+        yield CParameter(match["name"], kind, pointer)
 
 
 def _there(numbers: Sequence[str]) -> str:
@@ -163,9 +163,9 @@ def _own(name: str) -> str:
 
 
 class COptions(Mapping[str, Any]):
-    """What the C contestant is told beside the text; it changes from size to size.
+    """The options of the C implementation beside its source; they change from size to size.
 
-    Raises CellError when an array's type is not the one that the C function takes.
+    Raises CellError when the dtype of an array does not match the C parameter.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class COptions(Mapping[str, Any]):
             self._check()
             made = [self._result(one) for one in self._function.results]
             returned = _RETURNED.get(self._function.returns)
-            # An array of its own type: through Python a float would become a double.
+            # An array of its own type: as a Python number a float would become a double.
             return [*made, np.zeros((), returned)] if returned else made
         if key == "sizes":
             names = self._names()
@@ -210,7 +210,7 @@ class COptions(Mapping[str, Any]):
             if dtype not in wanted:
                 raise CellError(
                     f"Line {self._function.line}: the C function takes `{one.type} *{one.name}`, "
-                    f"and `{one.name}` is {dtype} here",
+                    f"but `{one.name}` is {dtype}",
                     self._function.line,
                 )
 

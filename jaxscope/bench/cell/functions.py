@@ -1,4 +1,4 @@
-"""Plain functions as a plan: what `jaxscope.compare` is given."""
+"""The plan of plain functions, for `jaxscope.compare`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from jaxscope import words
 from jaxscope.bench.cell import inputs as typed
-from jaxscope.bench.cell.casting import Casting
+from jaxscope.bench.cell.arrays import Casting
 from jaxscope.bench.cell.framework import framework
 from jaxscope.bench.cell.line import assignments
-from jaxscope.bench.cell.plan import Prepared, axes, limits, positions
-from jaxscope.bench.cell.request import Request
+from jaxscope.bench.cell.plan import requested
+from jaxscope.bench.cell.request import BenchRequest
 from jaxscope.bench.cell.sections import SHARED, C, CellError, listing, resolve
+from jaxscope.bench.frameworks import registry
 from jaxscope.bench.plan import Entry, Plan, Progress
 
 Code = Callable[..., Any] | str
@@ -21,9 +23,9 @@ Inputs = Mapping[str, Any] | Sequence[Any] | Callable[..., Any] | str | None
 
 
 def functions_plan(
-    contestants: Mapping[str, Given] | Callable[..., Any],
+    implementations: Mapping[str, Given] | Callable[..., Any],
     inputs: Inputs,
-    request: Request,
+    request: BenchRequest,
     known: Collection[str],
     default: Sequence[str],
     *,
@@ -31,65 +33,55 @@ def functions_plan(
     baseline: str = "",
     reference: Callable[..., Any] | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Prepared:
+) -> Plan:
     """The plan of functions that take the inputs in order.
 
-    `contestants` names each function by its contestant (`numpy`, `jax: by hand`), or by any label
-    if what it calls tells the framework, or it is a pair of contestant and function. One function
-    alone runs with every contestant of `request.vs`, its first parameter being the namespace `xp`.
+    `implementations` names each function by its implementation (`numpy`, `jax: by hand`), or by
+    any label if its own code shows its framework, or if it is a pair of implementation and
+    function. One function alone runs with every implementation of `request.vs`; its first
+    parameter is the namespace `xp`.
 
-    Raises CellError for what cannot be told.
+    Raises CellError for functions and inputs that do not fit.
     """
-    entries = _entries(contestants, request, known, default)
-    has_jax = any(entry.contestant.startswith("jax") for entry in entries)
-    maker = _Maker(inputs, request, entries, Casting(request.dtype, has_jax))
+    entries = _entries(implementations, request, known, default)
+    uses_jax = registry.uses_jax([entry.implementation for entry in entries])
+    maker = _InputMaker(inputs, request, entries, Casting(request.dtype, uses_jax))
     first = maker.names(request.sizes[0] if request.sizes else {})
     for entry in entries:
         _check_order(entry, first)
-    if baseline and baseline not in {entry.label for entry in entries}:
-        there = listing([f"`{entry.label}`" for entry in entries], "and")
-        raise CellError(f"The baseline `{baseline}` is not compared; there are {there}.")
+    labels = [entry.label for entry in entries]
+    if baseline and baseline not in labels:
+        there = words.names(labels, len(labels))
+        raise CellError(f"The baseline `{baseline}` is not compared. There are {there}.")
     plan = Plan(
         entries,
         maker.inputs,
         maker.estimated_bytes,
-        tuple(request.sizes),
-        request.devices,
-        grad=positions(request.grad, first, "grad"),
-        vmap=axes(request.vmap, first),
-        mode=request.mode,
         baseline=baseline,
-        check=request.check,
-        tolerance=request.tolerance,
         reference=reference,
-        limits=limits(request.time_limit, len(request.sizes)),
-        sessions=request.sessions,
-        seed=request.seed,
         title=title,
         progress=progress,
+        notes=maker.notes,
     )
-    return Prepared(plan, maker.casting)
+    return requested(plan, request, first)
 
 
-class _Maker:
-    """Makes the inputs of a size, by name and in order."""
+class _InputMaker:
+    """The inputs of a size, by name and in order."""
 
     def __init__(
-        self, given: Inputs, request: Request, entries: Sequence[Entry], casting: Casting
+        self, given: Inputs, request: BenchRequest, entries: Sequence[Entry], casting: Casting
     ) -> None:
         self._given = given
-        self._request = request
+        self._seed = request.seed
         self._parameters = _parameters(entries)
-        self.casting = casting
-        self._specs: dict[str, typed.Spec] = {}
+        self._casting = casting
+        texts: list[tuple[str, str]] = []
         if isinstance(given, str):
-            self._specs = {name: typed.spec(name, text) for name, text in assignments(given)}
+            texts = assignments(given)
         elif isinstance(given, Mapping):
-            self._specs = {
-                name: typed.spec(name, value)
-                for name, value in given.items()
-                if isinstance(value, str)
-            }
+            texts = [(name, value) for name, value in given.items() if isinstance(value, str)]
+        self._specs = {name: typed.spec(name, text) for name, text in texts}
 
     def names(self, size: Mapping[str, Any]) -> tuple[str, ...]:
         """Names of the inputs in order."""
@@ -102,19 +94,22 @@ class _Maker:
     def inputs(self, size: Mapping[str, Any]) -> Mapping[str, Any]:
         found = self._raw(size)
         return {
-            name: self.casting(name, value, generated=name in self._specs)
+            name: self._casting(name, value, generated=name in self._specs)
             for name, value in found.items()
         }
 
     def estimated_bytes(self, size: Mapping[str, Any]) -> int:
         return sum(typed.estimated_bytes(one, size, 8) for one in self._specs.values())
 
+    def notes(self) -> tuple[str, ...]:
+        return self._casting.notes
+
     def _raw(self, size: Mapping[str, Any]) -> dict[str, Any]:
         given = self._given
         if given is None:
             return {}
         if isinstance(given, str | Mapping):
-            names: dict[str, Any] = {**typed.makers(self._request.seed), **size}
+            names: dict[str, Any] = {**typed.makers(self._seed), **size}
             found: dict[str, Any] = {} if isinstance(given, str) else dict(given)
             for name, spec in self._specs.items():
                 found[name] = typed.value(spec, {**names, **found})
@@ -128,23 +123,23 @@ class _Maker:
 
 
 def _entries(
-    contestants: Mapping[str, Given] | Callable[..., Any],
-    request: Request,
+    implementations: Mapping[str, Given] | Callable[..., Any],
+    request: BenchRequest,
     known: Collection[str],
     default: Sequence[str],
 ) -> tuple[Entry, ...]:
-    if isinstance(contestants, Mapping):
-        if not contestants:
-            raise CellError("There is nothing to compare: no contestant was given.")
-        return tuple([_entry(label, given, known) for label, given in contestants.items()])
+    if isinstance(implementations, Mapping):
+        if not implementations:
+            raise CellError("There is nothing to compare. Give at least one implementation.")
+        return tuple([_entry(label, given, known) for label, given in implementations.items()])
     names = [resolve(name, known) for name in request.vs] or list(default)
-    if not _takes_namespace(contestants):
+    if not _takes_namespace(implementations):
         raise CellError(
-            f"One function for all contestants takes their namespace first, as in "
-            f"`def f({SHARED}, x)`; `{getattr(contestants, '__name__', 'this one')}` does not. "
-            'Give a function each otherwise: compare({"numpy": f, "jax": g}, …).'
+            f"One function for all implementations takes their namespace first: `def f({SHARED}, "
+            f"x)`. `{getattr(implementations, '__name__', 'This one')}` does not. Or give a "
+            'function for each: compare({"numpy": f, "jax": g}, …).'
         )
-    return tuple([Entry(name, name, contestants, namespaced=True) for name in names])
+    return tuple([Entry(name, name, implementations, namespaced=True) for name in names])
 
 
 def _entry(label: str, given: Given, known: Collection[str]) -> Entry:
@@ -152,36 +147,35 @@ def _entry(label: str, given: Given, known: Collection[str]) -> Entry:
         name, code = given
         return _made(label, resolve(name, known), code)
     try:
-        contestant = resolve(label.partition(":")[0], known)
+        implementation = resolve(label.partition(":")[0], known)
     except CellError:
         found = None if isinstance(given, str) else framework(given)
         if found is None:
             raise CellError(
-                f"`{label}` names no contestant, and its code does not tell one. Give a pair, such "
-                f'as {{"{label}": ("numpy", f)}} for code that takes NumPy arrays. '
-                f"The contestants are {listing(sorted(known), 'and')}."
+                f"`{label}` is not an implementation, and its code does not show one. Give a pair: "
+                f'{{"{label}": ("numpy", f)}} for code that takes NumPy arrays. '
+                f"The implementations are {listing(sorted(known), 'and')}."
             ) from None
-        contestant = found
-    return _made(label, contestant, given)
+        implementation = found
+    return _made(label, implementation, given)
 
 
-def _made(label: str, contestant: str, code: Code) -> Entry:
-    if isinstance(code, str) and contestant != C:
-        raise CellError(
-            f"`{label}` is given as text; only `c` takes source code, others functions."
-        )
-    if not isinstance(code, str) and not callable(code):
-        raise CellError(f"`{label}` is {type(code).__name__}, which cannot be called.")
-    return Entry(label, contestant, code, not isinstance(code, str) and _takes_namespace(code))
+def _made(label: str, implementation: str, code: Code) -> Entry:
+    if isinstance(code, str):
+        if implementation != C:
+            raise CellError(f"`{label}` is a string, but only `c` takes source text.")
+        return Entry(label, implementation, code)
+    if not callable(code):
+        raise CellError(f"`{label}` is of type {type(code).__name__}, which cannot be called.")
+    return Entry(label, implementation, code, _takes_namespace(code))
 
 
 def _takes_namespace(function: Callable[..., Any]) -> bool:
-    names = _names_of(function)
-    return bool(names) and names[0] == SHARED
+    return _names_of(function)[:1] == [SHARED]
 
 
 def _names_of(function: Callable[..., Any]) -> list[str]:
-    """Names of the positional parameters; none where the function does not tell."""
+    """Names of the positional parameters; none for a function without a signature."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -192,21 +186,19 @@ def _names_of(function: Callable[..., Any]) -> list[str]:
 
 def _parameters(entries: Sequence[Entry]) -> list[str]:
     for entry in entries:
-        if not isinstance(entry.function, str):
-            names = _names_of(entry.function)
-            if names:
-                return names[1:] if entry.namespaced else names
+        names = [] if isinstance(entry.function, str) else _names_of(entry.function)
+        if names:
+            return names[int(entry.namespaced) :]
     return []
 
 
 def _check_order(entry: Entry, inputs: Sequence[str]) -> None:
-    """Inputs go in by position: names that say another order are a slip that must be said."""
+    """Raise CellError for parameters in a different order than the inputs, which are positional."""
     if isinstance(entry.function, str):
         return
-    own = _names_of(entry.function)[int(entry.namespaced) :]
-    own = own[: len(inputs)]
+    own = _names_of(entry.function)[int(entry.namespaced) :][: len(inputs)]
     if set(own) == set(inputs) and own != list(inputs):
         raise CellError(
-            f"`{entry.label}` takes ({', '.join(own)}), and the inputs are "
-            f"({', '.join(inputs)}): they go in by position, so give them in the same order."
+            f"`{entry.label}` takes ({', '.join(own)}), but the inputs are ({', '.join(inputs)}). "
+            "Inputs are passed by position: give them in the order of the parameters."
         )

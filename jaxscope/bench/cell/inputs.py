@@ -1,4 +1,4 @@
-"""Inputs as they are typed: `x=normal(n,n)`, made once a size, the same numbers in every run."""
+"""Inputs as typed on the line: `x=normal(n,n)`, made once per size, equal in every run."""
 
 from __future__ import annotations
 
@@ -16,22 +16,14 @@ from jaxscope.bench.cell.sections import CellError
 if TYPE_CHECKING:
     import numpy as np
 
-MAKERS = (
-    "normal",
-    "uniform",
-    "complex_normal",
-    "integers",
-    "ones",
-    "zeros",
-    "arange",
-    "linspace",
-    "eye",
+MAKERS = tuple(
+    "normal uniform complex_normal integers ones zeros arange linspace eye".split()  # noqa: SIM905
 )
-"""What makes arrays on the line of a benchmark, beside what the namespace holds."""
+"""Functions that make arrays on the line of a benchmark, beside the user's own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class InputSpec:
     """One input as an expression, compiled and not yet evaluated."""
 
     name: str
@@ -40,17 +32,19 @@ class Spec:
     reads: tuple[str, ...]
 
 
-def spec(name: str, text: str) -> Spec:
-    """Read `normal(n,n)`. Raises CellError when it is no expression."""
+def spec(name: str, text: str) -> InputSpec:
+    """Compile `normal(n,n)`. Raises CellError when it is not an expression."""
     try:
         tree = ast.parse(text.strip(), filename=f"<input {name}>", mode="eval")
     except SyntaxError as error:
         raise CellError(
-            f"The input `{name}={text}` is no Python expression: {error.msg}. "
+            f"The input `{name}={text}` is not a Python expression: {error.msg}. "
             "Write it as `x=normal(n,n)`, or give the name of an array."
         ) from None
     whole = ast.Module(body=[ast.Expr(value=tree.body)], type_ignores=[])
-    return Spec(name, text, compile(tree, f"<input {name}>", "eval"), read_before_assigned(whole))
+    return InputSpec(
+        name, text, compile(tree, f"<input {name}>", "eval"), read_before_assigned(whole)
+    )
 
 
 def makers(seed: int) -> dict[str, Callable[..., Any]]:
@@ -59,56 +53,42 @@ def makers(seed: int) -> dict[str, Callable[..., Any]]:
 
     random = np.random.default_rng(seed)
 
-    def normal(*shape: int) -> np.ndarray:
-        return random.standard_normal(shape)
-
-    def uniform(*shape: int) -> np.ndarray:
-        return random.uniform(size=shape)
-
-    def complex_normal(*shape: int) -> np.ndarray:
-        return random.standard_normal(shape) + 1j * random.standard_normal(shape)
-
     def integers(low: int, high: int, *shape: int) -> np.ndarray:
         return random.integers(low, high, size=shape)
 
-    def ones(*shape: int) -> np.ndarray:
-        return np.ones(shape)
-
-    def zeros(*shape: int) -> np.ndarray:
-        return np.zeros(shape)
-
-    made: dict[str, Callable[..., Any]] = {
-        "normal": normal,
-        "uniform": uniform,
-        "complex_normal": complex_normal,
+    return {
+        "normal": lambda *shape: random.standard_normal(shape),
+        "uniform": lambda *shape: random.uniform(size=shape),
+        "complex_normal": lambda *shape: (
+            random.standard_normal(shape) + 1j * random.standard_normal(shape)
+        ),
         "integers": integers,
-        "ones": ones,
-        "zeros": zeros,
+        "ones": lambda *shape: np.ones(shape),
+        "zeros": lambda *shape: np.zeros(shape),
         "arange": np.arange,
         "linspace": np.linspace,
         "eye": np.eye,
     }
-    return made
 
 
-def check(given: Spec, names: Iterable[str]) -> None:
-    """Raises CellError when the expression needs a name that is not there."""
+def check(given: InputSpec, names: Iterable[str]) -> None:
+    """Raise CellError when the expression needs a name that is not defined."""
     known = set(names)
     missing = [name for name in given.reads if name not in known and not _is_builtin(name)]
     if missing:
-        # One letter is like any other: what is missing then is a size.
+        # A single letter resembles every other: it is a missing size, not a misspelling.
         short = len(missing[0]) == 1
         near = () if short else difflib.get_close_matches(missing[0], [*MAKERS, *known], n=1)
         raise CellError(
-            f"The input `{given.name}={given.text}` needs `{missing[0]}`, which is neither a size, "
-            f"nor a name of yours, nor one of {', '.join(MAKERS)}."
+            f"The input `{given.name}={given.text}` needs `{missing[0]}`, which is not defined: it "
+            f"is neither a size, nor a variable, nor one of {', '.join(MAKERS)}."
             + (f" Did you mean `{near[0]}`?" if near else "")
-            + (f" As a size, give it by --sizes {missing[0]}=100." if short else "")
+            + (f" If it is a size, add --sizes {missing[0]}=100." if short else "")
         )
 
 
-def value(given: Spec, names: Mapping[str, Any]) -> Any:
-    """The input's value. Raises CellError, in place of what evaluating it raised."""
+def value(given: InputSpec, names: Mapping[str, Any]) -> Any:
+    """The input's value. Raises CellError in place of the exception of its evaluation."""
     check(given, names)
     try:
         return eval(given.code, dict(names))
@@ -116,8 +96,7 @@ def value(given: Spec, names: Mapping[str, Any]) -> Any:
         raise
     except Exception as error:
         raise CellError(
-            f"The input `{given.name}={given.text}` could not be made: "
-            f"{type(error).__name__}: {error}."
+            f"The input `{given.name}={given.text}` raised {type(error).__name__}: {error}."
         ) from error
 
 
@@ -127,11 +106,11 @@ def _is_builtin(name: str) -> bool:
     return hasattr(builtins, name)
 
 
-def estimated_bytes(given: Spec, sizes: Mapping[str, Any], itemsize: int) -> int:
-    """What the input will take at most, read from the shape that is asked of a maker; else 0.
+def estimated_bytes(given: InputSpec, sizes: Mapping[str, Any], itemsize: int) -> int:
+    """Upper bound of the input's memory, from the shapes passed to the makers; else 0.
 
-    Only calls of the makers whose arguments follow from the sizes are counted, so that an
-    impossible size is refused before any memory is asked for.
+    Only calls of makers whose arguments follow from the sizes are counted, so that an impossible
+    size is refused before any memory is allocated.
     """
     tree = ast.parse(given.text, mode="eval")
     total = 0

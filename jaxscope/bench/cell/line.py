@@ -12,7 +12,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 def tokens(line: str) -> list[str]:
-    """The line at its blanks, but not inside brackets and quotes, which stay as they are.
+    """Split the line at blanks, but not inside brackets and quotes, which stay unchanged.
 
     `x = normal(n, n)` is one token, as are `--sizes` and its value where `=` joins them.
     Raises CellError for brackets or quotes that do not close.
@@ -53,7 +53,7 @@ def _joined(pieces: Sequence[str]) -> list[str]:
 
 
 def split_input(token: str) -> tuple[str, str] | None:
-    """(x, `normal(n,n)`) for `x=normal(n,n)`, None for what is no such thing."""
+    """(x, `normal(n,n)`) for `x=normal(n,n)`; None for any other text."""
     match = _INPUT.fullmatch(token)
     return (match[1], match[2].strip()) if match else None
 
@@ -61,13 +61,13 @@ def split_input(token: str) -> tuple[str, str] | None:
 def assignments(text: str) -> list[tuple[str, str]]:
     """`x=normal(n,n) y=ones(n)` → (x, `normal(n,n)`), (y, `ones(n)`).
 
-    Raises CellError for what is no such thing.
+    Raises CellError for any other text.
     """
     found: list[tuple[str, str]] = []
     for token in tokens(text):
         pair = split_input(token)
         if pair is None:
-            raise CellError(f"{token!r} is no input; write `x=normal(n,n)`.")
+            raise CellError(f"{token!r} is not an input. Write it as `x=normal(n,n)`.")
         found.append(pair)
     return found
 
@@ -93,7 +93,7 @@ def split_versus(text: str) -> list[str]:
     found = [part.strip() for part in parts]
     if len(found) < 2 or not all(found):
         raise CellError(
-            "%jaxbench compares expressions: write `%jaxbench f(x) vs g(x)`. "
-            "For sections of code, write a %%jaxbench cell."
+            "%jaxbench compares at least two expressions: `%jaxbench f(x) vs g(x)`. "
+            "For sections of code, use a %%jaxbench cell."
         )
     return found

@@ -1,4 +1,4 @@
-"""The names that timed code finds: the user's, the sizes, the inputs, and what the set-up made."""
+"""The global names of timed code: the user's, the sizes, the inputs and those of the set-up."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ from typing import Any
 from jaxscope import words
 from jaxscope.analysis.python.names import read_before_assigned
 from jaxscope.bench.cell import arrays
-from jaxscope.bench.cell.casting import Casting
-from jaxscope.bench.cell.inputs import MAKERS, Spec, check, estimated_bytes, makers, value
-from jaxscope.bench.cell.request import Request
+from jaxscope.bench.cell.inputs import MAKERS, InputSpec, check, estimated_bytes, makers, value
+from jaxscope.bench.cell.request import BenchRequest
 from jaxscope.capture.devices import memory
 
 
-class Surroundings:
-    """Makes the names of one size at a time; the namespace of the user is read and never written.
+class CellNamespace:
+    """The names of one size at a time. The user's namespace is read and never written.
 
-    The set-up runs for each size, in a copy of the namespace.
+    The set-up runs once per size, in a copy of the namespace.
     """
 
     def __init__(
         self,
         namespace: Mapping[str, Any],
-        request: Request,
+        request: BenchRequest,
         setup: Sequence[ast.Module] = (),
         file: str = "<cell>",
-        has_jax: bool = True,
+        uses_jax: bool = True,
     ) -> None:
         self._namespace = namespace
         self._request = request
@@ -42,17 +41,17 @@ class Surroundings:
         self._declared = tuple(
             [given.name for given in request.inputs if given.name not in self._scalars]
         )
-        self.casting = Casting(request.dtype, has_jax)
+        self.casting = arrays.Casting(request.dtype, uses_jax)
 
     def names(self, size: Mapping[str, Any]) -> dict[str, Any]:
-        """All names at this size. Raises what the set-up raises, and CellError for an input."""
+        """All names at this size. Raises exceptions of the set-up, and CellError for an input."""
         if self._size == dict(size):
             return self._names
-        # Before the next size's arrays are made, the last one's must be free to go.
+        # Release the arrays of the last size before those of the next one are created.
         self._size, self._names = None, {}
         names = dict(self._namespace)
         names |= size
-        # A size of the user's own that is called `normal` comes first.
+        # A size that the user calls `normal` takes precedence over the maker.
         known = {**makers(self._request.seed), **names}
         for given in self._request.inputs:
             names[given.name] = known[given.name] = value(given, known)
@@ -62,10 +61,10 @@ class Surroundings:
         return names
 
     def outline(self, size: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The names at this size, without the line's inputs where nothing needs their values.
+        """The names at this size, without the line's inputs unless the set-up needs their values.
 
-        So a size that is too large can still be planned for, and skipped. Raises CellError for an
-        input that can never be made, and MemoryError when the set-up needs inputs that do not fit.
+        A size that is too large can then still be planned, and skipped. Raises CellError for an
+        input that is not defined, and MemoryError when the set-up needs inputs that do not fit.
         """
         given: list[str] = []
         for one in self._request.inputs:
@@ -80,13 +79,13 @@ class Surroundings:
         needed, free = self.estimated_bytes(size), _free_bytes()
         if free is not None and needed > free:
             raise MemoryError(
-                f"The inputs would take about {words.size(needed)}, and {words.size(free)} are "
-                "free. Give smaller --sizes."
+                f"The inputs would take about {words.size(needed)}, but only {words.size(free)} "
+                "are free. Use smaller --sizes."
             )
         return self.names(size)
 
     def array_names(self, size: Mapping[str, Any]) -> tuple[str, ...]:
-        """Names of inputs: those on the line first, plain numbers left out, then arrays."""
+        """Names of inputs: those on the line first, except plain numbers, then arrays."""
         found = [
             name
             for name, one in self.outline(size).items()
@@ -95,7 +94,7 @@ class Surroundings:
         return (*self._declared, *found)
 
     def inputs(self, size: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-        """The inputs as NumPy arrays of the dtype that was asked for; numbers stay numbers."""
+        """The inputs as NumPy arrays of the requested dtype; numbers stay numbers."""
         found = self.names(size)
         return {
             name: self.casting(name, found[name], generated=name in self._declared)
@@ -103,13 +102,13 @@ class Surroundings:
         }
 
     def estimated_bytes(self, size: Mapping[str, Any]) -> int:
-        """What the line's inputs will take before they are cast, from their shapes alone."""
+        """The memory of the line's inputs before they are cast, from their shapes alone."""
         known = {**{k: v for k, v in self._namespace.items() if isinstance(v, int | float)}, **size}
         return sum(estimated_bytes(given, known, 8) for given in self._request.inputs)
 
 
-def _scalars(given: Sequence[Spec]) -> frozenset[str]:
-    """Names that the line gives plain numbers, such as `n=1000`: they are no inputs."""
+def _scalars(given: Sequence[InputSpec]) -> frozenset[str]:
+    """Names that the line sets to plain numbers, such as `n=1000`: they are not inputs."""
     return frozenset(
         [
             one.name

@@ -1,211 +1,248 @@
-"""From sections and a request to the plan that `jaxscope.bench.run` measures."""
+"""The plan of a benchmark cell or of expressions, for `jaxscope.bench.run`.
+
+Its functions exist in this process only. A fresh process gets the source of the plan instead: the
+text, the request and the user's names that the code reads.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import types
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, TypeVar
 
-from jaxscope.bench.cell.body import Body, body, parse
+from jaxscope import words
+from jaxscope.bench.cell.arrays import holds_arrays, is_random_key
 from jaxscope.bench.cell.c_code import COptions, c_function
-from jaxscope.bench.cell.casting import Casting
-from jaxscope.bench.cell.namespace import Surroundings
-from jaxscope.bench.cell.remarks import remarks
-from jaxscope.bench.cell.request import Request
+from jaxscope.bench.cell.framework import framework
+from jaxscope.bench.cell.namespace import CellNamespace
+from jaxscope.bench.cell.request import BenchRequest
 from jaxscope.bench.cell.sections import (
     SETUP,
     SHARED,
     C,
     CellError,
-    Section,
-    listing,
+    CellSection,
     resolve,
     sections,
 )
-from jaxscope.bench.cell.timed_function import Timed
+from jaxscope.bench.cell.timed_code import USUAL, TimedCode, TimedFunction, parse, timed_code
+from jaxscope.bench.frameworks import registry
 from jaxscope.bench.plan import Entry, Limits, Plan, Progress
+
+P = TypeVar("P", bound=Plan)
 
 _CALL_S = 20.0
 _ROUNDS = 0.5
-"""Of a time limit, what the rounds may take."""
+"""Of a time limit, the most that the rounds may take."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A plan, and what there is to say about how it was made."""
+class PlanSource:
+    """The arguments from which a plan is built, here and in a fresh process."""
 
-    plan: Plan
-    casting: Casting
-    remarks: tuple[str, ...] = ()
-    """Sentences on the code: what it reads that cannot go in as an input."""
+    code: str | Sequence[tuple[str, str, str]]
+    """The cell's text, or (implementation, label, expression) of each expression."""
+    request: BenchRequest
+    namespace: Mapping[str, Any]
+    known: Sequence[str] = ()
+    """Names that may begin a section."""
+    default: Sequence[str] = ()
+    """The implementations of a cell without sections and without `--vs`."""
+    _: KW_ONLY
+    file: str = "<jaxbench>"
+    title: str = ""
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences for the record, once it was measured."""
-        return (*self.casting.notes, *self.remarks)
+
+@dataclass(frozen=True, slots=True)
+class CellPlan(Plan):
+    """A plan that is pickled as its source."""
+
+    source: PlanSource | None = None
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (self.source, self.processes, self.seed, self.limits)
+
+
+def _rebuilt(source: PlanSource, processes: int, seed: int, limits: Limits) -> Plan:
+    """The plan of a source; `seed` orders the rounds, the inputs keep the seed of the request."""
+    return dataclasses.replace(_plan(source), processes=processes, seed=seed, limits=limits)
 
 
 def cell_plan(
     text: str,
-    request: Request,
+    request: BenchRequest,
     namespace: Mapping[str, Any],
-    known: Collection[str],
+    known: Sequence[str],
     default: Sequence[str],
     *,
     file: str = "<cell>",
     title: str = "",
     progress: Callable[[Progress], None] | None = None,
-) -> Prepared:
+) -> Plan:
     """The plan of a cell whose `%%` line is line 1 and whose other lines are `text`.
 
-    `default` are the contestants of a cell without sections and without `--vs`.
-    Raises CellError and SyntaxError with the line of the cell, and what its set-up raises.
+    Raises CellError and SyntaxError with the line of the cell, and the exceptions of its set-up.
     """
-    found = sections(text, known)
-    setup = [one for one in found if one.name == SETUP]
-    timed = _chosen([one for one in found if one.name != SETUP], request, known, default)
-    around = Surroundings(
-        namespace,
-        request,
-        [parse(one, file) for one in setup],
-        file,
-        has_jax=any(name.startswith("jax") for name, _ in timed),
-    )
-    recipe = Recipe(text, request, namespace, tuple(known), tuple(default), file)
-    return _prepared(timed, around, recipe, file, title, progress)
+    source = PlanSource(text, request, namespace, known, default, file=file, title=title)
+    return _plan(source, progress)
 
 
 def expression_plan(
-    given: Sequence[tuple[str, str, str]],
-    request: Request,
+    expressions: Sequence[tuple[str, str, str]],
+    request: BenchRequest,
     namespace: Mapping[str, Any],
     *,
     title: str = "",
     progress: Callable[[Progress], None] | None = None,
-) -> Prepared:
-    """The plan of `%jaxbench f(x) vs g(x)`: (contestant, label, expression) of each."""
-    timed = [
-        (contestant, Section(contestant, label if label != contestant else "", 1, text))
-        for contestant, label, text in given
-    ]
-    has_jax = any(name.startswith("jax") for name, _ in timed)
-    around = Surroundings(namespace, request, has_jax=has_jax)
-    labels = [label for _, label, _ in given]
-    recipe = Recipe(tuple(given), request, namespace)
-    return _prepared(timed, around, recipe, "<jaxbench>", title, progress, labels)
+) -> Plan:
+    """The plan of `%jaxbench f(x) vs g(x)`: (implementation, label, expression) of each."""
+    return _plan(PlanSource(tuple(expressions), request, namespace, title=title), progress)
 
 
-def _chosen(
-    found: Sequence[Section],
-    request: Request,
-    known: Collection[str],
-    default: Sequence[str],
-) -> list[tuple[str, Section]]:
-    """Which contestant runs which section, in the order of `--vs`, else of the cell."""
-    shared = next((one for one in found if one.name == SHARED), None)
-    own = {one.name: [o for o in found if o.name == one.name] for one in found if one is not shared}
-    names = [resolve(name, known) for name in request.vs]
-    if not names:
-        names = list(own) if shared is None else [*dict.fromkeys([*default, *own])]
-    chosen: list[tuple[str, Section]] = []
-    for name in dict.fromkeys(names):
-        if name in own:
-            chosen += [(name, section) for section in own[name]]
-        elif shared is not None:
-            if name == C:
-                raise CellError(
-                    "C cannot run a source for all; give it a section `# c` of its own."
-                )
-            chosen.append((name, shared))
-        else:
-            raise CellError(
-                f"--vs names `{name}`, and the cell has no section for it: it has "
-                f"{listing([f'`# {one}`' for one in own], 'and')}."
-            )
-    return chosen
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """A section or an expression, and the implementation that runs it."""
+
+    label: str
+    implementation: str
+    section: CellSection
+
+    @property
+    def in_c(self) -> bool:
+        return self.section.name == C
+
+    @property
+    def shared(self) -> bool:
+        return self.section.name == SHARED
 
 
-def _prepared(
-    timed: Sequence[tuple[str, Section]],
-    around: Surroundings,
-    recipe: Recipe,
-    file: str,
-    title: str,
-    progress: Callable[[Progress], None] | None,
-    labels: Sequence[str] | None = None,
-) -> Prepared:
-    request = recipe.request
+def _plan(source: PlanSource, progress: Callable[[Progress], None] | None = None) -> CellPlan:
+    request, file = source.request, source.file
+    setup, timed = _read(source)
+    namespace = CellNamespace(
+        source.namespace,
+        request,
+        [parse(one, file) for one in setup],
+        file,
+        uses_jax=registry.uses_jax([one.implementation for one in timed]),
+    )
     first = request.sizes[0] if request.sizes else {}
-    candidates = around.array_names(first)
-    bodies: dict[int, Body] = {}
-    for _, section in timed:
-        if section.name != C and id(section) not in bodies:
-            more = (SHARED,) if section.name == SHARED else ()
-            bodies[id(section)] = body(section, (*candidates, *more), file)
-    read = {name for one in bodies.values() for name in one.reads}
-    in_c = [section for name, section in timed if name == C]
-    words = {word for section in in_c for word in re.findall(r"[A-Za-z_]\w*", section.text)}
-    inputs = tuple(name for name in candidates if name in read | words)
-    made = {
-        key: Timed(one, inputs, shared=key in _shared(timed), file=file)
-        for key, one in bodies.items()
+    arrays = namespace.array_names(first)
+    codes: dict[CellSection, TimedCode] = {}
+    for one in timed:
+        if not one.in_c and one.section not in codes:
+            given = (*arrays, SHARED) if one.shared else arrays
+            codes[one.section] = timed_code(one.section, given, file)
+    read = {name for code in codes.values() for name in code.reads}
+    read_in_c = {
+        word for one in timed if one.in_c for word in re.findall(r"[A-Za-z_]\w*", one.section.text)
     }
-    numbers = [name for name, one in around.outline(first).items() if type(one) is int]
+    inputs = tuple([name for name in arrays if name in read | read_in_c])
+    functions = {
+        section: TimedFunction(code, inputs, section.name == SHARED, file)
+        for section, code in codes.items()
+    }
+    outline = namespace.outline(first)
+    numbers = [name for name, value in outline.items() if type(value) is int]
     now: dict[str, Any] = {}
 
     def make_inputs(size: Mapping[str, float]) -> Mapping[str, Any]:
-        found = around.inputs(size, inputs)
-        for one in made.values():
-            one.see(around.names(size))
-        now.update(inputs=found, names=around.names(size))
+        found = namespace.inputs(size, inputs)
+        now.update(inputs=found, names=namespace.names(size))
+        for function in functions.values():
+            function.bind(now["names"])
         return found
 
-    entries: list[Entry] = []
-    for label, (contestant, section) in zip(labels or _labels(timed), timed, strict=True):
-        if section.name == C:
-            function = c_function(section, inputs, numbers)
-            told = COptions(function, lambda: now["inputs"], lambda: now["names"])
-            text = function.text(section.text, inputs)
-            entries.append(Entry(label, contestant, text, options=told))
-        else:
-            code = made[id(section)]
-            entries.append(Entry(label, contestant, code.function, code.namespaced))
+    def entry(one: _Timed) -> Entry:
+        if not one.in_c:
+            made = functions[one.section]
+            return Entry(one.label, one.implementation, made.function, made.namespaced)
+        function = c_function(one.section, inputs, numbers)
+        options = COptions(function, lambda: now["inputs"], lambda: now["names"])
+        text = function.text(one.section.text, inputs)
+        return Entry(one.label, one.implementation, text, options=options)
+
+    shared = [code.reads for section, code in codes.items() if section.name == SHARED]
+    remarks = (*_constants(read - set(inputs), outline), *_without_xp(shared, outline))
+    kept = {*read, *read_in_c, *namespace.reads, *inputs}
     plan = CellPlan(
-        tuple(entries),
+        tuple([entry(one) for one in timed]),
         make_inputs,
-        around.estimated_bytes,
-        tuple(request.sizes),
-        request.devices,
-        grad=positions(request.grad, inputs, "--grad"),
-        vmap=axes(request.vmap, inputs),
+        namespace.estimated_bytes,
+        title=source.title,
+        progress=progress,
+        notes=lambda: (*namespace.casting.notes, *remarks),
+        source=dataclasses.replace(
+            source,
+            namespace={name: value for name, value in source.namespace.items() if name in kept},
+        ),
+    )
+    return requested(plan, request, inputs, "--")
+
+
+def _read(source: PlanSource) -> tuple[list[CellSection], list[_Timed]]:
+    """The sections of the set-up, and the timed ones in the order of `--vs`, else of the cell."""
+    if not isinstance(source.code, str):
+        return [], [
+            _Timed(label, implementation, CellSection(implementation, label, 1, text))
+            for implementation, label, text in source.code
+        ]
+    found = sections(source.code, source.known)
+    setup = [one for one in found if one.name == SETUP]
+    shared = next((one for one in found if one.name == SHARED), None)
+    own: dict[str, list[CellSection]] = {}
+    for one in found:
+        if one.name not in (SETUP, SHARED):
+            own.setdefault(one.name, []).append(one)
+    names = [resolve(name, source.known) for name in source.request.vs]
+    if not names:
+        names = list(own) if shared is None else [*source.default, *own]
+    timed: list[_Timed] = []
+    for name in dict.fromkeys(names):
+        if name in own:
+            timed += [
+                _Timed(f"{name}: {one.label}" if one.label else name, name, one)
+                for one in own[name]
+            ]
+        elif shared is None:
+            there = words.names([f"# {one}" for one in own], len(own))
+            raise CellError(f"--vs names `{name}`, but the cell has sections only for {there}.")
+        elif name == C:
+            raise CellError("C cannot run the shared source. Give it a section `# c` of its own.")
+        else:
+            timed.append(_Timed(name, name, shared))
+    return setup, timed
+
+
+def requested(plan: P, request: BenchRequest, inputs: Sequence[str], dashes: str = "") -> P:
+    """The plan with the settings of the request; `inputs` are the names of its inputs.
+
+    `dashes` stand before the option names in messages. Raises CellError for names that are not
+    inputs.
+    """
+    return dataclasses.replace(
+        plan,
+        sizes=tuple(request.sizes),
+        devices=request.devices,
+        grad=_positions(request.grad, inputs, f"{dashes}grad"),
+        vmap=_axes(request.vmap, inputs, f"{dashes}vmap"),
         mode=request.mode,
         check=request.check,
         tolerance=request.tolerance,
         limits=limits(request.time_limit, len(request.sizes)),
-        sessions=request.sessions,
+        processes=request.processes,
         seed=request.seed,
-        title=title,
-        progress=progress,
-        recipe=dataclasses.replace(
-            recipe, namespace=_only(recipe.namespace, {*read, *words, *around.reads, *inputs})
-        ),
     )
-    here = around.outline(first)
-    shared = [one.reads for key, one in bodies.items() if key in _shared(timed)]
-    return Prepared(plan, around.casting, remarks(read - set(inputs), shared, here))
-
-
-def _only(namespace: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    return {name: namespace[name] for name in names if name in namespace}
 
 
 def limits(time_limit: float | None, sizes: int = 1) -> Limits:
-    """`--time-limit`: of the whole; one call that hangs may take a quarter of it.
+    """The limits under `--time-limit` for the whole; one call that hangs may take a quarter of it.
 
-    The rounds of a size take at most their share, so that compiling and the other sizes have
-    theirs.
+    The rounds of a size take at most its share of half the time, so that compiling and the other
+    sizes have theirs.
     """
     if time_limit is None:
         return Limits()
@@ -217,85 +254,64 @@ def limits(time_limit: float | None, sizes: int = 1) -> Limits:
     )
 
 
-def _shared(timed: Sequence[tuple[str, Section]]) -> set[int]:
-    return {id(section) for _, section in timed if section.name == SHARED}
-
-
-def _labels(timed: Sequence[tuple[str, Section]]) -> list[str]:
-    return [f"{name}: {one.label}" if one.label else name for name, one in timed]
-
-
-def positions(given: Sequence[str] | None, inputs: Sequence[str], option: str) -> tuple[int, ...]:
+def _positions(given: Sequence[str] | None, inputs: Sequence[str], option: str) -> tuple[int, ...]:
     if given is None:
         return ()
-    if not inputs:
-        raise CellError(f"{option} needs an input, and the code reads no array.")
-    _must_be_inputs(given, inputs, option)
-    return tuple(inputs.index(name) for name in given) or (0,)
+    _check_inputs(given, inputs, option)
+    return tuple([inputs.index(name) for name in given]) or (0,)
 
 
-def axes(
-    given: Sequence[tuple[str, int | None]] | None, inputs: Sequence[str]
+def _axes(
+    given: Sequence[tuple[str, int | None]] | None, inputs: Sequence[str], option: str
 ) -> tuple[int | None, ...]:
     if given is None:
         return ()
+    axes = dict(given)
+    _check_inputs(axes, inputs, option)
+    return tuple([axes.get(name) for name in inputs]) if axes else (0,) * len(inputs)
+
+
+def _check_inputs(names: Collection[str], inputs: Sequence[str], option: str) -> None:
     if not inputs:
-        raise CellError("--vmap needs an input, and the code reads no array.")
-    _must_be_inputs([name for name, _ in given], inputs, "--vmap")
-    if not given:
-        return (0,) * len(inputs)
-    wanted = dict(given)
-    return tuple(wanted.get(name) for name in inputs)
-
-
-def _must_be_inputs(names: Sequence[str], inputs: Sequence[str], option: str) -> None:
+        raise CellError(f"{option} needs an input, but the code reads no array.")
     for name in names:
         if name not in inputs:
             raise CellError(
-                f"{option} names `{name}`, which is no input of this benchmark: "
-                f"its inputs are {listing([f'`{one}`' for one in inputs], 'and')}."
+                f"{option} names `{name}`, which is not an input. The inputs are "
+                f"{words.names(inputs, len(inputs))}."
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What `cell_plan` or `expression_plan` was called with."""
-
-    code: str | Sequence[tuple[str, str, str]]
-    """The cell's text, or the expressions."""
-    request: Request
-    namespace: Mapping[str, Any]
-    """The user's names that the code reads."""
-    known: Sequence[str] = ()
-    default: Sequence[str] = ()
-    file: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CellPlan(Plan):
-    """A plan with its recipe."""
-
-    recipe: Recipe | None = None
-
-    def __reduce__(self) -> Any:
-        return rebuilt, (self.recipe, self.sessions, self.seed, self.limits, self.title)
+def _constants(names: Collection[str], values: Mapping[str, Any]) -> Iterator[str]:
+    """Notes on names that the code reads and that cannot be inputs."""
+    for name in sorted(names):
+        if name.startswith("_"):
+            continue
+        if holds_arrays(values.get(name)):
+            yield (
+                f"`{name}` is a container of arrays, so it is a constant to a compiler, not an "
+                "input. Give its arrays names of their own."
+            )
+        elif is_random_key(values.get(name)):
+            yield (
+                f"`{name}` is a typed random key, so it is a constant to JAX's compiler, not an "
+                f"input. Use `{name} = jax.random.PRNGKey(0)`, which is an array."
+            )
 
 
-def rebuilt(recipe: Recipe, sessions: int, seed: int, limits: Limits, title: str) -> Plan:
-    """The plan, made anew by its recipe; `seed` orders the rounds, the inputs keep their own."""
-    from jaxscope.bench.cell.plan import cell_plan, expression_plan
+def _without_xp(shared: Sequence[Collection[str]], values: Mapping[str, Any]) -> Iterator[str]:
+    """Notes on shared sources, by the names that each reads, that call one framework directly."""
 
-    if isinstance(recipe.code, str):
-        prepared = cell_plan(
-            recipe.code,
-            recipe.request,
-            recipe.namespace,
-            recipe.known,
-            recipe.default,
-            file=recipe.file,
-        )
-    else:
-        prepared = expression_plan(recipe.code, recipe.request, recipe.namespace)
-    return dataclasses.replace(
-        prepared.plan, sessions=sessions, seed=seed, limits=limits, title=title
-    )
+    def is_framework(name: str) -> bool:
+        if name not in values:
+            return name in USUAL
+        value = values[name]
+        return isinstance(value, types.ModuleType) and framework(value) is not None
+
+    for reads in shared:
+        used = [name for name in reads if is_framework(name)]
+        if used and SHARED not in reads:
+            yield (
+                f"The shared source calls `{used[0]}` instead of `xp`, so all implementations run "
+                "that framework's code. Write `xp`, or a section for each implementation."
+            )

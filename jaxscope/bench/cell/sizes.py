@@ -1,4 +1,4 @@
-"""Sizes as they are typed: `n=2^6..2^12`, `n=1000,10_000`, `n=64..4096`, and `m=n//2` beside it."""
+"""Sizes as typed on the line: `n=2^6..2^12`, `n=1000,10_000`, `n=64..4096`, and `m=n//2`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 from jaxscope.bench.cell.sections import CellError
 
 MOST = 64
-"""Sizes of one benchmark: more is a slip of the hand, such as a step that is missing."""
+"""Sizes of one benchmark; more are a typing error, such as a missing step."""
 
-_HOW = "Write `n=2^6..2^12`, `n=64..4096`, `n=100,1000,5000`, and `m=n//2` for one that follows."
+_HOW = "Write `n=2^6..2^12`, `n=64..4096` or `n=100,1000,5000`; `m=n//2` depends on `n`."
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -22,7 +22,7 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
-    ast.BitXor: operator.pow,  # 2^6 as people write powers
+    ast.BitXor: operator.pow,  # 2^6 is a power here
 }
 
 
@@ -30,9 +30,9 @@ def sizes(given: Sequence[str]) -> tuple[dict[str, int], ...]:
     """One dictionary for each size, in rising order; one empty dictionary if none was given.
 
     `2^6..2^12` are the powers of two between, `10..10_000` doubles from one end to the other and
-    `10..10_000*10` multiplies by ten. One name may have several values, the others follow it.
+    `10..10_000*10` multiplies by ten. One name may have several values; the others depend on it.
 
-    Raises CellError with a sentence for what it cannot read.
+    Raises CellError with a sentence for text that it cannot read.
     """
     named: dict[str, str] = {}
     for text in given:
@@ -43,8 +43,8 @@ def sizes(given: Sequence[str]) -> tuple[dict[str, int], ...]:
     swept = [name for name, text in named.items() if ".." in text or "," in text]
     if len(swept) > 1:
         raise CellError(
-            f"--sizes lets one name vary, and both `{swept[0]}` and `{swept[1]}` have several "
-            f"values. Let the second follow the first: `{swept[1]}={swept[0]}//2`."
+            f"--sizes varies one name, but `{swept[0]}` and `{swept[1]}` both have several values. "
+            f"Compute the second from the first: `{swept[1]}={swept[0]}//2`."
         )
     made: list[dict[str, int]] = [{}]
     for name in sorted(named, key=lambda one: one not in swept):
@@ -60,7 +60,9 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     """`n=1,2 m=3` → (n, `1,2`), (m, `3`)."""
     pieces = re.split(r"(?:^|[\s;]+)([A-Za-z_]\w*)\s*=", text.strip())
     if len(pieces) < 3 or pieces[0].strip():
-        raise CellError(f"--sizes cannot read {text!r}: there is no name before the values. {_HOW}")
+        raise CellError(
+            f"--sizes cannot read {text!r}: the name before the values is missing. {_HOW}"
+        )
     return [(name, value.strip()) for name, value in zip(pieces[1::2], pieces[2::2], strict=True)]
 
 
@@ -77,7 +79,7 @@ def _values(name: str, text: str) -> list[int]:
         else:
             raise CellError(f"--sizes cannot read `{name}={text}`: a range has two ends. {_HOW}")
     if len(found) > MOST:
-        raise CellError(f"--sizes asks for {len(found)} values of `{name}`; {MOST} is the most.")
+        raise CellError(f"--sizes gives `{name}` {len(found)} values; at most {MOST} are allowed.")
     return sorted(found)
 
 
@@ -86,7 +88,7 @@ def _range(name: str, first: str, last: str) -> list[int]:
     other = re.fullmatch(r"\s*(\d+)\s*(?:\^|\*\*)\s*(\d+)\s*", last)
     if powers and other and powers[1] == other[1]:
         if max(len(powers[2]), len(other[2])) > 3:
-            raise CellError(f"--sizes `{name}={first}..{last}` is beyond any memory.")
+            raise CellError(f"--sizes `{name}={first}..{last}` does not fit into any memory.")
         start, stop, base = int(powers[2]), int(other[2]), int(powers[1])
         if start > stop:
             raise CellError(f"--sizes `{name}={first}..{last}` ends before it begins.")
@@ -96,7 +98,9 @@ def _range(name: str, first: str, last: str) -> list[int]:
     if match and "**" not in last:
         last, factor = match[1], int(match[2])
         if factor < 2:
-            raise CellError(f"--sizes steps `{name}` by a factor of {factor}; give 2 or more.")
+            raise CellError(
+                f"--sizes multiplies `{name}` by {factor}; the factor must be 2 or more."
+            )
     low = _positive(name, _number(first, {}), first)
     high = _positive(name, _number(last, {}), last)
     if low > high:
@@ -109,7 +113,9 @@ def _positive(name: str, value: Any, text: str) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise CellError(f"--sizes `{name}={text.strip()}` is no whole number of 0 or more. {_HOW}")
+        raise CellError(
+            f"--sizes `{name}={text.strip()}` is not a whole number of 0 or more. {_HOW}"
+        )
     return value
 
 
@@ -132,8 +138,8 @@ def _value(node: ast.expr, names: Mapping[str, int]) -> Any:
             if name in names:
                 return names[name]
             raise CellError(
-                f"--sizes does not know `{name}`: a size is a number, or is computed from sizes "
-                "that stand before it, as in `n=64,128 m=n//2`."
+                f"--sizes uses `{name}`, which is not defined before it. A size is a number, or is "
+                "computed from earlier sizes, as in `n=64,128 m=n//2`."
             )
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             a, b = _value(left, names), _value(right, names)

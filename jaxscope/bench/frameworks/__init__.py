@@ -1,1 +1,1 @@
-"""The contestants that come with jaxscope, one framework a file, imported when it takes part."""
+"""The implementations that come with jaxscope, one framework per file, loaded when needed."""

@@ -1,4 +1,4 @@
-"""C: compiled by the machine's own compiler, its pointers bound before the clock runs.
+"""C: compiled by the system's compiler, with its pointers bound before the clock runs.
 
 The source defines `void run(...)` (or another name by the option `symbol`): one pointer for each
 input array in order, one for each result, and then the sizes that the option `sizes` lists, as
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.bench.frameworks.implementation import Contestant, Prepared, Refusal, Task
+from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task
 from jaxscope.bench.placement import aligned_copy
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Phases
@@ -35,17 +35,20 @@ _MISSING = re.compile(r"undefined (?:reference to|symbol:?) [`'\u2018\"]?(\w+)")
 _SCALARS = {"double": ctypes.c_double, "float": ctypes.c_float, "long": ctypes.c_long}
 
 
-class C(Contestant):
-    """A text in C. Options: `symbol`, `results` (NumPy arrays of the results' shapes and dtypes, or
-    a C type such as `double` for a function that returns its one result), `sizes`, `flags`."""
+class C(Implementation):
+    """C source text. Options: `symbol`, `results` (NumPy arrays with the shapes and dtypes of the
+    results, or a C type such as `double` for a function that returns its one result), `sizes`,
+    `flags`."""
 
     name = "c"
-    apart = True
+    title = "C"
+    compiles = True
+    releases_gil = True
 
     def missing(self) -> str:
         if compiler() is None:
             tried = ", ".join(_COMPILERS)
-            return f"There is no C compiler here: neither $CC nor {tried} was found."
+            return f"No C compiler was found: neither $CC nor {tried} is available."
         return ""
 
     def versions(self) -> tuple[tuple[str, str], ...]:
@@ -55,9 +58,9 @@ class C(Contestant):
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         if task.grad or task.vmap:
             what = "gradients" if task.grad else "vmap"
-            raise Refusal(f"C has no {what}: write the function that you want timed.")
+            raise Refusal(f"C has no {what}: write that function in the section.")
         if not isinstance(task.function, str):
-            raise Refusal("C is given as a source text, and this is a Python function.")
+            raise Refusal("`c` compiles C source text, and was given a Python function.")
         for name, array in zip(task.names, args, strict=True):
             if not array.flags.c_contiguous:
                 raise Refusal(f"`{name}` is not C-contiguous.")
@@ -69,21 +72,21 @@ class C(Contestant):
             function = getattr(ctypes.CDLL(str(library)), symbol)
         except AttributeError:
             raise Refusal(
-                f"The C text defines no function `{symbol}` that can be called."
+                f"The C source defines no function `{symbol}` that can be called."
             ) from None
-        except OSError as error:  # the loader found no place for a name
-            raise Refusal(_refused(str(error))) from None
+        except OSError as error:  # the loader could not resolve a symbol
+            raise Refusal(_rejection(str(error))) from None
         call = _bound(function, task, args)
         return Prepared(
             call,
             Phases(compile_s=compile_s),
             bound=True,
-            peak_bytes=Unavailable("C does not tell what it allocates"),
+            peak_bytes=Unavailable("C does not report its allocations"),
         )
 
 
 def compiler() -> list[str] | None:
-    """$CC, or the first of cc, gcc and clang that is there."""
+    """$CC, or the first of cc, gcc and clang that is available."""
     own = shlex.split(os.environ.get("CC", ""))
     if own and shutil.which(own[0]):
         return own
@@ -92,10 +95,10 @@ def compiler() -> list[str] | None:
 
 
 def compiled(source: str, flags: tuple[str, ...], limit_s: float) -> Path:
-    """The shared library of a source text. Raises Refusal with what the compiler said."""
+    """The shared library of a source text. Raises Refusal with the compiler's first error."""
     folder = Path(tempfile.mkdtemp(prefix="jaxscope-c-"))
-    # Not before the process ends: the loader knows libraries by their inode, and a later library
-    # in the place of a removed one would be taken for it.
+    # Kept until the process ends: the loader identifies libraries by inode, and would mistake a
+    # later library that reuses the inode of a removed one for it.
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     text, library = folder / "section.c", folder / "section.so"
     text.write_text(source)
@@ -107,33 +110,35 @@ def compiled(source: str, flags: tuple[str, ...], limit_s: float) -> Path:
     except subprocess.TimeoutExpired:
         raise Refusal(f"The C compiler took longer than {limit_s:.3g} s.") from None
     if done.returncode:
-        raise Refusal(_refused(done.stderr))
+        raise Refusal(_rejection(done.stderr))
     return library
 
 
-def _refused(said: str) -> str:
-    """The first thing that the compiler or the linker found wrong, as a sentence with its line."""
-    errors = _ERROR.findall(said)
+def _rejection(output: str) -> str:
+    """The first error of the compiler or the linker, as a sentence with its line."""
+    errors = _ERROR.findall(output)
     if errors:
         line, text = errors[0]
         more = f" (the first of {len(errors)} errors)" if len(errors) > 1 else ""
-        return f"The C compiler refused line {line}: {text.strip().rstrip('.')}{more}."
-    missing = _MISSING.search(said)
+        return f"The C compiler rejected line {line}: {text.strip().rstrip('.')}{more}."
+    missing = _MISSING.search(output)
     if missing is not None:
-        return f"The C code calls `{missing[1]}`, which is defined nowhere."
-    first = next((line.strip() for line in said.splitlines() if line.strip()), "it said nothing")
-    return f"The C compiler refused the text: {first[:300].rstrip('.')}."
+        return f"The C code calls `{missing[1]}`, which is not defined."
+    first = next(
+        (line.strip() for line in output.splitlines() if line.strip()), "it printed nothing"
+    )
+    return f"The C compiler rejected the source: {first[:300].rstrip('.')}."
 
 
 def _bound(function: Any, task: Task, args: Sequence[Any]) -> Callable[[], Any]:
-    """The call with every pointer and size in place; the results are returned as they lie."""
+    """The call with every pointer and size bound; the results are returned without a copy."""
     results = task.options.get("results", ())
     sizes = [ctypes.c_long(int(size)) for size in task.options.get("sizes", ())]
     inputs = [ctypes.c_void_p(array.ctypes.data) for array in args]
     if isinstance(results, str):
         if results not in _SCALARS:
             known = ", ".join(_SCALARS)
-            raise Refusal(f"`{results}` is no type of a C result: use {known}, or arrays.")
+            raise Refusal(f"`{results}` is not a type of a C result: use {known}, or arrays.")
         function.restype = _SCALARS[results]
         bound = [*inputs, *sizes]
 

@@ -1,7 +1,7 @@
-"""What a framework must say of itself to take part; plug-ins subclass `Contestant`.
+"""The interface between the benchmark and a framework; plug-ins subclass `Implementation`.
 
 A plug-in is a class with a `name` and the few methods in which its framework differs from NumPy,
-announced under the entry-point group `jaxscope.contestants`. See `docs/benchmark-method.md`.
+announced under the entry-point group `jaxscope.implementations`. See `docs/benchmark-method.md`.
 """
 
 from __future__ import annotations
@@ -9,41 +9,43 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from jaxscope.model import Cost, Unavailable
-from jaxscope.model.comparison import Doubt, Phases
+from jaxscope.model.comparison import BenchWarning, Phases
 
 
 class Refusal(Exception):
-    """This contestant cannot do what is asked; the whole sentence becomes its row's reason."""
+    """The implementation cannot run the task; the whole sentence becomes its row's reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one contestant is to run."""
+    """The work of one implementation."""
 
     label: str
     function: Callable[..., Any] | str
-    """Takes the inputs in order, arrays of this contestant; a text for compilers of text."""
+    """Takes the inputs in order, arrays of this implementation; a string for compilers of source
+    text."""
     names: tuple[str, ...] = ()
     """Of the inputs, in order."""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     grad: tuple[int, ...] = ()
     """Positions to differentiate for."""
+    _: KW_ONLY
     vmap: tuple[int | None, ...] = ()
     """The batch axis of each input."""
     compile_s: float = 120.0
-    """A compilation that takes longer is given up."""
-    say: Callable[[str], None] = lambda text: None
-    """Tells the user what is going on."""
+    """A compilation that takes longer is abandoned."""
+    notify: Callable[[str], None] = lambda text: None
+    """Show a line of progress."""
 
     @property
     def callable(self) -> Callable[..., Any]:
-        """The function; refuses a text."""
+        """The function. Raises Refusal for source text."""
         if isinstance(self.function, str):
-            raise Refusal("This contestant runs Python functions, and was given a text.")
+            raise Refusal("This implementation runs Python functions, and was given source text.")
         return self.function
 
 
@@ -54,35 +56,43 @@ class Prepared:
     call: Callable[..., Any]
     phases: Phases | Unavailable = Unavailable("nothing is compiled")  # noqa: RUF009
     bound: bool = False
-    """The call takes no arguments any more: they are bound already."""
+    """The inputs are bound already: `call` takes no arguments."""
     refresh: tuple[int, ...] = ()
-    """Positions of inputs that a call uses up, so that each needs fresh ones."""
+    """Positions of inputs that a call consumes, so that each call needs fresh ones."""
     peak_bytes: int | Unavailable | None = None
-    """None: measured by a call of `Contestant.peak_bytes`."""
+    """None: measured by `Implementation.peak_bytes`."""
+    _: KW_ONLY
     cost: Cost | Unavailable = Unavailable("only XLA's programs can be counted")  # noqa: RUF009
-    doubts: tuple[Doubt, ...] = ()
-    observed: Callable[[], Doubt | None] | None = None
-    """One more call, made after the first one and outside the rounds, that looks for a doubt."""
+    warnings: tuple[BenchWarning, ...] = ()
+    probe: Callable[[], BenchWarning | None] | None = None
+    """Make one more call, after the first one and outside the rounds, to look for a warning."""
     compile_count: Callable[[], int] | None = None
     """Rises whenever a call compiles."""
 
 
-class Contestant:
-    """One framework. As it stands it runs NumPy-like code on the CPU; override what differs.
+class Implementation:
+    """One framework. By default it runs NumPy-like code on the CPU; override what differs.
 
     The order of calls for one row: `missing`, `devices`, `namespace`, `put` for each input,
-    `prepare`, then inside `session` the calls themselves, each waited for by what `waiting`
-    returns, and `to_numpy` for the check.
+    `prepare`, then inside `context` the calls themselves, each waited for by the function that
+    `waiting` returns, and `to_numpy` for the check.
     """
 
     name: str = ""
-    """What users write: `--vs numpy,torch`."""
-    apart: bool = False
-    """Its calls give up the GIL, so the first one can be watched from outside and left behind when
-    it hangs."""
+    """The name on the line: `--vs numpy,torch`. Nothing is derived from it."""
+    title: str = ""
+    """The name on the screen, such as `JAX jit`; empty: the name."""
+    framework: str = ""
+    """The library whose arrays and runtime it uses: `jax`, `numpy` or `torch`; empty if none of
+    these. Decides which warnings, dtypes and references apply."""
+    compiles: bool = False
+    """Whether it compiles the function as a whole before the first call."""
+    releases_gil: bool = False
+    """Its calls release the GIL, so that the first one can be watched from a different thread and
+    abandoned when it hangs."""
 
     def missing(self) -> str:
-        """Why it cannot take part here, as a whole sentence; empty when it can."""
+        """Why it is not available here, as a whole sentence; empty when it is."""
         return ""
 
     def versions(self) -> tuple[tuple[str, str], ...]:
@@ -90,7 +100,7 @@ class Contestant:
         return ()
 
     def devices(self) -> tuple[str, ...]:
-        """The devices it sees, one of each kind, as `cpu:0` or `gpu:0`."""
+        """Its devices, one of each kind, as `cpu:0` or `gpu:0`."""
         return ("cpu:0",)
 
     def sees(self, device: str) -> bool:
@@ -102,7 +112,7 @@ class Contestant:
         raise Refusal(f"`{self.name}` has no array namespace: give it a section of its own.")
 
     def put(self, array: Any, device: str) -> Any:
-        """Its own array of a NumPy array that nobody else holds, ready on the device."""
+        """Its own array, ready on the device, of a NumPy array that nothing else refers to."""
         return array
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
@@ -114,11 +124,11 @@ class Contestant:
         return Prepared(task.callable)
 
     def waiting(self, outputs: Any, device: str) -> Callable[[Any], Any] | None:
-        """The cheapest call that waits for outputs like these; None when calls do not run ahead."""
+        """The cheapest function that waits for outputs like these; None for synchronous calls."""
         return None
 
     def leaves(self, outputs: Any) -> list[Any]:
-        """The arrays in what a call returned, in order."""
+        """The arrays among the outputs of a call, in order."""
         if isinstance(outputs, Mapping):
             return [leaf for key in sorted(outputs) for leaf in self.leaves(outputs[key])]
         if isinstance(outputs, (tuple, list)):
@@ -132,29 +142,32 @@ class Contestant:
         return numpy.asarray(leaf)
 
     @contextmanager
-    def session(self, task: Task, device: str) -> Generator[None]:
-        """Entered once around all calls; what a user would enter once too."""
+    def context(self, task: Task, device: str) -> Generator[None]:
+        """Entered once around all calls, as a user would enter it once."""
         yield
 
-    def carried(self, work: Callable[[], Any]) -> Callable[[], Any]:
-        """`work` for another thread, under the settings that this one has."""
+    def bind_context(self, work: Callable[[], Any]) -> Callable[[], Any]:
+        """Wrap `work` so that a different thread runs it under this thread's settings."""
         return work
 
     def threads(self) -> int | None:
-        """How many threads its calls may use, if it says."""
+        """The number of threads that its calls may use, if it reports it."""
         return None
 
-    def kernel_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
-        """Seconds a call on the device itself; `call` waits for its results. Never while timing."""
-        return Unavailable("the call runs on the host, so its time is the kernel's")
+    def device_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
+        """Seconds per call on the device itself; `call` waits for its results. Never while timing.
+
+        `seconds` is the expected time of a call.
+        """
+        return Unavailable("the call runs on the host, so its time is the device time")
 
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
         """The most that one call allocates, its results included."""
-        return Unavailable("this contestant does not tell")
+        return Unavailable("this implementation does not report its allocations")
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What `work` returns, and its seconds."""
+    """The result of `work`, and its seconds."""
     start = time.perf_counter()
     result = work()
     return result, time.perf_counter() - start

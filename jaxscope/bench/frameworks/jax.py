@@ -1,4 +1,4 @@
-"""JAX: the function jitted, or operation by operation."""
+"""JAX: the function jitted, or run eagerly."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.links.line_figures import counted
-from jaxscope.bench.frameworks.implementation import Contestant, Prepared, Refusal, Task
+from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task
 from jaxscope.bench.rounds import device_time
-from jaxscope.bench.rounds.watchdog import apart
+from jaxscope.bench.rounds.watchdog import run_on_thread
 from jaxscope.bench.warnings import programs
 from jaxscope.capture.devices import devices, memory
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.timing.sampling import waiting
 from jaxscope.model import Cost, Memory, StageKind, Unavailable
-from jaxscope.model.comparison import Doubt, Phases
+from jaxscope.model.comparison import BenchWarning, Phases
 
 
-class _Jax(Contestant):
-    """What jitted and eager code share."""
+class _Jax(Implementation):
+    """Shared by jitted and eager code."""
 
-    apart = True
+    framework = "jax"
+    releases_gil = True
 
     def devices(self) -> tuple[str, ...]:
-        """One of each kind: simulated CPU devices share the cores, and equal GPUs are equal."""
+        """One of each kind: emulated CPU devices share the cores, and equal GPUs are equal."""
         kinds: dict[tuple[str, str], str] = {}
         for device in devices.devices():
             kinds.setdefault((device.platform, device.kind), device.name)
@@ -49,8 +50,8 @@ class _Jax(Contestant):
     def leaves(self, outputs: Any) -> list[Any]:
         return jax.tree_util.tree_leaves(outputs)
 
-    def carried(self, work: Callable[[], Any]) -> Callable[[], Any]:
-        """Precision may be set for this thread only, and a call in another one compiles again."""
+    def bind_context(self, work: Callable[[], Any]) -> Callable[[], Any]:
+        """Precision may be set for this thread only; without it a call elsewhere recompiles."""
         x64 = _x64()
 
         def alike() -> Any:
@@ -61,36 +62,39 @@ class _Jax(Contestant):
 
         return alike
 
-    def kernel_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
-        return device_time.kernel_seconds(call, seconds)
+    def device_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
+        return device_time.device_seconds(call, seconds)
 
 
-class Eager(_Jax):
+class JaxEager(_Jax):
     """Each operation is a program of its own, as jax.numpy runs outside any jit."""
 
     name = "jax-eager"
+    title = "JAX eager"
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         call = transformed(task)
         target = devices.find(device)
         if target != jax.devices()[0]:
-            # Arrays that the code makes itself must lie beside its inputs.
+            # Arrays that the code creates must be on the device of its inputs.
             call = _on(call, target)
         slow = programs.slow_path()
         return Prepared(
             call,
-            doubts=() if slow is None else (slow,),
-            observed=lambda: programs.transfer(lambda: call(*args)),
+            warnings=() if slow is None else (slow,),
+            probe=lambda: programs.transfer(lambda: call(*args)),
         )
 
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
         return _device_peak(device)
 
 
-class Jit(_Jax):
+class JaxJit(_Jax):
     """The function under `jax.jit`, compiled before its first call."""
 
     name = "jax"
+    title = "JAX jit"
+    compiles = True
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         jitted = _jitted(task, args, device)
@@ -100,8 +104,8 @@ class Jit(_Jax):
         lowered = traced.lower()
         trace_s, lower_s = lower - start, time.perf_counter() - lower
         begun = time.perf_counter()
-        compiled = apart(
-            lowered.compile, task.compile_s, f"{task.label}: the compilation by XLA", task.say
+        compiled = run_on_thread(
+            lowered.compile, task.compile_s, f"{task.label}: XLA's compilation", task.notify
         )
         compile_s = time.perf_counter() - begun
         handles = Handles(traced, lowered, compiled)
@@ -119,16 +123,16 @@ class Jit(_Jax):
             refresh=donated,
             peak_bytes=needs.peak if isinstance(needs, Memory) else needs,
             cost=_cost(handles),
-            doubts=_doubts(handles, task, donated, compile_s),
-            observed=None if donated else lambda: programs.transfer(lambda: jitted(*args)),
+            warnings=_warnings(handles, task, donated, compile_s),
+            probe=None if donated else lambda: programs.transfer(lambda: jitted(*args)),
         )
 
 
-def _doubts(
+def _warnings(
     handles: Handles, task: Task, donated: tuple[int, ...], compile_s: float
-) -> tuple[Doubt, ...]:
+) -> tuple[BenchWarning, ...]:
     try:
-        found = list(programs.program_doubts(handles, bool(task.grad)))
+        found = list(programs.program_warnings(handles, bool(task.grad)))
     except Exception:  # a JAX whose jaxprs look different: fewer warnings
         found = []
     more = (
@@ -136,11 +140,11 @@ def _doubts(
         programs.slow_path(),
         programs.slow_compile(compile_s),
     )
-    return (*found, *[doubt for doubt in more if doubt is not None])
+    return (*found, *[warning for warning in more if warning is not None])
 
 
 def transformed(task: Task) -> Callable[..., Any]:
-    """`vmap(grad(f))`: what is asked of each example comes first."""
+    """`vmap(grad(f))`: per-example gradients where both are requested."""
     function = task.callable
     if task.grad:
         argnums = task.grad[0] if len(task.grad) == 1 else task.grad
@@ -151,19 +155,19 @@ def transformed(task: Task) -> Callable[..., Any]:
 
 
 def _jitted(task: Task, args: Sequence[Any], device: str) -> Any:
-    """A jit of its own, so that the compile is a whole one; the user's own jit is kept."""
+    """A fresh jit, so that the whole compilation is timed; the user's own jit is kept."""
     function = transformed(task)
     if function is task.function and hasattr(function, "trace") and not task.options:
         return function
 
-    @functools.wraps(function)  # so that its place is that of the user's own code
+    @functools.wraps(function)  # so that it is attributed to the user's own code
     def fresh(*arguments: Any) -> Any:
         return function(*arguments)
 
     fresh.__name__ = str(getattr(task.function, "__name__", "fresh")).replace("<lambda>", "f")
     options = {name: task.options[name] for name in ("donate_argnums",) if name in task.options}
     if not any(isinstance(leaf, jax.Array) for leaf in args):
-        # Without inputs nothing else says where the program is to run.
+        # Without inputs nothing else determines the device.
         options["out_shardings"] = jax.sharding.SingleDeviceSharding(devices.find(device))
     return jax.jit(fresh, **options)
 
@@ -192,5 +196,5 @@ def _device_peak(device: str) -> int | Unavailable:
     stats = devices.find(device).memory_stats()
     peak = (stats or {}).get("peak_bytes_in_use")
     if peak is None:
-        return Unavailable("JAX counts no memory of eager code on this device")
+        return Unavailable("JAX does not count the memory of eager code on this device")
     return int(peak)

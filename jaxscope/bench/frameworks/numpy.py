@@ -1,4 +1,4 @@
-"""NumPy: the code runs as it stands, on the host."""
+"""NumPy: the code runs as written, on the host."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.bench.frameworks.implementation import Contestant, Prepared, Refusal, Task
+from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task
 from jaxscope.model import Unavailable
 
 
-class NumPy(Contestant):
-    """The baseline that everybody has."""
+class NumPy(Implementation):
+    """Plain NumPy, always installed beside JAX."""
 
     name = "numpy"
+    title = "NumPy"
+    framework = "numpy"
 
     def versions(self) -> tuple[tuple[str, str], ...]:
         return (("numpy", np.__version__),)
@@ -30,15 +32,15 @@ class NumPy(Contestant):
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         if task.grad:
             raise Refusal(
-                "NumPy has no gradients; `jax`, `torch` and plug-ins such as HIPS autograd "
+                "NumPy has no gradients. `jax`, `torch` and plug-ins such as HIPS autograd "
                 "have them."
             )
         return Prepared(looped(task.callable, task.vmap) if task.vmap else task.callable)
 
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
-        """NumPy reports its arrays to `tracemalloc`; BLAS work space is not among them."""
+        """From `tracemalloc`, to which NumPy reports its arrays, but not the work space of BLAS."""
         if tracemalloc.is_tracing():
-            return Unavailable("tracemalloc is in use already")
+            return Unavailable("tracemalloc is already in use")
         tracemalloc.start()
         try:
             call()
@@ -48,7 +50,7 @@ class NumPy(Contestant):
 
 
 def looped(function: Callable[..., Any], axes: tuple[int | None, ...]) -> Callable[..., Any]:
-    """NumPy's own way to batch a function: a Python loop over the examples, and one stack."""
+    """Batch a function as NumPy users do: a Python loop over the examples, and one stack."""
 
     def batched(*args: Any) -> Any:
         count = next(a.shape[axis] for a, axis in zip(args, axes, strict=True) if axis is not None)

@@ -1,33 +1,29 @@
-"""The contestants there are: our own, and those that installed packages bring."""
+"""The registered implementations: jaxscope's own and those of plug-ins, found in the same way."""
 
 from __future__ import annotations
 
 import difflib
-import importlib
-from importlib.metadata import entry_points
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint, entry_points
 
-from jaxscope.bench.frameworks.implementation import Contestant
+from jaxscope.bench.frameworks.implementation import Implementation
+from jaxscope.bench.plan import PlanError
 
-GROUP = "jaxscope.contestants"
-"""Entry points of this group name subclasses of `Contestant`."""
+GROUP = "jaxscope.implementations"
+"""Entry points of this group name subclasses of `Implementation`; jaxscope's own are declared in
+its `pyproject.toml`."""
 
-_OWN = {
-    "numpy": "numpy:NumPy",
-    "jax": "jax:Jit",
-    "jax-eager": "jax:Eager",
-    "torch": "torch:Torch",
-    "torch-compile": "torch:Compiled",
-    "torchscript": "torch:Script",
-    "torch-func": "torch:Func",
-    "c": "c:C",
-}
+DEFAULT = ("numpy", "jax", "jax-eager", "torch")
+"""Compared unless others are named. One that is not installed gets a row with the reason."""
 
-ALWAYS = ("numpy", "jax", "jax-eager", "torch")
-"""Compared when nobody says with whom; an absent one becomes a row with the reason."""
+NOT_REGISTERED = (
+    "jaxscope's own implementations are not registered, because its installed metadata is missing "
+    "or older than its code. Run `pip install -e .` in its source folder, or reinstall it."
+)
 
 
-class Absent(Contestant):
-    """Stands for a contestant that could not be had."""
+class Absent(Implementation):
+    """Placeholder for an implementation that cannot be loaded."""
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
@@ -38,38 +34,52 @@ class Absent(Contestant):
 
 
 def names() -> tuple[str, ...]:
-    """Every registered name, our own first."""
-    brought = sorted(point.name for point in entry_points(group=GROUP))
-    return (*_OWN, *[name for name in brought if name not in _OWN])
+    """Every registered name, jaxscope's own first.
+
+    Raises PlanError where these are not registered: a source folder that was never installed.
+    """
+    found = _points()
+    if DEFAULT[0] not in found:
+        raise PlanError(NOT_REGISTERED)
+    return tuple(found)
 
 
-def find(name: str) -> Contestant:
-    """The contestant of this name; one that says why it is missing when there is none."""
-    own = _OWN.get(name)
-    if own is not None:
-        module, _, cls = own.partition(":")
-        return getattr(importlib.import_module(f"jaxscope.bench.frameworks.{module}"), cls)()
-    return _brought(name)
+def find(name: str) -> Implementation:
+    """The implementation of this name; an `Absent` one with the reason if there is none."""
+    found = _points()
+    point = found.get(name)
+    if point is None:
+        return Absent(name, _unknown(name, found) if DEFAULT[0] in found else NOT_REGISTERED)
+    try:
+        made = point.load()()
+    except Exception as error:
+        why = f"The plug-in `{point.value}` failed: {type(error).__name__}: {error}."
+        return Absent(name, why)
+    if not isinstance(made, Implementation):
+        why = f"The plug-in `{point.value}` is not a subclass of jaxscope.bench.Implementation."
+        return Absent(name, why)
+    return made
 
 
-def _brought(name: str) -> Contestant:
-    for point in entry_points(group=GROUP):
-        if point.name != name:
-            continue
-        try:
-            made = point.load()()
-        except Exception as error:
-            why = f"The plug-in `{point.value}` failed: {type(error).__name__}: {error}."
-            return Absent(name, why)
-        if not isinstance(made, Contestant):
-            why = f"The plug-in `{point.value}` is no subclass of jaxscope.bench.Contestant."
-            return Absent(name, why)
-        return made
-    return Absent(name, _unknown(name))
+def uses_jax(implementations: Iterable[str]) -> bool:
+    """Whether any of these runs on JAX, so that its settings apply."""
+    return any(find(name).framework == "jax" for name in implementations)
 
 
-def _unknown(name: str) -> str:
-    known = names()
+def _points() -> dict[str, EntryPoint]:
+    """Entry points by name: the default ones, jaxscope's others, then those of plug-ins."""
+
+    def rank(point: EntryPoint) -> tuple[bool, int, str]:
+        default = DEFAULT.index(point.name) if point.name in DEFAULT else len(DEFAULT)
+        return not point.value.startswith("jaxscope."), default, point.name
+
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(entry_points(group=GROUP), key=rank):
+        found.setdefault(point.name, point)
+    return found
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, 1)
     meant = f" Did you mean `{close[0]}`?" if close else ""
-    return f"There is no contestant `{name}`.{meant} There are: {', '.join(known)}."
+    return f"There is no implementation `{name}`.{meant} There are: {', '.join(known)}."

@@ -11,14 +11,14 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jaxscope.bench.frameworks.implementation import Contestant, Prepared, Refusal, Task, timed
+from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task, timed
 from jaxscope.bench.warnings import programs
 from jaxscope.model import Unavailable
-from jaxscope.model.comparison import Doubt, Phases
+from jaxscope.model.comparison import BenchWarning, Phases
 
 _PROFILED_CALLS = 20
 _RUNS_TO_OPTIMIZE = 2
-"""After the first: TorchScript observes one or two runs before it optimizes."""
+"""After the first: TorchScript profiles one or two runs before it optimizes."""
 _NOTHING = frozenset({
     "prim::Constant", "prim::TupleConstruct", "prim::TupleUnpack", "prim::ListConstruct",
 })  # fmt: skip
@@ -26,10 +26,12 @@ _NOTHING = frozenset({
 _GRADIENTS = frozenset({"backward", "grad", "requires_grad", "requires_grad_", "autograd", "func"})
 
 
-class Torch(Contestant):
-    """Operation by operation, as plain PyTorch code runs."""
+class Torch(Implementation):
+    """Eager PyTorch, operation by operation."""
 
     name = "torch"
+    title = "PyTorch"
+    framework = "torch"
 
     def missing(self) -> str:
         try:
@@ -44,7 +46,7 @@ class Torch(Contestant):
         return (("torch", str(_torch().__version__)),)
 
     def devices(self) -> tuple[str, ...]:
-        """One of each kind; a CUDA device is called `gpu:0` here, as JAX calls it."""
+        """One of each kind; a CUDA device is called `gpu:0` here, as in JAX."""
         torch = _torch()
         found = ["cpu:0"]
         if torch.cuda.is_available():
@@ -93,9 +95,9 @@ class Torch(Contestant):
         return held.numpy()
 
     @contextmanager
-    def session(self, task: Task, device: str) -> Generator[None]:
-        """Inference mode, unless gradients are asked for or the code itself speaks of them."""
-        if task.grad or _speaks_of_gradients(task.function):
+    def context(self, task: Task, device: str) -> Generator[None]:
+        """Inference mode, unless gradients are requested or the code itself names autograd."""
+        if task.grad or _names_autograd(task.function):
             yield
             return
         with _torch().inference_mode():
@@ -104,10 +106,10 @@ class Torch(Contestant):
     def threads(self) -> int | None:
         return int(_torch().get_num_threads())
 
-    def kernel_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
-        """On a GPU the kernels' own time, added up by PyTorch's profiler."""
+    def device_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
+        """On a GPU the sum of the kernels' times from PyTorch's profiler."""
         if not device.startswith("gpu"):
-            return super().kernel_s(call, seconds, device)
+            return super().device_s(call, seconds, device)
         profiler = _torch().profiler
         activities = [profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.CUDA]
         with _without_notices(), profiler.profile(activities=activities) as profile:
@@ -115,7 +117,7 @@ class Torch(Contestant):
                 call()
         busy_us = sum(device_us(average) for average in profile.key_averages())
         if not busy_us:
-            return Unavailable("PyTorch's profiler saw no kernel")
+            return Unavailable("PyTorch's profiler recorded no kernel")
         return busy_us / 1e6 / _PROFILED_CALLS
 
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
@@ -129,9 +131,9 @@ class Torch(Contestant):
         return _cpu_peak(call)
 
     def _function(self, task: Task) -> Callable[..., Any]:
-        """Gradients by the tape, as eager PyTorch takes them; batches by `torch.func.vmap`."""
+        """Gradients by the autograd tape, as in eager PyTorch; batches by `torch.func.vmap`."""
         if task.grad and task.vmap:
-            return _func(task)  # the tape has no gradient for each example
+            return _func(task)  # the tape has no per-example gradients
         if task.grad:
             return _taped(task.callable, task.grad)
         return _func(task) if task.vmap else task.callable
@@ -142,23 +144,26 @@ class Torch(Contestant):
             wait(None)
 
 
-class Func(Torch):
+class TorchFunc(Torch):
     """The transforms of `torch.func`, run eagerly."""
 
     name = "torch-func"
+    title = "torch.func"
 
     def _function(self, task: Task) -> Callable[..., Any]:
         if not task.grad and not task.vmap:
             raise Refusal(
-                "torch.func only transforms: without --grad or --vmap it is the contestant torch."
+                "torch.func only transforms functions. Add --grad or --vmap, or use `torch`."
             )
         return _func(task)
 
 
-class Compiled(Torch):
+class TorchCompile(Torch):
     """`torch.compile`, for these shapes."""
 
     name = "torch-compile"
+    title = "torch.compile"
+    compiles = True
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         torch = _torch()
@@ -172,10 +177,12 @@ class Compiled(Torch):
         return Prepared(compiled, Phases(compile_s=seconds), compile_count=_graphs)
 
 
-class Script(Torch):
+class TorchScript(Torch):
     """TorchScript, by tracing."""
 
     name = "torchscript"
+    title = "TorchScript"
+    compiles = True
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         torch = _torch()
@@ -187,14 +194,14 @@ class Script(Torch):
             )
         if task.grad:
             if task.vmap:
-                raise Refusal("TorchScript has no gradient for each example.")
+                raise Refusal("TorchScript has no per-example gradients.")
             return Prepared(_taped(script, task.grad), Phases(trace_s=seconds))
         return Prepared(
-            script, Phases(trace_s=seconds), observed=lambda: _script_doubt(script, args)
+            script, Phases(trace_s=seconds), probe=lambda: _script_warning(script, args)
         )
 
-    def carried(self, work: Callable[[], Any]) -> Callable[[], Any]:
-        """Inference mode belongs to a thread, and its arrays must not be changed without it."""
+    def bind_context(self, work: Callable[[], Any]) -> Callable[[], Any]:
+        """Inference mode is set per thread, and its arrays must not be changed outside it."""
         torch = _torch()
         inference = bool(torch.is_inference_mode_enabled())
 
@@ -205,10 +212,10 @@ class Script(Torch):
         return alike
 
 
-def _script_doubt(script: Any, args: Sequence[Any]) -> Doubt | None:
-    """J102, where the executor folded a script into constants: it does so in its first runs.
+def _script_warning(script: Any, args: Sequence[Any]) -> BenchWarning | None:
+    """J102, where the executor folded a script into constants, which it does in its first runs.
 
-    `torch.jit.last_executed_optimized_graph`, seen on PyTorch 2.13; without it there is no doubt.
+    `torch.jit.last_executed_optimized_graph`, seen on PyTorch 2.13; without it there is no warning.
     """
     torch = _torch()
     for _ in range(_RUNS_TO_OPTIMIZE):
@@ -231,7 +238,7 @@ def _named(device: str) -> str:
 
 
 def _taped(function: Callable[..., Any], positions: tuple[int, ...]) -> Callable[..., Any]:
-    """The gradient by PyTorch's tape: a forward pass that records, and a backward pass."""
+    """The gradient by PyTorch's tape: a forward pass that records, then a backward pass."""
     torch = _torch()
 
     def gradient(*args: Any) -> Any:
@@ -256,8 +263,8 @@ def _func(task: Task) -> Callable[..., Any]:
     return function
 
 
-def _speaks_of_gradients(function: Any) -> bool:
-    """Whether the code, or a function inside it, names something of autograd."""
+def _names_autograd(function: Any) -> bool:
+    """Whether the code, or a function inside it, names part of autograd."""
     held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
     pending: list[Any] = [getattr(f, "__code__", None) for f in (function, *held)]
     while pending:
@@ -271,7 +278,7 @@ def _speaks_of_gradients(function: Any) -> bool:
 
 
 def device_us(average: Any) -> float:
-    """Microseconds on the device of one row of PyTorch's profiler, without what it calls.
+    """Microseconds on the device of one row of PyTorch's profiler, without its callees.
 
     `self_device_time_total` since PyTorch 2.5, `self_cuda_time_total` before.
     """
@@ -283,7 +290,7 @@ def device_us(average: Any) -> float:
 
 
 def _graphs() -> int:
-    """How many graphs Dynamo has compiled; 0 for a PyTorch that counts them elsewhere."""
+    """The number of graphs that Dynamo has compiled; 0 for a PyTorch that counts them elsewhere."""
     try:
         from torch._dynamo.utils import counters  # pyright: ignore[reportMissingImports]
 
@@ -311,13 +318,13 @@ def _cpu_peak(call: Callable[[], Any]) -> int | Unavailable:
             peak = max(peak, held)
         return peak
     except Exception as error:  # the profiler's results are not public
-        return Unavailable(f"this PyTorch does not tell ({type(error).__name__})")
+        return Unavailable(f"this PyTorch does not report its allocations ({type(error).__name__})")
 
 
 @contextmanager
 def _without_notices() -> Generator[None]:
-    """PyTorch 2.13 writes lines `USDT:… profiler_start` to the process's standard error, past
-    Python; what else is written there meanwhile is passed on."""
+    """Filter out the lines `USDT:… profiler_start` that PyTorch 2.13 writes to the standard error
+    of the process, bypassing Python; other lines are passed on."""
     with tempfile.TemporaryFile() as kept:
         sys.stderr.flush()
         saved = os.dup(2)

@@ -1,7 +1,7 @@
 """Seconds that XLA's own code runs, from a profiler pass apart from the rounds.
 
 On the CPU operations run on several threads, so the union of their intervals counts, not the sum.
-The wall clock of this pass is of no use: tracing makes a short call half as long again.
+The wall clock of this pass is not used: the profiler makes a short call half as long again.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from jaxscope.model import Unavailable
 _BUDGET_S = 0.2
 _CALLS = 20
 _GROUPED = ("Steps", "XLA Modules", "Framework Ops", "Framework Name Scope", "Source code")
-"""Lines of a device on which its kernels appear again, put together."""
+"""Lines of a device that repeat its kernels, grouped."""
 
 
-def kernel_seconds(call: Callable[[], Any], seconds: float) -> float | Unavailable:
-    """Of a few calls the median, the mean on a device; `call` waits for its results, `seconds` is
-    what one takes."""
+def device_seconds(call: Callable[[], Any], seconds: float) -> float | Unavailable:
+    """The median of a few calls, or their mean on a GPU or TPU. `call` waits for its results,
+    `seconds` is its expected time."""
     count = max(1, min(_CALLS, math.ceil(_BUDGET_S / seconds) if seconds > 0 else _CALLS))
     try:
         with profiler.recording() as recorded:
@@ -37,13 +37,13 @@ def kernel_seconds(call: Callable[[], Any], seconds: float) -> float | Unavailab
         busy = union_ns(on_devices) / count
     else:
         busy = statistics.median(by_call(operations(recorded.events()), count))
-    return busy / 1e9 if busy else Unavailable("the profiler saw no operation of XLA")
+    return busy / 1e9 if busy else Unavailable("the profiler recorded no operation of XLA")
 
 
 def by_call(ops: Sequence[Op], count: int) -> list[float]:
-    """Nanoseconds of each of so many calls; their mean alone where the runs cannot be dealt out.
+    """Nanoseconds of each of `count` calls; their mean where runs cannot be assigned to calls.
 
-    One call that was preempted among twenty would make the mean longer than the call.
+    One preempted call among twenty would make the mean longer than a call.
     """
     runs: dict[int, list[tuple[float, float]]] = {}
     for op in ops:  # by start, so runs come in the order of the calls
@@ -57,12 +57,12 @@ def by_call(ops: Sequence[Op], count: int) -> list[float]:
 
 
 def device_spans(xspace: bytes) -> Iterator[tuple[float, float]]:
-    """Start and end in ns of what ran on GPUs and TPUs; nothing on the CPU, which has no plane."""
+    """Start and end in ns of the work on GPUs and TPUs; empty on the CPU, which has no plane."""
     import jax
 
     data = jax.profiler.ProfileData.from_serialized_xspace(xspace)
     with warnings.catch_warnings():
-        # The types of the profiler's values have no module, which Python 3.12 mentions.
+        # The types of the profiler's values have no module: Python 3.12 warns of it.
         warnings.simplefilter("ignore", DeprecationWarning)
         for plane in data.planes:
             if not plane.name.startswith("/device:"):

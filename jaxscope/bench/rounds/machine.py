@@ -1,4 +1,4 @@
-"""What the machine does to a measurement: preemption, pressure, stolen time, clocks."""
+"""The state of the machine during a run: preemption, pressure, stolen time, clocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from jaxscope.capture.timing.sampling import preemptions
@@ -18,7 +18,7 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MachineCounters:
     """Counters at one moment."""
 
     at: float
@@ -29,25 +29,27 @@ class Reading:
     ticks: float | None = None
     """Ticks of all cores."""
     busy: float | None = None
-    """Those in which a core worked."""
+    """Ticks in which a core worked."""
+    _: KW_ONLY
     own: float | None = None
-    """Those in which it worked for this process."""
+    """Ticks in which it worked for this process."""
 
 
 class Signals:
-    """Reads the machine; tests give their own."""
+    """The clock and the counters of this machine; tests substitute their own."""
 
     now = staticmethod(time.perf_counter)
     preemptions = staticmethod(preemptions)
 
-    def read(self) -> Reading:
+    def read(self) -> MachineCounters:
         """The counters now, about 0.1 ms."""
-        return Reading(
-            self.now(), waited(_text(_PRESSURE)), *core_ticks(_text(_STAT)), _own_ticks()
+        stolen, ticks, busy = core_ticks(_text(_STAT))
+        return MachineCounters(
+            self.now(), waited(_text(_PRESSURE)), stolen, ticks, busy, own=_own_ticks()
         )
 
-    def machine(self, began: Reading, ended: Reading, gpu: bool = False) -> Machine:
-        """What went on between two readings."""
+    def machine(self, began: MachineCounters, ended: MachineCounters, gpu: bool = False) -> Machine:
+        """The state of the machine between two readings."""
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
         return Machine(
             os.cpu_count(),
@@ -55,8 +57,8 @@ class Signals:
             share(began.waited, ended.waited, began.at, ended.at),
             share(_others(began), _others(ended), began.ticks, ended.ticks),
             share(began.stolen, ended.stolen, began.ticks, ended.ticks),
-            _text(_GOVERNOR).strip(),
-            throttling() if gpu else "",
+            governor=_text(_GOVERNOR).strip(),
+            throttled=throttling() if gpu else "",
         )
 
 
@@ -70,7 +72,7 @@ def share(
 
 
 def throttling() -> str:
-    """Why an NVIDIA GPU runs below its clock, in its driver's words; empty when it does not."""
+    """Why an NVIDIA GPU runs below its clock, as its driver reports it; else empty."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ""
@@ -92,7 +94,7 @@ def throttling() -> str:
 
 
 def throttled_by(answer: str, reasons: tuple[str, ...]) -> str:
-    """The reasons that are active in nvidia-smi's answer, one line a GPU."""
+    """The active reasons in nvidia-smi's answer, one line per GPU."""
     found: list[str] = []
     for line in answer.splitlines():
         for reason, state in zip(reasons, line.split(","), strict=False):
@@ -126,10 +128,10 @@ def _own_ticks() -> float | None:
     return (times.user + times.system) * os.sysconf("SC_CLK_TCK")
 
 
-def _others(reading: Reading) -> float | None:
-    if reading.busy is None or reading.own is None:
+def _others(counters: MachineCounters) -> float | None:
+    if counters.busy is None or counters.own is None:
         return None
-    return reading.busy - reading.own
+    return counters.busy - counters.own
 
 
 def _text(path: Path) -> str:

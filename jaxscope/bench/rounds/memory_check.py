@@ -1,22 +1,24 @@
-"""Whether a size fits into memory, asked before anything is allocated."""
+"""Skip a size that does not fit into memory, before anything is allocated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from jaxscope import words
+from jaxscope.bench.frameworks.implementation import Implementation
 from jaxscope.bench.placement import fixed
-from jaxscope.bench.plan import Plan, Size
-from jaxscope.capture.devices.memory import free_bytes, size_text
+from jaxscope.bench.plan import Entry, Plan, Size
+from jaxscope.capture.devices.memory import free_bytes
 
 _SHARE = 0.8
-"""Of the free memory; the rest is for results and for what else runs."""
+"""Of the free memory; the rest is for results and for other programs."""
 
 
 def inputs(plan: Plan, size: Size) -> str:
-    """Why the inputs of this size are not made, or an empty text.
+    """Why the inputs of this size are not created, or an empty text.
 
-    Every contestant has its own copy; the reference has one in float64.
+    Every implementation has its own copy; the reference has one in float64.
     """
     if plan.input_bytes is None:
         return ""
@@ -25,29 +27,38 @@ def inputs(plan: Plan, size: Size) -> str:
     except Exception:  # an estimate only
         return ""
     copies = 1 + len(plan.entries) + (2 if plan.check else 0)
-    return _exceeds(one * copies, f"{copies} copies of the inputs, {size_text(one)} each,")
+    return _exceeds(one * copies, f"{copies} copies of the inputs, {words.size(one)} each,")
 
 
-def intermediates(plan: Plan, made: Mapping[str, Any], host: Mapping[str, Any]) -> str:
-    """Why code that makes much of little is not run: by the largest array of its jaxpr.
+def intermediates(
+    plan: Plan,
+    inputs: Mapping[str, Any],
+    host: Mapping[str, Any],
+    find: Callable[[str], Implementation],
+) -> str:
+    """Why code with large intermediate arrays is not run: by the largest array of its jaxpr.
 
-    Only JAX can tell without running: for code on a namespace, or JAX's own section.
+    Only JAX can trace without running: code for a namespace, or the code of jitted JAX.
     """
     import jax
 
-    entry = next((e for e in plan.entries if e.namespaced or e.contestant == "jax"), None)
+    def traceable(entry: Entry) -> bool:
+        if entry.namespaced:
+            return True
+        found = find(entry.implementation)
+        return found.framework == "jax" and found.compiles
+
+    entry = next((entry for entry in plan.entries if traceable(entry)), None)
     if entry is None or isinstance(entry.function, str):
         return ""
     try:
-        function = fixed(entry.function, made, jax.numpy if entry.namespaced else None)
+        function = fixed(entry.function, inputs, jax.numpy if entry.namespaced else None)
         shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in host.values()]
         largest = _largest(jax.make_jaxpr(function)(*shapes))
-    except Exception:  # it will fail, hang, or run, where its row says so
+    except Exception:  # the row will show whether it fails, hangs or runs
         return ""
     factor = 2 if plan.check else 1  # the reference is in float64
-    return _exceeds(
-        2 * largest * factor, f"an array of {size_text(largest)} and what is made of it"
-    )
+    return _exceeds(2 * largest * factor, f"an array of {words.size(largest)} and its results")
 
 
 def _exceeds(needed: int, what: str) -> str:
@@ -57,13 +68,13 @@ def _exceeds(needed: int, what: str) -> str:
     if free is None or needed <= _SHARE * free:
         return ""
     return (
-        f"This size was skipped: {what} would take about {size_text(needed)}, and "
-        f"{size_text(free)} are free."
+        f"This size was skipped: {what} would take about {words.size(needed)}, but only "
+        f"{words.size(free)} are free."
     )
 
 
 def _largest(closed: Any) -> int:
-    """Bytes of the largest value that an equation makes, nested jaxprs included."""
+    """Bytes of the largest output of an equation, nested jaxprs included."""
     jaxpr = getattr(closed, "jaxpr", closed)
     most = 0
     for equation in jaxpr.eqns:

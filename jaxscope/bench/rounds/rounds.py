@@ -1,4 +1,4 @@
-"""The rounds: every contestant once in each, in random order, until the ratios are known."""
+"""The rounds: every implementation once in each, in random order, until the ratios are precise."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import statistics
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
+from jaxscope import words
 from jaxscope.analysis.comparison import stats
-from jaxscope.bench.cell.error_line import place
+from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.plan import Limits
 from jaxscope.bench.rounds.timed_call import Subject, align
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
@@ -34,10 +35,10 @@ def run_rounds(
     seed: int = 0,
     on_round: Callable[[int], None] = lambda count: None,
 ) -> str:
-    """Fills the subjects' samples; returns why it ended early, or an empty text.
+    """Fill the subjects' samples; return why it ended early, or an empty text.
 
-    A subject that raises or hangs gets its `failure` and the others go on. An interrupt ends the
-    rounds and keeps what there is.
+    A subject that raises or hangs gets its `failure`, and the others continue. An interrupt ends
+    the rounds and keeps those that are complete.
     """
     rng, live, restarts, count = random.Random(seed), list(subjects), 0, 0
     now = subjects[0].signals.now
@@ -64,27 +65,32 @@ def run_rounds(
                 on_round(count)
                 if now() > end:
                     over = deadline <= now() and count < _wanted(live, limits)
-                    return f"the time limit came after {_rounds(count)}" if over else ""
+                    return (
+                        f"the time limit was reached after {words.count(count, 'round')}"
+                        if over
+                        else ""
+                    )
                 if _enough(live, baseline, limits, count):
                     return ""
     except KeyboardInterrupt:
-        return f"interrupted after {_rounds(count)}"
+        return f"interrupted after {words.count(count, 'round')}"
     finally:
         alarm.off()
     return ""
 
 
 def finished(subjects: Sequence[Subject]) -> int:
-    """The rounds that every contestant still in the race has."""
+    """The number of rounds that every implementation without a failure has completed."""
     running = [len(s.seconds) for s in subjects if not s.failure]
     return min(running, default=0)
 
 
 def dropped(subjects: Sequence[Subject]) -> tuple[tuple[int, ...], int]:
-    """Rounds that nobody's statistics use, and how many were preempted in all.
+    """Rounds left out of all statistics, and the number of preempted ones.
 
-    Those in which something compiled go, unless a contestant compiles on nearly every call: then
-    that is its time. Preempted ones go only if half of the rounds and 11 remain. Never by value.
+    Rounds in which something compiled are left out, unless an implementation compiles on nearly
+    every call: then that is its time. Preempted ones only if half of the rounds and 11 remain.
+    Never by value.
     """
     running = [s for s in subjects if not s.failure] or list(subjects)
     count = min((len(s.seconds) for s in running), default=0)
@@ -100,7 +106,7 @@ def dropped(subjects: Sequence[Subject]) -> tuple[tuple[int, ...], int]:
 
 
 def _round(subject: Subject, limit_s: float, alarm: Alarm) -> bool:
-    """One round of one contestant; False when it is out."""
+    """One round of one implementation; False after a failure."""
     alarm.set(max(limit_s, 5 * subject.inner * subject.estimate))
     try:
         subject.round()
@@ -111,7 +117,7 @@ def _round(subject: Subject, limit_s: float, alarm: Alarm) -> bool:
         )
         return False
     except Exception as error:
-        subject.failure = f"It raised {_said(error)} in {_calls(subject)}."
+        subject.failure = f"It raised {describe_error(error)} in {_calls(subject)}."
         return False
     finally:
         alarm.off()
@@ -147,8 +153,8 @@ def _precise(subject: Subject, precision: float) -> bool:
 
 @contextmanager
 def _undisturbed() -> Generator[Callable[[], object]]:
-    """No garbage collection inside except when asked for, and then of what is new."""
-    gc.collect(1)  # what is older takes a tenth of a second to look through
+    """No garbage collection inside except by the yielded function, and only of new objects."""
+    gc.collect(1)  # scanning the oldest generation takes a tenth of a second
     gc.freeze()
     try:
         with quiet_gc():
@@ -157,17 +163,7 @@ def _undisturbed() -> Generator[Callable[[], object]]:
         gc.unfreeze()
 
 
-def _rounds(count: int) -> str:
-    return "1 round" if count == 1 else f"{count} rounds"
-
-
 def _calls(subject: Subject) -> str:
     if subject.inner == 1:
         return f"call {subject.calls}"
     return f"one of its calls up to {subject.calls}"
-
-
-def _said(error: BaseException) -> str:
-    first = str(error).strip().partition("\n")[0]
-    name = f"{type(error).__name__}{place(error)}"
-    return f"{name}: {first}" if first else name

@@ -1,4 +1,4 @@
-"""One contestant while it is measured: how it is called, and what its calls took."""
+"""One implementation while it is measured: its call, its warm-up and its samples."""
 
 from __future__ import annotations
 
@@ -6,47 +6,48 @@ import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from jaxscope.bench.rounds.machine import Signals
 from jaxscope.capture.timing.sampling import nothing, seconds_of
-from jaxscope.model.comparison import Mode, Rounds
+from jaxscope.model.comparison import Rounds, TimingMode
 
 BLOCK_S = 0.2e-3
-"""Blocks of this length: few are preempted, and the timer's 0.1 µs is nothing to them."""
+"""Length of a block: few are preempted, and the timer's 0.1 µs is negligible."""
 _WARMUP_S = 0.1
 _WARMUP_AT_MOST_S = 1.0
 _WARMUP_BLOCKS = 40
 _SINGLE_CALLS = 3
 _STABLE = 0.95
 _BURST = 10  # calls of a throughput round at least
-_LEAD_IN_CALLS = 3  # at least, where a call is short
-_LEAD_IN_S = 5e-3  # which may not take longer than this
-_LONG_S = 0.05  # calls that are longer need no lead-in: it would take twice the time
-_ALIKE = 2.0  # estimates within this factor get the same count
+_AHEAD_CALLS = 3  # warm-up calls of a round at least, where a call is short
+_AHEAD_S = 5e-3  # and at most
+_LONG_S = 0.05  # calls that are longer have no warm-up in a round: it would double the time
+_SIMILAR = 2.0  # estimates within this factor get the same count
 _FRESH_BYTES = 256 << 20  # fresh inputs of one round take no more, unless one call needs them
 
 
 @dataclass(slots=True)
 class Subject:
-    """A placed and compiled contestant, with its samples as they come in."""
+    """A placed and compiled implementation, with its samples so far."""
 
     label: str
     call: Callable[..., Any]
     wait: Callable[[Any], Any] | None
     args: tuple[Any, ...]
     fresh: Callable[[], tuple[Any, ...]] | None = None
-    """Makes the arguments anew, for a call that uses them up or changes them."""
+    """Rebuild the arguments, for a call that consumes or changes them."""
+    _: KW_ONLY
     fresh_bytes: int = 0
     moved: Callable[[], tuple[Any, ...]] | None = None
-    """Makes the arguments anew at another place, for each round."""
-    mode: Mode = Mode.LATENCY
+    """Copy the arguments to a different address, for each round."""
+    mode: TimingMode = TimingMode.LATENCY
     compile_count: Callable[[], int] = lambda: 0
     signals: Signals = field(default_factory=Signals)
     inner: int = 1
     estimate: float = 0.0
-    """Seconds of a call, to plan with."""
+    """Seconds per call, to plan with."""
     seconds: list[float] = field(default_factory=list[float])
     warmup: list[float] = field(default_factory=list[float])
     preempted: set[int] = field(default_factory=set[int])
@@ -55,7 +56,7 @@ class Subject:
     failure: str = ""
 
     def batch(self, count: int) -> Iterable[tuple[Any, ...]]:
-        """The arguments of so many calls, ready before the clock runs."""
+        """The arguments of `count` calls, ready before the clock runs."""
         if self.fresh is None:
             return itertools.repeat(self.args, count)
         return [self.fresh() for _ in range(count)]
@@ -64,29 +65,29 @@ class Subject:
         self,
         batch: Iterable[tuple[Any, ...]],
         count: int,
-        lead_in: Sequence[tuple[Any, ...]] = (),
+        ahead: Sequence[tuple[Any, ...]] = (),
         note: Callable[[], None] = nothing,
     ) -> float:
-        """Seconds of so many calls, waited for one by one or at the end; see `seconds_of`."""
+        """Seconds of `count` calls after the warm-up calls `ahead`, waited for one by one or at
+        the end; see `seconds_of`."""
         call, wait, now = self.call, self.wait, self.signals.now
-        self.calls += count + len(lead_in)
-        if wait is None or self.mode is not Mode.THROUGHPUT:
-            return seconds_of(call, wait, now, batch, lead_in, note)
-        # All results are kept until the end: the last one to be issued need not be the last one to
-        # be ready.
-        ahead = [call(*args) for args in lead_in]
+        self.calls += count + len(ahead)
+        if wait is None or self.mode is not TimingMode.THROUGHPUT:
+            return seconds_of(call, wait, now, batch, ahead, note)
+        # All results are kept until the end: the last call issued need not be the last to finish.
+        outputs = [call(*args) for args in ahead]
         note()
-        if ahead:
-            wait(ahead)
+        if outputs:
+            wait(outputs)
         start = now()
         wait([call(*args) for args in batch])
         return now() - start
 
     def warm_up(self, first_s: float) -> None:
-        """Calls until they are no longer getting faster, for 0.1 s at least.
+        """Call until calls no longer get faster, for at least 0.1 s.
 
-        The first three one by one, then blocks as in the rounds, so that a short call does not
-        spend its warm-up on bookkeeping.
+        The first three one by one, then in blocks as in the rounds, so that the warm-up of a short
+        call is not spent on bookkeeping.
         """
         began, times, count = self.signals.now(), self.warmup, 1
         latest = first_s
@@ -112,40 +113,41 @@ class Subject:
 
     def _inner(self) -> int:
         inner = math.ceil(BLOCK_S / self.estimate) if self.estimate > 0 else 1
-        if self.mode is Mode.THROUGHPUT:
+        if self.mode is TimingMode.THROUGHPUT:
             inner = max(inner, _BURST)
         return self.at_most(max(1, inner))
 
     def at_most(self, inner: int) -> int:
-        """So many calls, or fewer where each needs inputs of its own."""
+        """`inner` calls, or fewer where each needs inputs of its own."""
         if self.fresh is None or not self.fresh_bytes:
             return inner
         return min(inner, max(1, _FRESH_BYTES // self.fresh_bytes))
 
-    def _lead_in(self) -> int:
-        """Untimed calls: as many as are timed, three at least, fewer of long ones.
+    def _ahead(self) -> int:
+        """The number of untimed warm-up calls: as many as are timed, at least three, fewer of long
+        ones.
 
-        While another contestant had its turn the data left the caches and the runtime's threads
-        went to sleep: of a call of 21 µs the first took 65 and the second 44 µs. Timed, those
-        would count for more in a block of four calls than in one of ten.
+        During the turns of the others the data left the caches and the runtime's threads went to
+        sleep: of a call of 21 µs the first took 65 and the second 44 µs. If timed, these would
+        weigh more in a block of four calls than in one of ten.
         """
         if self.estimate >= _LONG_S:
             return 0
-        calls = max(self.inner, _LEAD_IN_CALLS)
+        calls = max(self.inner, _AHEAD_CALLS)
         if self.estimate > 0:
-            calls = min(calls, round(_LEAD_IN_S / self.estimate))
+            calls = min(calls, round(_AHEAD_S / self.estimate))
         return self.at_most(max(calls, 1))
 
     def round(self) -> None:
-        """A lead-in of untimed calls, then a timed block."""
+        """Untimed warm-up calls, then a timed block."""
         number = len(self.seconds)
         if self.moved is not None:
             self.args = self.moved()
-        lead_in = tuple(self.batch(self._lead_in()))
-        # Fresh inputs are made before, where there is room, or there would be a pause.
-        if (len(lead_in) + self.inner) * self.fresh_bytes > _FRESH_BYTES:
-            self.block(lead_in, len(lead_in))
-            lead_in = ()
+        ahead = tuple(self.batch(self._ahead()))
+        # Fresh inputs are built before the warm-up where there is room, to avoid a pause after it.
+        if (len(ahead) + self.inner) * self.fresh_bytes > _FRESH_BYTES:
+            self.block(ahead, len(ahead))
+            ahead = ()
         batch = self.batch(self.inner)
         compiled, waited = 0, None
 
@@ -153,7 +155,7 @@ class Subject:
             nonlocal compiled, waited
             compiled, waited = self.compile_count(), self.signals.preemptions()
 
-        seconds = self.block(batch, self.inner, lead_in, note)
+        seconds = self.block(batch, self.inner, ahead, note)
         if self.compile_count() != compiled:
             self.recompiled.add(number)
         if waited is not None and self.signals.preemptions() != waited:
@@ -161,12 +163,12 @@ class Subject:
         self.seconds.append(seconds / self.inner)
 
     def misjudged(self) -> bool:
-        """Whether the rounds so far take 3 times more or less than was planned for."""
+        """Whether the rounds so far differ from the estimate by more than a factor of 3."""
         seen = statistics.median(self.seconds)
         return not self.estimate / 3 <= seen <= self.estimate * 3
 
     def begin_again(self, misjudged: bool) -> None:
-        """Forget the rounds; plan with what they showed where the plan was off."""
+        """Discard the rounds; use them as the new estimate where it was wrong."""
         if misjudged:
             self.estimate = statistics.median(self.seconds)
             self.inner = self._inner()
@@ -176,7 +178,7 @@ class Subject:
         self.recompiled.clear()
 
     def rounds(self, dropped: tuple[int, ...], count: int) -> Rounds:
-        """The samples as data, cut to the rounds that every contestant finished."""
+        """The samples as data, cut to the rounds that every implementation completed."""
         seconds = tuple(self.seconds[:count])
         return Rounds(
             seconds,
@@ -184,20 +186,20 @@ class Subject:
             tuple([i for i in dropped if i < len(seconds)]),
             tuple(sorted(i for i in self.recompiled if i < len(seconds))),
             tuple(sorted(i for i in self.preempted if i < len(seconds))),
-            tuple(self.warmup),
+            warmup=tuple(self.warmup),
         )
 
 
 def align(subjects: Sequence[Subject]) -> None:
-    """The same number of calls a block for contestants of similar speed.
+    """Give implementations of similar speed the same number of calls per block.
 
-    What a block costs once is shared by its calls, so two of the same speed differ when one shares
-    it among fewer: a function against itself was 14 % faster with 10 calls than with 4.
+    The fixed cost of a block is shared by its calls, so two of the same speed differ when one
+    shares it among fewer: a function against itself was 14 % faster with 10 calls than with 4.
     """
     waiting = sorted(subjects, key=lambda subject: subject.estimate)
     while waiting:
         fastest = waiting[0].estimate
-        group = [subject for subject in waiting if subject.estimate <= _ALIKE * fastest]
+        group = [subject for subject in waiting if subject.estimate <= _SIMILAR * fastest]
         waiting = waiting[len(group) :]
         most = max(subject.inner for subject in group)
         inner = min(subject.at_most(most) for subject in group)

@@ -1,8 +1,8 @@
 """Time limits for code that may never return.
 
-Python code is interrupted where it stands, by a signal in the main thread. Native code cannot be:
-what gives up the GIL (a compilation by XLA, a call into C) runs on a thread of its own meanwhile,
-and is left behind when its time is over.
+Python code is interrupted by a signal in the main thread. Native code cannot be interrupted: if it
+releases the GIL (a compilation by XLA, a call into C) it runs on a thread of its own, which is
+abandoned when its time is over.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _POLL_S = 0.02
-_SAID_EVERY_S = 5.0
+_NOTIFY_EVERY_S = 5.0
 _COLLECTING = frozenset({"__del__", "_xla_gc_callback"})
-"""Finalizers, and the function that JAX gives to the garbage collector."""
+"""Finalizers, and the function that JAX registers with the garbage collector."""
 
 
 class TimedOut(Exception):
-    """The time limit came; the sentence says what was cut off and where it still runs."""
+    """A time limit was reached; the text names the step that was stopped or abandoned."""
 
 
 class Alarm:
-    """Interrupts the block that runs too long, by SIGALRM.
+    """Interrupts a block that runs too long, by SIGALRM.
 
-    Without that signal (Windows) or on another thread than the main one nothing is interrupted, and
-    `armed` is False. An alarm that somebody else has set waits meanwhile.
+    Without that signal (Windows) or outside the main thread nothing is interrupted, and `armed` is
+    False. An alarm that was set before is suspended and restored.
     """
 
     def __init__(self) -> None:
@@ -61,19 +61,19 @@ class Alarm:
             signal.setitimer(signal.ITIMER_REAL, max(left, 0.001))
 
     def set(self, seconds: float, text: str = "") -> None:
-        """Rings in so many seconds with this sentence, unless set anew; 1 µs."""
+        """Ring in `seconds` with this sentence, unless set again; takes 1 µs."""
         self._text = text
         if self.armed:
             signal.setitimer(signal.ITIMER_REAL, seconds)
 
     def off(self) -> None:
-        """Does not ring."""
+        """Cancel the alarm."""
         if self.armed:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     @contextlib.contextmanager
     def within(self, seconds: float, what: str) -> Generator[None]:
-        """The block is cut off after so many seconds; `what` begins the sentence."""
+        """Stop the block after `seconds`; `what` begins the sentence."""
         self.set(seconds, f"{what} took longer than {seconds:.3g} s and was stopped.")
         try:
             yield
@@ -88,7 +88,7 @@ class Alarm:
 
 
 def _swallows(frame: FrameType | None) -> bool:
-    """Whether an exception would be lost: Python only prints what collecting garbage raises."""
+    """Whether an exception would be lost: Python only prints those of the garbage collector."""
     while frame is not None:
         if frame.f_code.co_name in _COLLECTING:
             return True
@@ -96,17 +96,17 @@ def _swallows(frame: FrameType | None) -> bool:
     return False
 
 
-def apart(
+def run_on_thread(
     work: Callable[[], T],
     limit_s: float,
     what: str,
-    say: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> T:
-    """Runs `work` on a thread of its own, while this one stays open to an interrupt.
+    """Run `work` on a thread of its own, so that this one can still be interrupted.
 
-    Every 5 s `say` hears how long it has taken. Raises what `work` raises, and TimedOut when the
-    limit comes first: then the thread goes on, because native code cannot be stopped.
+    `notify` gets the elapsed time every 5 s. Raises the exception of `work`, or TimedOut at the
+    limit: then the thread continues, because native code cannot be stopped.
     """
     result: list[T] = []
     failed: list[BaseException] = []
@@ -119,20 +119,19 @@ def apart(
 
     thread = threading.Thread(target=run, name=f"jaxscope {what}", daemon=True)
     began = clock()
-    said = _SAID_EVERY_S
+    due = _NOTIFY_EVERY_S
     thread.start()
     thread.join(_POLL_S)
     while thread.is_alive():
         passed = clock() - began
         if passed > limit_s:
             raise TimedOut(
-                f"{what} took longer than {limit_s:.3g} s and goes on in the background, because "
-                "native code cannot be stopped; until the kernel is restarted it disturbs what is "
-                "measured."
+                f"{what} took longer than {limit_s:.3g} s and continues in the background. "
+                "Native code cannot be stopped: restart the kernel before you measure again."
             )
-        if passed >= said:
-            say(f"{what} has taken {said:.0f} s")
-            said += _SAID_EVERY_S
+        if passed >= due:
+            notify(f"{what} has taken {due:.0f} s")
+            due += _NOTIFY_EVERY_S
         thread.join(_POLL_S)
     if failed:
         raise failed[0]

@@ -1,1 +1,1 @@
-"""Reasons to doubt a measured row: its rounds, its results, its program."""
+"""Warnings about a measured row: its rounds, its results, its program."""

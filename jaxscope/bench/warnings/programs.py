@@ -1,20 +1,20 @@
-"""What a compiled program says about its own benchmark: J101 to J106, J108 and J109."""
+"""Warnings from a compiled program about its own benchmark: J101 to J106, J108, J109 and J111."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+from jaxscope import words
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.links.line_figures import counted
-from jaxscope.capture.devices.memory import size_text
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import StageKind, ValueKind
-from jaxscope.model.comparison import Doubt
+from jaxscope.model.comparison import BenchWarning
 
 _BIG_CONSTANT = 1 << 16
-"""Bytes. XLA folds smaller ones too, but a bias or a table of that size is nothing to report."""
+"""Bytes. XLA folds smaller ones too, but a bias or a table of that size needs no warning."""
 _NOTHING = frozenset({
     "parameter", "constant", "copy", "tuple", "bitcast", "get-tuple-element",
     "copy-start", "copy-done", "call",
@@ -24,57 +24,57 @@ _SLOW_PATH = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit", "jax_check_
 SLOW_COMPILE_S = 5.0
 
 
-def program_doubts(handles: Handles, gradient: bool = False) -> tuple[Doubt, ...]:
-    """The doubts that the program's jaxpr and optimized HLO give reason for.
+def program_warnings(handles: Handles, gradient: bool = False) -> tuple[BenchWarning, ...]:
+    """The warnings from the program's jaxpr and optimized HLO.
 
-    A gradient leaves out the value that it is the gradient of: what ends there is no mistake.
+    A gradient drops the value that it differentiates, so dead equations there are expected.
     """
     dead = None if gradient else _dead(handles)
     found = (_constants(handles), _folded(handles), _unused(handles), dead)
-    return tuple([doubt for doubt in found if doubt is not None])
+    return tuple([warning for warning in found if warning is not None])
 
 
-def computes_nothing() -> Doubt:
-    """J102, of whichever compiler's program."""
-    return Doubt(
+def computes_nothing() -> BenchWarning:
+    """J102, for a program of any compiler."""
+    return BenchWarning(
         "J102",
-        "The optimized program computes nothing (its result is constant, or its input): the time "
-        "is that of a call.",
+        "The optimized program computes nothing: its result is a constant or its input. Compute a "
+        "result that depends on the inputs.",
     )
 
 
-def donation(positions: tuple[int, ...], names: tuple[str, ...]) -> Doubt | None:
+def donation(positions: tuple[int, ...], names: tuple[str, ...]) -> BenchWarning | None:
     """J105."""
     if not positions:
         return None
-    which = ", ".join(f"`{names[i]}`" for i in positions)
-    return Doubt(
+    which = words.names([names[i] for i in positions], len(positions))
+    return BenchWarning(
         "J105",
-        f"A call uses up {which}: each gets fresh inputs, made outside the timed region.",
+        f"A call donates {which}. Each call gets fresh inputs, created outside the timed region.",
     )
 
 
-def transfer(call: Any) -> Doubt | None:
-    """J106, by one call under `jax.transfer_guard`; what else it raises is not of interest here."""
+def transfer(call: Any) -> BenchWarning | None:
+    """J106, from one call under `jax.transfer_guard`; its other exceptions are ignored here."""
     import jax
 
     try:
         with jax.transfer_guard_host_to_device("disallow"):
             jax.block_until_ready(call())
     except Exception as error:
-        said = str(error).strip().partition("\n")[0]
-        if "transfer" in said.lower():
-            shape = re.search(r"ShapedArray\(([^()]*)\)", said)
-            what = shape[1] if shape is not None else said.partition(":")[2].strip()[:120] or said
-            return Doubt(
+        text = str(error).strip().partition("\n")[0]
+        if "transfer" in text.lower():
+            shape = re.search(r"ShapedArray\(([^()]*)\)", text)
+            what = shape[1] if shape is not None else text.partition(":")[2].strip()[:120] or text
+            return BenchWarning(
                 "J106",
-                f"Each call copies host data to the device ({what}): pass arrays that are there "
-                "already, and keep indices and numbers inside the jitted function.",
+                f"Each call copies host data to the device ({what}). Pass arrays that are on the "
+                "device, and keep indices and numbers inside the jitted function.",
             )
     return None
 
 
-def slow_path() -> Doubt | None:
+def slow_path() -> BenchWarning | None:
     """J108."""
     import jax
 
@@ -82,53 +82,55 @@ def slow_path() -> Doubt | None:
     if not on:
         return None
     verb = "is" if len(on) == 1 else "are"
-    return Doubt("J108", f"{', '.join(on)} {verb} on: every call of JAX takes the slow path.")
-
-
-def slow_compile(seconds: float) -> Doubt | None:
-    """J109."""
-    if seconds <= SLOW_COMPILE_S:
-        return None
-    return Doubt(
-        "J109",
-        f"XLA compiled for {seconds:.1f} s; folding constants of closed-over data is a usual "
-        "cause: pass the data as arguments.",
+    return BenchWarning(
+        "J108", f"{', '.join(on)} {verb} on, so every call of JAX takes the slow path."
     )
 
 
-def not_an_array(outputs: list[Any]) -> Doubt | None:
+def slow_compile(seconds: float) -> BenchWarning | None:
+    """J109."""
+    if seconds <= SLOW_COMPILE_S:
+        return None
+    return BenchWarning(
+        "J109",
+        f"XLA compiled for {seconds:.1f} s, often because it folds closed-over constants. Pass the "
+        "data as arguments.",
+    )
+
+
+def not_an_array(outputs: list[Any]) -> BenchWarning | None:
     """J111."""
     import jax
 
     others = sorted({type(leaf).__name__ for leaf in outputs if not isinstance(leaf, jax.Array)})
     if not others:
         return None
-    return Doubt(
+    return BenchWarning(
         "J111",
-        f"The result is a host value ({', '.join(others)}), so there is nothing to wait for: the "
-        "time includes bringing it to the host, or JAX did not compute it.",
+        f"The result is a host value ({', '.join(others)}), so the time includes its copy to the "
+        "host, or JAX did not compute it. Return a JAX array.",
     )
 
 
-def _constants(handles: Handles) -> Doubt | None:
+def _constants(handles: Handles) -> BenchWarning | None:
     size = sum(value.bytes or 0 for value in describe.constants(handles))
     if size <= _BIG_CONSTANT:
         return None
-    return Doubt(
+    return BenchWarning(
         "J101",
-        f"It closes over {size_text(size)} of arrays: XLA bakes them in and may fold the work "
-        "away. Pass them as arguments.",
+        f"It captures {words.size(size)} of arrays as constants, and XLA may fold the work away. "
+        "Pass them as arguments.",
     )
 
 
-def _folded(handles: Handles) -> Doubt | None:
+def _folded(handles: Handles) -> BenchWarning | None:
     known = counted(handles.text(StageKind.OPTIMIZED_HLO).text)
     return None if known is None or _computes(known[0]) else computes_nothing()
 
 
 def _computes(module: HloModule) -> bool:
-    """Whether some instruction does more than hand on or fill. Spreading an input over a larger
-    array is work; filling one with a constant is what folding leaves."""
+    """Whether some instruction does more than copy or fill. Broadcasting an input is work;
+    filling an array with a constant is the remains of folding."""
     entry = module.computation(module.entry)
     inputs = any(i.opcode == "parameter" for i in entry.instructions) if entry else True
     constant = {i.name for i in module.instructions() if i.opcode in ("constant", "iota")}
@@ -141,16 +143,16 @@ def _computes(module: HloModule) -> bool:
     return False
 
 
-def _unused(handles: Handles) -> Doubt | None:
+def _unused(handles: Handles) -> BenchWarning | None:
     values = describe.inputs(handles, (), {}, ())
     unused = [value for value in values if value.kind is ValueKind.UNUSED]
     if not unused:
         return None
     number = f"{len(unused)} of {len(values)} inputs"
-    return Doubt("J103", f"{number} are unused by the result and were dropped.")
+    return BenchWarning("J103", f"The result does not depend on {number}, which were dropped.")
 
 
-def _dead(handles: Handles) -> Doubt | None:
+def _dead(handles: Handles) -> BenchWarning | None:
     jaxpr = getattr(handles.traced, "jaxpr", None)
     jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
     if jaxpr is None:
@@ -158,17 +160,17 @@ def _dead(handles: Handles) -> Doubt | None:
     total, live = _liveness(jaxpr, [True] * len(jaxpr.outvars))
     if live >= total:
         return None
-    one = total - live == 1
-    reach, removed = ("does", "is") if one else ("do", "are")
-    return Doubt(
+    verb = "is" if total - live == 1 else "are"
+    return BenchWarning(
         "J104",
-        f"{total - live} of {total} equations {reach} not reach a result and {removed} removed: "
-        "return what you want timed.",
+        f"{total - live} of {total} equations {verb} removed as dead code. Return every value that "
+        "you want timed.",
     )
 
 
 def _liveness(jaxpr: Any, wanted: list[bool]) -> tuple[int, int]:
-    """All equations and those that a wanted result or an effect needs; nested jits are entered."""
+    """The number of equations, and of those that a wanted result or an effect needs, nested jits
+    included."""
     needed = {id(v) for v, want in zip(jaxpr.outvars, wanted, strict=True) if want and _variable(v)}
     total = live = 0
     for equation in reversed(jaxpr.eqns):
@@ -187,5 +189,5 @@ def _liveness(jaxpr: Any, wanted: list[bool]) -> tuple[int, int]:
 
 
 def _variable(value: Any) -> bool:
-    """Literals have a value, variables none."""
+    """Literals have a `val`, variables do not."""
     return not hasattr(value, "val")

@@ -1,4 +1,4 @@
-"""Whether a contestant's results are right: shape, dtype and values against float64."""
+"""Warnings about the results: shape, dtype and values against float64."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.model.comparison import Doubt
-from jaxscope.view.comparison import names
+from jaxscope import words
+from jaxscope.analysis.comparison import names
+from jaxscope.model.comparison import BenchWarning, ComparisonRow
 
 _FACTOR = 64
 """Rounding errors of n terms grow like √n; 64 leaves room for a few dozen operations in a row."""
@@ -24,14 +25,14 @@ class Check:
 
     error: float
     """Largest difference over the largest reference value; infinite where nothing can be compared
-    or one has a NaN where the other has none."""
+    or only one of the two has a NaN."""
     limit: float
     text: str = ""
-    """What is wrong, as a whole sentence; empty when the results agree."""
+    """The difference as a whole sentence; empty when the results agree."""
 
     @property
-    def doubts(self) -> tuple[Doubt, ...]:
-        return (Doubt("J201", self.text),) if self.text else ()
+    def warnings(self) -> tuple[BenchWarning, ...]:
+        return (BenchWarning("J201", self.text),) if self.text else ()
 
 
 def check(
@@ -44,22 +45,22 @@ def check(
 ) -> Check:
     """Results and reference as NumPy arrays, in order; `terms` is the size of the largest input.
 
-    `coarsest` is the precision that can be expected at best, where a result's dtype claims more.
+    `coarsest` is the best possible precision where the dtype of a result promises more.
     """
-    # Two lists of different lengths are refused below, whatever the limit.
+    # Lists of different lengths are rejected below, whatever the limit.
     limits = [limit_of(r, terms, coarsest, w) for r, w in zip(results, reference, strict=False)]
     limit = max(limits, default=0.0) if tolerance is None else tolerance
     if len(results) != len(reference):
-        mine, theirs = _arrays(len(results)), _arrays(len(reference))
-        text = f"It returns {mine}, and {against} returns {theirs}: they do different work."
+        mine, theirs = (words.count(len(side), "array") for side in (results, reference))
+        text = f"It returns {mine}, but {against} returns {theirs}: they do different work."
         return Check(math.inf, limit, text)
     worst = 0.0
     for position, (result, wanted) in enumerate(zip(results, reference, strict=True)):
         which = f"result {position}" if len(results) > 1 else "the result"
         if result.shape != wanted.shape:
             text = (
-                f"The shape of {which} is {_shape(result)}, and {against} gives {_shape(wanted)}: "
-                "they do different work."
+                f"The shape of {which} is {tuple(result.shape)}, but that of {against} is "
+                f"{tuple(wanted.shape)}: they do different work."
             )
             return Check(math.inf, limit, text)
         worst = max(worst, difference(result, wanted))
@@ -68,8 +69,8 @@ def check(
     return Check(worst, limit, _explained(results, reference, worst, limit, against))
 
 
-def nothing_finite(results: Sequence[Any]) -> Doubt | None:
-    """J203, where there are numbers and all are NaN or infinite: such results always agree."""
+def nothing_finite(results: Sequence[Any]) -> BenchWarning | None:
+    """J203, where all numbers are NaN or infinite: such results always agree."""
     numbers = [array for array in results if array.dtype.kind in "fc" and array.size]
     if not numbers or any(np.isfinite(array).any() for array in numbers):
         return None
@@ -77,12 +78,12 @@ def nothing_finite(results: Sequence[Any]) -> Doubt | None:
         text = "Every number of the result is NaN"
     else:
         text = "No number of the result is finite"
-    return Doubt("J203", f"{text}: nothing shows that this is the work that was meant.")
+    return BenchWarning("J203", f"{text}, so the check proves nothing. Use different inputs.")
 
 
 def limit_of(result: Any, terms: int, coarsest: float = 0.0, wanted: Any = None) -> float:
-    """64·eps·√n of the less precise of the result and what is wanted; nothing where both are
-    integers or bools."""
+    """64·eps·√n of the less precise of the result and the reference; 0 where both are integers or
+    bools."""
     both = [array.dtype for array in (result, wanted) if array is not None]
     precisions = [_eps(dtype) for dtype in both if dtype.kind in _INEXACT]
     if not precisions:
@@ -91,15 +92,15 @@ def limit_of(result: Any, terms: int, coarsest: float = 0.0, wanted: Any = None)
 
 
 def expected(leaves: Sequence[Any], inputs: Iterable[Any]) -> float:
-    """The inputs' precision where a result is Python's own number, which is a double whatever it
-    was computed in; else 0: a result's dtype tells its own."""
+    """The precision of the inputs where a result is a Python number, which is always a double;
+    else 0: an array's dtype has its own precision."""
     if not any(type(leaf) in (float, complex) for leaf in leaves):
         return 0.0
     return max([_eps(array.dtype) for array in inputs if array.dtype.kind in _INEXACT], default=0.0)
 
 
 def difference(result: Any, wanted: Any) -> float:
-    """Largest difference over the largest value; 0 of empty arrays."""
+    """Largest difference over the largest value; 0 for empty arrays."""
     if not wanted.size:
         return 0.0
     kind = np.complex128 if "c" in (result.dtype.kind, wanted.dtype.kind) else np.float64
@@ -107,7 +108,7 @@ def difference(result: Any, wanted: Any) -> float:
     if (np.isnan(mine) != np.isnan(theirs)).any():
         return math.inf
     with np.errstate(all="ignore"):
-        # Equal infinities differ by nothing; a finite number and an infinite one by infinity.
+        # Equal infinities do not differ; a finite number and an infinite one differ by infinity.
         gaps = np.where((mine == theirs) | np.isnan(mine), 0.0, np.abs(mine - theirs))
         finite = np.abs(theirs[np.isfinite(theirs)])
     largest = float(finite.max()) if finite.size else 0.0
@@ -124,49 +125,49 @@ def _explained(
     ):
         return (
             f"The result is the complex conjugate of that of {against}: JAX's gradient of a real "
-            "loss is the conjugate of PyTorch's."
+            "loss is the conjugate of PyTorch's. Conjugate one of them."
         )
     for result, wanted in pairs:
         mine, theirs = int(_nans(result)), int(_nans(wanted))
         if mine != theirs:
-            return f"The result holds {mine} NaN, and that of {against} holds {theirs}."
+            return f"The result has {mine} NaN, but that of {against} has {theirs}."
     text = (
-        f"The result differs from {against} by {worst:.2g} of its largest value, and "
-        f"{limit:.2g} is allowed: the ratio does not compare like with like."
+        f"The result differs from {against} by {worst:.2g} of the largest value (tolerance "
+        f"{limit:.2g}), so they do different work."
     )
     return text + _of_integers([r.dtype for r, _ in pairs], [w.dtype for _, w in pairs], against)
 
 
 def _of_integers(mine: Sequence[Any], theirs: Sequence[Any], against: str) -> str:
-    """What there is to say of results that are integers, with a space before it."""
+    """The remark on integer results, with a space before it; else empty."""
     integers = [(m, t) for m, t in zip(mine, theirs, strict=True) if m.kind in "iu"]
     mixed = next(((m, t) for m, t in integers if t.kind in _INEXACT), None)
     if mixed is not None:
-        return f" The result is {mixed[0]}, and that of {against} is {mixed[1]}."
+        return f" The result is {mixed[0]}, but that of {against} is {mixed[1]}."
     if not integers:
         return ""
     bits = min(8 * m.itemsize for m, _ in integers)
-    # Counters of 64 bits overflow too, but hardly where people benchmark.
+    # 64-bit integers overflow too, but rarely in benchmarks.
     overflow = f"; {bits} bits may have overflowed" if bits < 64 else ""
     return f" Integers have no tolerance{overflow}."
 
 
-def dtypes_differ(dtypes: dict[str, str], x64: bool) -> Doubt | None:
-    """J202, when the contestants compute in different precisions; `dtypes` by label."""
-    kinds = sorted(set(dtypes.values()) - {""})
-    if len(kinds) < 2:
+def dtypes_differ(rows: Sequence[ComparisonRow], x64: bool) -> BenchWarning | None:
+    """J202, where the implementations compute in different precisions."""
+    labels: dict[str, list[str]] = {}
+    for row in rows:
+        if row.dtype:
+            labels.setdefault(row.dtype, []).append(names.label(row))
+    if len(labels) < 2:
         return None
-    said = "; ".join(
-        f"{kind}: {', '.join(names.label(label) for label, k in dtypes.items() if k == kind)}"
-        for kind in kinds
-    )
-    text = f"The results' dtypes differ between contestants ({said}), so they do different work."
-    if not x64 and any("64" in kind for kind in kinds) and any("32" in kind for kind in kinds):
+    listed = "; ".join(f"{dtype}: {', '.join(labels[dtype])}" for dtype in sorted(labels))
+    text = f"The results' dtypes differ ({listed}), so the implementations do different work."
+    if not x64 and any("64" in dtype for dtype in labels) and any("32" in d for d in labels):
         text += (
-            " JAX computes in 32 bits unless jax_enable_x64 is set: use `--x64`, or give float32 "
-            "inputs to all."
+            " JAX computes in 32 bits unless jax_enable_x64 is set: use `--x64`, or give all of "
+            "them float32 inputs."
         )
-    return Doubt("J202", text)
+    return BenchWarning("J202", text)
 
 
 def _nans(array: Any) -> int:
@@ -177,11 +178,3 @@ def _eps(dtype: Any) -> float:
     if dtype.kind == "V":  # bfloat16 of ml_dtypes
         return 2.0**-7
     return float(np.finfo(dtype).eps)
-
-
-def _arrays(count: int) -> str:
-    return "1 array" if count == 1 else f"{count} arrays"
-
-
-def _shape(array: Any) -> str:
-    return str(tuple(array.shape))

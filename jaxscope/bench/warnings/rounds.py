@@ -1,4 +1,4 @@
-"""What the rounds themselves give reason to doubt: J107 and J301 to J309."""
+"""Warnings from the rounds themselves: J107, J110, J112, J113 and J301 to J309."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 
+from jaxscope import words
 from jaxscope.analysis.comparison import stats
 from jaxscope.model import Unavailable
-from jaxscope.model.comparison import Doubt, Machine, Row
+from jaxscope.model.comparison import BenchWarning, ComparisonRow, Machine
 
 NOISY = 0.10
 DRIFTING = 0.05
-_FLOORS = 3
+_OVERHEADS = 3
 _SHORT_S = 50e-6
 _SPINNING = 3
-_HANDED_OVER = 1 / 3
+_SWITCHED = 1 / 3
 _BUSY = 20.0
-_CROWDED = 5.0  # below it, the tasks that waited were our own threads
+_CROWDED = 5.0  # below it, the tasks that waited were threads of this process
 _STOLEN = 1.0
 _NAMED = 5
 
 
-def row_doubts(row: Row, floor_s: float, environment: Mapping[str, str]) -> tuple[Doubt, ...]:
-    """Of one row, from its raw rounds; `floor_s` is what the harness itself takes for a call."""
+def row_warnings(
+    row: ComparisonRow, overhead_s: float, environment: Mapping[str, str]
+) -> tuple[BenchWarning, ...]:
+    """Warnings about one row, from its raw rounds; `overhead_s` is the harness's own per call."""
     samples = row.samples
     if not samples:
         return ()
@@ -31,134 +34,141 @@ def row_doubts(row: Row, floor_s: float, environment: Mapping[str, str]) -> tupl
         _recompiled(row),
         _noisy(samples),
         _drifting(samples),
-        _near_the_floor(samples, floor_s),
-        _dispatch_bound(row),
+        _near_the_overhead(samples, overhead_s),
+        _host_bound(row),
         _spinning(row, environment),
-        _handed_over(row),
+        _thread_switch(row),
     ]
-    return tuple([doubt for doubt in found if doubt is not None])
+    return tuple([warning for warning in found if warning is not None])
 
 
-def machine_doubts(
+def machine_warnings(
     machine: Machine, rounds: int, preempted: int, dropped: int
-) -> tuple[Doubt, ...]:
-    """Of the whole run."""
-    found: list[Doubt] = []
+) -> tuple[BenchWarning, ...]:
+    """Warnings about the whole run."""
+    found = (_busy(machine), _preempted(rounds, preempted, dropped), unsteady_clock(machine))
+    return tuple([warning for warning in found if warning is not None])
+
+
+def _busy(machine: Machine) -> BenchWarning | None:
     crowded = machine.others is None or machine.others > _CROWDED
-    if machine.pressure is not None and machine.pressure > _BUSY and crowded:
-        found.append(
-            Doubt(
-                "J306",
-                f"The machine was busy: tasks waited for a CPU {machine.pressure:.0f} % of the "
-                "time. Close what else runs, and measure again.",
-            )
-        )
-    if rounds and preempted > rounds / 2 and dropped < preempted:
-        found.append(
-            Doubt(
-                "J307",
-                f"{preempted} of {rounds} rounds were preempted, so none could be left out.",
-            )
-        )
-    clock = unsteady_clock(machine)
-    return (*found, clock) if clock is not None else tuple(found)
+    if machine.pressure is None or machine.pressure <= _BUSY or not crowded:
+        return None
+    return BenchWarning(
+        "J306",
+        f"The machine was busy: tasks waited for a CPU {machine.pressure:.0f} % of the time. Close "
+        "other programs and measure again.",
+    )
 
 
-def unsteady_clock(machine: Machine) -> Doubt | None:
+def _preempted(rounds: int, preempted: int, dropped: int) -> BenchWarning | None:
+    if not rounds or preempted <= rounds / 2 or dropped >= preempted:
+        return None
+    return BenchWarning(
+        "J307", f"{preempted} of {rounds} rounds were preempted, too many to leave out."
+    )
+
+
+def unsteady_clock(machine: Machine) -> BenchWarning | None:
     """J308."""
     reasons: list[str] = []
     if machine.governor and machine.governor != "performance":
-        reasons.append(f"the CPU's governor is `{machine.governor}`")
+        reasons.append(f"the CPU frequency governor is `{machine.governor}`")
     if machine.steal is not None and machine.steal > _STOLEN:
-        reasons.append(f"the host took {machine.steal:.0f} % of the time for others")
+        reasons.append(f"the host took {machine.steal:.0f} % of the CPU time")
     if machine.throttled:
-        reasons.append(f"the GPU slowed down: {machine.throttled}")
+        reasons.append(f"the GPU lowered its clock: {machine.throttled}")
     if not reasons:
         return None
-    return Doubt("J308", f"The clock may change during the run: {'; '.join(reasons)}.")
+    return BenchWarning("J308", f"The clock rate may have changed: {'; '.join(reasons)}.")
 
 
-def view() -> Doubt:
+def view() -> BenchWarning:
     """J110."""
-    return Doubt(
-        "J110", "It returns a view of its input, and JAX a copy: that is not the same work."
+    return BenchWarning(
+        "J110", "It returns a view of its input, but JAX returns a copy, which is more work."
     )
 
 
-def changed_inputs(names: Sequence[str]) -> Doubt:
-    """J112."""
-    which = ", ".join(f"`{name}`" for name in names)
-    return Doubt(
-        "J112",
-        f"It changes {which} in place: each call gets fresh inputs, made outside the timed region. "
-        "The other contestants have their own copies.",
+def changed_inputs(names: Sequence[str], bound: bool) -> BenchWarning:
+    """J112; `bound` inputs are part of the call, so that they cannot be refreshed."""
+    outcome = "Each call gets fresh inputs, created outside the timed region"
+    if bound:
+        outcome = "Every call computes with different data"
+    which = words.names(names, len(names))
+    return BenchWarning("J112", f"It changes {which} in place. {outcome}.")
+
+
+def printing() -> BenchWarning:
+    """J113."""
+    return BenchWarning(
+        "J113",
+        "It prints in every call, and the time includes that. The output of the warm-up and of the "
+        "rounds is hidden.",
     )
 
 
-def changed_bound_inputs(names: Sequence[str]) -> Doubt:
-    """J112, where the inputs are bound to the call."""
-    which = ", ".join(f"`{name}`" for name in names)
-    return Doubt("J112", f"It changes {which} in place, so every call works on other data.")
-
-
-def _recompiled(row: Row) -> Doubt | None:
-    rounds = sorted({i for session in row.sessions for i in session.recompiled})
+def _recompiled(row: ComparisonRow) -> BenchWarning | None:
+    rounds = sorted({i for process in row.processes for i in process.recompiled})
     if not rounds:
         return None
     shown = ", ".join(str(i + 1) for i in rounds[:_NAMED])
     more = f" and {len(rounds) - _NAMED} more" if len(rounds) > _NAMED else ""
-    kept = any(set(s.recompiled) - set(s.dropped) for s in row.sessions)
-    what = "they count, because most calls compile" if kept else "they are left out"
+    kept = any(set(p.recompiled) - set(p.dropped) for p in row.processes)
+    outcome = "These count, because most calls compile" if kept else "These are left out"
     number = "round" if len(rounds) == 1 else "rounds"
-    return Doubt("J107", f"It compiled again inside {number} {shown}{more}; {what}.")
+    return BenchWarning("J107", f"It recompiled in {number} {shown}{more}. {outcome}.")
 
 
-def _noisy(samples: Sequence[float]) -> Doubt | None:
+def _noisy(samples: Sequence[float]) -> BenchWarning | None:
     found = stats.spread(samples)
     if not found.median or found.mad <= NOISY * found.median:
         return None
     percent = 100 * found.mad / found.median
-    return Doubt("J301", f"Noisy: the spread is {percent:.0f} % of the median.")
+    return BenchWarning(
+        "J301", f"The rounds are noisy: they deviate by {percent:.0f} % of the median."
+    )
 
 
-def _drifting(samples: Sequence[float]) -> Doubt | None:
+def _drifting(samples: Sequence[float]) -> BenchWarning | None:
     moved = stats.drift(samples)
     if moved is None or abs(moved) <= DRIFTING:
         return None
     if moved >= 1:
-        much = f"{1 + moved:.3g} times the time of the first"
+        much = f"{1 + moved:.3g} times as long as the first"
     else:
-        much = f"{100 * abs(moved):.0f} % {'more' if moved > 0 else 'less'} time than the first"
-    return Doubt("J302", f"Drift: the second half took {much}.")
+        much = f"{100 * abs(moved):.0f} % {'longer' if moved > 0 else 'less time'} than the first"
+    return BenchWarning("J302", f"The times drift: the second half took {much}.")
 
 
-def _near_the_floor(samples: Sequence[float], floor_s: float) -> Doubt | None:
-    middle = stats.spread(samples).median
-    if not middle < _FLOORS * floor_s:
+def _near_the_overhead(samples: Sequence[float], overhead_s: float) -> BenchWarning | None:
+    median = stats.spread(samples).median
+    if not median < _OVERHEADS * overhead_s:
         return None
-    return Doubt(
+    return BenchWarning(
         "J303",
-        f"{middle * 1e9:.0f} ns a call is within 3 times of the harness's own "
-        f"{floor_s * 1e9:.0f} ns.",
+        f"{median * 1e9:.0f} ns per call is less than 3 times the overhead of the harness, "
+        f"{overhead_s * 1e9:.0f} ns. Time more work per call.",
     )
 
 
-def _dispatch_bound(row: Row) -> Doubt | None:
-    """Dispatch alone is no evidence where XLA runs a small program inside the call."""
-    middle = stats.spread(row.samples).median
-    dispatch, kernel = row.dispatch_s, row.kernel_s
-    if dispatch is None or dispatch <= middle / 2 or middle >= _SHORT_S:
+def _host_bound(row: ComparisonRow) -> BenchWarning | None:
+    """Dispatch time alone is not evidence: XLA runs a small program inside the call."""
+    median = stats.spread(row.samples).median
+    dispatch, device = row.dispatch_s, row.device_s
+    if dispatch is None or dispatch <= median / 2 or median >= _SHORT_S:
         return None
-    if not isinstance(kernel, Unavailable) and kernel >= middle / 2:
+    if not isinstance(device, Unavailable) and device >= median / 2:
         return None
-    return Doubt(
+    return BenchWarning(
         "J304",
-        "Dispatch-bound: over half of the time is Python's and the runtime's, not the kernel's.",
+        "It is host-bound: over half of the time is dispatch, not device time. Do more work per "
+        "call.",
     )
 
 
-def _spinning(row: Row, environment: Mapping[str, str]) -> Doubt | None:
-    if not row.contestant.startswith("torch") or not row.device.startswith("cpu"):
+def _spinning(row: ComparisonRow, environment: Mapping[str, str]) -> BenchWarning | None:
+    if row.framework != "torch" or not row.device.startswith("cpu"):
         return None
     if (row.threads or 1) < 2 or platform.system() != "Linux":
         return None
@@ -168,36 +178,35 @@ def _spinning(row: Row, environment: Mapping[str, str]) -> Doubt | None:
     found = stats.spread(row.samples)
     if found.p90 <= _SPINNING * found.p10:
         return None
-    return Doubt(
+    return BenchWarning(
         "J305",
-        "OpenMP's workers spin at barriers, which costs most on a busy machine: start the kernel "
-        "with OMP_WAIT_POLICY=PASSIVE, or call torch.set_num_threads(1).",
+        "OpenMP's workers spin at barriers, which is slow on a busy machine. Start the kernel with "
+        "OMP_WAIT_POLICY=PASSIVE, or call torch.set_num_threads(1).",
     )
 
 
-def _handed_over(row: Row) -> Doubt | None:
-    """XLA's CPU client runs a program of some size on a thread of its own; a small one inside the
-    call. Dispatch and kernel overlap there, so what both together leave out is the least of it."""
-    if not row.contestant.startswith("jax") or not row.device.startswith("cpu"):
+def _thread_switch(row: ComparisonRow) -> BenchWarning | None:
+    """XLA's CPU client runs a program of some size on a different thread, a small one inside the
+    call. Dispatch and device time overlap, so the rest is a lower bound of the switch."""
+    if row.framework != "jax" or not row.device.startswith("cpu"):
         return None
-    dispatch, kernel = row.dispatch_s, row.kernel_s
-    if dispatch is None or isinstance(kernel, Unavailable):
+    dispatch, device = row.dispatch_s, row.device_s
+    if dispatch is None or isinstance(device, Unavailable):
         return None
-    middle = stats.spread(row.samples).median
-    rest = middle - dispatch - kernel
-    if rest <= _HANDED_OVER * middle or middle >= _SHORT_S:
+    median = stats.spread(row.samples).median
+    rest = median - dispatch - device
+    if rest <= _SWITCHED * median or median >= _SHORT_S:
         return None
-    return Doubt(
+    return BenchWarning(
         "J309",
-        f"Handed over: {1e6 * rest:.0f} of {1e6 * middle:.0f} µs pass until another thread has "
-        "taken the call and this one has seen its result, which changes from second to second. "
-        'After `jax.config.update("jax_cpu_enable_async_dispatch", False)`, before anything has '
-        "run, JAX runs it in place.",
+        f"Switching threads takes {1e6 * rest:.0f} of {1e6 * median:.0f} µs per call, and varies "
+        'from second to second. Set `jax.config.update("jax_cpu_enable_async_dispatch", False)` '
+        "before anything runs, and JAX runs the call on its own thread.",
     )
 
 
 def settings() -> dict[str, str]:
-    """The variables that decide how libraries wait."""
+    """The environment variables that decide how libraries wait."""
     return {
         name: value
         for name, value in os.environ.items()

@@ -34,7 +34,7 @@ class Caller:
         known = raw.call.function
         staged = call.kind is CompileKind.AOT and known.file and is_user_file(known.file)
         if not raw.frames and (known.origin or staged):
-            # A cell as one program, or a contestant of a benchmark: no code of the user's calls it.
+            # A cell as one program, or one of a benchmark: no code of the user's calls it.
             raw.frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
 
     def read_stage(self, raw: RawCompile, known: Signature | None) -> None:

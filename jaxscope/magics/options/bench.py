@@ -1,10 +1,10 @@
-"""The options of `%%jaxbench`: what may stand on its line, and what it asks for."""
+"""The options of `%%jaxbench`, and the parser of its line."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -13,9 +13,9 @@ from jaxscope.magics.options.parser import Parser
 from jaxscope.magics.options.transforms import check_name, is_name
 
 if TYPE_CHECKING:
-    from jaxscope.bench.cell import Request
+    from jaxscope.bench.cell.request import BenchRequest
 
-# What `bench` has is imported where a line is read: loading the extension stays quick.
+# `jaxscope.bench` is imported where a line is read, so that the extension loads fast.
 DTYPES = ("float16", "bfloat16", "float32", "float64", "keep")
 PLOTS = ("time", "ratio", "break_even", "rounds", "roofline")
 _OPTIONAL_VALUE = ("--grad", "--vmap")
@@ -24,17 +24,18 @@ _UNKNOWN = re.compile(r"--[A-Za-z][\w-]*")
 
 @dataclass(frozen=True, slots=True)
 class BenchOptions:
-    """What the line asks for, and how to show it."""
+    """The request of the line, and how to show the comparison."""
 
-    request: Request
+    request: BenchRequest
     save: str | None
     against: str | None
     name: str | None
     quiet: bool
+    _: KW_ONLY
     view: str
     plots: tuple[str, ...]
     rest: str
-    """For the line magic: the expressions, as they were typed."""
+    """The expressions of the line magic, as typed."""
 
 
 def parser() -> Parser:
@@ -44,28 +45,53 @@ def parser() -> Parser:
         "Compare NumPy, PyTorch, JAX and others side by side.",
         ("%%jaxbench [options] [x=normal(n,n) ...]", "%jaxbench [options] f(x) vs g(x)"),
     )
-    # `--size n=4` must not pass for `--sizes` without its value.
+    # `--size n=4` must not be read as `--sizes` without its value.
     made.allow_abbrev = False
-    for flags, keywords in _OPTIONS:
-        made.add_argument(*flags, **keywords)
+    many: dict[str, Any] = {"action": "append", "default": []}
+    add = made.add_argument
+    add("--vs", **many, metavar="NAMES", help="Implementations; the first is the baseline.")
+    add("--sizes", **many, metavar="N=…", help="n=2^6..2^12, n=10..10_000*10, n=1,5,9.")
+    add("--devices", **many, metavar="DEVS", help="Only on these devices: cpu, gpu:0.")
+    optional: dict[str, Any] = {"nargs": "?", "const": ""}
+    text = "Compare gradients with respect to these inputs (default: the first)."
+    add("--grad", **optional, metavar="NAMES", help=text)
+    text = "Batch over these axes (default: axis 0 of every input)."
+    add("--vmap", **optional, metavar="X=0,W=NONE", help=text)
+    add("--dtype", choices=DTYPES, help="Dtype of floating-point inputs.")
+    add("--x64", action="store_true", help="Enable JAX's 64-bit types.")
+    text = "Wait for each call, or for all calls of a round together."
+    add("--mode", choices=("latency", "throughput"), default="latency", help=text)
+    add("--processes", type=_count, default=1, metavar="N", help="Repeat in N fresh processes.")
+    add("--time-limit", type=_positive, metavar="S", help="Seconds of the whole comparison.")
+    add("--tolerance", type=_positive, metavar="T", help="Allowed relative error.")
+    add("--no-check", action="store_true", help="Do not compare the results.")
+    text = "Seed of random inputs and of the order of the rounds."
+    add("--seed", type=int, default=0, metavar="N", help=text)
+    add("--save", metavar="NAME", help="Store as a baseline.")
+    add("--against", metavar="NAME", help="Compare with a stored baseline.")
+    add("--plot", **many, choices=PLOTS, help="Also show a plotly figure.")
+    add("-o", "--report", metavar="NAME", help="Bind the Comparison to a name.")
+    add("-q", "--quiet", action="store_true", help="Show one line only.")
+    add("--view", choices=("auto", "html", "text"), help="Display as HTML or text.")
     return made
 
 
 def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOptions:
-    """Read the line. Raises UsageError with a sentence for what it cannot take.
+    """Read the line. Raises UsageError for a line that cannot be read.
 
-    In a cell, inputs such as `x=normal(n,n)` may stand anywhere on the line; in the line form the
-    expressions begin at the first thing that is neither an option nor an input.
+    In a cell, inputs such as `x=normal(n,n)` may be anywhere on the line; in the line form the
+    expressions begin at the first word that is neither an option nor an input.
     """
-    from jaxscope.bench.cell import CellError, Request
     from jaxscope.bench.cell.inputs import spec
+    from jaxscope.bench.cell.request import BenchRequest
+    from jaxscope.bench.cell.sections import CellError
     from jaxscope.bench.cell.sizes import sizes
-    from jaxscope.model.comparison import Mode
+    from jaxscope.model.comparison import TimingMode
 
     try:
         flags, inputs, rest = _split(line, using, is_cell)
         found = using.parse_args(flags)
-        request = Request(
+        request = BenchRequest(
             vs=_listed(found.vs),
             inputs=tuple([spec(name, text) for name, text in inputs]),
             sizes=sizes(found.sizes),
@@ -74,8 +100,8 @@ def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOp
             vmap=None if found.vmap is None else _axes(found.vmap),
             dtype=found.dtype,
             x64=found.x64,
-            mode=Mode(found.mode),
-            sessions=found.sessions,
+            mode=TimingMode(found.mode),
+            processes=found.processes,
             time_limit=found.time_limit,
             tolerance=found.tolerance,
             check=not found.no_check,
@@ -90,9 +116,9 @@ def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOp
         found.against,
         found.report,
         found.quiet,
-        found.view or default_view,
-        tuple(found.plot),
-        rest,
+        view=found.view or default_view,
+        plots=tuple(found.plot),
+        rest=rest,
     )
 
 
@@ -125,8 +151,8 @@ def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tup
             inputs.append(pair)
         elif is_cell:
             raise UsageError(
-                f"%%jaxbench does not know what {piece!r} is: it takes options and inputs such as "
-                "`x=normal(n,n)`. To compare expressions, write %jaxbench f(x) vs g(x)."
+                f"{piece!r} is neither an option nor an input such as `x=normal(n,n)`. To compare "
+                "expressions, write %jaxbench f(x) vs g(x)."
             )
         else:
             break
@@ -135,14 +161,14 @@ def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tup
 
 
 def _unknown(name: str, using: Parser, is_cell: bool) -> str:
-    said = using.unknown(name)
+    text = using.unknown(name)
     if is_cell:
-        return said
-    return f"{said} Write `--` before an expression that begins with two minus signs."
+        return text
+    return f"{text} Write `--` before an expression that begins with two minus signs."
 
 
 def _names_inputs(option: str, text: str) -> bool:
-    """Whether what follows `--grad` or `--vmap` is its value, and not an input or an option."""
+    """Whether the next word is the value of `--grad` or `--vmap`, not an input or an option."""
     if text.startswith("-") or "(" in text:
         return False
     if option == "--grad":
@@ -175,9 +201,11 @@ def _axes(text: str) -> tuple[tuple[str, int | None], ...]:
     for part in _listed([text]):
         name, equals, axis = (piece.strip() for piece in part.partition("="))
         if not is_name(name):
-            raise UsageError(f"--vmap takes names of inputs: --vmap x=0,w=none; got {part!r}.")
+            raise UsageError(
+                f"--vmap takes names of inputs, as in --vmap x=0,w=none; got {part!r}."
+            )
         if equals and axis.lower() != "none" and not axis.lstrip("-").isdigit():
-            raise UsageError(f"--vmap {part}: {axis!r} is no axis; give a whole number or none.")
+            raise UsageError(f"--vmap {part}: {axis!r} is not an axis. Give an integer or none.")
         made.append((name, None if axis.lower() == "none" else int(axis or 0)))
     return tuple(made)
 
@@ -194,63 +222,5 @@ def _positive(text: str) -> float:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of sessions; give 1 to 100")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes from 1 to 100")
     return int(text)
-
-
-_MANY: dict[str, Any] = {"action": "append", "default": []}
-_OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("--vs",), {**_MANY, "metavar": "NAMES", "help": "Contestants, the first the baseline."}),
-    (("--sizes",), {**_MANY, "metavar": "N=…", "help": "n=2^6..2^12, n=10..10_000*10, n=1,5,9."}),
-    (("--devices",), {**_MANY, "metavar": "DEVS", "help": "Only these: cpu, gpu:0."}),
-    (
-        ("--grad",),
-        {
-            "nargs": "?",
-            "const": "",
-            "default": None,
-            "metavar": "NAMES",
-            "help": "Compare gradients; of the first input unless named.",
-        },
-    ),
-    (
-        ("--vmap",),
-        {
-            "nargs": "?",
-            "const": "",
-            "default": None,
-            "metavar": "X=0,W=NONE",
-            "help": "Batch over these axes; axis 0 of every input unless named.",
-        },
-    ),
-    (("--dtype",), {"choices": DTYPES, "default": None, "help": "Of floating-point inputs."}),
-    (("--x64",), {"action": "store_true", "help": "With JAX's 64-bit types enabled."}),
-    (
-        ("--mode",),
-        {
-            "choices": ("latency", "throughput"),
-            "default": "latency",
-            "help": "Wait for each call, or for all calls of a round together.",
-        },
-    ),
-    (("--sessions",), {"type": _count, "default": 1, "metavar": "N", "help": "Fresh processes."}),
-    (
-        ("--time-limit",),
-        {"type": _positive, "default": None, "metavar": "S", "help": "Seconds of the whole."},
-    ),
-    (
-        ("--tolerance",),
-        {"type": _positive, "default": None, "metavar": "T", "help": "Relative error allowed."},
-    ),
-    (("--no-check",), {"action": "store_true", "help": "Do not compare the results."}),
-    (("--seed",), {"type": int, "default": 0, "metavar": "N", "help": "Of random inputs."}),
-    (("--save",), {"default": None, "metavar": "NAME", "help": "Store as a baseline."}),
-    (("--against",), {"default": None, "metavar": "NAME", "help": "Compare with a baseline."}),
-    (
-        ("--plot",),
-        {"action": "append", "default": [], "choices": PLOTS, "help": "Also a plotly figure."},
-    ),
-    (("-o", "--report"), {"default": None, "metavar": "NAME", "help": "Bind the Comparison."}),
-    (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),
-    (("--view",), {"choices": ("auto", "html", "text"), "default": None, "help": "How to show."}),
-)

@@ -20,7 +20,7 @@ COLORS = (
     "#a566e0",
     "#8c857c",
 )
-"""Contrast of 3 and more with white and with #111, one for each contestant in every picture."""
+"""Contrast of 3 and more with white and with #111, one for each implementation in every picture."""
 
 INK = "#797d86"
 """Of words: a contrast of 4 with white and with black."""
@@ -42,7 +42,7 @@ _CURVES = (
     )
     + "polygon.band{fill-opacity:.18;stroke:none}"
 )
-"""Of a comparison, whose classes number its contestants."""
+"""Of a comparison, whose classes number its implementations."""
 _SHAPES = (
     f"circle{{fill:{_FIRST};fill-opacity:.72}}rect.band{{fill:{_FIRST};fill-opacity:.2}}"
     f".p1{{fill:{_FIRST}}}.p2{{fill:{_SECOND}}}.p3{{fill:{_THIRD}}}"

@@ -10,11 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jaxscope.analysis.comparison import sweep
-from jaxscope.analysis.comparison.sweep import Contender
-from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.analysis.comparison import names, sweep
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 from jaxscope.view.base.svg import COLORS, GREY, GRID
-from jaxscope.view.comparison import names
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.curves import ticks
 
@@ -22,9 +20,9 @@ _TICKS, _DECADES = 12, 2.5
 """More ticks, or every 2 and 5 over more powers of ten, would run into each other."""
 
 
-def color(record: ComparisonRecord, row: Row) -> str:
-    """The contestant's color, the same in every figure and picture."""
-    one = Contender(row.label, row.device)
+def color(record: ComparisonRecord, row: ComparisonRow) -> str:
+    """The implementation's color, the same in every figure and picture."""
+    one = sweep.contender(row)
     return COLORS[sweep.contenders(record).index(one) % len(COLORS)]
 
 

@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxscope import words
-from jaxscope.analysis.comparison import stats, sweep
+from jaxscope.analysis.comparison import names, stats, sweep
 from jaxscope.analysis.comparison.sweep import Contender
-from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 from jaxscope.model.program import Cost
 from jaxscope.view.base.svg import GREY
 from jaxscope.view.charts.axes import at_sizes, color, faded, labeled, layout, log, mark
-from jaxscope.view.comparison import names
 from jaxscope.view.comparison.curves import brief
 from jaxscope.view.comparison.pictures import crossings, paid, seconds
 
@@ -48,12 +47,12 @@ def figure(record: ComparisonRecord, kind: str, roofs: Sequence[Roof] = ()) -> g
     return made
 
 
-def _by_contender(record: ComparisonRecord, name: str) -> Mapping[Contender, list[Row]]:
+def _by_contender(record: ComparisonRecord, name: str) -> Mapping[Contender, list[ComparisonRow]]:
     """The measured rows of each, in order of size."""
-    found: dict[Contender, list[Row]] = {}
+    found: dict[Contender, list[ComparisonRow]] = {}
     for row in record.rows:
         if row.measured and sweep.along(row.size, name) > 0:
-            found.setdefault(Contender(row.label, row.device), []).append(row)
+            found.setdefault(sweep.contender(row), []).append(row)
     for rows in found.values():
         rows.sort(key=lambda row: sweep.along(row.size, name))
     return found
@@ -80,7 +79,7 @@ def _time(record: ComparisonRecord, made: Any) -> None:
 
 def _ratio(record: ComparisonRecord, made: Any) -> None:
     name = sweep.swept(record)
-    base = names.label(record.baseline)
+    base = names.baseline(record)
     for one, rows in _by_contender(record, name).items():
         pairs = [(row, sweep.ratio_of(record, row)) for row in rows]
         known = [(row, r) for row, r in pairs if r is not None and math.isfinite(r.low)]
@@ -115,7 +114,7 @@ def _band(
     record: ComparisonRecord,
     made: Any,
     one: Contender,
-    rows: list[Row],
+    rows: list[ComparisonRow],
     middle: list[float],
     low: list[float],
     high: list[float],
@@ -255,7 +254,7 @@ def _draw_roofs(made: Any, roofs: Sequence[Roof]) -> None:
     labeled(made.update_yaxes, [y for trace in made.data for y in trace.y], words.flop_rate)
 
 
-def _last(record: ComparisonRecord) -> tuple[Row, ...]:
+def _last(record: ComparisonRecord) -> tuple[ComparisonRow, ...]:
     """The rows of the largest size."""
     return record.at(sweep.largest(record))
 
@@ -269,8 +268,8 @@ _KINDS: Mapping[str, Callable[[ComparisonRecord, Any], None]] = {
 }
 _NOTHING = {
     "time": "There is no sweep: give several sizes, such as --sizes n=2^6..2^12.",
-    "ratio": "There is no sweep, or no two contestants that can be compared: give several sizes.",
+    "ratio": "There is no sweep, or nothing to compare: give several sizes and implementations.",
     "break_even": "Nothing was compiled, so there is nothing to break even.",
     "rounds": "Nothing was measured.",
-    "roofline": "No contestant tells its operations and bytes; JAX's compiled programs do.",
+    "roofline": "No implementation reports FLOPs and bytes; JAX's compiled programs do.",
 }

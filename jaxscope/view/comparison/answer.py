@@ -5,10 +5,9 @@ from __future__ import annotations
 import statistics
 
 from jaxscope import words
-from jaxscope.analysis.comparison import sweep
+from jaxscope.analysis.comparison import names, sweep
 from jaxscope.analysis.comparison.sweep import Contender, Size
-from jaxscope.model.comparison import ComparisonRecord, Ratio, Row, Verdict
-from jaxscope.view.comparison import names
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, RatioVerdict
 
 _FOLDED = "J102"
 """The warning of a program that has nothing left to compute."""
@@ -50,10 +49,10 @@ def answer(record: ComparisonRecord) -> str:
 def not_run(record: ComparisonRecord) -> str:
     """`C was not run`: who is missing beside two or more that were measured; empty if nobody is."""
     measured = {row.label for row in record.rows if row.measured}
-    missing = dict.fromkeys([row.label for row in record.rows if row.label not in measured])
+    missing = {row.label: row for row in record.rows if row.label not in measured}
     if len(measured) < 2 or not missing:
         return ""
-    said = [names.label(label) for label in missing]
+    said = [names.label(row) for row in missing.values()]
     if len(said) == 1:
         return f"{said[0]} was not run"
     return f"{', '.join(said[:-1])} and {said[-1]} were not run"
@@ -73,8 +72,8 @@ def _subject(record: ComparisonRecord) -> Contender | None:
             one for one in sweep.contenders(record) if (one.label, one.device) in measured
         ]
         others = [one for one in more if one.device != first.device]
-    contestants = {(row.label, row.device): row.contestant for row in record.rows}
-    jitted = [one for one in others if contestants[one.label, one.device] == "jax"]
+    compiled = {sweep.contender(row) for row in record.rows if row.is_jitted_jax}
+    jitted = [one for one in others if one in compiled]
     return min(jitted or others, key=lambda one: _largest_time(record, one), default=None)
 
 
@@ -108,22 +107,22 @@ def _pair(
     row = sweep.find(record, subject.label, size, subject.device)
     base = None if row is None else sweep.baseline_of(record, row)
     mine = names.contender(subject, with_device)
-    theirs = names.contender(base, with_device) if base is not None else record.baseline
+    theirs = names.contender(base, with_device) if base is not None else names.baseline(record)
     at = f" at {names.size(size)}" if size else ""
     interval = names.interval(ratio)
     shown = f" ({interval})" if interval and whole else ""
     match ratio.verdict:
-        case Verdict.FASTER if whole:
+        case RatioVerdict.FASTER if whole:
             return f"{mine} is {names.faster(ratio)} than {theirs}{at}{shown}"
-        case Verdict.SLOWER if whole:
+        case RatioVerdict.SLOWER if whole:
             return f"{mine} is {names.faster(ratio)} than {theirs}{at}{shown}"
-        case Verdict.FASTER:
+        case RatioVerdict.FASTER:
             return f"{at.strip()} it is {names.faster(ratio)}"
-        case Verdict.SLOWER:
+        case RatioVerdict.SLOWER:
             return f"{at.strip()} {theirs} is {names.factor(ratio.estimate)} faster"
-        case Verdict.SAME if whole:
+        case RatioVerdict.SAME if whole:
             return f"{mine} and {theirs} take the same time{at} ({_unsure(ratio)})"
-        case Verdict.SAME:
+        case RatioVerdict.SAME:
             return f"{at.strip()} both take the same time"
         case _ if whole:
             return f"whether {mine} or {theirs} is faster{at} is unclear ({_unsure(ratio)})"
@@ -157,7 +156,7 @@ def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]
         )
         found.append(f"but their results differ{' by complex conjugation' if conjugate else ''}")
     found += [
-        f"but the program of {names.label(one.label)} computes nothing"
+        f"but the program of {names.label(one)} computes nothing"
         for one in (row, base)
         if any(doubt.code == _FOLDED for doubt in one.warnings)
     ]
@@ -182,28 +181,28 @@ def _winner(
 
 def _jax_failed(record: ComparisonRecord) -> list[str]:
     """Why compiled JAX is not in the sentence, if it was asked for: the question was about it."""
-    rows = [row for row in record.rows if row.contestant == "jax"]
+    rows = [row for row in record.rows if row.is_jitted_jax]
     if not rows or any(row.measured for row in rows):
         return []
     failed = [row for row in rows if row.failure and not _by_the_end(row, record)]
     return [_reason(failed[0]).rstrip(".")] if failed else []
 
 
-def _alone(record: ComparisonRecord, measured: list[Row]) -> str:
+def _alone(record: ComparisonRecord, measured: list[ComparisonRow]) -> str:
     row = measured[-1]
     at = f" at {names.size(row.size)}" if row.size else ""
     failed = [one for one in record.rows if one.failure and one.label != row.label]
     because = f"; {_reason(failed[0])}" if failed else ""
     time = words.seconds(statistics.median(row.samples))
-    return f"{names.label(row.label)} takes {time}{at}{because}".rstrip(".")
+    return f"{names.label(row)} takes {time}{at}{because}".rstrip(".")
 
 
-def _by_the_end(row: Row, record: ComparisonRecord) -> bool:
+def _by_the_end(row: ComparisonRow, record: ComparisonRecord) -> bool:
     return bool(record.stopped) and row.failure.startswith("Not measured: ")
 
 
-def _reason(row: Row) -> str:
-    return f"{names.label(row.label)}{names.after(names.failure(row))}"
+def _reason(row: ComparisonRow) -> str:
+    return f"{names.label(row)}{names.after(names.failure(row))}"
 
 
 def _not_together(record: ComparisonRecord, subject: Contender) -> str:
@@ -211,6 +210,5 @@ def _not_together(record: ComparisonRecord, subject: Contender) -> str:
     why = names.failure(base) if base is not None and base.failure else "They share no rounds."
     because = f", which {why.removeprefix('It ')}" if why.startswith("It ") else f": {why}"
     return (
-        f"{names.label(subject.label)} cannot be compared with {names.label(record.baseline)}"
-        f"{because}"
+        f"{names.label(subject)} cannot be compared with {names.baseline(record)}{because}"
     ).rstrip(".")

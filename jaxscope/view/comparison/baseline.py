@@ -1,17 +1,17 @@
-"""What became of each contestant since the stored baseline, in words."""
+"""What became of each implementation since the stored baseline, in words."""
 
 from __future__ import annotations
 
+from jaxscope.analysis.comparison import names
 from jaxscope.analysis.comparison.regression import Regression
-from jaxscope.model.comparison import Verdict
+from jaxscope.model.comparison import RatioVerdict
 from jaxscope.view.base.table import Table
-from jaxscope.view.comparison import names
 
 _WORDS = {
-    Verdict.FASTER: "improvement",
-    Verdict.SLOWER: "REGRESSION",
-    Verdict.SAME: "no change beyond 5 %",
-    Verdict.UNCLEAR: "unclear",
+    RatioVerdict.FASTER: "improvement",
+    RatioVerdict.SLOWER: "REGRESSION",
+    RatioVerdict.SAME: "no change beyond 5 %",
+    RatioVerdict.UNCLEAR: "unclear",
 }
 _FEW = 8
 
@@ -19,7 +19,9 @@ _FEW = 8
 def headline(found: tuple[Regression, ...]) -> str:
     """`2 of 8 rows became slower than the baseline, 1 became faster.`"""
     slower = [one for one in found if one.is_regression]
-    faster = [one for one in found if one.ratio is not None and one.ratio.verdict is Verdict.FASTER]
+    faster = [
+        one for one in found if one.ratio is not None and one.ratio.verdict is RatioVerdict.FASTER
+    ]
     compared = [one for one in found if one.ratio is not None]
     if not compared:
         return "Nothing could be compared with the baseline."
@@ -42,7 +44,8 @@ def telling(found: tuple[Regression, ...]) -> tuple[Regression, ...]:
         [
             one
             for one in found
-            if one.ratio is not None and one.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER)
+            if one.ratio is not None
+            and one.ratio.verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER)
         ]
     )
 
@@ -51,8 +54,8 @@ def others(found: tuple[Regression, ...]) -> str:
     """`Of the other 20 rows no change is known: 18 within 5 %, 2 unclear.`; empty if all stand."""
     left = [one for one in found if one not in telling(found)]
     counts = {
-        "within 5 %": sum(_is(one, Verdict.SAME) for one in left),
-        "unclear": sum(_is(one, Verdict.UNCLEAR) for one in left),
+        "within 5 %": sum(_is(one, RatioVerdict.SAME) for one in left),
+        "unclear": sum(_is(one, RatioVerdict.UNCLEAR) for one in left),
         "not compared": sum(one.ratio is None for one in left),
     }
     said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
@@ -60,7 +63,7 @@ def others(found: tuple[Regression, ...]) -> str:
     return f"Of the {whose} no change is known: {said}." if left else ""
 
 
-def _is(one: Regression, verdict: Verdict) -> bool:
+def _is(one: Regression, verdict: RatioVerdict) -> bool:
     return one.ratio is not None and one.ratio.verdict is verdict
 
 
@@ -68,7 +71,7 @@ def table(found: tuple[Regression, ...]) -> Table:
     """One row for each that could be compared or says why not."""
     rows = [
         (
-            names.label(one.label),
+            names.label(one),
             one.device,
             names.size(one.size),
             names.bare(one.ratio) if one.ratio is not None else "",
@@ -76,7 +79,7 @@ def table(found: tuple[Regression, ...]) -> Table:
         )
         for one in found
     ]
-    heads = ("contestant", "device", "size", "now over then (95 %)", "verdict")
+    heads = ("implementation", "device", "size", "now over then (95 %)", "verdict")
     return Table(heads, tuple(rows), right=(3,))
 
 
@@ -84,6 +87,6 @@ def _said(one: Regression) -> str:
     if one.ratio is None:
         return f"not compared: {one.why}"
     said = _WORDS[one.ratio.verdict]
-    if one.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER):
+    if one.ratio.verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER):
         return f"{said}: {names.faster(one.ratio)}"
     return said

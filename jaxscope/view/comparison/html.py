@@ -6,13 +6,13 @@ import functools
 from dataclasses import dataclass
 from importlib import resources
 
-from jaxscope.analysis.comparison import sweep
+from jaxscope.analysis.comparison import names, sweep
 from jaxscope.analysis.comparison.regression import Regression
-from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 from jaxscope.view.base.html import escape, prose
 from jaxscope.view.base.svg import image
 from jaxscope.view.base.table import Table
-from jaxscope.view.comparison import baseline, names, pictures, tables
+from jaxscope.view.comparison import baseline, pictures, tables
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.notes import Sentence, conditions, sentences
 from jaxscope.view.comparison.tables import orders
@@ -22,7 +22,7 @@ _CAP = 200_000
 """Bytes of one display at most."""
 
 _NARROW = 4
-"""Contestants whose times by size are no wider than a picture."""
+"""Implementations whose times by size are no wider than a picture."""
 
 _DIFFERS = "but the results differ"
 
@@ -104,7 +104,7 @@ def figures(record: ComparisonRecord, inline: bool = False) -> str:
         drawn = [
             ("Time of a call, with its 10th to 90th percentile", pictures.time_by_size(record)),
             (
-                f"Time over that of {names.label(record.baseline)}: below the line is faster",
+                f"Time over that of {names.baseline(record)}: below the line is faster",
                 pictures.ratio_by_size(record),
             ),
         ]
@@ -121,7 +121,7 @@ def figures(record: ComparisonRecord, inline: bool = False) -> str:
     table = _by_size(record)
     if not made:
         return table
-    # Of few contestants it is as wide as a picture, and fills the place beside the third.
+    # Of few implementations it is as wide as a picture, and fills the place beside the third.
     inside = len(sweep.contenders(record)) <= _NARROW
     return f'<div class="figures">{made}{table if inside else ""}</div>{"" if inside else table}'
 
@@ -202,7 +202,7 @@ def verbatim(text: str) -> str:
     return "\n".join(escape(line, 100_000) for line in text.splitlines())
 
 
-def marked(table: Table, rows: tuple[Row, ...] = ()) -> str:
+def marked(table: Table, rows: tuple[ComparisonRow, ...] = ()) -> str:
     """A table whose verdicts are colored; rows without a measurement are set back."""
     kept = [i for i in range(len(table.heads)) if any(row[i] for row in table.rows)]
     if not kept:
@@ -215,7 +215,7 @@ def marked(table: Table, rows: tuple[Row, ...] = ()) -> str:
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _row(cells: tuple[str, ...], kept: list[int], table: Table, row: Row | None) -> str:
+def _row(cells: tuple[str, ...], kept: list[int], table: Table, row: ComparisonRow | None) -> str:
     off = ' class="off"' if row is not None and not row.measured else ""
     first, *others = kept
     made = "".join(

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxscope import words
-from jaxscope.analysis.comparison import sweep
-from jaxscope.model.comparison import ComparisonRecord, Row, Verdict
+from jaxscope.analysis.comparison import names, sweep
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, RatioVerdict
 from jaxscope.model.stage import Unavailable
-from jaxscope.view.comparison import names
 
 _ASKED = "not checked"
 """The reason of results that nobody wanted compared."""
@@ -31,11 +30,11 @@ def sentences(record: ComparisonRecord) -> tuple[Sentence, ...]:
     return (*_merged(_failures(record), record), *_merged(_all(record), record))
 
 
-def _all(record: ComparisonRecord) -> Iterator[tuple[str, str, Row | None]]:
+def _all(record: ComparisonRecord) -> Iterator[tuple[str, str, ComparisonRow | None]]:
     said = {doubt.text: doubt.code for doubt in record.warnings}
     for row in record.rows:
         ratio = sweep.ratio_of(record, row)
-        if ratio is not None and ratio.verdict is Verdict.UNCLEAR and ratio.why:
+        if ratio is not None and ratio.verdict is RatioVerdict.UNCLEAR and ratio.why:
             code = said.get(ratio.why)  # the same sentence follows under its code
             yield "unclear", f"The reason is {code}, below." if code else ratio.why, row
         if row.measured and isinstance(row.error, Unavailable) and row.error.reason != _ASKED:
@@ -47,25 +46,25 @@ def _all(record: ComparisonRecord) -> Iterator[tuple[str, str, Row | None]]:
             yield doubt.code, doubt.text, row
 
 
-def _failures(record: ComparisonRecord) -> Iterator[tuple[str, str, Row | None]]:
+def _failures(record: ComparisonRecord) -> Iterator[tuple[str, str, ComparisonRow | None]]:
     for row in record.rows:
         if row.failure:
             yield "stopped" if row.measured else "not run", names.failure(row), row
 
 
 def _merged(
-    found: Iterator[tuple[str, str, Row | None]], record: ComparisonRecord
+    found: Iterator[tuple[str, str, ComparisonRow | None]], record: ComparisonRecord
 ) -> Iterator[Sentence]:
     """Sentences that differ in their figures alone stand once, with all that they are about.
 
     The figures shown are those with the largest numbers in them, and it is said of how many. What
-    is no measured figure (a shape, a count of inputs) is put together for one contestant only.
+    is not a measured figure (a shape, a count of inputs) is merged for one implementation only.
     """
-    groups: dict[tuple[str, str, str], list[tuple[str, Row | None]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[str, ComparisonRow | None]]] = {}
     for code, text, row in found:
         whose = "" if row is None or _measures(code) else names.contender(row, True)
         groups.setdefault((code, _shape(text), whose), []).append((text, row))
-    said: dict[tuple[str, str], list[Row]] = {}
+    said: dict[tuple[str, str], list[ComparisonRow]] = {}
     for (code, _, _), members in groups.items():
         text = max((text for text, _ in members), key=_largest)
         if len({one for one, _ in members}) > 1:
@@ -77,11 +76,11 @@ def _merged(
 
 
 def _measures(code: str) -> bool:
-    """Whether the figures of this code are times and shares, which compare between contestants."""
+    """Whether the figures of this code are times and shares, comparable between implementations."""
     return code.startswith("J3") or code == "unclear"
 
 
-def _about(rows: list[Row], record: ComparisonRecord) -> str:
+def _about(rows: list[ComparisonRow], record: ComparisonRecord) -> str:
     """`NumPy, JAX jit at n = 64, 128`."""
     with_device = sweep.several_devices(record)
     sizes: dict[str, list[str]] = {}
@@ -107,7 +106,7 @@ def _shape(text: str) -> str:
     return re.sub(r"(?<!line )(?<![\w.])[-+]?\d[\d.,e+-]*", "#", text)
 
 
-def _brief_size(row: Row, record: ComparisonRecord) -> str:
+def _brief_size(row: ComparisonRow, record: ComparisonRecord) -> str:
     name = sweep.swept(record)
     return names.number(sweep.along(row.size, name)) if name else names.size(row.size)
 

@@ -7,12 +7,13 @@ import hashlib
 import math
 from importlib import resources
 
+from jaxscope.analysis.comparison import names
 from jaxscope.analysis.comparison import table as comparison_table
 from jaxscope.analysis.comparison.regression import Regression
 from jaxscope.model.comparison import ComparisonRecord
 from jaxscope.view.base.html import escape, prose
 from jaxscope.view.base.table import Table
-from jaxscope.view.comparison import html, names, tables
+from jaxscope.view.comparison import html, tables
 from jaxscope.view.comparison.notes import conditions
 from jaxscope.view.comparison.text import markdown
 
@@ -21,7 +22,7 @@ _FIGURES = {
     "p10–p90": "p10_s",
     "ratio (95 %)": "ratio",
     "dispatch": "dispatch_s",
-    "kernel": "kernel_s",
+    "device time": "device_s",
     "first call": "first_call_s",
     tables.COMPILE: "compile_total_s",
     "transfer": "transfer_s",

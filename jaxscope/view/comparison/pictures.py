@@ -1,4 +1,4 @@
-"""The pictures of a comparison: time and ratio over sizes, and the rounds of each contestant."""
+"""The pictures of a comparison: time and ratio over sizes, rounds of each implementation."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import statistics
 from collections.abc import Callable
 
 from jaxscope import words
-from jaxscope.analysis.comparison import stats, sweep
+from jaxscope.analysis.comparison import names, stats, sweep
 from jaxscope.analysis.comparison.sweep import Contender
-from jaxscope.model.comparison import ComparisonRecord, Row
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 from jaxscope.view.base.html import escape
 from jaxscope.view.base.svg import COLORS
-from jaxscope.view.comparison import names
 from jaxscope.view.comparison.curves import HEIGHT, WIDTH, Curve, brief, curves, gutter
 
 _RIGHT = WIDTH - 70
 _STEP, _WIDEST = 30, 62
-"""Height of a strip: of few contestants each is wider, so that they fill a curve's height."""
+"""Height of a strip: of few implementations each is wider, so that they fill a curve's height."""
 _BESIDE_ROUNDS = 200
-"""Height of the picture that stands beside the rounds of some contestants."""
+"""Height of the picture that stands beside the rounds of some implementations."""
 
 
 def color(record: ComparisonRecord, one: Contender) -> int:
@@ -49,7 +48,7 @@ def time_by_size(record: ComparisonRecord) -> str:
 
 
 def ratio_by_size(record: ComparisonRecord) -> str:
-    """Each contestant's time over the baseline's, with its interval; crossovers marked."""
+    """Each implementation's time over the baseline's, with its interval; crossovers marked."""
     name = sweep.swept(record)
     with_device = sweep.several_devices(record)
     lines: list[Curve] = []
@@ -65,7 +64,7 @@ def ratio_by_size(record: ComparisonRecord) -> str:
         marks += crossings(record, one)
     return curves(
         [line for line in lines if line.points],
-        f"Time over that of {names.label(record.baseline)} against {name}; below 1 is faster",
+        f"Time over that of {names.baseline(record)} against {name}; below 1 is faster",
         name,
         names.number,
         words.significant,
@@ -94,7 +93,7 @@ def break_even(record: ComparisonRecord) -> str:
     counts = [10.0 ** (i / 2) for i in range(13)]
     lines: list[Curve] = []
     for row in rows:
-        one = Contender(row.label, row.device)
+        one = sweep.contender(row)
         times = [sweep.total(row, count) for count in counts]
         points = [(count, time, time, time) for count, time in zip(counts, times, strict=True)]
         drawn = _curve(record, one, points, with_device)
@@ -110,8 +109,10 @@ def break_even(record: ComparisonRecord) -> str:
     )
 
 
-def paid(record: ComparisonRecord, rows: list[Row], most: float) -> list[tuple[float, str]]:
-    """After how many calls who has caught up, as marks: a contestant or the baseline itself."""
+def paid(
+    record: ComparisonRecord, rows: list[ComparisonRow], most: float
+) -> list[tuple[float, str]]:
+    """Marks: the calls after which an implementation, or the baseline itself, has caught up."""
     marks: dict[tuple[float, str], None] = {}
     with_device = sweep.several_devices(record)
     for row in rows:
@@ -133,7 +134,7 @@ def seconds(value: float) -> str:
     return f"{names.number(value)} s" if value >= 60 else words.seconds(value)
 
 
-def _rows(record: ComparisonRecord, one: Contender, name: str) -> list[Row]:
+def _rows(record: ComparisonRecord, one: Contender, name: str) -> list[ComparisonRow]:
     """Its measured rows in order of size."""
     found = [
         row
@@ -155,8 +156,8 @@ def _curve(
     return Curve(names.contender(one, with_device), tuple(points), color(record, one))
 
 
-def rounds(record: ComparisonRecord, rows: tuple[Row, ...]) -> str:
-    """Every round of every contestant as a dot over its time, on one logarithmic axis."""
+def rounds(record: ComparisonRecord, rows: tuple[ComparisonRow, ...]) -> str:
+    """Every round of every implementation as a dot over its time, on one logarithmic axis."""
     shown = [row for row in rows if row.measured and min(row.samples) > 0]
     if not shown:
         return ""
@@ -180,7 +181,7 @@ def rounds(record: ComparisonRecord, rows: tuple[Row, ...]) -> str:
         f"{label} {words.seconds(statistics.median(row.samples))}"
         for row, label in zip(shown, labels, strict=True)
     ]
-    text = f"Rounds of each contestant, medians {', '.join(medians)}"
+    text = f"Rounds of each implementation, medians {', '.join(medians)}"
     base = height - 18
     ends = "".join(
         f'<text x="{at:.5g}" y="{height - 4}" text-anchor="{anchor}">'
@@ -198,12 +199,12 @@ def rounds(record: ComparisonRecord, rows: tuple[Row, ...]) -> str:
     )
 
 
-def _one(row: Row) -> Contender:
-    return Contender(row.label, row.device)
+def _one(row: ComparisonRow) -> Contender:
+    return sweep.contender(row)
 
 
 def _strip(
-    row: Row,
+    row: ComparisonRow,
     label: str,
     x: Callable[[float], float],
     left: float,
@@ -211,7 +212,7 @@ def _strip(
     step: float,
     number: int,
 ) -> str:
-    """One contestant's dots, spread by their round so that they do not hide each other."""
+    """One implementation's dots, spread by their round so that they do not hide each other."""
     samples = row.samples
     every = max(1, len(samples) // 250)
     # A line of no length with round ends is a dot, and takes a sixth of the text of a circle.

@@ -7,20 +7,19 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 
 from jaxscope import words
-from jaxscope.analysis.comparison import stats, sweep
+from jaxscope.analysis.comparison import names, stats, sweep
 from jaxscope.analysis.comparison.sweep import Contender, Size
-from jaxscope.model.comparison import ComparisonRecord, Phases, Ratio, Row, Verdict
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Phases, Ratio, RatioVerdict
 from jaxscope.model.stage import Unavailable
 from jaxscope.view.base.table import Table
-from jaxscope.view.comparison import names
 
 COMPILE = "trace + lower + XLA"
 """Head of the column with the phases of compiling."""
 
-TIME_HEADS = ("contestant", "device", "dtype", "median", "p10–p90", "ratio (95 %)", "verdict")
+TIME_HEADS = ("implementation", "device", "dtype", "median", "p10–p90", "ratio (95 %)", "verdict")
 COST_HEADS = (
     "dispatch",
-    "kernel",
+    "device time",
     "first call",
     COMPILE,
     "transfer",
@@ -31,10 +30,10 @@ COST_HEADS = (
 )
 
 
-_BESIDE = ("dispatch", "kernel", "transfer", "peak memory", "error", "rounds")
+_BESIDE = ("dispatch", "device time", "transfer", "peak memory", "error", "rounds")
 
 
-def whole(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
+def whole(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
     """Every column of these rows, sizes first where there are several."""
     swept = [name for name, _ in rows[0].size] if rows and len(record.sizes) > 1 else []
     heads = (*swept, *TIME_HEADS, *COST_HEADS)
@@ -46,13 +45,13 @@ def whole(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
     return Table(heads, made, right=figures)
 
 
-def times(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
+def times(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
     """What a call takes, and the ratio to the baseline."""
     made = tuple([time_cells(record, row) for row in rows])
     return Table(TIME_HEADS, made, right=(3, 4, 5))
 
 
-def costs(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
+def costs(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
     """What stands beside the call: dispatch, kernel, transfer, memory, error."""
     with_device = sweep.several_devices(record)
     made: list[tuple[str, ...]] = []
@@ -60,10 +59,10 @@ def costs(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
         if row.measured:
             found = dict(zip(COST_HEADS, cost_cells(row), strict=True))
             made.append((names.contender(row, with_device), *[found[head] for head in _BESIDE]))
-    return Table(("contestant", *_BESIDE), tuple(made), right=tuple(range(1, 7)))
+    return Table(("implementation", *_BESIDE), tuple(made), right=tuple(range(1, 7)))
 
 
-def preparation(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
+def preparation(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
     """What comes before the calls, and after how many of them it has paid."""
     with_device = sweep.several_devices(record)
     made: list[tuple[str, ...]] = []
@@ -78,17 +77,19 @@ def preparation(record: ComparisonRecord, rows: Sequence[Row]) -> Table:
                     pays(record, row),
                 )
             )
-    return Table(("contestant", COMPILE, "first call", "pays after"), tuple(made), right=(1, 2, 3))
+    return Table(
+        ("implementation", COMPILE, "first call", "pays after"), tuple(made), right=(1, 2, 3)
+    )
 
 
-def pays(record: ComparisonRecord, row: Row) -> str:
+def pays(record: ComparisonRecord, row: ComparisonRow) -> str:
     """`1240 calls`, `never`; of what prepares less than the baseline, when that one has paid."""
     base = sweep.baseline_of(record, row)
     if base is None:
         return ""
     other = sweep.overtaken(row, base)
     if other is not None:
-        return f"{names.label(base.label)}: {words.count(round(other.calls), 'call')}"
+        return f"{names.label(base)}: {words.count(round(other.calls), 'call')}"
     found = sweep.break_even(row, base)
     if found is None or found.preparation_s <= sweep.preparation(base):
         return ""
@@ -96,7 +97,7 @@ def pays(record: ComparisonRecord, row: Row) -> str:
 
 
 def by_size(record: ComparisonRecord) -> Table:
-    """Sizes down, contestants across: the median, and how much faster or slower than the first."""
+    """Sizes down, implementations across: the median, and its ratio to the first in words."""
     contenders = sweep.contenders(record)
     with_device = sweep.several_devices(record)
     heads = ("", *(names.contender(one, with_device) for one in contenders))
@@ -116,9 +117,9 @@ def _brief(record: ComparisonRecord, size: Size, one: Contender) -> str:
     return f"{time}, {verdict(ratio, row)}" if ratio is not None else time
 
 
-def time_cells(record: ComparisonRecord, row: Row) -> tuple[str, ...]:
+def time_cells(record: ComparisonRecord, row: ComparisonRow) -> tuple[str, ...]:
     """The cells under TIME_HEADS."""
-    head = (names.label(row.label), row.device, row.dtype)
+    head = (names.label(row), row.device, row.dtype)
     if not row.measured:
         return (*head, words.UNKNOWN, "", "", "")
     spread = stats.spread(row.samples)
@@ -144,19 +145,19 @@ def _between(low: float, high: float) -> str:
     return f"{first}–{second}"
 
 
-def verdict(ratio: Ratio, row: Row) -> str:
+def verdict(ratio: Ratio, row: ComparisonRow) -> str:
     """`3.1× faster`, `same`, `unclear`; said to be no fair ratio where the results differ."""
     said = str(ratio.verdict)
-    if ratio.verdict in (Verdict.FASTER, Verdict.SLOWER):
+    if ratio.verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER):
         said = names.faster(ratio)
     return f"{said}, but the results differ" if row.agrees is False else said
 
 
-def cost_cells(row: Row) -> tuple[str, ...]:
+def cost_cells(row: ComparisonRow) -> tuple[str, ...]:
     """The cells under COST_HEADS."""
     return (
         words.seconds(row.dispatch_s),
-        words.UNKNOWN if isinstance(row.kernel_s, Unavailable) else words.seconds(row.kernel_s),
+        words.UNKNOWN if isinstance(row.device_s, Unavailable) else words.seconds(row.device_s),
         words.seconds(row.first_call_s),
         _compiling(row.compile),
         words.seconds(row.transfer_s),
@@ -178,7 +179,7 @@ def _compiling(phases: Phases | Unavailable) -> str:
     return f"{' + '.join(words.parts(phases.total_s, *parts))} {unit}"
 
 
-def _error(row: Row) -> str:
+def _error(row: ComparisonRow) -> str:
     if isinstance(row.error, Unavailable):
         return words.UNKNOWN
     if row.error == 0:
@@ -189,25 +190,25 @@ def _error(row: Row) -> str:
     return f"{row.error:.1e}{mark}"
 
 
-def _rounds(row: Row) -> str:
-    if not row.sessions:
+def _rounds(row: ComparisonRow) -> str:
+    if not row.processes:
         return words.UNKNOWN
-    counts = [len(one.seconds) for one in row.sessions]
-    dropped = sum(len(one.dropped) for one in row.sessions)
+    counts = [len(one.seconds) for one in row.processes]
+    dropped = sum(len(one.dropped) for one in row.processes)
     low, high = min(counts), max(counts)
     rounds = str(low) if low == high else f"{low}–{high}"
-    sessions = f"{len(counts)} × " if len(counts) > 1 else ""
+    processes = f"{len(counts)} × " if len(counts) > 1 else ""
     left_out = f", {dropped} left out" if dropped else ""
-    return f"{sessions}{rounds} × {row.sessions[0].inner}{left_out}"
+    return f"{processes}{rounds} × {row.processes[0].inner}{left_out}"
 
 
-def _codes(row: Row) -> str:
+def _codes(row: ComparisonRow) -> str:
     if not row.measured:
         return names.failure(row)
     return " ".join(dict.fromkeys([doubt.code for doubt in row.warnings]))
 
 
-def _size_cells(row: Row, swept: Sequence[str]) -> tuple[str, ...]:
+def _size_cells(row: ComparisonRow, swept: Sequence[str]) -> tuple[str, ...]:
     known = dict(row.size)
     return tuple([names.number(known[name]) if name in known else "" for name in swept])
 
@@ -223,35 +224,35 @@ def orders(record: ComparisonRecord) -> Iterator[tuple[str, Table]]:
             continue
         made = tuple(
             [
-                (names.label(row.label), row.device, names.size(row.size), text(figure(row)))
+                (names.label(row), row.device, names.size(row.size), text(figure(row)))
                 for row in sorted(known, key=figure)
             ]
         )
-        heads = ("contestant", "device", "size", title)
+        heads = ("implementation", "device", "size", title)
         yield f"by {title}", Table(heads, made, right=(3,))
 
 
-def _median(row: Row) -> float:
+def _median(row: ComparisonRow) -> float:
     return statistics.median(row.samples)
 
 
-def _compile(row: Row) -> float:
+def _compile(row: ComparisonRow) -> float:
     return row.compile.total_s if isinstance(row.compile, Phases) else math.nan
 
 
-def _first(row: Row) -> float:
+def _first(row: ComparisonRow) -> float:
     return math.nan if row.first_call_s is None else row.first_call_s
 
 
-def _peak(row: Row) -> float:
+def _peak(row: ComparisonRow) -> float:
     return math.nan if isinstance(row.peak_bytes, Unavailable) else float(row.peak_bytes)
 
 
-def _error_value(row: Row) -> float:
+def _error_value(row: ComparisonRow) -> float:
     return math.nan if isinstance(row.error, Unavailable) else row.error
 
 
-_FIGURES: tuple[tuple[str, Callable[[Row], float], Callable[[float], str]], ...] = (
+_FIGURES: tuple[tuple[str, Callable[[ComparisonRow], float], Callable[[float], str]], ...] = (
     ("median", _median, words.seconds),
     ("compile", _compile, words.seconds),
     ("first call", _first, words.seconds),

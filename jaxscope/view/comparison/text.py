@@ -7,12 +7,12 @@ import io
 import shutil
 from collections.abc import Iterator
 
-from jaxscope.analysis.comparison import sweep, table
+from jaxscope.analysis.comparison import names, sweep, table
 from jaxscope.analysis.comparison.regression import Regression
-from jaxscope.model.comparison import ComparisonRecord, Mode
+from jaxscope.model.comparison import ComparisonRecord, TimingMode
 from jaxscope.view.base.markdown import escaped, pipes
 from jaxscope.view.base.terminal import Terminal
-from jaxscope.view.comparison import baseline, names, tables
+from jaxscope.view.comparison import baseline, tables
 from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.notes import conditions, sentences
 
@@ -68,7 +68,7 @@ def _parts(
 
 
 def _mode(record: ComparisonRecord) -> Iterator[str]:
-    if record.mode is Mode.THROUGHPUT:
+    if record.mode is TimingMode.THROUGHPUT:
         yield "Throughput: the calls of a round are issued one after the other, then waited for."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from jaxscope.analysis.comparison.regression import differences, regressions
-from jaxscope.model.comparison import Mode, Verdict
+from jaxscope.model.comparison import RatioVerdict, TimingMode
 from tests.results.comparisons import HERE, pair, record, row
 
 
@@ -15,9 +15,9 @@ def test_a_row_that_became_slower_is_a_regression_and_a_faster_one_is_none():
     found = regressions(now, then)
     assert [one.is_regression for one in found] == [False, True, False]
     assert [one.ratio.verdict for one in found if one.ratio] == [
-        Verdict.SAME,
-        Verdict.SLOWER,
-        Verdict.FASTER,
+        RatioVerdict.SAME,
+        RatioVerdict.SLOWER,
+        RatioVerdict.FASTER,
     ]
     assert not any(one.ratio.paired for one in found if one.ratio)
 
@@ -28,14 +28,14 @@ def test_what_cannot_be_compared_says_why():
     assert [one.why for one in regressions(now, then)] == [
         "",
         "the results are float32 now and were float64 then",
-        "the baseline has no such row",
+        "the baseline has no row for it",
         "it was not measured now",
     ]
-    other = dataclasses.replace(now, mode=Mode.THROUGHPUT)
-    assert regressions(other, then)[0].why == "one measures throughput, the other latency"
+    other = dataclasses.replace(now, mode=TimingMode.THROUGHPUT)
+    assert regressions(other, then)[0].why == "the mode is throughput now and was latency then"
 
 
-def test_another_environment_is_said():
+def test_a_changed_environment_is_reported():
     then = pair()
     elsewhere = dataclasses.replace(HERE, jax="0.8.1", flags=(("OMP_NUM_THREADS", "1"),))
     now = dataclasses.replace(pair(), environment=elsewhere, versions=(("numpy", "2.5.0"),))

@@ -10,14 +10,20 @@ import pytest
 
 from jaxscope.analysis.comparison import stats
 from jaxscope.model import Environment
-from jaxscope.model.comparison import ComparisonRecord, Doubt, Rounds, Row, Verdict
+from jaxscope.model.comparison import (
+    BenchWarning,
+    ComparisonRecord,
+    ComparisonRow,
+    RatioVerdict,
+    Rounds,
+)
 
 ENVIRONMENT = Environment("", "", "", "", "", (), False)
 
 
-def sampled(label, *sessions, dropped=(), warnings=()):
-    rounds = tuple(Rounds(tuple(s), dropped=dropped) for s in sessions)
-    return Row(label, "numpy", sessions=rounds, warnings=warnings)
+def sampled(label, *processes, dropped=(), warnings=()):
+    rounds = tuple(Rounds(tuple(s), dropped=dropped) for s in processes)
+    return ComparisonRow(label, "numpy", processes=rounds, warnings=warnings)
 
 
 def record(*rows, warnings=()):
@@ -73,11 +79,11 @@ def test_a_ratio_is_of_the_rounds_that_both_have():
     found = ratio(row, base)
     assert (found.estimate, found.low, found.high) == (2.0, 2.0, 2.0)
     assert found.rounds == 7
-    assert found.verdict is Verdict.SLOWER
+    assert found.verdict is RatioVerdict.SLOWER
     assert found.paired
     shorter = ratio(sampled("row", [2.0] * 3), base)
     assert shorter.rounds == 2
-    assert shorter.verdict is Verdict.UNCLEAR
+    assert shorter.verdict is RatioVerdict.UNCLEAR
     assert shorter.why == "Only 2 rounds, too few for an interval."
 
 
@@ -94,55 +100,57 @@ def test_what_slows_both_down_does_not_change_the_ratio():
 def test_no_rounds_are_no_ratio():
     found = ratio(sampled("row"), sampled("base", [1.0] * 10))
     assert math.isnan(found.estimate)
-    assert found.verdict is Verdict.UNCLEAR
-    assert found.why == "There are no rounds that both were measured in."
+    assert found.verdict is RatioVerdict.UNCLEAR
+    assert found.why == "There are no rounds in which both were measured."
 
 
 def test_a_row_is_the_same_as_itself():
     row = sampled("row", [1.0, 2.0, 3.0])
-    assert stats.ratio(record(row), row, row).verdict is Verdict.SAME
+    assert stats.ratio(record(row), row, row).verdict is RatioVerdict.SAME
 
 
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (-0.05, -0.011, Verdict.FASTER),
-        (0.011, 0.3, Verdict.SLOWER),
-        (-0.019, 0.019, Verdict.SAME),
-        (-0.05, -0.005, Verdict.UNCLEAR),
-        (-0.03, 0.03, Verdict.UNCLEAR),
-        (math.nan, math.nan, Verdict.UNCLEAR),
+        (-0.05, -0.011, RatioVerdict.FASTER),
+        (0.011, 0.3, RatioVerdict.SLOWER),
+        (-0.019, 0.019, RatioVerdict.SAME),
+        (-0.05, -0.005, RatioVerdict.UNCLEAR),
+        (-0.03, 0.03, RatioVerdict.UNCLEAR),
+        (math.nan, math.nan, RatioVerdict.UNCLEAR),
     ],
 )
-def test_what_an_interval_allows_to_say(low, high, said):
+def test_the_verdict_that_an_interval_supports(low, high, said):
     assert stats.verdict(low, high) is said
 
 
 @pytest.mark.parametrize("code", ["J305", "J306", "J307"])
-def test_a_doubtful_run_needs_a_factor_of_two(code):
+def test_a_disturbed_run_needs_a_factor_of_two(code):
     rng = random.Random(2)
     base = sampled("base", noisy(rng, 51))
-    doubt = Doubt(code, "The machine was busy.")
-    close = ratio(sampled("row", noisy(rng, 51, 1.3)), base, (doubt,))
-    assert close.verdict is Verdict.UNCLEAR
+    warning = BenchWarning(code, "The machine was busy.")
+    close = ratio(sampled("row", noisy(rng, 51, 1.3)), base, (warning,))
+    assert close.verdict is RatioVerdict.UNCLEAR
     assert close.why == "The machine was busy."
-    far = ratio(sampled("row", noisy(rng, 51, 3.0)), base, (doubt,))
-    assert far.verdict is Verdict.SLOWER
+    far = ratio(sampled("row", noisy(rng, 51, 3.0)), base, (warning,))
+    assert far.verdict is RatioVerdict.SLOWER
     assert far.why == ""
-    assert ratio(sampled("row", noisy(rng, 51)), base, (doubt,)).verdict is Verdict.UNCLEAR
-    harmless = Doubt("J304", "Dispatch-bound.")
-    assert ratio(sampled("row", noisy(rng, 51, 1.3)), base, (harmless,)).verdict is Verdict.SLOWER
+    assert ratio(sampled("row", noisy(rng, 51)), base, (warning,)).verdict is RatioVerdict.UNCLEAR
+    harmless = BenchWarning("J304", "Dispatch-bound.")
+    assert (
+        ratio(sampled("row", noisy(rng, 51, 1.3)), base, (harmless,)).verdict is RatioVerdict.SLOWER
+    )
 
 
 def test_rounds_that_drift_together_are_unclear():
     drifting = [1.0 + 0.002 * i for i in range(51)]
     found = ratio(sampled("row", drifting), sampled("base", [1.0] * 51))
     assert found.autocorrelation > 0.9
-    assert found.verdict is Verdict.UNCLEAR
+    assert found.verdict is RatioVerdict.UNCLEAR
     assert "Each round resembles the one before" in found.why
 
 
-def test_several_sessions_give_their_median_and_what_further_ones_would_find():
+def test_several_processes_give_their_median_and_an_interval_that_covers_the_next():
     base = sampled("base", *[[1.0] * 10] * 3)
     row = sampled("row", [1.10] * 10, [1.14] * 10, [1.12] * 10)
     found = ratio(row, base)
@@ -151,12 +159,12 @@ def test_several_sessions_give_their_median_and_what_further_ones_would_find():
     assert found.estimate == pytest.approx(1.12)
     assert found.low == pytest.approx(math.exp(middle - half))
     assert found.high == pytest.approx(math.exp(middle + half))
-    assert found.sessions == pytest.approx((1.10, 1.14, 1.12))
+    assert found.processes == pytest.approx((1.10, 1.14, 1.12))
     assert found.rounds == 30
-    assert found.verdict is Verdict.SLOWER
+    assert found.verdict is RatioVerdict.SLOWER
 
 
-def test_sessions_that_agree_give_the_range_of_their_intervals():
+def test_processes_that_agree_give_the_range_of_their_intervals():
     rng = random.Random(5)
     rows = [noisy(rng, 51, 1.2) for _ in range(3)]
     bases = [noisy(rng, 51) for _ in range(3)]
@@ -169,48 +177,48 @@ def test_sessions_that_agree_give_the_range_of_their_intervals():
     assert found.high - found.low < 3 * max(each.high - each.low for each in single)
 
 
-def test_the_interval_of_sessions_holds_what_most_would_find():
-    """Sessions that differ by 10 %, each sure of itself to 1 %."""
+def test_the_interval_of_processes_covers_the_true_median():
+    """Processes that differ by 10 %, each with an interval of 1 %."""
     rng = random.Random(11)
     covered = {3: 0, 5: 0}
     for count in covered:
         for _ in range(400):
             middles = [rng.gauss(0.5, 0.1) for _ in range(count)]
             found = stats.combined(
-                [stats.Estimate(each, each - 0.01, each + 0.01, 0.0, 51) for each in middles]
+                [stats.LogRatio(each, each - 0.01, each + 0.01, 0.0, 51) for each in middles]
             )
             covered[count] += found.low <= math.exp(0.5) <= found.high
     assert min(covered.values()) >= 0.92 * 400
 
 
-def test_of_five_sessions_one_that_was_disturbed_hides_no_verdict():
+def test_one_disturbed_process_of_five_does_not_hide_a_verdict():
     base = sampled("base", *[[1.0] * 10] * 5)
     found = ratio(sampled("row", *[[each] * 10 for each in (2.5, 2.6, 2.55, 2.6, 9.0)]), base)
     assert (found.low, found.high) == pytest.approx((2.5, 9.0))
-    assert found.verdict is Verdict.SLOWER
+    assert found.verdict is RatioVerdict.SLOWER
 
 
-def test_two_sessions_that_differ_say_little():
+def test_two_processes_that_differ_say_little():
     base = sampled("base", *[[1.0] * 10] * 2)
     found = ratio(sampled("row", [1.1] * 10, [1.3] * 10), base)
-    assert found.verdict is Verdict.UNCLEAR
-    assert found.why.endswith("2 sessions say little about the next: take five.")
+    assert found.verdict is RatioVerdict.UNCLEAR
+    assert found.why.endswith("2 processes say little about the next: run five.")
     twice = ratio(sampled("row", [2.1] * 10, [2.2] * 10), base)
-    assert twice.verdict is Verdict.SLOWER
+    assert twice.verdict is RatioVerdict.SLOWER
 
 
-def test_a_session_of_a_few_rounds_does_not_count_beside_a_whole_one():
+def test_a_process_of_a_few_rounds_does_not_count_beside_a_whole_one():
     base = sampled("base", [1.0] * 2, [1.0] * 10)
     found = ratio(sampled("row", [9.0] * 2, [1.2] * 10), base)
     assert found.estimate == pytest.approx(1.2)
     assert found.high == pytest.approx(1.2)
-    assert found.sessions == ()
+    assert found.processes == ()
 
 
-def test_sessions_that_contradict_each_other_are_unclear():
+def test_processes_that_contradict_each_other_are_unclear():
     base = sampled("base", *[[1.0] * 10] * 3)
     found = ratio(sampled("row", [0.8] * 10, [1.3] * 10, [1.2] * 10), base)
-    assert found.verdict is Verdict.UNCLEAR
+    assert found.verdict is RatioVerdict.UNCLEAR
     assert "neither clears ±1% nor stays within ±2%" in found.why
 
 
@@ -218,15 +226,17 @@ def test_a_stored_baseline_needs_five_percent():
     rng = random.Random(3)
     stored = sampled("row", noisy(rng, 51))
     assert stats.ratio_to_stored(sampled("row", noisy(rng, 51, 1.03)), stored).verdict is (
-        Verdict.SAME
+        RatioVerdict.SAME
     )
     worse = stats.ratio_to_stored(sampled("row", noisy(rng, 51, 1.1)), stored)
-    assert worse.verdict is Verdict.SLOWER
+    assert worse.verdict is RatioVerdict.SLOWER
     assert not worse.paired
     assert worse.low < 1.1 < worse.high
     better = stats.ratio_to_stored(sampled("row", noisy(rng, 51, 0.8)), stored)
-    assert better.verdict is Verdict.FASTER
-    assert stats.ratio_to_stored(sampled("row", [1.0]), stored).why.startswith("There are fewer")
+    assert better.verdict is RatioVerdict.FASTER
+    assert stats.ratio_to_stored(sampled("row", [1.0]), stored).why.startswith(
+        "One side has fewer than 6 rounds"
+    )
 
 
 def test_rounds_that_scatter_need_more_than_five_percent_against_a_stored_baseline():
@@ -234,10 +244,10 @@ def test_rounds_that_scatter_need_more_than_five_percent_against_a_stored_baseli
     wild = [rng.uniform(0.7, 1.3) for _ in range(401)]
     steady = sampled("row", noisy(rng, 401))
     found = stats.ratio_to_stored(sampled("row", [1.15 * one for one in wild]), steady)
-    assert found.verdict is Verdict.UNCLEAR
-    assert "The rounds themselves are" in found.why
+    assert found.verdict is RatioVerdict.UNCLEAR
+    assert "The rounds themselves deviate by" in found.why
     twice = stats.ratio_to_stored(sampled("row", [2.5 * one for one in wild]), steady)
-    assert twice.verdict is Verdict.SLOWER
+    assert twice.verdict is RatioVerdict.SLOWER
 
 
 def test_drift_is_half_against_half():
@@ -264,7 +274,7 @@ def wide(rng):
 def simulated(true, noise, runs, seed=0):
     """Verdicts by share, coverage of the true ratio, and the rounds it took."""
     rng = random.Random(seed)
-    said = dict.fromkeys(Verdict, 0)
+    said = dict.fromkeys(RatioVerdict, 0)
     covered = rounds = 0
     for _ in range(runs):
         logs: list[float] = []
@@ -284,8 +294,8 @@ def simulated(true, noise, runs, seed=0):
 @pytest.mark.parametrize("noise", [clean, heavy_tailed, wide])
 def test_two_of_the_same_are_rarely_called_different(noise):
     share, covered, _ = simulated(1.0, noise, 1000)
-    assert share[Verdict.FASTER] + share[Verdict.SLOWER] <= 0.05
-    assert share[Verdict.SAME] >= 0.8
+    assert share[RatioVerdict.FASTER] + share[RatioVerdict.SLOWER] <= 0.05
+    assert share[RatioVerdict.SAME] >= 0.8
     assert covered >= 0.9
 
 
@@ -294,7 +304,9 @@ def test_two_of_the_same_are_rarely_called_different(noise):
 def test_a_difference_of_five_percent_is_found_and_has_the_right_sign(noise, true):
     share, covered, rounds = simulated(true, noise, 500)
     right, wrong = (
-        (Verdict.SLOWER, Verdict.FASTER) if true > 1 else (Verdict.FASTER, Verdict.SLOWER)
+        (RatioVerdict.SLOWER, RatioVerdict.FASTER)
+        if true > 1
+        else (RatioVerdict.FASTER, RatioVerdict.SLOWER)
     )
     assert share[right] >= 0.9
     assert share[wrong] == 0
@@ -304,7 +316,7 @@ def test_a_difference_of_five_percent_is_found_and_has_the_right_sign(noise, tru
 
 def test_a_difference_between_the_limits_is_never_called_by_the_wrong_name():
     share, covered, _ = simulated(1.015, clean, 500)
-    assert share[Verdict.FASTER] == 0
+    assert share[RatioVerdict.FASTER] == 0
     assert covered >= 0.9
 
 

@@ -7,7 +7,7 @@ import math
 
 from jaxscope.analysis.comparison import sweep
 from jaxscope.model import Unavailable
-from jaxscope.model.comparison import Verdict
+from jaxscope.model.comparison import RatioVerdict
 from tests.results.comparisons import closely, pair, record, row, sweep_of
 
 
@@ -17,7 +17,7 @@ def test_the_size_that_varies_is_found():
     assert sweep.swept(pair()) == ""
 
 
-def test_a_crossover_lies_between_the_sizes_where_the_verdict_turns():
+def test_a_crossover_is_between_the_sizes_where_the_verdict_changes():
     (found,) = sweep.crossovers(sweep_of(10, 30, 1000), sweep.Contender("jax", "cpu:0"))
     assert (found.below, found.above, found.faster_above) == (30, 1000, True)
     assert closely(found.at, 100)
@@ -66,7 +66,7 @@ def test_a_row_that_was_not_measured_has_no_ratio():
     assert sweep.ratio_of(made, made.rows[2]) is None
     ratio = sweep.ratio_of(made, made.rows[1])
     assert ratio is not None
-    assert ratio.verdict is Verdict.FASTER
+    assert ratio.verdict is RatioVerdict.FASTER
 
 
 def test_compiling_pays_after_as_many_calls_as_it_takes_to_save_its_time():
@@ -95,7 +95,7 @@ def test_what_saves_nothing_never_pays():
 def test_the_largest_size_is_the_largest_that_was_measured():
     made = sweep_of(10, 100)
     empty = [
-        dataclasses.replace(r, sessions=()) if r.size == (("n", 100),) else r for r in made.rows
+        dataclasses.replace(r, processes=()) if r.size == (("n", 100),) else r for r in made.rows
     ]
     assert sweep.largest(made) == (("n", 100),)
     assert sweep.largest(record(*empty)) == (("n", 10),)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from jaxscope.bench.cell.c_code import COptions, c_function
-from jaxscope.bench.cell.sections import CellError, Section, sections
+from jaxscope.bench.cell.sections import CellError, CellSection, sections
 
 
-def section(text: str) -> Section:
+def section(text: str) -> CellSection:
     return sections(f"# c\n{text}", ("c",))[0]
 
 
@@ -21,7 +21,7 @@ void run(long n, const float *restrict x, float *y) {
 }"""
 
 
-def test_inputs_results_and_sizes_are_told_apart():
+def test_inputs_results_and_sizes_are_distinguished():
     found = c_function(section(TANH), ("w", "x"), ("n",))
     assert [(p.name, p.type, p.pointer) for p in found.parameters] == [
         ("n", "long", False),
@@ -53,10 +53,10 @@ def test_a_function_that_returns_a_number_needs_no_result():
     )
 
 
-def test_another_type_than_that_of_the_array_is_refused():
+def test_a_parameter_of_a_different_type_than_the_array_is_refused():
     found = c_function(section(TANH), ("x",), ("n",))
     told = COptions(found, lambda: {"x": np.ones(3)}, lambda: {"n": 3})
-    with pytest.raises(CellError, match=r"takes `float \*x`, and `x` is float64 here"):
+    with pytest.raises(CellError, match=r"takes `float \*x`, but `x` is float64$"):
         _ = told["results"]
 
 
@@ -64,14 +64,17 @@ def test_another_type_than_that_of_the_array_is_refused():
     ("text", "says"),
     [
         ("int a;", "defines no function"),
-        ("void f(float *y) { }", "Line 3: `y` is no input"),
-        ("double f(long m) { return m; }", "Line 3: nothing gives the C function its `m`"),
-        ("void f(const float *x) { }", "returns nothing and fills no result"),
+        ("void f(float *y) { }", "Line 3: `y` is not an input but a result, so it needs a shape."),
+        (
+            "double f(long m) { return m; }",
+            "Line 3: the C function needs an integer `m`, which is not defined",
+        ),
+        ("void f(const float *x) { }", "the C function has no result. Return a number"),
         ("double f(double a) { return a; }", "neither a pointer nor an integer"),
         ("double f(float (*g)(float)) { return 1; }", "defines no function"),
     ],
 )
-def test_what_cannot_be_bound_is_said(text: str, says: str):
+def test_a_function_that_cannot_be_bound_is_reported(text: str, says: str):
     with pytest.raises(CellError) as caught:
         c_function(section(text), ("x",), ("n",))
     assert says in str(caught.value)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxscope.bench.cell import arrays
-from jaxscope.bench.cell.casting import Casting
+from jaxscope.bench.cell.arrays import Casting
 from jaxscope.bench.cell.inputs import estimated_bytes, makers, spec, value
 from jaxscope.bench.cell.sections import CellError
 
@@ -59,10 +59,10 @@ def test_what_an_input_will_take_is_known_before_it_is_made(text: str, expected:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("nrmal(n)", "needs `nrmal`.* Did you mean `normal`?"),
-        ("normal(k)", "needs `k`.* As a size, give it by --sizes k=100."),
-        ("normal(-1)", "could not be made: ValueError"),
-        ("normal(n", "is no Python expression"),
+        ("nrmal(n)", "needs `nrmal`, which is not defined.* Did you mean `normal`?"),
+        ("normal(k)", "needs `k`.* If it is a size, add --sizes k=100."),
+        ("normal(-1)", "`x=normal.-1.` raised ValueError"),
+        ("normal(n", "is not a Python expression"),
     ],
 )
 def test_an_input_that_cannot_be_made_says_why(text: str, says: str):
@@ -81,23 +81,23 @@ def test_arrays_of_numbers_are_inputs_and_nothing_else_is():
     assert not arrays.holds_arrays([1, 2])
 
 
-def test_arrays_of_64_bits_are_narrowed_beside_jax_and_it_is_said():
-    casting = Casting(None, has_jax=True)
+def test_arrays_of_64_bits_are_narrowed_beside_jax_with_a_note():
+    casting = Casting(None, uses_jax=True)
     assert casting("x", np.ones(2)).dtype == np.float32
     assert casting("k", np.arange(2)).dtype == np.int32
     assert casting("g", np.ones(2), generated=True).dtype == np.float32
     assert casting("n", 3) == 3
     (note,) = casting.notes
-    assert note.startswith("`x` (float64) and `k` (int64) went in 32 bits wide")
+    assert note.startswith("`x` (float64) and `k` (int64) were converted to 32 bits for all")
 
 
 def test_without_jax_or_with_a_dtype_nothing_is_narrowed_silently():
-    assert Casting(None, has_jax=False)("x", np.ones(2)).dtype == np.float64
-    assert Casting("keep", has_jax=True)("x", np.ones(2)).dtype == np.float64
-    assert Casting("float16", has_jax=True)("x", np.ones(2)).dtype == np.float16
-    assert Casting("float32", has_jax=True)("x", np.ones(2, complex)).dtype == np.complex64
-    assert Casting("float32", has_jax=True)("x", np.arange(2)).dtype == np.int64
-    (note,) = Casting("float64", has_jax=True).notes
-    assert "computes in float32 here" in note
+    assert Casting(None, uses_jax=False)("x", np.ones(2)).dtype == np.float64
+    assert Casting("keep", uses_jax=True)("x", np.ones(2)).dtype == np.float64
+    assert Casting("float16", uses_jax=True)("x", np.ones(2)).dtype == np.float16
+    assert Casting("float32", uses_jax=True)("x", np.ones(2, complex)).dtype == np.complex64
+    assert Casting("float32", uses_jax=True)("x", np.arange(2)).dtype == np.int64
+    (note,) = Casting("float64", uses_jax=True).notes
+    assert "computes in float32. `--x64`" in note
     with pytest.raises(CellError, match="There is no dtype 'float'"):
-        Casting("float", has_jax=True)
+        Casting("float", uses_jax=True)

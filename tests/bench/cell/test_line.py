@@ -25,7 +25,7 @@ def test_an_option_with_its_value_is_left_alone():
 
 
 @pytest.mark.parametrize(("line", "what"), [("x=ones(n", "a bracket"), ("x='a", "the quote '")])
-def test_what_does_not_close_is_said(line: str, what: str):
+def test_brackets_and_quotes_that_do_not_close_are_reported(line: str, what: str):
     with pytest.raises(CellError, match=f"{what}.* is not closed"):
         tokens(line)
 
@@ -34,7 +34,7 @@ def test_an_input_is_a_name_and_an_expression():
     assert split_input("x=a == b") == ("x", "a == b")
     assert split_input("x==b") is None
     assert assignments("x=ones(n) y=2") == [("x", "ones(n)"), ("y", "2")]
-    with pytest.raises(CellError, match=r"'ones\(n\)' is no input"):
+    with pytest.raises(CellError, match=r"'ones\(n\)' is not an input"):
         assignments("ones(n)")
 
 
@@ -42,5 +42,7 @@ def test_vs_splits_only_between_expressions():
     assert split_versus("f(x, 'a vs b') vs g(x)") == ["f(x, 'a vs b')", "g(x)"]
     assert split_versus("a vs b vs vs_c") == ["a", "b", "vs_c"]
     for text in ("f(x)", "f(x) vs ", ""):
-        with pytest.raises(CellError, match=r"write `%jaxbench f\(x\) vs g\(x\)`"):
+        with pytest.raises(
+            CellError, match=r"compares at least two expressions: `%jaxbench f\(x\) vs g\(x\)`"
+        ):
             split_versus(text)

@@ -12,8 +12,8 @@ import pytest
 
 from jaxscope.bench.cell.framework import framework
 from jaxscope.bench.cell.inputs import spec
-from jaxscope.bench.cell.plan import Prepared, cell_plan, expression_plan, limits
-from jaxscope.bench.cell.request import Request
+from jaxscope.bench.cell.plan import cell_plan, expression_plan, limits
+from jaxscope.bench.cell.request import BenchRequest
 from jaxscope.bench.cell.sections import CellError
 from jaxscope.bench.plan import Plan
 
@@ -21,19 +21,19 @@ KNOWN = ("numpy", "jax", "jax-eager", "torch", "c")
 NAMES = {"np": np, "jnp": jnp, "x": np.ones(4, np.float32), "w": 2.0, "lock": threading.Lock()}
 
 
-def prepared(text: str, names: dict[str, Any] | None = None, **asked: Any) -> Prepared:
-    return cell_plan(text, Request(**asked), names or NAMES, KNOWN, ("numpy", "jax"))
+def planned(text: str, names: dict[str, Any] | None = None, **asked: Any) -> Plan:
+    return cell_plan(text, BenchRequest(**asked), names or NAMES, KNOWN, ("numpy", "jax"))
 
 
 def results(plan: Plan, size: dict[str, float]) -> list[Any]:
-    """What each Python contestant gives for the inputs of a size."""
+    """The results of each Python implementation for the inputs of a size."""
     args = list(plan.inputs(size).values())
     return [entry.function(*([np] if entry.namespaced else []), *args) for entry in plan.entries]
 
 
-def test_one_source_becomes_an_entry_for_each_contestant():
-    plan = prepared("xp.sum(x) * w").plan
-    assert [(e.label, e.contestant, e.namespaced) for e in plan.entries] == [
+def test_one_source_becomes_an_entry_for_each_implementation():
+    plan = planned("xp.sum(x) * w")
+    assert [(e.label, e.implementation, e.namespaced) for e in plan.entries] == [
         ("numpy", "numpy", True),
         ("jax", "jax", True),
     ]
@@ -43,8 +43,8 @@ def test_one_source_becomes_an_entry_for_each_contestant():
 
 def test_vs_chooses_among_the_sections_and_orders_them():
     text = "# numpy\nx\n# jax\nx\n# jax: again\nx"
-    assert [e.label for e in prepared(text).plan.entries] == ["numpy", "jax", "jax: again"]
-    assert [e.label for e in prepared(text, vs=("jax", "numpy")).plan.entries] == [
+    assert [e.label for e in planned(text).entries] == ["numpy", "jax", "jax: again"]
+    assert [e.label for e in planned(text, vs=("jax", "numpy")).entries] == [
         "jax",
         "jax: again",
         "numpy",
@@ -52,17 +52,17 @@ def test_vs_chooses_among_the_sections_and_orders_them():
 
 
 def test_a_section_of_ones_own_comes_before_the_shared_source():
-    plan = prepared("# xp\nx + 1\n# jax\nx + 2").plan
+    plan = planned("# xp\nx + 1\n# jax\nx + 2")
     assert [(e.label, e.namespaced) for e in plan.entries] == [("numpy", True), ("jax", False)]
-    with pytest.raises(CellError, match="C cannot run a source for all"):
-        prepared("x + 1", vs=("numpy", "c"))
+    with pytest.raises(CellError, match="C cannot run the shared source"):
+        planned("x + 1", vs=("numpy", "c"))
 
 
 def test_the_names_change_with_the_size_and_the_setup_runs_again():
     text = "# setup\nk = n * 10\n# numpy\ndef f(a):\n    return a.sum() * k\nf(y)"
-    plan = prepared(
+    plan = planned(
         text, inputs=(spec("y", "ones(n)"),), sizes=({"n": 2}, {"n": 3}), dtype="float32"
-    ).plan
+    )
     assert results(plan, {"n": 2}) == [40.0]
     assert results(plan, {"n": 3}) == [90.0]
     assert results(plan, {"n": 2}) == [40.0]
@@ -70,17 +70,17 @@ def test_the_names_change_with_the_size_and_the_setup_runs_again():
 
 def test_the_users_names_are_not_touched():
     names = dict(NAMES)
-    plan = prepared("# setup\nx = 3\nextra = 1\n# numpy\nx + extra", names).plan
+    plan = planned("# setup\nx = 3\nextra = 1\n# numpy\nx + extra", names)
     assert results(plan, {}) == [4]
     assert names == NAMES
 
 
 def test_a_size_that_is_too_large_is_planned_without_being_made():
-    plan = prepared("xp.sum(y)", inputs=(spec("y", "normal(n, n)"),), sizes=({"n": 10**9},)).plan
+    plan = planned("xp.sum(y)", inputs=(spec("y", "normal(n, n)"),), sizes=({"n": 10**9},))
     assert plan.input_bytes is not None
     assert plan.input_bytes({"n": 10**9}) == 8 * 10**18
-    with pytest.raises(MemoryError, match="Give smaller --sizes"):
-        prepared(
+    with pytest.raises(MemoryError, match="Use smaller --sizes"):
+        planned(
             "# setup\nz = y\n# numpy\nz",
             inputs=(spec("y", "normal(n, n)"),),
             sizes=({"n": 10**9},),
@@ -90,7 +90,7 @@ def test_a_size_that_is_too_large_is_planned_without_being_made():
 def test_a_plan_travels_as_its_text_and_the_names_it_reads():
     names = {k: v for k, v in NAMES.items() if k != "np"}
     text = "# setup\nk = n\n# numpy\nx * k * w"
-    plan = prepared(text, names, sizes=({"n": 2}, {"n": 3})).plan
+    plan = planned(text, names, sizes=({"n": 2}, {"n": 3}))
     copy = pickle.loads(pickle.dumps(plan))
     assert [e.label for e in copy.entries] == ["numpy"]
     for size in ({"n": 2}, {"n": 3}):
@@ -98,29 +98,29 @@ def test_a_plan_travels_as_its_text_and_the_names_it_reads():
 
 
 def test_a_plan_of_expressions_travels_too():
-    plan = expression_plan([("numpy", "a", "x + w")], Request(), NAMES).plan
+    plan = expression_plan([("numpy", "a", "x + w")], BenchRequest(), NAMES)
     copy = pickle.loads(pickle.dumps(plan))
     assert np.array_equal(results(copy, {})[0], np.full(4, 3.0))
 
 
 def test_frameworks_have_their_usual_names_unless_the_user_gave_them_others():
-    assert results(prepared("# numpy\nnp.sum(x)", {"x": np.ones(2)}).plan, {}) == [2.0]
+    assert results(planned("# numpy\nnp.sum(x)", {"x": np.ones(2)}), {}) == [2.0]
     names = {"x": np.ones(2), "np": 5}
-    assert results(prepared("# numpy\nx * np", names).plan, {})[0].tolist() == [5.0, 5.0]
+    assert results(planned("# numpy\nx * np", names), {})[0].tolist() == [5.0, 5.0]
 
 
-def test_containers_of_arrays_are_said_to_be_constants():
+def test_containers_of_arrays_are_noted_as_constants():
     names = {**NAMES, "params": {"w": np.ones(3)}}
-    (note,) = prepared("# numpy\nx + params['w'][0]", names).notes
-    assert note.startswith("`params` holds arrays inside a container")
+    (note,) = planned("# numpy\nx + params['w'][0]", names).notes()
+    assert note.startswith("`params` is a container of arrays, so it is a constant")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [("np.tanh(x)", "`np`"), ("xp.tanh(x) * np.pi", ""), ("x * 2", ""), ("# numpy\nnp.sin(x)", "")],
 )
-def test_a_source_for_all_that_is_one_frameworks_is_said(text: str, said: str):
-    notes = prepared(text).notes
+def test_a_shared_source_of_one_framework_is_noted(text: str, said: str):
+    notes = planned(text).notes()
     assert [said in note for note in notes] == ([True] if said else [])
 
 

@@ -56,20 +56,22 @@ def test_a_section_in_c_may_hold_directives():
     [
         ("# jaxx\nx", 2, "Line 2 begins a section for `jaxx`"),
         ("# pytorch\nx", 2, "Did you mean `torch`?"),
-        ("# numpy\nx\n# tensorflow\ny", 4, "no contestant here"),
-        ("# numpy\n# jax\nx", 2, "`# numpy` of line 2 holds no code"),
-        ("# numpy\nx\n# jax: fused\n  # later", 4, "`# jax: fused` of line 4 holds no code"),
+        ("# numpy\nx\n# tensorflow\ny", 4, "which is not an implementation"),
+        ("# numpy\n# jax\nx", 2, "`# numpy` on line 2 holds no code"),
+        ("# numpy\nx\n# jax: fused\n  # later", 4, "`# jax: fused` on line 4 holds no code"),
         ("# numpy\nx\n# numpy\ny", 4, "second section `# numpy`; the first is on line 2"),
         ("# setup\nx = 1", None, "nothing to time"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(body: str, line: int | None, says: str):
+def test_errors_are_reported_with_their_line(body: str, line: int | None, says: str):
     with pytest.raises(CellError) as caught:
         sections(body, KNOWN)
     assert says in str(caught.value)
     assert caught.value.line == line
 
 
-def test_a_name_that_is_not_known_is_told_its_neighbors():
-    with pytest.raises(CellError, match=r"There is no contestant `nunpy`\. Did you mean `numpy`"):
+def test_similar_names_are_offered_for_an_unknown_one():
+    with pytest.raises(
+        CellError, match=r"There is no implementation `nunpy`\. Did you mean `numpy`"
+    ):
         resolve("nunpy", KNOWN)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from IPython.core.error import UsageError
 
 from jaxscope.bench.cell import line
-from jaxscope.bench.cell.body import body
 from jaxscope.bench.cell.c_code import c_function
 from jaxscope.bench.cell.line import split_versus, tokens
-from jaxscope.bench.cell.sections import CellError, Section, sections
+from jaxscope.bench.cell.sections import CellError, CellSection, sections
 from jaxscope.bench.cell.sizes import sizes
+from jaxscope.bench.cell.timed_code import timed_code
 from jaxscope.magics.options import bench
 
 FEW = settings(max_examples=150, deadline=None, derandomize=True)
@@ -58,7 +58,7 @@ def test_any_cell_is_read_or_refused(pieces: list[str]) -> None:
             if section.name == "c":
                 c_function(section, ("x",), ("n",))
             else:
-                made = body(section, ("x",))
+                made = timed_code(section, ("x",))
                 compile(made.module(("x",)), "<cell>", "exec")
 
 
@@ -86,7 +86,7 @@ def test_any_expressions_are_split_or_refused(text: str) -> None:
 
 
 def test_a_reader_that_fails_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*given: object) -> Section:
+    def broken(*given: object) -> CellSection:
         raise KeyError("no")
 
     monkeypatch.setattr(line, "tokens", broken)

@@ -24,7 +24,7 @@ def test_one_name_takes_values_ranges_and_powers(given: str, values: tuple[int, 
     assert tuple(size["n"] for size in sizes([given])) == values
 
 
-def test_another_name_follows_the_one_that_varies():
+def test_a_second_name_is_computed_from_the_one_that_varies():
     assert sizes(["n=4,8 m=n//2", "k=3"]) == (
         {"n": 4, "m": 2, "k": 3},
         {"n": 8, "m": 4, "k": 3},
@@ -38,25 +38,25 @@ def test_without_sizes_there_is_one_empty_size():
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["2^6"], "no name before the values"),
-        (["n=1,2", "m=3,4"], "both `n` and `m` have several"),
+        (["2^6"], "the name before the values is missing"),
+        (["n=1,2", "m=3,4"], "`n` and `m` both have several values"),
         (["n=1", "n=2"], "gives `n` twice"),
-        (["n=a"], "does not know `a`"),
+        (["n=a"], "uses `a`, which is not defined before it"),
         (["n=f(2)"], "cannot read 'f(2)' as a number"),
-        (["n=1", "m=k+1"], "does not know `k`"),
+        (["n=1", "m=k+1"], "uses `k`, which is not defined before it"),
         (["n=5..1"], "ends before it begins"),
         (["n=2^9..2^2"], "ends before it begins"),
         (["n=1..2..3"], "a range has two ends"),
         (["n=1,"], "a value is missing"),
-        (["n=1.5"], "no whole number"),
+        (["n=1.5"], "is not a whole number of 0 or more"),
         (["n=-1"], "cannot read '-1'"),
         (["n=2^99999"], "cannot read '2^99999'"),
-        (["n=2^1..2^9999"], "beyond any memory"),
-        (["n=1..9999999999999999999999999*2"], "64 is the most"),
-        (["n=1..8*1"], "factor of 1"),
+        (["n=2^1..2^9999"], "does not fit into any memory"),
+        (["n=1..9999999999999999999999999*2"], "at most 64 are allowed"),
+        (["n=1..8*1"], "multiplies `n` by 1; the factor must be 2 or more"),
     ],
 )
-def test_what_cannot_be_read_is_said(given: list[str], says: str):
+def test_sizes_that_cannot_be_read_are_reported(given: list[str], says: str):
     with pytest.raises(CellError) as caught:
         sizes(given)
     assert says in str(caught.value)

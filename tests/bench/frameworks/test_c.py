@@ -1,4 +1,4 @@
-"""C as a contestant: compiled by the machine's compiler, its pointers bound beforehand."""
+"""C as an implementation: compiled by the machine's compiler, its pointers bound beforehand."""
 
 from __future__ import annotations
 
@@ -47,51 +47,54 @@ def test_one_that_writes_into_its_input_is_noticed():
     text = "void run(float *x, float *y) { y[0] = x[0] += 1; }"
     record = measured(("c", "c", text, {"results": (np.zeros(1, np.float32),)}), check=False)
     assert [d.text for d in row(record, "c").warnings if d.code == "J112"] == [
-        "It changes `x` in place, so every call works on other data."
+        "It changes `x` in place. Every call computes with different data."
     ]
     assert "J112" not in codes(row(measured(doubled(), check=False), "c"))
 
 
 def test_what_the_compiler_says_is_the_reason():
     text = row(measured(("c", "c", "\nvoid run( {", {})), "c").failure
-    assert text.startswith("The C compiler refused line 2: expected ")
+    assert text.startswith("The C compiler rejected line 2: expected ")
     assert "/tmp" not in text
     assert "\n" not in text
 
 
-def test_a_name_that_is_defined_nowhere_is_said():
+def test_a_name_that_is_not_defined_is_reported():
     text = row(measured(("c", "c", "void walk(void); void run(float *x) { walk(); }", {})), "c")
-    assert text.failure == "The C code calls `walk`, which is defined nowhere."
+    assert text.failure == "The C code calls `walk`, which is not defined."
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("output", "sentence"),
     [
         (
             "a/section.c:3:5: error: one\nsection.c:4: fatal error: two.\n",
-            "The C compiler refused line 3: one (the first of 2 errors).",
+            "The C compiler rejected line 3: one (the first of 2 errors).",
         ),
         (
             (
                 "/usr/bin/ld: x.o: in function `run':\nsection.c:(.text+0x1): undefined "
                 "reference to `walk'\ncollect2: error: ld returned 1 exit status"
             ),
-            "The C code calls `walk`, which is defined nowhere.",
+            "The C code calls `walk`, which is not defined.",
         ),
-        ("\ncc: no space left\nmore", "The C compiler refused the text: cc: no space left."),
-        ("", "The C compiler refused the text: it said nothing."),
+        ("\ncc: no space left\nmore", "The C compiler rejected the source: cc: no space left."),
+        ("", "The C compiler rejected the source: it printed nothing."),
     ],
 )
-def test_of_what_a_compiler_says_the_first_error_counts(said, sentence):
-    assert c._refused(said) == sentence
+def test_the_first_error_of_a_compiler_counts(output, sentence):
+    assert c._rejection(output) == sentence
 
 
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        (("c", "c", np.sum), "C is given as a source text, and this is a Python function."),
-        (("c", "c", DOUBLED, {"symbol": "walk"}), "The C text defines no function `walk`"),
-        (("c", "c", TOTAL, {"symbol": "total", "results": "quad"}), "`quad` is no type"),
+        (("c", "c", np.sum), "`c` compiles C source text, and was given a Python function."),
+        (("c", "c", DOUBLED, {"symbol": "walk"}), "The C source defines no function `walk`"),
+        (
+            ("c", "c", TOTAL, {"symbol": "total", "results": "quad"}),
+            "`quad` is not a type of a C result",
+        ),
     ],
 )
 def test_what_cannot_be_called_is_a_reason(entry, reason):
@@ -106,10 +109,10 @@ def test_there_are_no_gradients_and_no_vmap():
 def test_without_a_compiler_it_is_missing(monkeypatch):
     monkeypatch.setattr(c, "compiler", lambda: None)
     text = row(measured(doubled()), "c").failure
-    assert text.startswith("There is no C compiler here")
+    assert text.startswith("No C compiler was found: neither $CC nor ")
 
 
-def test_an_endless_loop_is_left_behind(monkeypatch):
+def test_an_endless_loop_is_abandoned(monkeypatch):
     from jaxscope.bench import Limits
 
     # It ends after a while, so that this process can.

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxscope.analysis.trace import Op
-from jaxscope.bench.rounds.device_time import by_call, kernel_seconds, union_ns
+from jaxscope.bench.rounds.device_time import by_call, device_seconds, union_ns
 from jaxscope.capture.profile import profiler
 from jaxscope.model import Unavailable
 
@@ -16,7 +16,7 @@ def test_spans_that_overlap_count_once():
     assert union_ns([]) == 0.0
 
 
-def test_the_kernel_is_a_part_of_the_call():
+def test_the_device_time_is_a_part_of_the_call():
     f = jax.jit(lambda x: jnp.tanh(x).sum())
     x = jnp.ones(100_000)
     f(x).block_until_ready()
@@ -24,11 +24,11 @@ def test_the_kernel_is_a_part_of_the_call():
 
     def call():
         start = time.perf_counter()
-        time.sleep(0.005)  # Python's part, which is no kernel
+        time.sleep(0.005)  # Python's part, which is not device time
         f(x).block_until_ready()
         calls.append(time.perf_counter() - start)
 
-    found = kernel_seconds(call, 0.02)
+    found = device_seconds(call, 0.02)
     assert isinstance(found, float)
     assert 0 < found <= max(calls) - 0.005
     assert len(calls) == 10
@@ -49,16 +49,16 @@ def test_runs_that_cannot_be_dealt_out_give_the_mean():
     assert by_call([], 3) == [0.0]
 
 
-def test_a_call_without_xla_has_no_kernel():
-    assert kernel_seconds(lambda: sum(range(10)), 1e-3) == Unavailable(
-        "the profiler saw no operation of XLA"
+def test_a_call_without_xla_has_no_device_time():
+    assert device_seconds(lambda: sum(range(10)), 1e-3) == Unavailable(
+        "the profiler recorded no operation of XLA"
     )
 
 
-def test_while_somebody_profiles_there_is_a_reason():
+def test_while_a_profiler_session_is_open_there_is_a_reason():
     session = profiler.opened()
     try:
-        found = kernel_seconds(lambda: None, 1e-3)
+        found = device_seconds(lambda: None, 1e-3)
     finally:
         session.close()
     assert isinstance(found, Unavailable)

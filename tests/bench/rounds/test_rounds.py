@@ -13,12 +13,12 @@ from jaxscope.bench.plan import Limits
 from jaxscope.bench.rounds.rounds import dropped, finished, run_rounds
 from jaxscope.bench.rounds.timed_call import BLOCK_S, Subject, align
 from jaxscope.bench.rounds.watchdog import Alarm
-from jaxscope.model.comparison import Mode
+from jaxscope.model.comparison import TimingMode
 from tests.bench.side_by_side import FastSignals
 
 
 class FakeSignals(FastSignals):
-    """Time passes only when a contestant says so."""
+    """Time passes only when an implementation says so."""
 
     def __init__(self, preempted=()):
         super().__init__(preempted=preempted)
@@ -34,7 +34,7 @@ def signals():
 
 
 def costing(signals, cost, label="f", **settings):
-    """A contestant of so many seconds a call; a function gets the number of the call."""
+    """An implementation of so many seconds a call; a function gets the number of the call."""
     calls = iter(range(10**9))
 
     def call(*args):
@@ -76,9 +76,9 @@ def test_what_the_first_calls_of_a_turn_cost_is_not_timed(signals):
     assert subject.calls == 5
 
 
-def test_no_bookkeeping_comes_between_the_lead_in_and_the_block(signals):
+def test_no_bookkeeping_comes_between_the_warm_up_and_the_block(signals):
     """While the harness looks up what compiled, a thread of the runtime without work falls asleep;
-    what happened in the lead-in is not said of the block."""
+    a compilation in the warm-up is not attributed to the block."""
     thread = Counter(asleep=1)
 
     def cost(number):
@@ -88,7 +88,7 @@ def test_no_bookkeeping_comes_between_the_lead_in_and_the_block(signals):
 
     def looked_up():
         thread["asleep"] += not thread["at_work"]
-        return thread["calls"] // 10  # the tenth call compiles, the last of the lead-in
+        return thread["calls"] // 10  # the tenth call compiles, the last warm-up call
 
     subject = costing(signals, cost, estimate=20e-6, inner=9, compile_count=looked_up)
     subject.wait = lambda outputs: thread.update(at_work=-1)
@@ -98,14 +98,14 @@ def test_no_bookkeeping_comes_between_the_lead_in_and_the_block(signals):
     assert subject.recompiled == set()
 
 
-def test_the_lead_in_is_as_long_as_the_block_but_of_long_calls_one(signals):
+def test_the_warm_up_is_as_long_as_the_block_but_of_long_calls_one(signals):
     for cost, inner, ahead in ((1e-6, 200, 200), (1e-3, 1, 3), (3e-3, 1, 2), (0.04, 1, 1)):
         subject = costing(signals, cost, estimate=cost, inner=inner)
         subject.round()
         assert subject.calls == inner + ahead
 
 
-def test_contestants_of_similar_speed_make_as_many_calls_a_block(signals):
+def test_implementations_of_similar_speed_make_as_many_calls_a_block(signals):
     speeds = (50e-6, 20e-6, 1e-3, 39e-6, 1.9e-3, 0.1)
     subjects = [costing(signals, speed, estimate=speed) for speed in speeds]
     for subject, inner in zip(subjects, (4, 10, 1, 6, 1, 1), strict=True):
@@ -128,7 +128,7 @@ def test_a_long_call_is_warmed_up_for_a_second_at_most_and_has_no_untimed_calls(
 
 def test_throughput_has_at_least_ten_calls_a_round_and_waits_once(signals):
     waits = []
-    subject = costing(signals, 1e-3, mode=Mode.THROUGHPUT)
+    subject = costing(signals, 1e-3, mode=TimingMode.THROUGHPUT)
     subject.wait = waits.append
     subject.warm_up(1e-3)
     assert subject.inner == 10
@@ -137,7 +137,7 @@ def test_throughput_has_at_least_ten_calls_a_round_and_waits_once(signals):
     assert [len(outputs) for outputs in waits] == [5, 10]
 
 
-def test_every_contestant_is_in_every_round_and_the_order_is_random(signals):
+def test_every_implementation_is_in_every_round_and_the_order_is_random(signals):
     order = []
 
     def noting(name):
@@ -150,7 +150,7 @@ def test_every_contestant_is_in_every_round_and_the_order_is_random(signals):
     subjects = [noting(name) for name in "abc"]
     assert measured(subjects, Limits(min_rounds=60, max_rounds=60)) == ""
     assert {len(s.seconds) for s in subjects} == {60}
-    firsts = Counter(order[::12])  # three untimed calls and a timed one each, three contestants
+    firsts = Counter(order[::12])  # three untimed calls and a timed one each, three implementations
     assert set(firsts) == set("abc")
     assert max(firsts.values()) < 40
 
@@ -179,11 +179,11 @@ def test_rounds_end_with_their_seconds(signals):
     assert finished(subjects) > 51
 
 
-def test_a_deadline_before_enough_rounds_is_said(signals):
+def test_a_deadline_before_enough_rounds_is_reported(signals):
     subjects = [costing(signals, 0.01)]
     subjects[0].warm_up(0.01)
     ended = measured(subjects, deadline=signals.time + 0.2)
-    assert ended.startswith("the time limit came after ")
+    assert ended.startswith("the time limit was reached after ")
     assert 0 < finished(subjects) < 51
 
 
@@ -228,14 +228,16 @@ def test_fresh_inputs_are_made_before_the_clock_runs(signals):
         used.append(number)
         signals.time += 1e-4
 
-    subject = Subject("f", call, None, (0,), fresh, 4, signals=signals, estimate=1e-4, inner=3)
+    subject = Subject(
+        "f", call, None, (0,), fresh, fresh_bytes=4, signals=signals, estimate=1e-4, inner=3
+    )
     subject.round()
     assert used == [1, 2, 3, 4, 5, 6]
     assert subject.seconds == [pytest.approx(1e-4)]
 
 
 @pytest.mark.parametrize(("size", "most"), [(1 << 20, 4), (200 << 20, 1)])
-def test_fresh_inputs_of_a_block_wait_for_the_lead_in_where_memory_is_short(signals, size, most):
+def test_fresh_inputs_of_a_block_wait_for_the_warm_up_where_memory_is_short(signals, size, most):
     alive, seen = [], []
 
     def fresh():
@@ -247,7 +249,9 @@ def test_fresh_inputs_of_a_block_wait_for_the_lead_in_where_memory_is_short(sign
         alive.pop()
         signals.time += 1e-4
 
-    subject = Subject("f", call, None, (), fresh, size, signals=signals, estimate=1e-4, inner=1)
+    subject = Subject(
+        "f", call, None, (), fresh, fresh_bytes=size, signals=signals, estimate=1e-4, inner=1
+    )
     subject.round()
     assert max(seen) == most
     assert not alive
@@ -290,7 +294,7 @@ def test_what_failed_early_does_not_shorten_the_others():
     assert finished([failed]) == 0
 
 
-# --- The whole loop on simulated contestants: false verdicts, found differences, coverage --------
+# --- The whole loop on simulated times: false verdicts, found differences, coverage --------
 
 
 def weather(rng):

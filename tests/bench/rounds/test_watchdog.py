@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from jaxscope.bench.rounds.watchdog import Alarm, TimedOut, apart
+from jaxscope.bench.rounds.watchdog import Alarm, TimedOut, run_on_thread
 
 
 def test_a_block_that_takes_too_long_is_cut_off_where_it_stands():
@@ -52,7 +52,7 @@ def test_a_block_in_time_is_left_alone():
         time.sleep(0.4)
 
 
-def test_another_alarm_waits_and_rings_afterwards():
+def test_an_earlier_alarm_waits_and_rings_afterwards():
     rang = []
     handler = signal.signal(signal.SIGALRM, lambda *_: rang.append("other"))
     pending = signal.setitimer(signal.ITIMER_REAL, 0.5)
@@ -70,7 +70,7 @@ def test_another_alarm_waits_and_rings_afterwards():
         signal.setitimer(signal.ITIMER_REAL, *pending)
 
 
-def test_on_another_thread_nothing_is_armed_and_nothing_breaks():
+def test_on_a_different_thread_nothing_is_armed_and_nothing_breaks():
     seen = []
 
     def elsewhere():
@@ -85,33 +85,33 @@ def test_on_another_thread_nothing_is_armed_and_nothing_breaks():
     assert seen == [False]
 
 
-def test_work_apart_gives_its_result_and_its_error():
-    assert apart(lambda: 7, 5.0, "it") == 7
+def test_work_on_a_thread_gives_its_result_and_its_error():
+    assert run_on_thread(lambda: 7, 5.0, "it") == 7
     with pytest.raises(ZeroDivisionError):
-        apart(lambda: 1 // 0, 5.0, "it")
+        run_on_thread(lambda: 1 // 0, 5.0, "it")
 
 
-def test_work_apart_that_takes_too_long_is_left_behind():
+def test_work_on_a_thread_that_takes_too_long_is_abandoned():
     ended = threading.Event()
 
     def work():
         ended.wait(10)
 
     try:
-        with pytest.raises(TimedOut, match=r"the compilation took longer than .* and goes on"):
-            apart(work, 0.05, "the compilation")
+        with pytest.raises(TimedOut, match=r"the compilation took longer than .* and continues"):
+            run_on_thread(work, 0.05, "the compilation")
     finally:
         ended.set()
 
 
-def test_every_five_seconds_it_is_said():
-    heard, clock = [], itertools.count(0, 2.0)
+def test_progress_is_notified_every_five_seconds():
+    observed, clock = [], itertools.count(0, 2.0)
     ended = threading.Event()
 
-    def say(text):
-        heard.append(text)
-        if len(heard) == 2:
+    def notify(text):
+        observed.append(text)
+        if len(observed) == 2:
             ended.set()
 
-    apart(lambda: ended.wait(10), 1000.0, "XLA", say, lambda: next(clock))
-    assert heard[:2] == ["XLA has taken 5 s", "XLA has taken 10 s"]
+    run_on_thread(lambda: ended.wait(10), 1000.0, "XLA", notify, lambda: next(clock))
+    assert observed[:2] == ["XLA has taken 5 s", "XLA has taken 10 s"]

@@ -16,7 +16,12 @@ from jaxscope.bench.warnings.results import (
     limit_of,
     nothing_finite,
 )
+from jaxscope.model.comparison import ComparisonRow
 from tests.bench.side_by_side import measured, normal, row
+
+
+def rows(dtypes):
+    return [ComparisonRow(label, label, dtype=dtype) for label, dtype in dtypes.items()]
 
 
 def single(*values):
@@ -38,8 +43,8 @@ def test_a_number_of_python_is_no_more_precise_than_the_inputs_it_was_made_of():
     assert checks.expected([np.float64(1.5)], inputs) == 0.0
     assert checks.expected([1.5], [np.ones(4, np.int64)]) == 0.0
     result, wanted = [np.asarray(1 + 1e-6)], [np.asarray(1.0)]
-    assert checks.check(result, wanted, 4, coarsest=coarsest).doubts == ()
-    assert checks.check(result, wanted, 4).doubts[0].code == "J201"
+    assert checks.check(result, wanted, 4, coarsest=coarsest).warnings == ()
+    assert checks.check(result, wanted, 4).warnings[0].code == "J201"
 
 
 def test_the_difference_is_relative_to_the_largest_value():
@@ -59,18 +64,18 @@ def test_infinities_and_nan_agree_with_their_like_only():
     assert difference(nan, np.array([1.0, 1.0])) == math.inf
 
 
-def test_what_agrees_has_no_doubt():
+def test_results_that_agree_have_no_warning():
     found = check([single(1, 2)], [np.array([1.0, 2.0])], 2)
     assert found.error == 0.0
-    assert found.doubts == ()
+    assert found.warnings == ()
 
 
 @pytest.mark.parametrize(
     ("results", "says"),
     [
-        ([single(np.nan, np.nan)], "Every number of the result is NaN: "),
-        ([single(np.nan, np.inf)], "No number of the result is finite: "),
-        ([single(np.nan), np.array([1, 2])], "Every number of the result is NaN: "),
+        ([single(np.nan, np.nan)], "Every number of the result is NaN, so "),
+        ([single(np.nan, np.inf)], "No number of the result is finite, so "),
+        ([single(np.nan), np.array([1, 2])], "Every number of the result is NaN, so "),
         ([single(np.nan, 1)], ""),
         ([single(np.nan), single(1)], ""),
         ([np.array([1, 2])], ""),
@@ -78,68 +83,72 @@ def test_what_agrees_has_no_doubt():
         ([], ""),
     ],
 )
-def test_results_without_a_finite_number_are_doubted(results, says):
+def test_results_without_a_finite_number_are_reported(results, says):
     found = nothing_finite(results)
     assert (found is None) == (says == "")
     assert found is None or (found.code == "J203" and found.text.startswith(says))
 
 
 def test_integers_and_bools_are_exact_and_an_overflow_is_a_hint():
-    assert check([np.array([True])], [np.array([True])], 1).doubts == ()
+    assert check([np.array([True])], [np.array([True])], 1).warnings == ()
     narrow = np.array([-2147483648], np.int32)
-    (doubt,) = check([narrow], [np.array([2147483648])], 1).doubts
-    assert doubt.text.endswith("Integers have no tolerance; 32 bits may have overflowed.")
+    (warning,) = check([narrow], [np.array([2147483648])], 1).warnings
+    assert warning.text.endswith("Integers have no tolerance; 32 bits may have overflowed.")
 
 
-def test_64_bits_are_not_said_to_have_overflowed():
-    (doubt,) = check([np.array([1])], [np.array([2])], 1).doubts
-    assert doubt.text.endswith("like with like. Integers have no tolerance.")
+def test_64_bits_are_not_reported_to_have_overflowed():
+    (warning,) = check([np.array([1])], [np.array([2])], 1).warnings
+    assert warning.text.endswith("different work. Integers have no tolerance.")
 
 
-def test_the_less_precise_of_the_two_dtypes_tells_the_tolerance():
+def test_the_less_precise_of_the_two_dtypes_decides_the_tolerance():
     rounded = single(16777216.0)
     found = check([np.array([16777217])], [rounded], 1, against="torch")
     assert found.limit == pytest.approx(64 * np.finfo(np.float32).eps)
-    assert found.doubts == ()
+    assert found.warnings == ()
     assert check([np.ones(1)], [single(1)], 1).limit == found.limit
-    (doubt,) = check([np.array([3])], [single(3.75)], 1, against="torch").doubts
-    assert doubt.text.endswith("like with like. The result is int64, and that of torch is float32.")
-
-
-def test_another_number_of_results_is_other_work():
-    (doubt,) = check([single(1)], [single(1), single(2)], 1).doubts
-    assert doubt.text == (
-        "It returns 1 array, and float64 NumPy returns 2 arrays: they do different work."
+    (warning,) = check([np.array([3])], [single(3.75)], 1, against="torch").warnings
+    assert warning.text.endswith(
+        "different work. The result is int64, but that of torch is float32."
     )
 
 
-def test_the_result_of_another_shape_is_named():
-    (doubt,) = check([single(1), single(1)], [single(1), single(1, 2)], 1).doubts
-    assert doubt.text.startswith("The shape of result 1 is (1,), and float64 NumPy gives (2,)")
+def test_a_different_number_of_results_is_different_work():
+    (warning,) = check([single(1)], [single(1), single(2)], 1).warnings
+    assert warning.text == (
+        "It returns 1 array, but float64 NumPy returns 2 arrays: they do different work."
+    )
+
+
+def test_the_result_of_a_different_shape_is_named():
+    (warning,) = check([single(1), single(1)], [single(1), single(1, 2)], 1).warnings
+    assert warning.text.startswith(
+        "The shape of result 1 is (1,), but that of float64 NumPy is (2,)"
+    )
 
 
 def test_a_conjugate_is_only_called_so_when_it_is_one():
     z = np.array([1 + 2j, 3 - 1j], np.complex64)
-    (conjugate,) = check([z.conj()], [z], 2).doubts
+    (conjugate,) = check([z.conj()], [z], 2).warnings
     assert "complex conjugate" in conjugate.text
-    (other,) = check([z * 2], [z], 2).doubts
+    (other,) = check([z * 2], [z], 2).warnings
     assert "complex conjugate" not in other.text
 
 
-def test_dtypes_that_differ_are_listed_with_their_contestants():
-    assert dtypes_differ({"a": "float32", "b": "float32", "c": ""}, False) is None
-    doubt = dtypes_differ({"a": "float32", "b": "float64"}, False)
-    assert doubt is not None
-    assert "jax_enable_x64" in doubt.text
-    with_x64 = dtypes_differ({"a": "float32", "b": "float64"}, True)
+def test_dtypes_that_differ_are_listed_with_their_implementations():
+    assert dtypes_differ(rows({"a": "float32", "b": "float32", "c": ""}), False) is None
+    warning = dtypes_differ(rows({"a": "float32", "b": "float64"}), False)
+    assert warning is not None
+    assert "jax_enable_x64" in warning.text
+    with_x64 = dtypes_differ(rows({"a": "float32", "b": "float64"}), True)
     assert with_x64 is not None
     assert "jax_enable_x64" not in with_x64.text
-    halves = dtypes_differ({"a": "float16", "b": "bfloat16"}, False)
+    halves = dtypes_differ(rows({"a": "float16", "b": "bfloat16"}), False)
     assert halves is not None
     assert "jax_enable_x64" not in halves.text
 
 
-def test_sixteen_bits_are_held_against_their_own_precision():
+def test_sixteen_bits_are_checked_at_their_own_precision():
     half = np.asarray(jnp.asarray(normal(50), jnp.bfloat16))
     record = measured(
         ("numpy", "numpy", lambda x: x.astype(np.float64).sum()),
@@ -171,15 +180,15 @@ def test_batches_of_different_lengths_are_a_reason():
         vmap=(0, 0),
         check=False,
     )
-    said = "vmap needs batches of one length, and there are 2 of `x`, 3 of `y`."
-    assert row(record, "jax").failure.startswith(said)
+    text = "vmap needs batches of the same length, but there are 2 of `x`, 3 of `y`."
+    assert row(record, "jax").failure.startswith(text)
 
 
-def test_a_gradient_for_what_is_no_array_is_refused():
+def test_a_gradient_with_respect_to_an_integer_is_refused():
     record = measured(
         ("jax", "jax", lambda n, x: x.sum() * n),
         inputs={"n": 3, "x": normal(2)},
         grad=(0,),
         check=False,
     )
-    assert row(record, "jax").failure.startswith("`n` is no array or float")
+    assert row(record, "jax").failure.startswith("`n` is not an array or a float")

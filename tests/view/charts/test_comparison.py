@@ -18,7 +18,7 @@ def named(made: object) -> list[str]:
     return [trace.name for trace in made.data if trace.name]  # type: ignore[attr-defined]
 
 
-def test_time_has_a_line_and_a_band_for_each_contestant():
+def test_time_has_a_line_and_a_band_for_each_implementation():
     made = figure(sweep_of(10, 100, 1000), "time")
     assert named(made) == ["NumPy", "JAX jit"]
     assert len(made.data) == 4
@@ -129,13 +129,13 @@ def test_figures_have_no_background_of_their_own(kind: str):
         ("ratio", "There is no sweep"),
         ("break_even", "Nothing was compiled"),
         ("rounds", "Nothing was measured"),
-        ("roofline", "No contestant tells its operations"),
+        ("roofline", "No implementation reports FLOPs and bytes"),
     ],
 )
 def test_where_there_is_nothing_to_draw_it_is_said(kind: str, says: str):
     bare = record(row("numpy", 1e-6, cost=Unavailable("x")))
     if kind == "rounds":
-        bare = record(dataclasses.replace(bare.rows[0], sessions=()))
+        bare = record(dataclasses.replace(bare.rows[0], processes=()))
     with pytest.raises(LookupError, match=says):
         figure(bare, kind)
 

@@ -13,12 +13,18 @@ from html.parser import HTMLParser
 
 import pytest
 
-from jaxscope.analysis.comparison import stats
+from jaxscope.analysis.comparison import names, stats
 from jaxscope.analysis.comparison.regression import regressions
 from jaxscope.model import Unavailable
-from jaxscope.model.comparison import ComparisonRecord, Doubt, Mode, Ratio, Verdict
+from jaxscope.model.comparison import (
+    BenchWarning,
+    ComparisonRecord,
+    Ratio,
+    RatioVerdict,
+    TimingMode,
+)
 from jaxscope.view.base.svg import image
-from jaxscope.view.comparison import names, pictures, tables
+from jaxscope.view.comparison import pictures, tables
 from jaxscope.view.comparison.answer import answer, not_run
 from jaxscope.view.comparison.baseline import headline, others, telling
 from jaxscope.view.comparison.curves import Curve, curves, ticks
@@ -27,7 +33,7 @@ from jaxscope.view.comparison.notes import sentences
 from jaxscope.view.comparison.page import page
 from jaxscope.view.comparison.text import csv as as_csv
 from jaxscope.view.comparison.text import markdown, text
-from tests.results.comparisons import pair, record, row, sweep_of
+from tests.results.comparisons import named, pair, record, row, sweep_of
 
 
 def test_the_answer_says_who_is_faster_by_how_much():
@@ -49,7 +55,7 @@ def test_a_small_difference_is_said_in_percent():
 def test_the_same_time_and_an_unclear_one_are_said_so():
     same = answer(record(row("numpy", 10e-6), row("jax", 10e-6)))
     assert same == "JAX jit and NumPy take the same time (ratio 1, from 0.999 to 1)"
-    busy = Doubt("J306", "The machine was busy.")
+    busy = BenchWarning("J306", "The machine was busy.")
     unclear = record(row("numpy", 10e-6), row("jax", 12e-6), warnings=(busy,))
     assert answer(unclear) == "Whether JAX jit or NumPy is faster is unclear (ratio 1.2)"
     (reason, _) = sentences(unclear)
@@ -58,7 +64,7 @@ def test_the_same_time_and_an_unclear_one_are_said_so():
 
 
 def test_a_single_round_has_no_interval():
-    once = Ratio(26.2, 26.2, 26.2, Verdict.UNCLEAR)
+    once = Ratio(26.2, 26.2, 26.2, RatioVerdict.UNCLEAR)
     assert names.bare(once) == "26.2"
     assert names.bare(dataclasses.replace(once, high=27.0)) == "26.2 (26.2–27)"
 
@@ -74,7 +80,7 @@ def test_the_fastest_of_many_is_named_if_it_is_another():
 
 
 def test_jax_that_failed_is_in_the_first_line():
-    failed = row("jax", 1e-6, sessions=(), failure="It raised NameError on line 5: no `y`.")
+    failed = row("jax", 1e-6, processes=(), failure="It raised NameError on line 5: no `y`.")
     said = answer(record(row("numpy", 1e-6), failed, row("torch", 6e-6)))
     assert said.startswith("JAX jit raised NameError on line 5: no `y`; PyTorch is 6× slower than")
     fine = answer(record(row("numpy", 1e-6), row("jax", 1e-6), failed))
@@ -84,10 +90,10 @@ def test_jax_that_failed_is_in_the_first_line():
 def test_what_is_no_fair_ratio_is_said_in_the_same_sentence():
     differs = record(row("numpy", 30e-6), row("jax", 10e-6, error=0.5))
     assert answer(differs).endswith("(2.99–3×); but their results differ")
-    said = Doubt("J201", "The result is the complex conjugate of that of float64 JAX.")
+    said = BenchWarning("J201", "The result is the complex conjugate of that of float64 JAX.")
     turned = record(row("numpy", 30e-6), row("jax", 10e-6, error=1.7, warnings=(said,)))
     assert answer(turned).endswith("but their results differ by complex conjugation")
-    folded = row("jax", 10e-6, warnings=(Doubt("J102", "The program computes nothing."),))
+    folded = row("jax", 10e-6, warnings=(BenchWarning("J102", "The program computes nothing."),))
     assert answer(record(row("numpy", 30e-6), folded)).endswith(
         "; but the program of JAX jit computes nothing"
     )
@@ -100,7 +106,7 @@ def test_results_that_differ_are_never_the_fastest():
 
 def test_who_is_missing_beside_others_can_be_said():
     quick, slow = row("numpy", 30e-6), row("jax", 10e-6)
-    gone = [dataclasses.replace(pair().rows[2], label=label, failure="No.") for label in "cd"]
+    gone = [named(label, failure="No.") for label in "cd"]
     assert not_run(record(quick, slow)) == ""
     assert not_run(record(quick, gone[0])) == ""  # the answer itself says so
     assert not_run(record(quick, slow, gone[0])) == "C was not run"
@@ -108,15 +114,15 @@ def test_who_is_missing_beside_others_can_be_said():
 
 
 def test_without_anything_to_compare_the_answer_says_why():
-    absent = dataclasses.replace(pair().rows[2], label="numpy", failure="It hung.")
+    absent = named("numpy", failure="It hung.")
     assert answer(record(absent)) == "Nothing was measured. NumPy hung"
     raised = dataclasses.replace(absent, failure="It raised ValueError: no.")
     assert answer(record(raised)) == "Nothing was measured. NumPy raised ValueError: no"
     assert answer(record(raised, row("jax", 3e-6), row("torch", 3e-6))).endswith(
         " cannot be compared with NumPy, which raised ValueError: no"
     )
-    named = dataclasses.replace(absent, failure="numpy: the first call took too long.")
-    assert answer(record(named)) == "Nothing was measured. NumPy: The first call took too long"
+    late = dataclasses.replace(absent, failure="numpy: the first call took too long.")
+    assert answer(record(late)) == "Nothing was measured. NumPy: The first call took too long"
     assert answer(record(row("numpy", 3e-6))) == "NumPy takes 3 µs"
     assert answer(record()) == "Nothing was measured"
     alone = record(row("jax", 3e-6), pair().rows[2])
@@ -188,8 +194,8 @@ def test_results_that_differ_keep_their_ratio_and_say_so():
 
 
 def test_warnings_stand_once_with_all_that_they_are_about():
-    def noisy(percent: int) -> tuple[Doubt, ...]:
-        return (Doubt("J301", f"Noisy: the spread is {percent}% of the median."),)
+    def noisy(percent: int) -> tuple[BenchWarning, ...]:
+        return (BenchWarning("J301", f"Noisy: the spread is {percent}% of the median."),)
 
     made = sweep_of(10, 20, 40)
     rows = [
@@ -202,9 +208,11 @@ def test_warnings_stand_once_with_all_that_they_are_about():
 
 
 def test_how_many_stand_behind_a_figure_is_said_beside_it_and_not_after_the_cure():
-    def handed(micros: int) -> tuple[Doubt, ...]:
+    def handed(micros: int) -> tuple[BenchWarning, ...]:
         return (
-            Doubt("J309", f"Handed over: {micros} of 40.5 µs pass. After `f(1.5)` it is quick."),
+            BenchWarning(
+                "J309", f"Handed over: {micros} of 40.5 µs pass. After `f(1.5)` it is quick."
+            ),
         )
 
     made = sweep_of(10, 20)
@@ -215,9 +223,9 @@ def test_how_many_stand_behind_a_figure_is_said_beside_it_and_not_after_the_cure
     )
 
 
-def test_shapes_of_different_contestants_are_not_put_together():
-    def other(shape: str) -> tuple[Doubt, ...]:
-        return (Doubt("J201", f"The shape of the result is {shape}: other work."),)
+def test_shapes_of_different_implementations_are_not_put_together():
+    def other(shape: str) -> tuple[BenchWarning, ...]:
+        return (BenchWarning("J201", f"The shape of the result is {shape}: other work."),)
 
     made = record(
         row("numpy", 1e-6),
@@ -240,7 +248,7 @@ def test_the_static_display_says_where_its_tables_can_be_sorted():
 
 def test_failures_on_other_lines_of_the_cell_are_not_one():
     rows = [
-        row(label, 1e-6, sessions=(), failure=f"It raised ValueError on line {line}: no.")
+        row(label, 1e-6, processes=(), failure=f"It raised ValueError on line {line}: no.")
         for label, line in (("numpy", 3), ("jax", 5), ("torch", 5))
     ]
     assert [(one.about, one.text) for one in sentences(record(*rows))] == [
@@ -266,7 +274,7 @@ def test_the_text_fits_its_width_and_holds_everything():
     for part in (
         "n = 10 ",
         "A call at n = 1000",
-        "contestant",
+        "implementation",
         "10× faster",
         "jax 0.10.2",
         "pays after",
@@ -278,7 +286,7 @@ def test_the_text_fits_its_width_and_holds_everything():
 
 def test_throughput_is_said():
     assert "Throughput: the calls of a round" in text(
-        dataclasses.replace(pair(), mode=Mode.THROUGHPUT), 100
+        dataclasses.replace(pair(), mode=TimingMode.THROUGHPUT), 100
     )
 
 
@@ -326,7 +334,7 @@ def test_a_regression_stands_in_every_view():
     now, then = record(row("jax", 12e-6)), record(row("jax", 10e-6))
     changes = regressions(now, then)
     assert changes[0].ratio is not None
-    assert changes[0].ratio.verdict is Verdict.SLOWER
+    assert changes[0].ratio.verdict is RatioVerdict.SLOWER
     for said in (
         text(now, 100, changes=changes),
         markdown(now, changes),
@@ -343,8 +351,8 @@ def test_of_many_rows_those_that_changed_are_shown_and_the_others_counted():
     now = dataclasses.replace(
         then,
         rows=(
-            dataclasses.replace(then.rows[0], sessions=row("numpy", 3e-6).sessions),
-            dataclasses.replace(then.rows[1], sessions=(), failure="It raised."),
+            dataclasses.replace(then.rows[0], processes=row("numpy", 3e-6).processes),
+            dataclasses.replace(then.rows[1], processes=(), failure="It raised."),
             *then.rows[2:],
         ),
     )
@@ -435,7 +443,7 @@ def test_static_html_says_the_answer_first():
 def test_at_one_size_the_table_stands_before_the_pictures():
     html = static_html(pair())
     assert html.index('class="answer"') < html.index("<table") < html.index("<img")
-    assert html.index("<figcaption>Rounds") < html.index('alt="Rounds of each contestant')
+    assert html.index("<figcaption>Rounds") < html.index('alt="Rounds of each implementation')
 
 
 def test_what_a_notebook_keeps_is_images_that_speak():
@@ -457,7 +465,7 @@ def test_what_a_notebook_keeps_is_images_that_speak():
     assert image("") == ""
 
 
-def test_an_image_has_a_color_for_every_contestant():
+def test_an_image_has_a_color_for_every_implementation():
     rows = [row(f"jax: {i}", (i + 1) * 1e-6) for i in range(9)]
     data = image(pictures.rounds(record(*rows), tuple(rows))).partition("base64,")[2]
     drawn = base64.b64decode(data.partition('"')[0]).decode()
@@ -467,9 +475,9 @@ def test_an_image_has_a_color_for_every_contestant():
     assert all(f"path.{one}{{fill:none;stroke:#" in style for one in used)
 
 
-@pytest.mark.parametrize(("contestants", "inside"), [(4, True), (5, False)])
-def test_the_times_by_size_fill_the_place_beside_the_pictures(contestants: int, inside: bool):
-    rows = [row(f"jax: {i}", (i + 1) * 1e-6, n) for n in (1, 2) for i in range(contestants)]
+@pytest.mark.parametrize(("implementations", "inside"), [(4, True), (5, False)])
+def test_the_times_by_size_fill_the_place_beside_the_pictures(implementations: int, inside: bool):
+    rows = [row(f"jax: {i}", (i + 1) * 1e-6, n) for n in (1, 2) for i in range(implementations)]
     html = static_html(record(*rows))
     _, _, after = html.partition("</figure><div")
     assert html.count("Time of a call, by size") == 1

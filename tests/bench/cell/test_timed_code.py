@@ -6,16 +6,16 @@ import ast
 
 import pytest
 
-from jaxscope.bench.cell.body import Body, body
-from jaxscope.bench.cell.sections import CellError, Section, sections
+from jaxscope.bench.cell.sections import CellError, CellSection, sections
+from jaxscope.bench.cell.timed_code import TimedCode, timed_code
 
 
-def section(text: str) -> Section:
+def section(text: str) -> CellSection:
     return sections(f"# numpy\n{text}", ("numpy",))[0]
 
 
-def made(text: str, inputs: tuple[str, ...] = ("x",)) -> Body:
-    return body(section(text), inputs)
+def made(text: str, inputs: tuple[str, ...] = ("x",)) -> TimedCode:
+    return timed_code(section(text), inputs)
 
 
 def source(text: str, inputs: tuple[str, ...] = ("x",)) -> str:
@@ -85,10 +85,10 @@ def test_line_numbers_are_those_of_the_cell():
         ("import math", "holds only imports and definitions", 2),
         ("def f(y):\n    return y", "no array is named `y`", 3),
         ("%time x", "Line 3, `%time x`, is a magic command", 3),
-        ("return x", "Line 3, `return x`, stands outside a function", 3),
+        ("return x", "Line 3, `return x`, is outside a function", 3),
     ],
 )
-def test_what_cannot_be_timed_is_said_with_its_line(text: str, says: str, line: int):
+def test_code_that_cannot_be_timed_is_reported_with_its_line(text: str, says: str, line: int):
     with pytest.raises(CellError) as caught:
         made(text)
     assert says in str(caught.value)
