@@ -1,25 +1,24 @@
-"""A program on several devices, as its texts tell it: who talks to whom, about what, and why."""
+"""The collectives of a program on several devices: devices, bytes, and the reason for each."""
 
-from jaxscope.analysis.sharding.balance import balance
-from jaxscope.analysis.sharding.collectives import Found, find, wire_bytes
-from jaxscope.analysis.sharding.mesh_axes import holders, in_words_of, named
-from jaxscope.analysis.sharding.reasons import Context, Reasons, Why
+from jaxscope.analysis.sharding.collectives import HloCollective, find_collectives, wire_bytes
+from jaxscope.analysis.sharding.matmul_flops import matmul_flops
+from jaxscope.analysis.sharding.mesh_axes import device_groups, shard_devices, with_spec
+from jaxscope.analysis.sharding.origins import CollectiveContext, CollectiveReader
 from jaxscope.analysis.sharding.replica_groups import GroupTextError, read_groups, read_pairs
 from jaxscope.analysis.sharding.table import collective_rows
 
 __all__ = [
-    "Context",
-    "Found",
+    "CollectiveContext",
+    "CollectiveReader",
     "GroupTextError",
-    "Reasons",
-    "Why",
-    "balance",
+    "HloCollective",
     "collective_rows",
-    "find",
-    "holders",
-    "in_words_of",
-    "named",
+    "device_groups",
+    "find_collectives",
+    "matmul_flops",
     "read_groups",
     "read_pairs",
+    "shard_devices",
     "wire_bytes",
+    "with_spec",
 ]

@@ -8,7 +8,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from jaxscope.capture._jax import jax_directory
-from jaxscope.capture.jaxpr.bodies import jaxprs_in, open_jaxpr
+from jaxscope.capture.jaxpr.reader import jaxprs_in, open_jaxpr
 
 _DEEPEST = 8
 """Wrappers around wrappers that are looked through."""

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes, passes, phase
+from jaxscope.analysis.jaxpr.dataflow import MOST_EQUATIONS
 from jaxscope.analysis.links.tag_paths import Chain
-from jaxscope.capture.jaxpr.bodies import Body, Entry, Reader
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry
 from jaxscope.model import Equation, Frame, Span
-
-# Functions that use each other twice at each of many levels would double at each level. Beyond
-# this number the insides of further equations are left out, and the equation stands for them.
-_MOST = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """The equations with what joins them to texts."""
+    """The equations of a program, with the keys that link them to its texts."""
 
     equations: tuple[Equation, ...]
     chains: tuple[Chain, ...]
@@ -27,13 +22,8 @@ class Expansion:
     """Equation ids by (id of the jaxpr object, index in it); several where a jaxpr is shared."""
 
 
-def read_equations(closed_jaxpr: Any, sources: Sources) -> tuple[Equation, ...]:
-    """All equations of a jaxpr: each before those inside it, else in the order of the jaxpr."""
-    return expand(Reader(sources).body(closed_jaxpr)).equations
-
-
-def expand(body: Body) -> Expansion:
-    """Number the equations of every use of every jaxpr, and give each what it inherits."""
+def expand(body: JaxprBody) -> Expansion:
+    """Number the equations of every use of every jaxpr: each before those inside it."""
     walk = _Walk()
     walk.enter(body, None, (), (), "", ())
     places = {key: tuple(ids) for key, ids in walk.places.items()}
@@ -49,7 +39,7 @@ class _Walk:
 
     def enter(
         self,
-        body: Body,
+        body: JaxprBody,
         parent: int | None,
         outer: tuple[Frame, ...],
         outer_passes: Passes,
@@ -71,15 +61,15 @@ class _Walk:
                     _span(frames),
                     frames,
                     phase(its_passes),
-                    parent,
-                    its_scope,
-                    entry.inputs,
-                    entry.outputs,
+                    parent=parent,
+                    scope=its_scope,
+                    inputs=entry.inputs,
+                    outputs=entry.outputs,
                 )
             )
             self.chains.append(its_chain)
             self.places.setdefault((jaxpr, index), []).append(number)
-            if entry.bodies and number < _MOST:
+            if entry.bodies and number < MOST_EQUATIONS:
                 for inner in entry.bodies:
                     self.enter(inner, number, frames, its_passes, its_scope, its_chain)
 
@@ -125,9 +115,9 @@ def _span(frames: tuple[Frame, ...]) -> Span | None:
     return frames[0].span if frames else None
 
 
-def entries_of(body: Body) -> list[tuple[Body, int, Entry]]:
+def entries_of(body: JaxprBody) -> list[tuple[JaxprBody, int, JaxprEntry]]:
     """Each equation of each jaxpr object once, with its jaxpr and its index there."""
-    found: list[tuple[Body, int, Entry]] = []
+    found: list[tuple[JaxprBody, int, JaxprEntry]] = []
     seen: set[int] = set()
     waiting = [body]
     while waiting:

@@ -11,8 +11,8 @@ from jaxscope.analysis.links.anchors import STALE
 from jaxscope.analysis.links.tag_paths import Chains
 from jaxscope.analysis.links.tags import tag as spell_tag
 from jaxscope.capture import _jax
-from jaxscope.capture.jaxpr.bodies import Body, Reader
 from jaxscope.capture.jaxpr.equations import entries_of, expand
+from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader
 from jaxscope.capture.source.sources import Sources
 from jaxscope.model import Equation
 
@@ -40,7 +40,7 @@ class Tagged:
     """See `equations.Expansion`."""
     jaxpr: Any = field(repr=False)
     """The jaxpr, kept alive because `places` goes by identity."""
-    body: Body | None = field(default=None, repr=False)
+    body: JaxprBody | None = field(default=None, repr=False)
     other: str = STALE
     """How the tags of another program may come to stand in the compiled text."""
 
@@ -61,7 +61,7 @@ def tag(traced: Any, sources: Sources) -> Tagged:
 def tag_jaxpr(closed_jaxpr: Any, sources: Sources) -> Tagged:
     """Tag a jaxpr that JAX is about to lower, in place; see `tag`."""
     try:
-        body = Reader(sources).body(closed_jaxpr)
+        body = JaxprReader(sources).body(closed_jaxpr)
     except Exception as error:
         return _nothing(f"the equations of the program could not be read ({error!r})")
     before = _chains_before(body)
@@ -83,7 +83,7 @@ def untagged(traced: Any, sources: Sources, why: str = ALREADY_LOWERED) -> Tagge
         return _nothing(NO_JAXPR)
     try:
         closed_jaxpr = getattr(traced, "jaxpr", traced)
-        return _tagged(closed_jaxpr, Reader(sources).body(closed_jaxpr), "", why)
+        return _tagged(closed_jaxpr, JaxprReader(sources).body(closed_jaxpr), "", why)
     except Exception as error:
         return _nothing(f"the equations of the program could not be read ({error!r})")
 
@@ -110,7 +110,7 @@ def compiled_from(tagged: Tagged, why: str) -> Tagged:
     return replace(tagged, other=why)
 
 
-def _tagged(closed_jaxpr: Any, body: Body, digest: str, why: str) -> Tagged:
+def _tagged(closed_jaxpr: Any, body: JaxprBody, digest: str, why: str) -> Tagged:
     expansion = expand(body)
     chains = Chains(expansion.chains if digest else ())
     return Tagged(
@@ -128,7 +128,7 @@ def _nothing(why: str) -> Tagged:
     return Tagged((), "", why, Chains(()), {}, None)
 
 
-def _chains_before(body: Body) -> Chains:
+def _chains_before(body: JaxprBody) -> Chains:
     """The chains as they stood before this program was tagged, where one equation has them.
 
     JAX drops what no result depends on into a jaxpr of its own before it lowers. If that one was
@@ -141,7 +141,7 @@ def _chains_before(body: Body) -> Chains:
     return Chains([chain if chain and uses[chain] == 1 else () for chain in chains])
 
 
-def _push(body: Body) -> None:
+def _push(body: JaxprBody) -> None:
     """Push each equation's tag, unless it has it.
 
     A jaxpr that JAX shares among programs keeps the tags of the first. A tag of another jaxpr may
@@ -154,7 +154,7 @@ def _push(body: Body) -> None:
             entry.tags = (*entry.tags, name)
 
 
-def _structure(body: Body) -> str:
+def _structure(body: JaxprBody) -> str:
     """A hash of what a jaxpr computes: primitives, avals, simple parameters and data flow."""
     digest = hashlib.blake2b(digest_size=8)
     numbers: dict[int, int] = {}

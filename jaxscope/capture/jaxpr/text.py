@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxscope.capture import _jax
-from jaxscope.capture.jaxpr.bodies import is_opaque, open_jaxpr
+from jaxscope.capture.jaxpr.reader import is_opaque, open_jaxpr
 from jaxscope.capture.jaxpr.tags import Tagged
 from jaxscope.model import Anchor
 

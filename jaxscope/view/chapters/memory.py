@@ -1,16 +1,16 @@
-"""Memory by line: what is alive when most is, and how it got there."""
+"""The chapter on memory by line: buffers alive at the peak, and XLA's schedule."""
 
 from __future__ import annotations
 
 from jaxscope import words
 from jaxscope.model import Memory, Program, Record, Unavailable
 from jaxscope.model.memory_plan import Alive, BufferTimeline
-from jaxscope.model.profile import Place
+from jaxscope.model.profile import Place as ProfilePlace
 from jaxscope.view.base.chapter import Chapter, Part
 from jaxscope.view.base.html import escape
-from jaxscope.view.base.table import Table
-from jaxscope.view.base.visible import excerpt, split_lines
+from jaxscope.view.base.table import Place, Table
 from jaxscope.view.chapters import memory_savings
+from jaxscope.view.chapters.places import code, label
 from jaxscope.view.profile.hottest import WORTH
 
 _WIDTH, _HEIGHT = 640, 90
@@ -19,15 +19,15 @@ _MOST = 40
 
 
 def chapter(record: Record, program: Program) -> Chapter | None:
-    """The memory plan of a profiled program; None if nobody asked for it."""
+    """The memory plan of a profiled program; None when it was not requested."""
     found = program.buffers
     if found is None:
         return None
     title = "Memory by line"
     if isinstance(found, Unavailable):
-        return Chapter("buffers", title, (f"There is no memory by line: {found.reason}.",))
+        return Chapter("buffers", title, (f"Memory by line is unavailable: {found.reason}.",))
     if not found.steps:
-        lead = (_whole(program, found), "It needs no temporaries.")
+        lead = (_whole(program, found), "There are no temporaries.")
         lead = (*lead, *memory_savings.sentences(record, program, found))
         return Chapter("buffers", title, lead, memory_savings.parts(record, program, found))
     lead = (
@@ -48,12 +48,12 @@ def chapter(record: Record, program: Program) -> Chapter | None:
 
 def _whole(program: Program, found: BufferTimeline) -> str:
     text = (
-        f"{words.size(found.static + found.temp)} at the peak: {words.size(found.static)} of "
+        f"The peak is {words.size(found.static + found.temp)}: {words.size(found.static)} of "
         f"arguments, results and constants, {words.size(found.temp)} of temporaries."
     )
     memory = program.memory
     if isinstance(memory, Memory) and memory.alias:
-        text += f" {words.size(memory.alias)} of results took over donated arguments."
+        text += f" {words.size(memory.alias)} of results reuse donated arguments."
     return text
 
 
@@ -61,38 +61,32 @@ def _peak(record: Record, found: BufferTimeline) -> str:
     by_line = _sums(found)
     most = max(by_line.items(), key=lambda item: item[1])
     share = words.percent(most[1] / max(found.peak_temp, 1))
-    where = "no known line"
-    if most[0]:
-        source, line = most[0]
-        where = f"line {line}{f' of {record.sources[source].name}' if source else ''}"
+    where = f"from {label(record, most[0], 'line ')}" if most[0] else "unattributed"
     more = ""
     if found.is_roomy:
         spare = words.size(found.temp - found.peak_temp)
-        more = f" XLA sets {spare} more aside for temporaries than are alive at once."
+        more = f" XLA reserves {spare} more than are alive at once."
     return (
         f"Most temporaries are alive at `{found.peak_at}`: {words.size(found.peak_temp)}, "
-        f"{share} of it from {where}.{more}"
+        f"{share} of it {where}.{more}"
     )
 
 
-_Key = tuple[int, int] | None
-
-
-def _sums(found: BufferTimeline) -> dict[_Key, int]:
-    sums: dict[_Key, int] = {}
+def _sums(found: BufferTimeline) -> dict[Place, int]:
+    sums: dict[Place, int] = {}
     for row in found.alive:
         key = _key(row.place)
         sums[key] = sums.get(key, 0) + row.bytes
     return sums
 
 
-def _key(place: Place | None) -> _Key:
+def _key(place: ProfilePlace | None) -> Place:
     return (place.source, place.line) if place else None
 
 
-def _sums_inside(found: BufferTimeline) -> dict[_Key, int]:
-    """By the lines of other sources, which the first one calls; what is its own is left out."""
-    sums: dict[_Key, int] = {}
+def _sums_inside(found: BufferTimeline) -> dict[Place, int]:
+    """By the lines of other sources, which the first one calls."""
+    sums: dict[Place, int] = {}
     for row in found.alive:
         if key := _key(row.inside):
             sums[key] = sums.get(key, 0) + row.bytes
@@ -100,7 +94,7 @@ def _sums_inside(found: BufferTimeline) -> dict[_Key, int]:
 
 
 def _inside(record: Record, found: BufferTimeline) -> tuple[str, ...]:
-    """The line that made most in a module: the first source may only call what is there."""
+    """The line of a module that allocates most: the first source may only call it."""
     sums = _sums_inside(found)
     if not sums:
         return ()
@@ -110,35 +104,28 @@ def _inside(record: Record, found: BufferTimeline) -> tuple[str, ...]:
     share = words.percent(size / max(found.peak_temp, 1))
     return (
         (
-            f"In {record.sources[key[0]].name} line {key[1]} made most: {words.size(size)} "
-            f"({share}): `{_code(record, key)}`"
+            f"In called code, {label(record, key)} allocates most: {words.size(size)} "
+            f"({share}): `{code(record, key)}`"
         ),
     )
 
 
 def _parts_inside(record: Record, found: BufferTimeline) -> tuple[Part, ...]:
     sums = _sums_inside(found)
-    caption = "Alive at the peak, by line of what is called"
+    caption = "Alive at the peak, by line of called code"
     return (Part(caption, _by_line(record, found, sums)),) if sums else ()
 
 
-def _code(record: Record, key: _Key) -> str:
-    if key is None:
-        return ""
-    lines = split_lines(record.sources[key[0]].text)
-    return excerpt(lines[key[1] - 1]) if 0 < key[1] <= len(lines) else ""
-
-
-def _by_line(record: Record, found: BufferTimeline, sums: dict[_Key, int]) -> Table:
+def _by_line(record: Record, found: BufferTimeline, sums: dict[Place, int]) -> Table:
     rows = sorted(sums.items(), key=lambda item: -item[1])
     return Table(
         ("line", "bytes", "share", "code"),
         tuple(
             (
-                memory_savings.line_name(record, *key) if key else "no known line",
+                label(record, key) if key else "unattributed",
                 words.size(size),
                 words.percent(size / max(found.peak_temp, 1)),
-                _code(record, key),
+                code(record, key),
             )
             for key, size in rows
         ),
@@ -151,12 +138,12 @@ def _by_line(record: Record, found: BufferTimeline, sums: dict[_Key, int]) -> Ta
 def _buffers(record: Record, found: BufferTimeline) -> Table:
     def row(alive: Alive) -> tuple[str, ...]:
         key = _key(alive.inside or alive.place)
-        line = memory_savings.line_name(record, *key) if key else ""
-        return (f"`{alive.instruction}`", words.size(alive.bytes), line, _code(record, key))
+        size = words.size(alive.bytes)
+        return (f"`{alive.instruction}`", size, label(record, key), code(record, key))
 
     rows = tuple(row(alive) for alive in found.alive[:_MOST])
     places = tuple(_key(alive.inside or alive.place) for alive in found.alive[:_MOST])
-    return Table(("written by", "bytes", "line", "code"), rows, (1, 2), (2,), places)
+    return Table(("instruction", "bytes", "line", "code"), rows, (1, 2), (2,), places)
 
 
 def _area(found: BufferTimeline) -> str:
@@ -173,7 +160,7 @@ def _area(found: BufferTimeline) -> str:
         f'd="M0,{_HEIGHT}{points}V{_HEIGHT}Z"/><line class="axis" x1="0" x2="{_WIDTH}" '
         f'y1="{_HEIGHT}" y2="{_HEIGHT}"/><text x="2" y="10">{escape(label)}</text></svg>'
         f"<figcaption>{words.count(len(steps), 'step')} of the schedule, from left to right; the "
-        "axis is no time</figcaption></figure>"
+        "axis is not time</figcaption></figure>"
     )
 
 
@@ -193,7 +180,7 @@ def _drawing(found: BufferTimeline) -> tuple[str, ...]:
 
 
 def _block(part: float) -> str:
-    """How much of one character a column fills."""
+    """One character of a column, filled in part."""
     if part >= 1:
         return "█"
     return "▄" if part > 0.25 else " "

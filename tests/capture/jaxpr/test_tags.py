@@ -13,7 +13,7 @@ import pytest
 
 from jaxscope.analysis.links.tags import TAG, clean_hlo, tags_of, without_tags
 from jaxscope.capture import _jax
-from jaxscope.capture.jaxpr.bodies import jaxprs_in, open_jaxpr
+from jaxscope.capture.jaxpr.reader import jaxprs_in, open_jaxpr
 from jaxscope.capture.jaxpr.tags import adopt, compiled_from, tag, tag_jaxpr, untagged
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import Sources
