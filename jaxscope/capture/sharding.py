@@ -13,16 +13,12 @@ from jax.sharding import NamedSharding
 
 from jaxscope.analysis.hlo import HloModule, parse_module
 from jaxscope.analysis.links.line_figures import counted
-from jaxscope.analysis.sharding import (
-    CollectiveContext,
-    CollectiveReader,
-    device_groups,
-    find_collectives,
-    matmul_flops,
-    shard_devices,
-    with_spec,
-)
+from jaxscope.analysis.sharding.collectives import find_collectives
+from jaxscope.analysis.sharding.matmul_flops import matmul_flops
+from jaxscope.analysis.sharding.mesh_axes import device_groups, shard_devices, with_spec
+from jaxscope.analysis.sharding.origins import CollectiveContext, CollectiveReader
 from jaxscope.capture.jaxpr.equations import entries_of
+from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry
 from jaxscope.capture.jaxpr.tags import Tagged
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.program import describe
@@ -94,8 +90,9 @@ def _read(
         *reader.values("output", outputs),
         *reader.constrained(constraints),
     ]
-    for mesh in _shard_map_meshes(handles.tagged):
-        reader.remember(mesh)
+    for body, index, entry in _entries(handles.tagged):
+        if entry.primitive == "shard_map":
+            reader.remember(body.jaxpr.eqns[index].params.get("mesh"))
     result = ProgramSharding(
         len(devices),
         jax.device_count(backend=devices[0].platform),
@@ -185,7 +182,7 @@ class _Constraint:
 
 def _constraints(tagged: Tagged) -> Iterator[_Constraint]:
     """All constraints of a program; none when its equations are not available."""
-    for body, index, entry in () if tagged.body is None else entries_of(tagged.body):
+    for body, index, entry in _entries(tagged):
         if entry.primitive not in _CONSTRAINTS:
             continue
         equations = body.jaxpr.eqns
@@ -213,11 +210,8 @@ def _constraints(tagged: Tagged) -> Iterator[_Constraint]:
         )
 
 
-def _shard_map_meshes(tagged: Tagged) -> Iterator[Any]:
-    """The meshes of the program's `shard_map`s, real or abstract."""
-    for body, index, entry in () if tagged.body is None else entries_of(tagged.body):
-        if entry.primitive == "shard_map":
-            yield body.jaxpr.eqns[index].params.get("mesh")
+def _entries(tagged: Tagged) -> list[tuple[JaxprBody, int, JaxprEntry]]:
+    return [] if tagged.body is None else entries_of(tagged.body)
 
 
 class _ShardingReader:
@@ -243,7 +237,7 @@ class _ShardingReader:
                 yield replace(found, line=one.line)
 
     def remember(self, mesh: Any) -> None:
-        """Add a mesh of the code that no value's sharding may have."""
+        """Add a real mesh of a `shard_map`, which no value's sharding may have."""
         if hasattr(mesh, "devices") and set(mesh.devices.flat) <= self._positions.keys():
             self._mesh(mesh)
 

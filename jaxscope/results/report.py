@@ -425,7 +425,7 @@ class Report:
 
         from jaxscope.analysis import report_tables
         from jaxscope.analysis.gradient import residual_rows
-        from jaxscope.analysis.sharding import collective_rows
+        from jaxscope.analysis.sharding.table import collective_rows
 
         makers = {
             "lines": report_tables.lines,

@@ -8,7 +8,7 @@ that of a linear function, as solvers use them, and not a pass of a derivative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
 
 from jaxscope.model import Phase
 
@@ -18,7 +18,8 @@ Passes = tuple[Phase, ...]
 _REMATERIALIZED = "rematted_computation"
 
 
-def passes(scopes: Sequence[tuple[str, str]]) -> Passes:
+@functools.lru_cache(maxsize=4096)  # most equations share a few name stacks
+def passes(scopes: tuple[tuple[str, str], ...]) -> Passes:
     """The passes in a name stack of `(kind, name)`, kind being `Transform` or `Scope`.
 
     A user's own `jax.named_scope("jvp")` is a scope, so it does not count.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jaxscope.analysis.jaxpr.autodiff_phase import Passes, passes
+from jaxscope.analysis.jaxpr.autodiff_phase import passes
 from jaxscope.analysis.jaxpr.dataflow import (
     InnerRegion,
     Region,
@@ -34,7 +34,6 @@ class RegionReader:
         self._bodies: list[JaxprBody] = []
         """Kept alive, because `_regions` goes by identity."""
         self._avals: dict[int, RegionValue] = {}
-        self._passes: dict[tuple[tuple[str, str], ...], Passes] = {}
 
     def region(self, body: JaxprBody) -> Region:
         """The region of a jaxpr, with all inner regions."""
@@ -69,7 +68,7 @@ class RegionReader:
                 RegionStep(
                     offset,
                     entry.primitive,
-                    self._passes_of(entry.scopes),
+                    passes(entry.scopes),
                     tuple([number(atom) for atom in equation.invars]),
                     tuple([number(atom) for atom in equation.outvars]),
                     inner=inner,
@@ -89,12 +88,6 @@ class RegionReader:
         known = self._avals.get(id(aval))
         if known is None:
             known = self._avals[id(aval)] = _value(aval)
-        return known
-
-    def _passes_of(self, scopes: tuple[tuple[str, str], ...]) -> Passes:
-        known = self._passes.get(scopes)
-        if known is None:
-            known = self._passes[scopes] = passes(scopes)
         return known
 
     def _inner(self, entry: JaxprEntry, offset: int) -> tuple[InnerRegion, ...]:

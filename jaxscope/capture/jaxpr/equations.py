@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes, passes, phase
@@ -35,7 +36,6 @@ class _Walk:
         self.equations: list[Equation] = []
         self.chains: list[Chain] = []
         self.places: dict[tuple[int, int], list[int]] = {}
-        self._scopes: dict[tuple[tuple[str, str], ...], tuple[str, Passes]] = {}
 
     def enter(
         self,
@@ -50,9 +50,9 @@ class _Walk:
         for index, entry in enumerate(body.entries):
             number = len(self.equations)
             frames = _join(entry.frames, outer)
-            own_scope, own_passes = self._read_scopes(entry.scopes)
+            own_scope = _spell(entry.scopes)
             its_scope = f"{scope}/{own_scope}" if scope and own_scope else scope or own_scope
-            its_passes = outer_passes + own_passes
+            its_passes = outer_passes + passes(entry.scopes)
             its_chain = chain + entry.tags
             self.equations.append(
                 Equation(
@@ -73,13 +73,8 @@ class _Walk:
                 for inner in entry.bodies:
                     self.enter(inner, number, frames, its_passes, its_scope, its_chain)
 
-    def _read_scopes(self, scopes: tuple[tuple[str, str], ...]) -> tuple[str, Passes]:
-        read = self._scopes.get(scopes)
-        if read is None:
-            read = self._scopes[scopes] = (_spell(scopes), passes(scopes))
-        return read
 
-
+@functools.lru_cache(maxsize=4096)  # most equations share a few name stacks
 def _spell(scopes: tuple[tuple[str, str], ...]) -> str:
     """The name stack as JAX spells it: `jvp(layer)/tanh`."""
     words: list[str] = []

@@ -20,7 +20,7 @@ def verdict(modes: DerivativeModes) -> str:
 def _evidence(modes: DerivativeModes, name: str) -> str:
     mode = modes.forward if name == "forward" else modes.reverse
     if modes.forward.seconds is not None and modes.reverse.seconds is not None:
-        return f"takes {words.seconds(mode.seconds)} per call"
+        return f"{words.seconds(mode.seconds)} per call"
     return f"{_products(name, mode)}, {words.flops(mode.flops)}"
 
 

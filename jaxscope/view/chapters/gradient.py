@@ -150,15 +150,13 @@ def _saved(
     if new:
         verb = "is" if new == 1 else "are"
         size = words.size(found.new_bytes)
-        text = f"{words.count(new, 'residual')} {verb} saved for the backward pass, {size}"
+        text = f"{words.count(new, 'residual')} {verb} saved for the backward pass: {size}"
     rows = residuals_by_line(program)
     if len(rows) > 1:
         where = label(record, (rows[0].source, rows[0].line), "line ")
         text += f", {words.percent(rows[0].bytes / found.new_bytes)} of it from {where}"
     if there := found.bytes - found.new_bytes:
-        text += (
-            f"; {words.size(there)} of arguments and constants {'are also' if new else 'are'} read"
-        )
+        text += f". It {'also ' if new else ''}reads {words.size(there)} of arguments and constants"
     once = peak_bytes(found.residuals)
     if once < found.new_bytes:
         text += f". At most {words.size(once)} is alive at once"

@@ -10,10 +10,10 @@ F, B, R = Phase.FORWARD, Phase.BACKWARD, Phase.REMATERIALIZED
 
 def stack(text):
     """`transpose jvp 'layer'`: transforms, and scopes in quotes, outermost first."""
-    return [
+    return tuple(
         ("Scope", word.strip("'")) if word.startswith("'") else ("Transform", word)
         for word in text.split()
-    ]
+    )
 
 
 @pytest.mark.parametrize(

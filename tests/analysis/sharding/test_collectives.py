@@ -10,18 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxscope.analysis.hlo import HloModule, parse_module
-from jaxscope.analysis.sharding import (
-    CollectiveContext,
-    CollectiveReader,
-    GroupTextError,
-    device_groups,
-    find_collectives,
-    read_groups,
-    read_pairs,
-    shard_devices,
-    wire_bytes,
-    with_spec,
-)
+from jaxscope.analysis.sharding.collectives import find_collectives, wire_bytes
+from jaxscope.analysis.sharding.mesh_axes import device_groups, shard_devices, with_spec
+from jaxscope.analysis.sharding.origins import CollectiveContext, CollectiveReader
+from jaxscope.analysis.sharding.replica_groups import GroupTextError, read_groups, read_pairs
 from jaxscope.model import (
     Collective,
     CollectiveKind,

@@ -74,8 +74,9 @@ def test_a_program_without_a_derivative_has_no_chapter():
 
 def test_the_chapter_begins_with_the_saved_residuals(trained):
     lead = chapter(trained).lead
-    assert re.match(r"\d+ residuals are saved for the backward pass, ", lead[0])
-    assert " of arguments and constants are also read" in lead[0]
+    assert re.match(r"\d+ residuals are saved for the backward pass: ", lead[0])
+    assert ". It also reads " in lead[0]
+    assert " of arguments and constants. " in lead[0]
     assert f"of it from line {line_of(trained, 'jnp.tanh(x @ p)')}" in lead[0]
     assert "times the FLOPs of the forward pass" in lead[1]
 
@@ -148,7 +149,7 @@ def test_compiled_residuals_are_listed_separately(trained):
 def test_a_square_keeps_nothing_and_its_backward_pass_is_half_again_the_work():
     lead = chapter(inspected(jax.grad(lambda x: jnp.sum(x * x)), X)).lead
     assert lead[0].startswith(
-        "No residuals are saved for the backward pass; 128 B of arguments and constants are read."
+        "No residuals are saved for the backward pass. It reads 128 B of arguments and constants."
     )
 
 
