@@ -209,7 +209,7 @@ class MatmulFlops:
     per_device: float
 
     def replication(self, devices: int) -> float:
-        """How many times the same products are computed: 1 without replicated computation."""
+        """Times that the same products are computed: 1 without replicated computation."""
         return self.per_device * devices / self.total if self.total else 1.0
 
 
@@ -234,7 +234,7 @@ class ProgramSharding:
     """Processes that the devices belong to."""
     matmul_flops: MatmulFlops | Unavailable = _NO_MATMULS
     unread: str = ""
-    """Why the collectives could not be read; empty when they were."""
+    """The reason that the collectives could not be read; empty when they were."""
 
     @property
     def sent(self) -> float:

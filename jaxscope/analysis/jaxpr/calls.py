@@ -69,7 +69,7 @@ def calls_in(
             if frame.source is None or last in _NO_FUNCTIONS:
                 continue
             if any(f.function == frame.function for f in frames[:depth]):
-                continue  # recursion: the innermost call stands for all
+                continue  # recursion: only the innermost call counts
             around, sign = frames[depth + 1 :], (equation.primitive, frames[: depth + 1])
             calls = found.setdefault((frame.source, frame.function), [])
             again = bool(calls) and calls[-1].first == sign and not _loops(sign[1], looped)

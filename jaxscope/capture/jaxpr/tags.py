@@ -21,20 +21,20 @@ ALREADY_LOWERED = (
     "name and position"
 )
 NO_JAXPR = (
-    "JAX keeps no jaxpr of a program that was lowered, so its lines cannot be linked; give the "
+    "JAX does not keep the jaxpr of a lowered program, so its lines cannot be linked; pass the "
     "function and its arguments instead"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """A program's equations, and how its tags lead to them."""
+    """A program's equations, with the tags that lead to them."""
 
     equations: tuple[Equation, ...]
     hash: str
-    """What the tags of the outermost equations end in; empty when the program is not tagged."""
+    """The end of the tags of the outermost equations; empty when the program is not tagged."""
     why: str
-    """Why it is not tagged; empty when it is."""
+    """The reason that it is not tagged; empty when it is."""
     chains: Chains
     places: dict[tuple[int, int], tuple[int, ...]] = field(repr=False)
     """See `equations.Expansion`."""
@@ -42,11 +42,11 @@ class Tagged:
     """The jaxpr, kept alive because `places` goes by identity."""
     body: JaxprBody | None = field(default=None, repr=False)
     other: str = STALE
-    """How the tags of another program may come to stand in the compiled text."""
+    """The reason that the compiled text can have tags of a different program."""
 
 
 def tag(traced: Any, sources: Sources) -> Tagged:
-    """Tag a `Traced` in place, before it is lowered. Never raises: `why` says what went wrong.
+    """Tag a `Traced` in place, before it is lowered. Never raises: `why` has the reason.
 
     In place, because JAX keys its caches on the jaxpr object: the lowering that follows is the one
     the user's own call will find, with donation, static arguments and shardings untouched.
@@ -103,9 +103,9 @@ def adopt(new: Tagged, old: Tagged) -> Tagged | None:
 
 
 def compiled_from(tagged: Tagged, why: str) -> Tagged:
-    """The same, where the compiled program was made from another text, which `why` says.
+    """The same, for a compiled program made from a different text; `why` is the reason.
 
-    What was lowered from this text keeps its exact links.
+    The stages that were lowered from this text keep their exact links.
     """
     return replace(tagged, other=why)
 
@@ -129,7 +129,7 @@ def _nothing(why: str) -> Tagged:
 
 
 def _chains_before(body: JaxprBody) -> Chains:
-    """The chains as they stood before this program was tagged, where one equation has them.
+    """The chains from before this program was tagged, where one equation has them.
 
     JAX drops what no result depends on into a jaxpr of its own before it lowers. If that one was
     tagged, in the listener, the equations that both jaxprs share bear its tags in what was lowered.
@@ -144,8 +144,8 @@ def _chains_before(body: JaxprBody) -> Chains:
 def _push(body: JaxprBody) -> None:
     """Push each equation's tag, unless it has it.
 
-    A jaxpr that JAX shares among programs keeps the tags of the first. A tag of another jaxpr may
-    stand there too: differentiating a tagged jaxpr copies its name stacks.
+    A jaxpr that JAX shares among programs keeps the tags of the first. It may have a tag of another
+    jaxpr too: differentiating a tagged jaxpr copies its name stacks.
     """
     for owner, index, entry in entries_of(body):
         name = spell_tag(index, owner.digest)

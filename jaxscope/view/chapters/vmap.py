@@ -125,7 +125,7 @@ def _is_all_library(program: Program, batching: Batching) -> bool:
 
 
 def _is_library(program: Program, batching: Batching, index: int) -> bool:
-    """Whether a vmap that the user's code does not call lies inside the program."""
+    """Whether a vmap inside the program is not called by the user's code."""
     if batching.axes[index].line is not None:
         return False
     if any(applied.name == "vmap" for applied in program.stack):
