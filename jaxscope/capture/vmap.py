@@ -120,9 +120,12 @@ class _Tracebacks:
                 self._key(entry.site),
                 entry.name,
                 entry.size,
-                entry.axes,
-                tuple([variables.get(id(value), id(value)) for value in entry.values]),
-                tuple([getattr(getattr(v, "aval", None), "shape", ()) for v in entry.values]),
+                tuple(
+                    [
+                        (axis, variables.get(id(v), id(v)), _shape(v))
+                        for axis, v in zip(entry.axes, entry.values, strict=True)
+                    ]
+                ),
             )
             for entry in entries
         ]
@@ -138,6 +141,10 @@ class _Tracebacks:
         key = tuple([(id(code), offset) for code, offset in site])
         self._by_key[key] = site
         return key
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return getattr(getattr(value, "aval", None), "shape", ())
 
 
 def _user_frame(site: _jax.Site, sources: Sources) -> Frame | None:

@@ -85,17 +85,9 @@ def residual_rows(record: Record) -> tuple[tuple[str, ...], tuple[tuple[object, 
     `derivatives` are the derivatives that save it: 0 is the outermost.
     """
     columns = (
-        "aval",
-        "bytes",
-        "kind",
-        "origin",
-        "source",
-        "line",
-        "used_source",
-        "used_line",
-        "iterations",
-        "derivatives",
-    )
+        "aval", "bytes", "kind", "origin", "source", "line", "used_source", "used_line",
+        "iterations", "derivatives",
+    )  # fmt: skip
     program = record.programs[0] if record.programs else None
     rows = [
         (

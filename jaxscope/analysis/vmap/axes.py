@@ -35,12 +35,8 @@ class VmapCall:
     name: str
     """`axis_name`; empty when it has none."""
     size: int
-    axes: tuple[int | None, ...]
-    """By flat argument, as `in_axes`."""
-    variables: tuple[int, ...]
-    """By flat argument: the variable; see `Region.variables`."""
-    shapes: tuple[tuple[int, ...], ...]
-    """By flat argument."""
+    arguments: tuple[tuple[int | None, int, tuple[int, ...]], ...]
+    """Flat: the mapped axis as in `in_axes`, the variable (see `Region.variables`), its shape."""
 
 
 @dataclass(slots=True)
@@ -157,7 +153,7 @@ class VmapAxes:
 
     def _enter(self, call: VmapCall, present: set[int]) -> None:
         axis = self._axis(call.site, call.name, call.size)
-        for position, variable, shape in zip(call.axes, call.variables, call.shapes, strict=True):
+        for position, variable, shape in call.arguments:
             (axis.unbatched if position is None else axis.batched).add(shape)
             if variable in present:
                 side = self._whole if position is None else self.entering

@@ -19,7 +19,7 @@ from jaxscope.analysis.vmap.axes import (
     VmapAxes,
     VmapCall,
 )
-from jaxscope.analysis.vmap.results import ResultForm, reduced, result_of
+from jaxscope.analysis.vmap.results import NO_RESULT, ResultForm, reduced, result_of
 from jaxscope.model import BatchedEquation, BatchingResult, Frame
 
 _COLLECTIVES = frozenset({"psum", "psum_invariant", "pmax", "pmin"})
@@ -117,8 +117,19 @@ class _Walk:
         if record:
             self._number += 1
             if here.under:
-                form = self._form(region, step, operands, depends, reduced_over, here)
-                self.equations.append(_equation(number, step, here, depends, form))
+                over = _over(here, depends)
+                form = self._form(region, step, operands, over, reduced_over, here)
+                self.equations.append(
+                    BatchedEquation(
+                        number,
+                        here.under,
+                        over,
+                        step.flops * here.times,
+                        form.result,
+                        detail=form.detail,
+                        function=form.function,
+                    )
+                )
                 self._learn(step, depends, here.under)
         if not step.inner or number >= MOST_EQUATIONS:
             return [depends & ~reduced_over] * len(step.outputs)
@@ -249,33 +260,19 @@ class _Walk:
         region: Region,
         step: RegionStep,
         operands: Sequence[int],
-        depends: int,
+        over: tuple[int, ...],
         reduced_over: int,
         here: _Around,
-    ) -> ResultForm | None:
-        over = [self.axes.all[axis] for axis in _over(here, depends)]
-        if not over:
-            return None
+    ) -> ResultForm:
+        if not over or (here.sequential and step.inner):
+            return NO_RESULT
         if here.sequential:
-            return None if step.inner else ResultForm(BatchingResult.SEQUENTIAL_LOOP)
-        ended = [axis for axis in over if axis.bit & reduced_over]
+            return ResultForm(BatchingResult.SEQUENTIAL_LOOP)
+        axes = [self.axes.all[axis] for axis in over]
+        ended = [axis.name for axis in axes if axis.bit & reduced_over]
         if ended:
-            return reduced(step, [axis.name for axis in ended] if len(ended) < len(over) else [])
-        return result_of(region, step, operands, [axis.size for axis in over], self._tracebacks)
-
-
-def _equation(
-    number: int, step: RegionStep, here: _Around, depends: int, form: ResultForm | None
-) -> BatchedEquation:
-    return BatchedEquation(
-        number,
-        here.under,
-        _over(here, depends),
-        step.flops * here.times,
-        None if form is None else form.result,
-        detail="" if form is None else form.detail,
-        function="" if form is None else form.function,
-    )
+            return reduced(step, ended if len(ended) < len(over) else [])
+        return result_of(region, step, operands, [axis.size for axis in axes], self._tracebacks)
 
 
 def _over(here: _Around, *masks: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jaxscope.analysis.jaxpr.dataflow import Region, RegionStep
 from jaxscope.analysis.vmap.axes import TracebackReader
@@ -30,15 +30,15 @@ _MACHINERY = frozenset(
 _REDUCES = {"pmax": "takes the largest", "pmin": "takes the smallest"}
 
 
-@dataclass(frozen=True, slots=True)
-class ResultForm:
+class ResultForm(NamedTuple):
     """See the fields of `model.BatchedEquation`."""
 
-    result: BatchingResult
+    result: BatchingResult | None
     detail: str = ""
     function: str = ""
 
 
+NO_RESULT = ResultForm(None)
 _LARGER = ResultForm(BatchingResult.EXTRA_BATCH_DIMENSION)
 
 
@@ -48,8 +48,8 @@ def result_of(
     operands: Sequence[int],
     sizes: Sequence[int | None],
     tracebacks: TracebackReader,
-) -> ResultForm | None:
-    """The batching result of a batched equation; None for a call that only contains others.
+) -> ResultForm:
+    """The batching result of a batched equation; no result for a call that only contains others.
 
     `operands` are the masks of axes of its operands, `sizes` the sizes of its axes.
     """
@@ -81,7 +81,7 @@ def result_of(
             detail = f"{math.prod(shape[:-2])} × ({shape[-2]}×{shape[-1]}) in one call"
             return ResultForm(BatchingResult.BATCHED_LIBRARY_CALL, detail)
         case name if step.inner and not name.startswith(("reduce", "scatter", "select_and")):
-            return None
+            return NO_RESULT
         case _:
             return _LARGER
 
@@ -124,14 +124,14 @@ def _select(region: Region, step: RegionStep, calls: Calls) -> ResultForm:
     return ResultForm(BatchingResult.SELECT_ALL_BRANCHES, detail, function)
 
 
-def _loop(length: int, sizes: Sequence[int | None], calls: Calls) -> ResultForm | None:
+def _loop(length: int, sizes: Sequence[int | None], calls: Calls) -> ResultForm:
     """A scan that a batching rule inserted: as long as the batch, and without a loop function."""
     if length not in sizes:
-        return None
+        return NO_RESULT
     batched = [i for i, call in enumerate(calls) if call == ("batching.py", "process_primitive")]
     asked = calls[batched[-1] + 1 :] if batched else calls
     if not asked or any(file == "loops.py" for file, _ in asked):
-        return None
+        return NO_RESULT
     file, name = asked[0]
     detail = f"{length} iterations of one example"
     return ResultForm(BatchingResult.SEQUENTIAL_LOOP, detail, _BY_FILE.get(file, name))

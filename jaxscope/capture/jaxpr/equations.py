@@ -25,53 +25,40 @@ class Expansion:
 
 def expand(body: JaxprBody) -> Expansion:
     """Number the equations of every use of every jaxpr: each before those inside it."""
-    walk = _Walk()
-    walk.enter(body, None, (), (), "", ())
-    places = {key: tuple(ids) for key, ids in walk.places.items()}
-    return Expansion(tuple(walk.equations), tuple(walk.chains), places)
-
-
-class _Walk:
-    def __init__(self) -> None:
-        self.equations: list[Equation] = []
-        self.chains: list[Chain] = []
-        self.places: dict[tuple[int, int], list[int]] = {}
+    equations: list[Equation] = []
+    chains: list[Chain] = []
+    places: dict[tuple[int, int], list[int]] = {}
 
     def enter(
-        self,
-        body: JaxprBody,
-        parent: int | None,
-        outer: tuple[Frame, ...],
-        outer_passes: Passes,
-        scope: str,
-        chain: Chain,
+        body: JaxprBody, parent: Equation | None, outer_passes: Passes, outer_chain: Chain
     ) -> None:
-        jaxpr = id(body.jaxpr)
+        outer, prefix = (parent.frames, parent.scope) if parent is not None else ((), "")
         for index, entry in enumerate(body.entries):
-            number = len(self.equations)
+            number = len(equations)
             frames = _join(entry.frames, outer)
-            own_scope = _spell(entry.scopes)
-            its_scope = f"{scope}/{own_scope}" if scope and own_scope else scope or own_scope
+            scope = _spell(entry.scopes)
             its_passes = outer_passes + passes(entry.scopes)
-            its_chain = chain + entry.tags
-            self.equations.append(
-                Equation(
-                    number,
-                    entry.primitive,
-                    _span(frames),
-                    frames,
-                    phase(its_passes),
-                    parent=parent,
-                    scope=its_scope,
-                    inputs=entry.inputs,
-                    outputs=entry.outputs,
-                )
+            its_chain = outer_chain + entry.tags
+            equation = Equation(
+                number,
+                entry.primitive,
+                _span(frames),
+                frames,
+                phase(its_passes),
+                parent=None if parent is None else parent.id,
+                scope=f"{prefix}/{scope}" if prefix and scope else prefix or scope,
+                inputs=entry.inputs,
+                outputs=entry.outputs,
             )
-            self.chains.append(its_chain)
-            self.places.setdefault((jaxpr, index), []).append(number)
-            if entry.bodies and number < MOST_EQUATIONS:
-                for inner in entry.bodies:
-                    self.enter(inner, number, frames, its_passes, its_scope, its_chain)
+            equations.append(equation)
+            chains.append(its_chain)
+            places.setdefault((id(body.jaxpr), index), []).append(number)
+            for inner in entry.bodies if number < MOST_EQUATIONS else ():
+                enter(inner, equation, its_passes, its_chain)
+
+    enter(body, None, (), ())
+    found = {key: tuple(ids) for key, ids in places.items()}
+    return Expansion(tuple(equations), tuple(chains), found)
 
 
 @functools.lru_cache(maxsize=4096)  # most equations share a few name stacks

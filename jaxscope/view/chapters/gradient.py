@@ -39,7 +39,7 @@ _WORTH = 1_000_000
 """Bytes that a checkpoint should free to be in the short report."""
 
 
-def gradient(record: Record, program: Program) -> Chapter | None:
+def chapter(record: Record, program: Program) -> Chapter | None:
     """The chapter; None for a program that takes no derivative."""
     found = program.gradient
     if found is None:

@@ -24,7 +24,7 @@ _REPLICATED = 1.05
 """Products computed more often than this are called replicated; less is rounding."""
 
 
-def devices(record: Record, program: Program) -> Chapter | None:
+def chapter(record: Record, program: Program) -> Chapter | None:
     """The chapter; None for a program on one device."""
     known = program.sharding
     if known is None:

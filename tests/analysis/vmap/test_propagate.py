@@ -68,14 +68,8 @@ def call(
     made: Region, axes: tuple[int | None, ...], site: str = "vmap", name: str = "", size: int = 5
 ) -> VmapCall:
     """A call of a vmapped function on the first arguments of a region."""
-    return VmapCall(
-        site,
-        name,
-        size,
-        axes,
-        made.variables[: len(axes)],
-        tuple(made.values[i].shape for i in range(len(axes))),
-    )
+    arguments = [(axis, made.variables[i], made.values[i].shape) for i, axis in enumerate(axes)]
+    return VmapCall(site, name, size, tuple(arguments))
 
 
 def followed(made: Region, *calls: VmapCall) -> list[BatchedEquation]:
@@ -270,7 +264,7 @@ def test_facts_of_the_untransformed_program_correct_shapes() -> None:
     base = region(square, 1, step("cos", (0,), (1,), 0, trace=trace), results=(1,))
     propagate(base, [call(base, (None,))], Tracebacks(), learned=known)
     other = region(square, 1, step("cos", (0,), (1,), 0, trace=trace), results=(1,))
-    entered = VmapCall("vmap", "", 5, (None,), (0,), ((5, 5),))
+    entered = VmapCall("vmap", "", 5, ((None, 0, (5, 5)),))
     assert propagate(other, [entered], Tracebacks(), known)[1][0].over == ()
-    inferred = VmapCall("vmap", "", 5, (0,), (0,), ((7,),))
+    inferred = VmapCall("vmap", "", 5, ((0, 0, (7,)),))
     assert propagate(other, [inferred], Tracebacks())[1][0].over == (0,)

@@ -11,7 +11,7 @@ import jaxscope
 from jaxscope.analysis.gradient.residual_rows import equal_residuals
 from jaxscope.model import Applied, Form, Record, StageKind, from_json, to_json
 from jaxscope.view.bundle.figures import by_line
-from jaxscope.view.chapters.gradient import gradient
+from jaxscope.view.chapters import gradient
 from jaxscope.view.report.html import static_html
 from jaxscope.view.report.markdown import markdown
 from jaxscope.view.report.text import text
@@ -52,7 +52,7 @@ def trained():
 
 
 def chapter(report):
-    return gradient(report.record, report.programs[0])
+    return gradient.chapter(report.record, report.programs[0])
 
 
 def rows(report, caption):
@@ -224,7 +224,7 @@ def test_the_record_keeps_it(trained):
     copy = from_json(Record, to_json(trained.record))
     assert copy.form is Form.CALL
     assert copy.programs[0].gradient == trained.gradient
-    assert gradient(copy, copy.programs[0]) == chapter(trained)
+    assert gradient.chapter(copy, copy.programs[0]) == chapter(trained)
 
 
 def test_tables_for_data_frames(trained):
@@ -252,7 +252,7 @@ def test_a_constant_gradient_is_a_finding():
 def test_a_hessian_is_called_one_and_its_other_mode_is_a_hessian_too():
     report = inspected(jax.hessian(lambda x: jnp.sum(jnp.tanh(x) ** 2)), jnp.ones(3))
     applied = dataclasses.replace(report.programs[0], stack=(HESSIAN,))
-    first = gradient(report.record, applied).lead[0]
+    first = gradient.chapter(report.record, applied).lead[0]
     assert first.startswith("Hessian, the gradient differentiated in forward mode: 3 JVPs, ")
     assert first.endswith(
         "Reverse mode would take as many VJPs: either fits. `--mode jacrev --order 2` runs and "
@@ -263,7 +263,7 @@ def test_a_hessian_is_called_one_and_its_other_mode_is_a_hessian_too():
 def test_a_magics_jacobian_names_the_option_for_the_other_mode():
     report = inspected(jax.jacfwd(lambda x: jnp.sin(x[0, :2])), X)
     applied = dataclasses.replace(report.programs[0], stack=(FORWARD,))
-    assert "`--mode jacrev` runs" in gradient(report.record, applied).lead[0]
+    assert "`--mode jacrev` runs" in gradient.chapter(report.record, applied).lead[0]
     assert "`jaxscope.compare_modes`" in chapter(report).lead[0]
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope.view.base.chapter import Chapter
+from jaxscope.view.chapters import sharding as sharding_chapter
 from jaxscope.view.chapters import sharding_grid
-from jaxscope.view.chapters.sharding import devices
 from jaxscope.view.report.html import static_html
 from jaxscope.view.report.markdown import markdown
 from jaxscope.view.report.text import text
@@ -99,7 +99,7 @@ def record(known: m.ProgramSharding | None = KNOWN) -> m.Record:
 
 def chapter(known: m.ProgramSharding = KNOWN) -> Chapter:
     one = record(known)
-    written = devices(one, one.programs[0])
+    written = sharding_chapter.chapter(one, one.programs[0])
     assert written is not None
     return written
 
@@ -113,7 +113,7 @@ def table(known: m.ProgramSharding, caption: str) -> list[dict[str, str]]:
 
 def test_a_program_on_one_device_has_no_such_chapter() -> None:
     plain = record(None)
-    assert devices(plain, plain.programs[0]) is None
+    assert sharding_chapter.chapter(plain, plain.programs[0]) is None
     assert "Devices" not in text(plain, 100, full=True)
     assert 'id="tab-devices"' not in tabs_html(plain)
 
@@ -159,7 +159,7 @@ def test_a_mesh_says_what_is_not_usual() -> None:
     mesh = dataclasses.replace(MESH, axis_types=("auto", "explicit"))
     pair = dataclasses.replace(KNOWN, devices=2, meshes=(mesh,))
     one = record(pair)
-    written = devices(one, one.programs[0])
+    written = sharding_chapter.chapter(one, one.programs[0])
     assert written is not None
     assert written.lead[0] == (
         "Runs on 2 of 16 devices, cpu:0 and cpu:1: mesh data=4 × model=2 (explicit)."
