@@ -223,7 +223,7 @@ def test_a_value_that_shard_map_takes_otherwise_is_named(records):
 
 
 @pytest.mark.parametrize("name", ["constraint", "out_shardings", "explicit", "padded"])
-def test_a_layout_that_the_code_asks_for_is_no_resharding_of_xlas(records, name):
+def test_a_requested_sharding_is_a_constraint_and_not_resharding(records, name):
     known = partition(records, name)
     moves = [c for c in known.collectives if c.origin is not CollectiveOrigin.PARTIAL_SUM]
     assert moves
@@ -247,7 +247,7 @@ QUIET = (
 
 
 @pytest.mark.parametrize("name", QUIET)
-def test_nothing_is_said_of_programs_that_are_as_they_should_be(records, name):
+def test_programs_without_a_fault_have_no_findings(records, name):
     kinds = {finding.kind for finding in records[name].findings}
     assert kinds & {FindingKind.RESHARDING, FindingKind.REPLICATED_COMPUTATION} == set()
 
@@ -284,7 +284,7 @@ def test_pytree_leaves_keep_their_names(records):
     assert names == ["params['b']", "params['w']", "x"]
 
 
-def test_devices_in_another_order_are_told_by_their_own_numbers(records):
+def test_devices_in_a_different_order_keep_their_numbers(records):
     known = partition(records, "backwards")
     (mesh,) = known.meshes
     assert mesh.devices == (7, 6, 5, 4, 3, 2, 1, 0)
@@ -327,7 +327,7 @@ def test_a_training_step_on_two_devices_exchanges_its_gradients_and_its_loss(rec
     assert len(records["training"].compiles) == 1
 
 
-def test_padding_of_a_dimension_that_does_not_divide_is_told(records):
+def test_padding_of_a_dimension_that_does_not_divide_is_counted(records):
     known = partition(records, "padded")
     (inner,) = [p for p in known.values if p.direction == "inner"]
     assert (inner.shape, inner.shard_shape, inner.padding) == ((512, 13), (512, 4), (0, 3))

@@ -35,7 +35,7 @@ def test_what_depends_on_no_example_is_shared() -> None:
     assert found.vmap.exact
 
 
-def test_an_argument_whose_size_is_that_of_the_batch_by_chance_is_no_batch() -> None:
+def test_an_unbatched_argument_of_the_size_of_the_batch_stays_unbatched() -> None:
     square = jnp.ones((3, 3))
     first = read(jax.vmap(lambda x, w: jnp.sin(w) @ x, (0, None)), square, square)
     assert (first.over("sin"), first.over("dot_general")) == ([()], [(0,)])
@@ -121,7 +121,7 @@ def test_a_choice_that_all_examples_share_stays_a_choice() -> None:
     assert sorted([one.flops, other.flops]) == [0, 4], "one of the branches runs"
 
 
-def test_a_where_is_no_choice_between_branches() -> None:
+def test_a_where_does_not_count_as_branches() -> None:
     def f(x):
         return lax.cond(True, lambda v: jnp.where(v > 0, jnp.sin(v), v), jnp.cos, x)
 
@@ -159,14 +159,14 @@ def test_a_scan_stays_a_scan_of_larger_steps() -> None:
     assert [e.flops for e in found.each("mul")] == [12, 12], "three steps of four examples"
 
 
-def test_what_is_carried_becomes_a_batch_once_it_is_mixed_with_one() -> None:
+def test_a_carry_is_batched_once_it_is_combined_with_a_batch() -> None:
     def f(x):
         return lax.scan(lambda c, _: (c + x, jnp.sin(c)), 0.0, None, length=3)[1]
 
     assert read(jax.vmap(f), NUMBERS).over("sin") == [(0,)]
 
 
-def test_a_map_of_the_users_is_no_fallback() -> None:
+def test_a_map_of_the_users_is_not_a_sequential_loop() -> None:
     found = read(jax.vmap(lambda x: lax.map(jnp.sin, x)), jnp.ones((4, 4)))
     assert found.results() == []
 
@@ -232,7 +232,7 @@ def test_sequential_vmap_is_a_loop() -> None:
     ]
 
 
-def test_a_custom_rule_for_the_batch_is_no_loop() -> None:
+def test_a_custom_rule_for_the_batch_is_not_a_loop() -> None:
     @jax.custom_batching.custom_vmap
     def f(x):
         return jnp.sin(x)
@@ -332,7 +332,7 @@ def test_a_sum_over_the_axis_is_shared_again_and_its_index_is_a_batch() -> None:
         assert found.over("cos") == found.over("tanh") == [(0,)]
 
 
-def test_a_collective_over_the_axis_of_a_vmap_is_told_as_a_sum_over_the_batch() -> None:
+def test_a_collective_over_the_axis_of_a_vmap_is_a_sum_over_the_batch() -> None:
     def f(x):
         return lax.psum(x, "i"), lax.pmax(x, "i"), lax.pmin(x, "i"), jnp.sin(x)
 
@@ -393,7 +393,7 @@ def test_a_function_that_jax_had_traced_before_says_its_axes_itself() -> None:
     assert over["mul"] == (0, 1)
 
 
-def test_what_nobody_saw_is_guessed_and_marked() -> None:
+def test_an_unobserved_axis_is_inferred_and_marked() -> None:
     def f(x, w):
         return jax.vmap(lambda a: jnp.sin(a) * jnp.cos(w))(x)
 

@@ -160,7 +160,7 @@ def test_every_equation_is_batched_exactly_where_jax_batches_it(chosen, stack) -
 
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(programs, stacks)
-def test_what_changes_with_one_example_is_told_as_batched(chosen, stack) -> None:
+def test_equations_that_change_with_one_example_are_batched(chosen, stack) -> None:
     function, arguments = stacked(program(chosen), stack)
     found = read(function, *arguments)
     closed = jax.jit(function).trace(*arguments).jaxpr

@@ -85,7 +85,7 @@ def test_arguments_that_are_no_arrays_stay_as_they_are():
         (lambda: jaxscope.compare_modes(wide, jnp.ones(50), W, order=-1), "order is -1"),
     ],
 )
-def test_bad_input_is_said_in_a_sentence(call, sentence):
+def test_bad_input_raises_a_clear_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
 

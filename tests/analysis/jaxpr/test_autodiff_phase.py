@@ -70,5 +70,5 @@ def test_what_is_done_again_has_the_level_of_its_backward_pass():
         ((B, F, R), (B, F), None),
     ],
 )
-def test_a_residual_lies_between_the_forward_and_the_backward_pass(producer, consumer, expected):
+def test_a_residual_is_made_forward_and_read_backward(producer, consumer, expected):
     assert residual_level(producer, consumer) == expected

@@ -52,7 +52,7 @@ def test_replica_groups_are_read_in_each_spelling(text, members):
     assert set(read_groups({"replica_groups": text}, 8)) == set(members)
 
 
-def test_the_order_of_a_mesh_stands_behind_a_comma():
+def test_the_order_of_a_mesh_follows_a_comma():
     line = (
         "  %g = f32[32,32]{0,1} all-gather(%a), channel_id=3, "
         "replica_groups=mesh['axis_0'=2,'axis_1'=4], device_ids=([4,2]T(1,0)) {'axis_1'}, "

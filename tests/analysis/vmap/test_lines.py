@@ -50,7 +50,7 @@ def test_equations_are_counted_at_the_innermost_line_of_the_cell() -> None:
     ]
 
 
-def test_a_frame_whose_source_is_not_kept_is_no_place() -> None:
+def test_a_frame_without_a_source_has_no_line() -> None:
     assert place_of(equation(0, "sin", frame(7, source=None))) is None
     assert place_of(equation(0, "sin", frame(7, source=None), frame(3))) == (0, 3)
 

@@ -138,7 +138,7 @@ def test_outside_loops_the_estimate_is_what_xla_saves_unless_it_undoes_the_check
         assert more - work == pytest.approx(advice.flops, rel=0.1)
 
 
-def test_gradients_in_a_row_are_not_kept_together():
+def test_residuals_of_gradients_in_a_row_are_not_added_up():
     names = functions()
     gradient = gradient_of(names["layers"], names["block"])
     params, x = weights(), jnp.ones((BATCH, D))
@@ -177,7 +177,7 @@ def unrolled(w, x):
 """
 
 
-def test_the_rounds_of_a_python_loop_are_not_calls_of_the_function_around_it():
+def test_iterations_of_a_python_loop_are_not_calls_of_the_function_around_it():
     namespace = {"jnp": jnp}
     exec(compile(LOOP, "<loop>", "exec"), namespace)
     program = jax.jit(jax.grad(namespace["unrolled"])).trace(jnp.eye(D), jnp.ones((BATCH, D)))

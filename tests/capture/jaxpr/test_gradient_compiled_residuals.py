@@ -81,11 +81,11 @@ def readers(name, lines):
 @pytest.mark.parametrize(
     "function", [mlp, lambda w, x: jax.jvp(mlp, (w, x), (w, x)), lambda w, x: jax.jacfwd(mlp)(w, x)]
 )
-def test_without_a_backward_pass_nothing_is_handed_on(function):
+def test_without_a_backward_pass_there_are_no_compiled_residuals(function):
     assert report(function, W, X).compiled_residuals() == ()
 
 
-def test_without_exact_links_nothing_is_said():
+def test_without_exact_links_there_are_no_compiled_residuals():
     found = report(jax.grad(mlp), W, X)
     found.stage(StageKind.OPTIMIZED_HLO)
     program = found.programs[0]

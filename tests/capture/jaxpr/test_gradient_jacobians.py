@@ -60,7 +60,7 @@ def test_a_jacobian_is_found_with_its_mode_and_passes(function, reverse, passes,
         lambda x: jax.jvp(three, (x,), (x,)),
     ],
 )
-def test_what_is_no_jacobian_is_not_taken_for_one(function):
+def test_other_identity_matrices_are_not_taken_for_a_jacobian(function):
     assert jacobian(flow(function, X)) is None
 
 

@@ -197,7 +197,7 @@ def test_each_line_has_its_figures_by_phase():
     assert sorted(phase_of(step, anchors[n]) for n in dots) == ["backward", "forward"]
 
 
-def test_without_the_compiled_text_the_equations_are_still_told_by_phase():
+def test_without_the_compiled_text_equations_still_have_their_phase():
     step, _ = program()
     bare = Program("step", ("jit",), (), (), (), (), step.equations)
     row = figures(bare)[2]

@@ -65,7 +65,7 @@ def test_a_training_step_keeps_what_its_loss_does(name, capsys):
     assert outermost(kept(step, *args)) == wanted
 
 
-def test_zeros_that_jax_lists_and_no_equation_reads_are_not_kept(capsys):
+def test_zeros_that_no_equation_reads_are_not_residuals(capsys):
     def loss(x):
         return jax.nn.relu(x * 2).sum()
 
@@ -81,7 +81,7 @@ def test_zeros_that_jax_lists_and_no_equation_reads_are_not_kept(capsys):
     assert id(mask.outvars[0]) in read
 
 
-def test_a_cotangent_is_no_residual(capsys):
+def test_a_cotangent_is_not_a_residual(capsys):
     def pulled(w, x):
         y, pull = jax.vjp(lambda w, x: jnp.tanh(x @ w), w, x)
         return pull(jnp.ones_like(y) * 2)
@@ -95,7 +95,7 @@ def test_a_cotangent_is_no_residual(capsys):
     assert outermost(kept(jax.jacrev(loss, argnums=(0, 1)), W, X)) == wanted
 
 
-def test_a_function_that_returns_its_pullback_under_jit_keeps_the_same(capsys):
+def test_a_pullback_that_is_returned_from_jit_saves_the_same(capsys):
     @jax.jit
     def forward(w, x):
         return jax.vjp(mlp, w, x)
@@ -117,7 +117,7 @@ def test_a_function_that_returns_its_pullback_under_jit_keeps_the_same(capsys):
         lambda w, x: jax.linear_transpose(lambda w: x @ w, w)(x),
     ],
 )
-def test_without_a_backward_pass_nothing_is_kept(function):
+def test_without_a_backward_pass_there_are_no_residuals(function):
     assert kept(function, W, X) == ()
 
 
@@ -171,7 +171,7 @@ def test_the_inner_of_two_derivatives_has_residuals_of_its_own(capsys):
     assert {r.derivatives for r in hessian} == {(1,)}
 
 
-def test_gradients_one_after_another_are_told_apart():
+def test_gradients_in_a_row_are_distinguished():
     def steps(w, x):
         for _ in range(3):
             w = w - 0.1 * jax.grad(mlp)(w, x)

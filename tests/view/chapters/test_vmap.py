@@ -56,7 +56,7 @@ def test_a_program_without_vmap_has_no_chapter(golden: m.Record) -> None:
     assert written(golden, None) is None
 
 
-def test_what_matters_is_said_in_two_sentences(golden: m.Record) -> None:
+def test_the_lead_has_the_equations_and_the_flops(golden: m.Record) -> None:
     made = written(golden, m.Batching((AXIS,), FOUND))
     assert made is not None
     first, second = made.lead
@@ -68,7 +68,7 @@ def test_what_matters_is_said_in_two_sentences(golden: m.Record) -> None:
     assert "one branch of each `cond`" in second
 
 
-def test_equal_work_is_said_as_that(golden: m.Record) -> None:
+def test_equal_flops_are_reported_as_equal(golden: m.Record) -> None:
     made = written(golden, m.Batching((AXIS,), FOUND[1:3]))
     assert made is not None
     assert made.lead[0].endswith(": all 2 equations are batched.")
