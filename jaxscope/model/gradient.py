@@ -1,53 +1,54 @@
-"""What only a differentiated program can show: what it keeps, and what it could forget."""
+"""Residuals, work by phase, checkpoints and Jacobians of a differentiated program."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 
 class ResidualKind(StrEnum):
-    """Where a value that is kept for the backward pass comes from."""
+    """The source of a value that is saved for the backward pass."""
 
     ARGUMENT = "argument"
-    """An input of the program: it is there anyway."""
+    """An input of the program: it takes no extra memory."""
     CONSTANT = "constant"
-    """Captured by the program: it is there anyway."""
+    """Captured by the program: it takes no extra memory."""
     OUTPUT = "output"
     """The output of an equation."""
     NAMED = "named"
     """The output of an equation that `jax.ad_checkpoint.checkpoint_name` named."""
     CARRIED = "carried"
-    """A value that the loop around brings from its last round, or a slice of what it runs over."""
+    """A value that the loop around it carries, or a slice of the arrays it scans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """One value that the forward pass keeps for the backward pass."""
+    """One value of the forward pass that is saved for the backward pass."""
 
     aval: str
-    """`f32[4,8]`; with the rounds in front where a loop keeps one for each."""
+    """`f32[4,8]`; with a leading dimension where a loop saves one per iteration."""
     bytes: int
     kind: ResidualKind
     origin: str
     """The argument's name, the primitive that made it, or the name it was given."""
     equation: int | None
     """The innermost equation that made it; None for arguments and constants."""
+    _: KW_ONLY
     used_by: int
     """The first equation of the backward pass that reads it."""
-    rounds: int | None = None
-    """How many rounds of a loop it was stacked from; None when it was not."""
+    iterations: int | None = None
+    """Iterations of the loop that it is stacked from; None when it is not stacked."""
     derivatives: tuple[int, ...] = (0,)
-    """Which derivatives keep it, where one is taken of another: 0 is the outermost."""
+    """The derivatives that save it, where derivatives nest: 0 is the outermost."""
     call: int = 0
-    """Which of several gradients in a row keeps it; each lets go of its own."""
+    """Number of the gradient that saves it, of several in a row; each frees its own."""
     parent: int | None = None
-    """The equation in whose body it lives and dies: a loop that takes a gradient in each round."""
+    """The equation in whose body it lives: a loop that takes a gradient in each iteration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What `jax.checkpoint` on one function would change: an estimate."""
+    """The estimated effect of `jax.checkpoint` on one function."""
 
     function: str
     """Its qualified name."""
@@ -57,54 +58,56 @@ class Checkpoint:
     """The first line of its body that computes."""
     end_line: int
     calls: float
-    """How often the program calls it, rounds of loops included."""
-    saved: int
-    """Bytes less while the memory is fullest: all that is made inside and handed on to the backward
-    pass, less what its calls then have to keep, and less those of one call, which come back."""
-    kept: int
-    """Bytes that the calls have to keep instead: their inputs."""
-    operations: float
-    """Arithmetic operations that a run of the program has to do again."""
+    """Calls in one run of the program, loop iterations included."""
+    _: KW_ONLY
+    freed_bytes: int
+    """Reduction of peak memory: the residuals of all calls, less the inputs that are saved instead,
+    less the residuals of one call, which are rematerialized."""
+    saved_bytes: int
+    """Inputs of the calls, which are saved instead."""
+    flops: float
+    """FLOPs that a run of the program repeats."""
     loop: bool = False
-    """The calls are rounds of a loop of the program (`scan`). XLA for the CPU undoes a checkpoint
-    elsewhere: it finds that the same was computed before, and keeps it."""
+    """The calls are iterations of a loop of the program (`scan`). Elsewhere XLA for the CPU undoes
+    a checkpoint: it finds the common subexpression and keeps the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Jacobian:
-    """A Jacobian that the program builds, and what the other mode would do. Estimated."""
+    """A Jacobian that the program builds, and an estimate for the other mode."""
 
     reverse: bool
-    """Built row by row, by backward passes; else column by column, by forward passes."""
-    passes: int
-    """Rows or columns: how many passes it takes."""
-    other: int | None
-    """How many the other mode would take; None when the program's outputs do not tell."""
-    primal: float
-    """Operations of computing the function once."""
-    linear: float
-    """Operations of one pass. A linear map costs as much as its transpose, so this is the
-    estimate for the other mode as well."""
+    """Built row by row from VJPs; else column by column from JVPs."""
+    products: int
+    """VJPs (one per output number) or JVPs (one per input number)."""
+    other_products: int | None
+    """Products that the other mode would need; None when the program's outputs do not tell."""
+    primal_flops: float
+    """FLOPs of computing the function once."""
+    product_flops: float
+    """FLOPs of one product. A linear map costs as much as its transpose, so this is the estimate
+    for the other mode as well."""
 
 
 @dataclass(frozen=True, slots=True)
-class Differentiation:
-    """What a program does to differentiate."""
+class Gradient:
+    """The derivatives of a program."""
 
     residuals: tuple[Residual, ...]
-    """In the order in which the backward passes need them last: as made."""
-    forward: float
-    """Operations of the forward passes, from the equations."""
-    backward: float
-    """Operations of the backward passes, what `jax.checkpoint` does again included."""
-    recompute: float
-    """Operations that `jax.checkpoint` does again."""
+    """In the order in which they are made."""
+    forward_flops: float
+    """FLOPs of the forward passes, from the equations."""
+    backward_flops: float
+    """FLOPs of the backward passes, rematerialization included."""
+    rematerialized_flops: float
+    """FLOPs that `jax.checkpoint` repeats."""
     checkpoints: tuple[Checkpoint, ...] = ()
-    """What could be checkpointed, the greatest saving first."""
+    """Functions worth a checkpoint, the greatest reduction first."""
+    _: KW_ONLY
     jacobian: Jacobian | None = None
 
-    def kept(self, derivative: int = 0) -> tuple[Residual, ...]:
-        """The residuals of one derivative: what JAX's own listing shows for the outermost one."""
+    def saved(self, derivative: int = 0) -> tuple[Residual, ...]:
+        """The residuals of one derivative: JAX's own listing, for the outermost one."""
         return tuple([r for r in self.residuals if derivative in r.derivatives])
 
     @property
@@ -114,7 +117,7 @@ class Differentiation:
 
     @property
     def new_bytes(self) -> int:
-        """Bytes of those that are there for the backward pass alone."""
+        """Bytes of the residuals that are neither arguments nor constants."""
         there = (ResidualKind.ARGUMENT, ResidualKind.CONSTANT)
         return sum(residual.bytes for residual in self.residuals if residual.kind not in there)
 
@@ -123,14 +126,14 @@ class Differentiation:
 class DerivativeMode:
     """The Jacobian of a function in one mode."""
 
-    passes: int
-    """Forward mode takes one for each input number, reverse mode one for each output number."""
-    operations: float
-    """Of building the whole Jacobian once, from the equations: XLA may do fewer."""
+    products: int
+    """JVPs in forward mode (one per input number), VJPs in reverse mode (one per output number)."""
+    flops: float
+    """FLOPs of building the whole Jacobian once, from the equations: XLA may do fewer."""
     equations: int
     """Of its jaxpr, at all depths."""
     seconds: float | None = None
-    """Median of a call; None when it was not timed."""
+    """Median per call; None when it was not timed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +143,9 @@ class DerivativeOrder:
     order: int
     """0 is the function itself."""
     by: str
-    """How it was taken of the order before: `grad`, `jacfwd`, `jacrev`; empty for the function."""
+    """The transform of the order before: `grad`, `jacfwd`, `jacrev`; empty for the function."""
     equations: int
-    operations: float
+    flops: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,19 +153,19 @@ class DerivativeModes:
     """Forward mode and reverse mode of one function, side by side."""
 
     inputs: int
-    """Numbers in what is differentiated."""
+    """Numbers in the differentiated inputs."""
     outputs: int
     """Numbers in the result."""
     forward: DerivativeMode
     reverse: DerivativeMode
     orders: tuple[DerivativeOrder, ...] = ()
-    """How the program grows with the order of the derivative."""
+    """Growth of the program with the order of the derivative."""
 
     @property
     def fits(self) -> str:
         """`forward` or `reverse`: the faster one where both were timed, else the one with fewer
-        operations, and of equals the one that keeps nothing for later."""
+        FLOPs; of equals the forward mode, which saves no residuals."""
         one, other = self.forward.seconds, self.reverse.seconds
         if one is None or other is None:
-            one, other = self.forward.operations, self.reverse.operations
+            one, other = self.forward.flops, self.reverse.flops
         return "forward" if one <= other else "reverse"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from jaxscope.model.gradient import Differentiation
+from jaxscope.model.gradient import Gradient
 from jaxscope.model.memory_plan import BufferTimeline
 from jaxscope.model.profile import Profile
-from jaxscope.model.sharding import Partition
+from jaxscope.model.sharding import ProgramSharding
 from jaxscope.model.stage import Equation, Stage, Unavailable
 from jaxscope.model.timing import Timing
 from jaxscope.model.vmap import Batching
@@ -163,18 +163,18 @@ class Program:
     """The hash that this program's tags carry; empty when it is not tagged."""
     python: str = ""
     """The plain JAX function that was compiled, as a module's text; empty when it is not known."""
-    differentiation: Differentiation | None = None
-    """What it does to differentiate; None when it takes no derivative."""
+    gradient: Gradient | None = None
+    """Residuals, FLOPs by phase, checkpoints; None when it takes no derivative."""
     profile: Profile | Unavailable | None = None
     """Time by line and by instruction; None when nobody asked for it."""
     line_mode: Profile | Unavailable | None = None
     """The profile of this program with a barrier between its lines: what each costs unfused."""
     buffers: BufferTimeline | Unavailable | None = None
     """What is alive in memory, step by step; None when nobody asked for it."""
-    partition: Partition | None = None
-    """How it lies on its devices; None when it has only one."""
-    batching: Batching | Unavailable | None = None
-    """What `vmap` made of it; None when it has no `vmap`."""
+    sharding: ProgramSharding | None = None
+    """Shardings and collectives; None on one device."""
+    vmap: Batching | Unavailable | None = None
+    """Batched equations; None when it has no `vmap`."""
     stack: tuple[Applied, ...] = ()
     """The same transforms with their options; empty when the user's object says nothing of them."""
 

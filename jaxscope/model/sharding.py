@@ -1,13 +1,13 @@
-"""How a program lies on several devices, and what they say to each other while it runs.
+"""The shardings of a program's values over several devices, and its collectives.
 
-Devices are numbers: positions in `Program.devices`. Every device runs the same program on a part of
-each value of its own, so bytes and FLOPs are those of one device unless a name says otherwise.
+Devices are numbers: positions in `Program.devices`. Every device runs the same program on its own
+shard of each value, so bytes and FLOPs are per device unless a name says otherwise.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from jaxscope.model.stage import Unavailable
@@ -15,82 +15,82 @@ from jaxscope.model.stage import Unavailable
 
 @dataclass(frozen=True, slots=True)
 class Mesh:
-    """Devices in a grid whose directions have names."""
+    """Devices in a grid with named axes."""
 
     axes: tuple[str, ...]
     sizes: tuple[int, ...]
     devices: tuple[int, ...]
     """Row by row, the last axis fastest."""
-    kinds: tuple[str, ...] = ()
+    axis_types: tuple[str, ...] = ()
     """By axis: `auto`, `explicit` or `manual`; empty where JAX does not say."""
 
-    def place(self, position: int) -> tuple[int, ...]:
-        """Where along each axis the device at a position of `devices` is."""
-        place: list[int] = []
+    def coordinates(self, position: int) -> tuple[int, ...]:
+        """Coordinates along each axis of the device at a position of `devices`."""
+        found: list[int] = []
         for size in reversed(self.sizes):
             position, rest = divmod(position, size)
-            place.append(rest)
-        return tuple(reversed(place))
+            found.append(rest)
+        return tuple(reversed(found))
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """How a value is cut, and who holds which piece; many values share one."""
+class Sharding:
+    """The shards of a value and the devices that hold each; many values share one."""
 
     spec: str
-    """`P('data', None)`; for a sharding without names what JAX calls it."""
+    """`P('data', None)`; for a sharding without a mesh, its shards: `4 × 1 shards`."""
     mesh: int | None
-    """Index in `Partition.meshes`; None for a sharding without a mesh."""
-    tiles: tuple[int, ...]
-    """Pieces along each dimension of the value."""
-    holders: tuple[tuple[int, ...], ...]
-    """By piece, row by row: the devices that hold it."""
+    """Index in `ProgramSharding.meshes`; None for a sharding without a mesh."""
+    shard_counts: tuple[int, ...]
+    """Shards along each dimension of the value."""
+    devices: tuple[tuple[int, ...], ...]
+    """By shard, row by row: the devices that hold it."""
 
     @property
-    def pieces(self) -> int:
-        return math.prod(self.tiles)
+    def shards(self) -> int:
+        """Different shards of the value."""
+        return math.prod(self.shard_counts)
 
     @property
-    def copies(self) -> int:
-        """How many devices hold the same piece."""
-        return max((len(devices) for devices in self.holders), default=0)
+    def replicas(self) -> int:
+        """Devices that hold the same shard."""
+        return max((len(devices) for devices in self.devices), default=0)
 
     @property
     def replicated(self) -> bool:
         """Each device holds the whole value."""
-        return self.pieces == 1 and self.copies > 1
+        return self.shards == 1 and self.replicas > 1
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """One input or output on the devices."""
+class ShardedValue:
+    """One input, output or constrained intermediate value, and its sharding."""
 
     name: str
     direction: str
-    """`input`, `output`, or `inner` for a value that the code constrains on its way."""
+    """`input`, `output`, or `inner` for an intermediate value that the code constrains."""
     aval: str
     """`float32[64,32]`: the whole value."""
     shape: tuple[int, ...]
     shard_shape: tuple[int, ...]
-    """What one device holds."""
+    _: KW_ONLY
     bytes: int
     """The whole value, once."""
     shard_bytes: int
-    """What one device holds of it."""
-    layout: int
-    """Index in `Partition.layouts`."""
+    sharding: int
+    """Index in `ProgramSharding.shardings`."""
     line: int | None = None
-    """Of the cell, where the code constrains an inner value."""
+    """Line of the cell with the constraint, for an intermediate value."""
 
     @property
     def padding(self) -> tuple[int, ...]:
-        """Rows along each dimension that exist only because the pieces must be equally long."""
+        """Rows added along each dimension so that all shards have the same size."""
         whole, part = self.shape, self.shard_shape
         return tuple([-(-w // p) * p - w if p else 0 for w, p in zip(whole, part, strict=True)])
 
 
 class CollectiveKind(StrEnum):
-    """What devices do together, as XLA calls it."""
+    """The collective operations, as XLA names them."""
 
     ALL_REDUCE = "all-reduce"
     ALL_GATHER = "all-gather"
@@ -101,50 +101,51 @@ class CollectiveKind(StrEnum):
     COLLECTIVE_BROADCAST = "collective-broadcast"
 
 
-class Origin(StrEnum):
-    """Why a collective is in the program."""
+class CollectiveOrigin(StrEnum):
+    """The reason that a collective is in the program."""
 
-    WRITTEN = "written"
+    EXPLICIT = "explicit"
     """The code calls it (`psum`, `all_gather`, …), or differentiates code that does."""
-    ASKED = "asked"
-    """The code asks for another layout (`reshard`, `with_sharding_constraint`, `out_shardings`)."""
-    SUMMED = "summed"
-    """Inserted by XLA: the dimension that is summed over is spread over the devices."""
-    MOVED = "moved"
-    """Inserted by XLA: a value does not lie as an operation needs it."""
+    SHARDING_CONSTRAINT = "sharding_constraint"
+    """The code requests a different sharding (`reshard`, `with_sharding_constraint`,
+    `out_shardings`)."""
+    PARTIAL_SUM = "partial_sum"
+    """Inserted by the partitioner: the dimension that is summed over is sharded."""
+    RESHARDING = "resharding"
+    """Inserted by the partitioner: an operation needs a different sharding of a value."""
 
 
-class Need(StrEnum):
-    """What an inserted collective that moves data is for."""
+class ReshardingReason(StrEnum):
+    """The reason for a collective that the partitioner inserts to reshard a value."""
 
     OPERANDS = "operands"
-    """Operands of one elementwise operation lie differently."""
-    DIMENSION = "dimension"
-    """The operation works along a dimension that is cut into pieces."""
-    PRODUCT = "product"
+    """Operands of one elementwise operation are sharded differently."""
+    DIMENSION = "sharded_dimension"
+    """The operation works along a dimension that is sharded."""
+    PRODUCT = "matrix_product"
     """A matrix product or convolution needs more of the operand than the device holds."""
-    MANUAL = "manual"
-    """`shard_map` or `pmap` asks for another layout than the value has."""
-    RESULT = "result"
-    """A result is to lie in another way than it was computed."""
+    MANUAL = "manual_region"
+    """`shard_map` or `pmap` takes a different sharding than the value has."""
+    RESULT = "output"
+    """A result is needed in a different sharding than it was computed in."""
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Who talks to whom in a collective; many collectives share one."""
+class DeviceGroups:
+    """The groups of devices that a collective runs in; many collectives share one."""
 
-    members: tuple[tuple[int, ...], ...]
-    """Sets of devices; those of one set talk to each other. For a permutation (from, to)."""
+    groups: tuple[tuple[int, ...], ...]
+    """Sets of devices that communicate with each other. For a permutation (from, to)."""
     axes: tuple[str, ...] = ()
-    """The mesh axes that the sets run along; empty when they are no whole axes of a known mesh."""
+    """The mesh axes that the groups run along; empty when they match no axes of a known mesh."""
     partial: bool = False
     """They run along a part of `axes` only."""
 
     @property
     def size(self) -> int:
-        """Devices in a set."""
-        return max((len(devices) for devices in self.members), default=0)
+        """Devices in a group."""
+        return max((len(devices) for devices in self.groups), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,41 +157,42 @@ class Collective:
     """Of the instruction."""
     line: int
     """Of the optimized HLO's text."""
-    origin: Origin
+    origin: CollectiveOrigin
     primitive: str
     """JAX's operation behind it: `psum`, `dot_general` …; empty when it is not known."""
-    group: int
-    """Index in `Partition.groups`."""
+    _: KW_ONLY
+    device_groups: int
+    """Index in `ProgramSharding.device_groups`."""
     operand_bytes: int
-    """What one device puts in, each time."""
+    """Per device, each time."""
     result_bytes: int
-    """What one device gets out, each time."""
+    """Per device, each time."""
     wire_bytes: float
-    """What one device sends, each time, by the usual ring algorithm; see
-    `analysis.spmd.collectives`. NaN where the sets of devices are not known."""
+    """Bytes that one device sends, each time, by the usual ring algorithm; see
+    `analysis.sharding.collectives`. NaN where the groups of devices are not known."""
     times: float
-    """How often it runs in one run of the program."""
+    """Executions in one run of the program."""
     times_known: bool = True
     equation: int | None = None
     """The equation that it comes from."""
     exact: bool = True
     """The equation is known by its tag."""
-    combines: str = ""
-    """How values are combined: `add`, `maximum` …; empty for what only moves."""
+    reduction: str = ""
+    """`add`, `maximum` …; empty for a collective that only moves data."""
     shapes: tuple[str, ...] = ()
     """Types of the operands on one device: `f32[16,16]`."""
     value: str = ""
     """The input or output that is moved, when it is known."""
-    need: Need | None = None
-    """For `Origin.MOVED`."""
-    wanted_by: str = ""
-    """The operation that needs it, for `Origin.MOVED`: `add`, `sort` …"""
-    wanted_equation: int | None = None
-    beside: tuple[str, ...] = ()
-    """For `Need.OPERANDS`: the inputs on the other side of the operation."""
+    reason: ReshardingReason | None = None
+    """For `CollectiveOrigin.RESHARDING`."""
+    consumer: str = ""
+    """The operation that needs the value, for `CollectiveOrigin.RESHARDING`: `add`, `sort` …"""
+    consumer_equation: int | None = None
+    other_operands: tuple[str, ...] = ()
+    """For `ReshardingReason.OPERANDS`: the inputs that the value is combined with."""
     asynchronous: bool = False
     computed: bool = False
-    """What is moved was computed by the program just before, and is no input."""
+    """The moved value is an intermediate result, not an input."""
 
     @property
     def sent(self) -> float:
@@ -199,40 +201,40 @@ class Collective:
 
 
 @dataclass(frozen=True, slots=True)
-class Balance:
-    """How the matrix products of a program are shared out."""
+class MatmulFlops:
+    """FLOPs of the matrix products of a program, in all and per device."""
 
-    whole: float
-    """FLOPs of the matrix products as the code asks for them, over all devices."""
-    each: float
-    """FLOPs of the matrix products that every device does."""
+    total: float
+    """As the code asks for them, over all devices."""
+    per_device: float
 
-    def repeated(self, devices: int) -> float:
-        """How many times the work is done: 1 when no device does what another does too."""
-        return self.each * devices / self.whole if self.whole else 1.0
+    def replication(self, devices: int) -> float:
+        """Times that the same products are computed: 1 without replicated computation."""
+        return self.per_device * devices / self.total if self.total else 1.0
 
 
-_NO_BALANCE = Unavailable("the matrix products were not compared")
+_NO_MATMULS = Unavailable("the matrix products were not compared")
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class ProgramSharding:
     """A program on several devices."""
 
     devices: int
     """Devices that the program runs on."""
-    present: int
+    available_devices: int
     """Devices of that platform that JAX has, over all processes."""
     meshes: tuple[Mesh, ...]
-    layouts: tuple[Layout, ...]
-    placements: tuple[Placement, ...]
-    groups: tuple[Group, ...] = ()
+    shardings: tuple[Sharding, ...]
+    values: tuple[ShardedValue, ...]
+    _: KW_ONLY
+    device_groups: tuple[DeviceGroups, ...] = ()
     collectives: tuple[Collective, ...] = ()
     processes: int = 1
     """Processes that the devices belong to."""
-    balance: Balance | Unavailable = _NO_BALANCE
+    matmul_flops: MatmulFlops | Unavailable = _NO_MATMULS
     unread: str = ""
-    """Why there are no collectives to show; empty when they were read."""
+    """The reason that the collectives could not be read; empty when they were."""
 
     @property
     def sent(self) -> float:

@@ -51,8 +51,8 @@ class Phase(StrEnum):
     """Inside `jvp`: the forward pass of a gradient."""
     BACKWARD = "backward"
     """Inside `transpose`: the backward pass."""
-    RECOMPUTE = "recompute"
-    """Forward work that the backward pass does again, as `jax.checkpoint` asked."""
+    REMATERIALIZED = "rematerialized"
+    """Forward work that the backward pass repeats, for `jax.checkpoint`."""
 
 
 @dataclass(frozen=True, slots=True)

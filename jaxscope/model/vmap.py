@@ -1,52 +1,52 @@
-"""What `jax.vmap` made of a program: which equations work on the whole batch, and how."""
+"""The batched equations of a program under `jax.vmap`, and the results of their batching rules."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 
-class Turn(StrEnum):
-    """What an operation on one example became on the batch."""
+class BatchingResult(StrEnum):
+    """The operation that a batching rule made of an operation on one example."""
 
-    LARGER = "larger"
-    """The same operation on arrays with one dimension more."""
-    ONE_PRODUCT = "one_product"
-    """A matrix product with one side that is shared: the batch makes one larger product."""
-    MANY_PRODUCTS = "many_products"
-    """A matrix product for each example: the batch is a batch dimension."""
+    EXTRA_BATCH_DIMENSION = "extra_batch_dimension"
+    """The same operation on arrays with an extra dimension."""
+    DOT_GENERAL = "dot_general"
+    """A matrix product with one unbatched side: one larger matrix product."""
+    BATCHED_DOT_GENERAL = "batched_dot_general"
+    """A matrix product per example: a `dot_general` with a batch dimension."""
     GATHER = "gather"
-    """A slice or an index that differs from example to example: a gather."""
+    """A slice or an index that differs between examples: a gather."""
     SCATTER = "scatter"
-    """An update whose place differs from example to example: a scatter."""
-    GROUPED = "grouped"
-    """A convolution with a kernel for each example: one with feature groups."""
-    BOTH_BRANCHES = "both_branches"
-    """A `cond` or `switch` that chooses by example: all branches, and a select."""
-    SLOWEST = "slowest"
-    """A `while_loop` that ends by example: it runs until the last one is done."""
-    LOOP = "loop"
+    """An update at a position that differs between examples: a scatter."""
+    GROUPED_CONVOLUTION = "grouped_convolution"
+    """A convolution with a kernel per example: one with feature groups."""
+    SELECT_ALL_BRANCHES = "select_all_branches"
+    """A `cond` or `switch` whose predicate is batched: all branches, then a select."""
+    WHILE_UNTIL_ALL_DONE = "while_until_all_done"
+    """A `while_loop` whose condition is batched: it runs until the last example is done."""
+    SEQUENTIAL_LOOP = "sequential_loop"
     """A loop over the batch, one example after the other."""
-    LIBRARY = "library"
-    """A library call that goes through the batch by itself."""
+    BATCHED_LIBRARY_CALL = "batched_library_call"
+    """A library call that takes the whole batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchAxis:
-    """One `vmap`, as often as it is called from one place."""
+    """One `vmap`; calls of it from the same place are one axis."""
 
     name: str
     """`axis_name`; empty when it has none."""
     size: int | None
     """Examples; None when it is not known."""
     line: int | None
-    """Where the batched function is called; None for the whole program."""
+    """Line that calls the batched function; None for the whole program."""
     source: int = 0
     """Index in `Record.sources`."""
     exact: bool = True
-    """Which values are batches was seen while JAX traced; else it is guessed from their shapes."""
+    """The batched values were observed while JAX traced; else they are inferred from shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,18 @@ class BatchedEquation:
     under: tuple[int, ...]
     """The axes around it, outermost first: indices in `Batching.axes`."""
     over: tuple[int, ...]
-    """Those that it depends on; along the others it is work shared by the whole batch."""
-    operations: float = 0.0
-    """Arithmetic operations in one run of the program, on the jaxpr as it is; a loop of unknown
-    length counts once."""
-    turn: Turn | None = None
-    """What it became; None where it depends on no axis."""
+    """Those of them that it is batched over; it is unbatched along the others."""
+    flops: float = 0.0
+    """FLOPs in one run of the program, counted on the jaxpr; a loop of unknown length counts
+    once."""
+    result: BatchingResult | None = None
+    """None where it is unbatched."""
+    _: KW_ONLY
     detail: str = ""
-    """The shapes of what it became, or the name of what made it so."""
-    cause: str = ""
-    """For `LOOP` and `BOTH_BRANCHES` the function that the user called: `pure_callback`, `cond`."""
+    """Shapes of the result, or the name of what made it so."""
+    function: str = ""
+    """For `SEQUENTIAL_LOOP` and `SELECT_ALL_BRANCHES` the function that the user called:
+    `pure_callback`, `cond`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,32 +81,34 @@ class Batching:
 
     @property
     def exact(self) -> bool:
-        """Nothing of it is guessed."""
+        """No axis is inferred from shapes."""
         return all(axis.exact for axis in self.axes)
 
     @property
-    def operations(self) -> float:
-        """Of the batched program: what is shared is done once."""
-        return sum(each.operations for each in self.equations)
+    def flops(self) -> float:
+        """FLOPs of the batched program: unbatched work is done once."""
+        return sum(each.flops for each in self.equations)
 
     @property
-    def loop_operations(self) -> float | None:
-        """Of the same work in Python loops over the examples: what is shared is done every time.
-        None when the size of a batch is not known."""
+    def loop_flops(self) -> float | None:
+        """FLOPs of the same work in Python loops over the examples, which repeat unbatched work.
+
+        None when the size of a batch is not known.
+        """
         total = 0.0
         for each in self.equations:
             times = self.repeats(each)
             if times is None:
                 return None
-            total += each.operations * times
+            total += each.flops * times
         return total
 
     def repeats(self, each: BatchedEquation) -> int | None:
-        """How often loops over the examples would do what the batched program does once."""
+        """Executions in loops over the examples of an equation that the batch executes once."""
         sizes = [self.axes[axis].size for axis in each.under if axis not in each.over]
         known = [size for size in sizes if size is not None]
         return math.prod(known) if len(known) == len(sizes) else None
 
-    def shared(self) -> Iterator[BatchedEquation]:
+    def unbatched(self) -> Iterator[BatchedEquation]:
         """The equations that depend on no axis."""
         return (each for each in self.equations if not each.over)

@@ -1,4 +1,4 @@
-"""Which mode of differentiation fits a function: what `jaxscope.compare_modes` returns."""
+"""The result of `jaxscope.compare_modes`: forward and reverse mode of one function."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class ModeComparison:
-    """Forward and reverse mode of one function, and how it grows with the order.
+    """Forward and reverse mode of one function, and its growth with the order.
 
-    Operations are counted on the equations that JAX traces; nothing is compiled for that.
+    FLOPs are counted on the equations that JAX traces; nothing is compiled for that.
     """
 
     def __init__(self, data: DerivativeModes) -> None:
@@ -27,22 +27,22 @@ class ModeComparison:
     @property
     def fits(self) -> str:
         """`forward` or `reverse`: the faster one where both were timed, else the one with fewer
-        operations."""
+        FLOPs."""
         return self._data.fits
 
     @property
     def forward(self) -> DerivativeMode:
-        """The Jacobian column by column: one pass for each input number."""
+        """The Jacobian column by column: one JVP per input number."""
         return self._data.forward
 
     @property
     def reverse(self) -> DerivativeMode:
-        """The Jacobian row by row: one pass for each output number."""
+        """The Jacobian row by row: one VJP per output number."""
         return self._data.reverse
 
     @property
     def orders(self) -> tuple[DerivativeOrder, ...]:
-        """The function and its derivatives up to the order that was asked for."""
+        """The function and its derivatives up to the requested order."""
         return self._data.orders
 
     def to_json(self) -> Any:
@@ -53,9 +53,9 @@ class ModeComparison:
         """A row for each mode. Needs pandas."""
         import pandas as pd
 
-        columns = ["mode", "passes", "operations", "equations", "seconds"]
+        columns = ["mode", "products", "flops", "equations", "seconds"]
         rows = [
-            (name, mode.passes, mode.operations, mode.equations, mode.seconds)
+            (name, mode.products, mode.flops, mode.equations, mode.seconds)
             for name, mode in (("forward", self.forward), ("reverse", self.reverse))
         ]
         return pd.DataFrame.from_records(rows, columns=columns)

@@ -18,13 +18,13 @@ from jaxscope.model import (
     SCHEMA,
     Compile,
     Cost,
-    Differentiation,
     Equation,
     Finding,
+    Gradient,
     Link,
     Memory,
-    Partition,
     Program,
+    ProgramSharding,
     Record,
     Residual,
     Roofline,
@@ -45,7 +45,7 @@ from jaxscope.model.profile import Profile
 if TYPE_CHECKING:
     import pandas as pd
 
-    from jaxscope.analysis.gradient.compiled_residuals import Handed
+    from jaxscope.analysis.gradient.compiled_residuals import CompiledResidual
     from jaxscope.capture.profile.xprof import Server
     from jaxscope.frontend.widget import ReportWidget
 
@@ -166,28 +166,28 @@ class Report:
         return self.programs[0].memory if self.programs else self._no_program()
 
     @property
-    def differentiation(self) -> Differentiation | None:
-        """Residuals, work by phase, checkpoints; None for a program that takes no derivative."""
-        return self.programs[0].differentiation if self.programs else None
+    def gradient(self) -> Gradient | None:
+        """Residuals, FLOPs by phase, checkpoints; None for a program that takes no derivative."""
+        return self.programs[0].gradient if self.programs else None
 
     @property
     def residuals(self) -> tuple[Residual, ...]:
-        """What the forward pass keeps for the backward pass, each with its bytes and origin."""
-        found = self.differentiation
+        """Values of the forward pass that are saved for the backward pass."""
+        found = self.gradient
         return () if found is None else found.residuals
 
     @property
-    def partition(self) -> Partition | None:
-        """How the program lies on its devices; None when it has only one."""
-        return self.programs[0].partition if self.programs else None
+    def sharding(self) -> ProgramSharding | None:
+        """Shardings and collectives of the program; None on one device."""
+        return self.programs[0].sharding if self.programs else None
 
-    def handed_on(self) -> tuple[Handed, ...]:
-        """What the compiled program hands from forward to backward, which XLA's fusion has made
-        less than the residuals; empty where its links are not exact."""
-        from jaxscope.analysis.gradient.compiled_residuals import handed_on
+    def compiled_residuals(self) -> tuple[CompiledResidual, ...]:
+        """Arrays of the compiled program that are live across forward → backward; XLA's fusion
+        changes them from the residuals. Empty where its links are not exact."""
+        from jaxscope.analysis.gradient.compiled_residuals import compiled_residuals
 
         self.stage(StageKind.OPTIMIZED_HLO)
-        return (handed_on(self.programs[0]) if self.programs else None) or ()
+        return (compiled_residuals(self.programs[0]) if self.programs else None) or ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -425,7 +425,7 @@ class Report:
 
         from jaxscope.analysis import report_tables
         from jaxscope.analysis.gradient import residual_rows
-        from jaxscope.analysis.sharding import collective_rows
+        from jaxscope.analysis.sharding.table import collective_rows
 
         makers = {
             "lines": report_tables.lines,

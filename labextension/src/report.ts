@@ -135,7 +135,7 @@ export interface FrameJson {
   span: Span;
 }
 
-export type Phase = "primal" | "forward" | "backward" | "recompute";
+export type Phase = "primal" | "forward" | "backward" | "rematerialized";
 
 export interface EquationJson {
   id: number;

@@ -13,21 +13,22 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
 from jaxscope.analysis.links.line_figures import homes
-from jaxscope.capture.sharding import partition as of_devices
+from jaxscope.capture.sharding import program_sharding
 from jaxscope.model import (
-    Balance,
     Collective,
+    CollectiveOrigin,
     FindingKind,
+    MatmulFlops,
     Memory,
-    Need,
-    Origin,
-    Partition,
     Program,
+    ProgramSharding,
     Record,
+    ReshardingReason,
     Unavailable,
     from_json,
 )
@@ -57,14 +58,14 @@ def program(records: dict[str, Record], name: str) -> Program:
     return found
 
 
-def partition(records: dict[str, Record], name: str) -> Partition:
-    found = program(records, name).partition
+def partition(records: dict[str, Record], name: str) -> ProgramSharding:
+    found = program(records, name).sharding
     assert found is not None
     assert found.unread == ""
     return found
 
 
-def only(records: dict[str, Record], name: str) -> tuple[Collective, Partition]:
+def only(records: dict[str, Record], name: str) -> tuple[Collective, ProgramSharding]:
     known = partition(records, name)
     (collective,) = known.collectives
     return collective, known
@@ -100,8 +101,8 @@ def test_a_written_collective_has_the_bytes_worked_out_by_hand(
 ):
     found, known = only(records, name)
     assert (found.kind, found.primitive) == (kind, primitive)
-    assert found.origin is Origin.WRITTEN
-    assert known.groups[found.group].axes == axes
+    assert found.origin is CollectiveOrigin.EXPLICIT
+    assert known.device_groups[found.device_groups].axes == axes
     assert (found.operand_bytes, found.result_bytes) == (operand, result)
     assert found.wire_bytes == pytest.approx(wire)
     assert (found.times, found.times_known, found.exact) == (1, True, True)
@@ -116,28 +117,28 @@ def test_a_collective_is_linked_to_its_line(records):
 
 def test_a_collective_in_a_loop_counts_as_often_as_it_runs(records):
     found, known = only(records, "loop")
-    assert (found.times, found.combines) == (7, "maximum")
+    assert (found.times, found.reduction) == (7, "maximum")
     assert known.sent == 7 * PIECE
 
 
 def test_sets_of_devices_are_those_of_the_axis(records):
     found, known = only(records, "psum")
-    assert set(known.groups[found.group].members) == {(0, 2, 4, 6), (1, 3, 5, 7)}
+    assert set(known.device_groups[found.device_groups].groups) == {(0, 2, 4, 6), (1, 3, 5, 7)}
     found, known = only(records, "ppermute")
-    assert (0, 2) in known.groups[found.group].members
-    assert len(known.groups[found.group].members) == 8
+    assert (0, 2) in known.device_groups[found.device_groups].groups
+    assert len(known.device_groups[found.device_groups].groups) == 8
 
 
 def test_groups_within_an_axis_are_a_part_of_it(records):
     found, known = only(records, "groups of an axis")
-    group = known.groups[found.group]
+    group = known.device_groups[found.device_groups]
     assert (group.axes, group.partial, group.size) == (("i",), True, 2)
     assert found.wire_bytes == 2 * 1 / 2 * 16 * 4
 
 
 def test_the_gradient_of_a_collective_counts_as_written(records):
     assert {c.origin for c in partition(records, "gradient of psum").collectives} == {
-        Origin.WRITTEN
+        CollectiveOrigin.EXPLICIT
     }
 
 
@@ -146,27 +147,27 @@ def test_the_gradient_of_a_collective_counts_as_written(records):
 
 def test_partial_products_are_added_up_over_the_axis_of_the_contraction(records):
     found, known = only(records, "mlp")
-    assert (found.origin, found.primitive) == (Origin.SUMMED, "dot_general")
-    assert known.groups[found.group].axes == ("model",)
+    assert (found.origin, found.primitive) == (CollectiveOrigin.PARTIAL_SUM, "dot_general")
+    assert known.device_groups[found.device_groups].axes == ("model",)
     assert found.operand_bytes == 128 * 128 * 4
     assert line_of(records, "mlp", found) == marked(records["mlp"], "contraction")
 
 
 def test_gradients_are_added_up_over_the_axis_of_the_batch(records):
     known = partition(records, "mlp gradient")
-    axes = {known.groups[c.group].axes: c for c in known.collectives}
+    axes = {known.device_groups[c.device_groups].axes: c for c in known.collectives}
     assert axes.keys() == {("model",), ("data",)}
     # Both weights together, each device its own part: 256 × 256 and 256 × 128 numbers.
     assert axes[("data",)].operand_bytes == (256 * 256 + 256 * 128) * 4
-    assert {c.origin for c in known.collectives} == {Origin.SUMMED}
+    assert {c.origin for c in known.collectives} == {CollectiveOrigin.PARTIAL_SUM}
 
 
 def test_operands_that_lie_differently_are_named(records):
     known = partition(records, "operands")
-    assert {c.origin for c in known.collectives} == {Origin.MOVED}
-    assert {(c.value, c.beside, c.need, c.wanted_by) for c in known.collectives} == {
-        ("a", ("b",), Need.OPERANDS, "add"),
-        ("b", ("a",), Need.OPERANDS, "add"),
+    assert {c.origin for c in known.collectives} == {CollectiveOrigin.RESHARDING}
+    assert {(c.value, c.other_operands, c.reason, c.consumer) for c in known.collectives} == {
+        ("a", ("b",), ReshardingReason.OPERANDS, "add"),
+        ("b", ("a",), ReshardingReason.OPERANDS, "add"),
     }
     (finding,) = records["operands"].findings
     assert finding.kind is FindingKind.RESHARDING
@@ -193,8 +194,10 @@ def test_a_computed_value_put_together_for_a_product_is_named(records):
     assert finding.kind is FindingKind.RESHARDING
     assert finding.line == marked(records["skip"], "beside a product")
     assert finding.message.startswith("A computed value sharded over `data` is gathered before `")
-    gather = next(c for c in partition(records, "skip").collectives if c.origin is Origin.MOVED)
-    assert (gather.need, gather.computed) == (Need.PRODUCT, True)
+    gather = next(
+        c for c in partition(records, "skip").collectives if c.origin is CollectiveOrigin.RESHARDING
+    )
+    assert (gather.reason, gather.computed) == (ReshardingReason.PRODUCT, True)
 
 
 def test_an_operation_along_a_cut_dimension_is_named(records):
@@ -205,8 +208,8 @@ def test_an_operation_along_a_cut_dimension_is_named(records):
         "`sort` works along a dimension that is sharded over `data`, so XLA gathers the shards "
         "first."
     )
-    needs = {c.need for c in partition(records, "cumsum").collectives}
-    assert needs == {Need.DIMENSION}
+    needs = {c.reason for c in partition(records, "cumsum").collectives}
+    assert needs == {ReshardingReason.DIMENSION}
 
 
 def test_a_value_that_shard_map_takes_otherwise_is_named(records):
@@ -220,17 +223,17 @@ def test_a_value_that_shard_map_takes_otherwise_is_named(records):
 
 
 @pytest.mark.parametrize("name", ["constraint", "out_shardings", "explicit", "padded"])
-def test_a_layout_that_the_code_asks_for_is_no_resharding_of_xlas(records, name):
+def test_a_requested_sharding_is_a_constraint_and_not_resharding(records, name):
     known = partition(records, name)
-    moves = [c for c in known.collectives if c.origin is not Origin.SUMMED]
+    moves = [c for c in known.collectives if c.origin is not CollectiveOrigin.PARTIAL_SUM]
     assert moves
-    assert {c.origin for c in moves} == {Origin.ASKED}
+    assert {c.origin for c in moves} == {CollectiveOrigin.SHARDING_CONSTRAINT}
     assert records[name].findings == ()
 
 
 def test_weights_gathered_for_a_product_are_shown_and_not_blamed(records):
     found, _ = only(records, "gathered weights")
-    assert (found.origin, found.need) == (Origin.MOVED, Need.PRODUCT)
+    assert (found.origin, found.reason) == (CollectiveOrigin.RESHARDING, ReshardingReason.PRODUCT)
     assert (found.value, found.result_bytes) == ("w", 256 * 512 * 4)
     kinds = {finding.kind for finding in records["gathered weights"].findings}
     assert FindingKind.RESHARDING not in kinds
@@ -244,7 +247,7 @@ QUIET = (
 
 
 @pytest.mark.parametrize("name", QUIET)
-def test_nothing_is_said_of_programs_that_are_as_they_should_be(records, name):
+def test_programs_without_a_fault_have_no_findings(records, name):
     kinds = {finding.kind for finding in records[name].findings}
     assert kinds & {FindingKind.RESHARDING, FindingKind.REPLICATED_COMPUTATION} == set()
 
@@ -255,7 +258,7 @@ def test_nothing_is_said_of_programs_that_are_as_they_should_be(records, name):
 def test_every_input_and_output_has_its_layout(records):
     known = partition(records, "mlp")
     found = {
-        p.name: (p.direction, known.layouts[p.layout].spec, p.shard_shape) for p in known.placements
+        p.name: (p.direction, known.shardings[p.sharding].spec, p.shard_shape) for p in known.values
     }
     assert found == {
         "x": ("input", "P('data', None)", (128, 256)),
@@ -263,70 +266,70 @@ def test_every_input_and_output_has_its_layout(records):
         "w2": ("input", "P('model', None)", (256, 128)),
         "Out": ("output", "P('data', None)", (128, 128)),
     }
-    layout = known.layouts[known.placements[0].layout]
-    assert layout.holders == ((0, 1), (2, 3), (4, 5), (6, 7))
-    assert (layout.pieces, layout.copies, layout.replicated) == (4, 2, False)
+    layout = known.shardings[known.values[0].sharding]
+    assert layout.devices == ((0, 1), (2, 3), (4, 5), (6, 7))
+    assert (layout.shards, layout.replicas, layout.replicated) == (4, 2, False)
 
 
 def test_the_bytes_of_the_pieces_are_what_xla_reserves(records):
     for name in ("mlp", "mlp gradient", "replicated", "tree", "constraint", "backwards"):
         one, known = program(records, name), partition(records, name)
         assert isinstance(one.memory, Memory)
-        held = sum(p.shard_bytes for p in known.placements if p.direction == "input")
+        held = sum(p.shard_bytes for p in known.values if p.direction == "input")
         assert held == one.memory.argument, name
 
 
 def test_pytree_leaves_keep_their_names(records):
-    names = [p.name for p in partition(records, "tree").placements if p.direction == "input"]
+    names = [p.name for p in partition(records, "tree").values if p.direction == "input"]
     assert names == ["params['b']", "params['w']", "x"]
 
 
-def test_devices_in_another_order_are_told_by_their_own_numbers(records):
+def test_devices_in_a_different_order_keep_their_numbers(records):
     known = partition(records, "backwards")
     (mesh,) = known.meshes
     assert mesh.devices == (7, 6, 5, 4, 3, 2, 1, 0)
-    by_name = {p.name: known.layouts[p.layout] for p in known.placements}
-    assert by_name["x"].holders == tuple((device,) for device in range(7, -1, -1))
+    by_name = {p.name: known.shardings[p.sharding] for p in known.values}
+    assert by_name["x"].devices == tuple((device,) for device in range(7, -1, -1))
     assert by_name["w"].replicated
 
 
 def test_meshes_say_their_kind(records):
-    assert partition(records, "explicit").meshes[0].kinds == ("explicit", "explicit")
-    assert partition(records, "mlp").meshes[0].kinds == ("auto", "auto")
+    assert partition(records, "explicit").meshes[0].axis_types == ("explicit", "explicit")
+    assert partition(records, "mlp").meshes[0].axis_types == ("auto", "auto")
 
 
 def test_pmap_is_cut_along_its_axis(records):
     known = partition(records, "pmap")
-    found = [known.layouts[p.layout] for p in known.placements if p.direction == "input"]
-    assert [(layout.spec, layout.pieces) for layout in found] == [("P('i', None)", 8), ("P()", 1)]
+    found = [known.shardings[p.sharding] for p in known.values if p.direction == "input"]
+    assert [(layout.spec, layout.shards) for layout in found] == [("P('i', None)", 8), ("P()", 1)]
     collective, _ = only(records, "pmap")
-    assert known.groups[collective.group].axes == ("i",)
+    assert known.device_groups[collective.device_groups].axes == ("i",)
     assert collective.operand_bytes == 4 * 4
 
 
 def test_a_product_spread_by_its_rows_needs_no_collective(records):
     known = partition(records, "rows of a product")
     assert known.collectives == ()
-    assert isinstance(known.balance, Balance)
-    assert known.balance.whole == 2 * 8 * 64 * 16
-    inputs = [known.layouts[p.layout] for p in known.placements if p.direction == "input"]
-    assert [(layout.pieces, layout.replicated) for layout in inputs] == [(8, False), (1, True)]
+    assert isinstance(known.matmul_flops, MatmulFlops)
+    assert known.matmul_flops.total == 2 * 8 * 64 * 16
+    inputs = [known.shardings[p.sharding] for p in known.values if p.direction == "input"]
+    assert [(layout.shards, layout.replicated) for layout in inputs] == [(8, False), (1, True)]
 
 
 def test_a_training_step_on_two_devices_exchanges_its_gradients_and_its_loss(records):
     known = partition(records, "training")
-    assert (known.devices, known.present) == (2, 8)
+    assert (known.devices, known.available_devices) == (2, 8)
     sizes = (8, 64, 64, 64, 1)
     numbers = sum(m * n + n for m, n in itertools.pairwise(sizes)) + 1
-    assert {c.origin for c in known.collectives} == {Origin.WRITTEN}
+    assert {c.origin for c in known.collectives} == {CollectiveOrigin.EXPLICIT}
     assert sum(c.operand_bytes for c in known.collectives) == numbers * 4
     assert known.sent == 2 * 1 / 2 * numbers * 4
     assert len(records["training"].compiles) == 1
 
 
-def test_padding_of_a_dimension_that_does_not_divide_is_told(records):
+def test_padding_of_a_dimension_that_does_not_divide_is_counted(records):
     known = partition(records, "padded")
-    (inner,) = [p for p in known.placements if p.direction == "inner"]
+    (inner,) = [p for p in known.values if p.direction == "inner"]
     assert (inner.shape, inner.shard_shape, inner.padding) == ((512, 13), (512, 4), (0, 3))
     assert inner.line == marked(records["padded"], "padded")
 
@@ -336,15 +339,15 @@ def test_padding_of_a_dimension_that_does_not_divide_is_told(records):
 
 def test_products_that_are_shared_out_are_done_once(records):
     known = partition(records, "mlp")
-    assert isinstance(known.balance, Balance)
-    assert known.balance.whole == 2 * 512 * (256 * 512 + 512 * 128)
-    assert known.balance.repeated(known.devices) == 1
+    assert isinstance(known.matmul_flops, MatmulFlops)
+    assert known.matmul_flops.total == 2 * 512 * (256 * 512 + 512 * 128)
+    assert known.matmul_flops.replication(known.devices) == 1
 
 
 def test_products_of_replicated_values_are_repeated_on_every_device(records):
     known = partition(records, "replicated")
-    assert isinstance(known.balance, Balance)
-    assert known.balance.repeated(known.devices) == 8
+    assert isinstance(known.matmul_flops, MatmulFlops)
+    assert known.matmul_flops.replication(known.devices) == 8
     (finding,) = records["replicated"].findings
     assert finding.kind is FindingKind.REPLICATED_COMPUTATION
     assert finding.message.endswith("so 8 devices each compute the same matrix products.")
@@ -357,22 +360,33 @@ def test_products_repeated_along_one_axis_name_it(records):
 
 
 def test_a_program_without_products_says_so(records):
-    assert isinstance(partition(records, "psum").balance, Unavailable)
+    assert isinstance(partition(records, "psum").matmul_flops, Unavailable)
 
 
 def test_a_program_on_one_device_has_no_partition(records):
-    assert program(records, "one device").partition is None
+    assert program(records, "one device").sharding is None
 
 
 def test_devices_used_and_present(records):
     known = partition(records, "mlp")
-    assert (known.devices, known.present, known.processes) == (8, 8, 1)
+    assert (known.devices, known.available_devices, known.processes) == (8, 8, 1)
 
 
-def test_what_cannot_be_read_is_said_and_breaks_nothing():
-    two = [SimpleNamespace(platform="cpu", process_index=0, id=i) for i in range(2)]
-    known = of_devices(SimpleNamespace(tagged=None), two, [], [])  # type: ignore[arg-type]
+class Device(NamedTuple):
+    id: int
+    platform: str = "cpu"
+    process_index: int = 0
+
+
+def handles_on(number: int) -> Any:
+    """Live handles of a program of which only the devices can be read."""
+    sharding = SimpleNamespace(device_set={Device(i) for i in range(number)})
+    return SimpleNamespace(compiled=SimpleNamespace(output_shardings=[sharding]))
+
+
+def test_shardings_that_cannot_be_read_cost_their_chapter_alone():
+    known = program_sharding(handles_on(2), [], [])
     assert known is not None
     assert known.devices == 2
-    assert known.unread.startswith("the shardings were not understood")
-    assert of_devices(SimpleNamespace(tagged=None), two[:1], [], []) is None  # type: ignore[arg-type]
+    assert known.unread.startswith("the shardings could not be read (AttributeError")
+    assert program_sharding(handles_on(1), [], []) is None

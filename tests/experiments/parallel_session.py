@@ -74,13 +74,13 @@ mlp(a, w1, w2)
 
 def collectives(report: Any) -> list[list[Any]]:
     """Each with its axes, bytes, origin and the line of the user's code that it comes from."""
-    partition = report.programs[0].partition
+    sharding = report.programs[0].sharding
     found: list[list[Any]] = []
-    for made in partition.collectives:
+    for made in sharding.collectives:
         span = None if made.equation is None else report.equations[made.equation].span
         line = None if span is None else span.line
-        group = partition.groups[made.group]
-        found.append([made.kind, group.axes, group.members, made.operand_bytes, made.origin, line])
+        group = sharding.device_groups[made.device_groups]
+        found.append([made.kind, group.axes, group.groups, made.operand_bytes, made.origin, line])
     return found
 
 

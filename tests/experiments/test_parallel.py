@@ -50,14 +50,14 @@ def test_the_mean_over_the_devices_is_one_collective_of_all_gradients(
 ) -> None:
     (found,) = answers["collectives"]
     kind, axes, members, sent, origin, line = found
-    assert (kind, axes, members, origin) == ("all-reduce", ["i"], [[0, 1]], "written")
+    assert (kind, axes, members, origin) == ("all-reduce", ["i"], [[0, 1]], "explicit")
     assert sent == 4 * (NUMBERS + 1), "the gradients and the loss"
     assert line == 4
 
 
 def test_a_product_over_a_model_axis_is_summed_by_xla(answers: dict[str, Any]) -> None:
     (found,) = answers["sharded"]
-    assert found == ["all-reduce", ["model"], [[0, 1]], 4 * 4 * 4, "summed", 4]
+    assert found == ["all-reduce", ["model"], [[0, 1]], 4 * 4 * 4, "partial_sum", 4]
     assert [text.split(" on ")[0] for text in answers["laid"]] == [
         "P('data')",
         "P(None, 'model')",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence, timing
 from jaxscope.analysis.findings.traced_code import TracedCode
-from jaxscope.analysis.vmap import place_of
+from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import Cost, Finding, FindingKind, Form, Program, Roofline
 from jaxscope.words import count, seconds
 

@@ -187,9 +187,7 @@ def _folded(program: Program, computing: int | None) -> Iterator[Finding]:
         source = 0
     reason = "no result depends on an argument"
     fix = "Pass the data as arguments, for example by creating it in an earlier cell."
-    if program.differentiation is not None and any(
-        v.kind is ValueKind.UNUSED for v in program.inputs
-    ):
+    if program.gradient is not None and any(v.kind is ValueKind.UNUSED for v in program.inputs):
         reason = "the derivative does not depend on the inputs"
         fix = "If that was not intended, differentiate a function that is nonlinear in its inputs."
     kinds = list(dict.fromkeys(equation.primitive for equation in work))

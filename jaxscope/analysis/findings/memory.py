@@ -139,18 +139,18 @@ def _is_kept(name: str, traced: TracedCode) -> bool:
 def checkpoints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """Saved residuals that make much of the peak, where `jax.checkpoint` surely saves them."""
     for program in evidence.record.programs:
-        found, memory = program.differentiation, program.memory
+        found, memory = program.gradient, program.memory
         if found is None or not isinstance(memory, Memory):
             continue
-        total = found.forward + found.backward
+        total = found.forward_flops + found.backward_flops
         for advice in found.checkpoints:
             if (
-                advice.saved >= max(SAVED_BYTES, SAVED_SHARE * memory.peak)
-                and advice.operations <= MOST_WORK * total
+                advice.freed_bytes >= max(SAVED_BYTES, SAVED_SHARE * memory.peak)
+                and advice.flops <= MOST_WORK * total
                 and _is_effective(advice, program)
             ):
                 name = advice.function.rpartition("<locals>.")[2]
-                share = advice.operations / total if total else 0.0
+                share = advice.flops / total if total else 0.0
                 yield Finding(
                     FindingKind.SAVED_RESIDUALS,
                     advice.line,
@@ -158,8 +158,8 @@ def checkpoints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                     f"`{name}` for the backward pass.",
                     f"Use `jax.checkpoint({name})`, which recomputes them one call at a time. A "
                     "`policy` selects residuals to save.",
-                    f"Estimate: {size(advice.saved)} less of the {size(memory.peak)} peak, for "
-                    f"{percent(share)} more FLOPs.",
+                    f"Estimate: {size(advice.freed_bytes)} less of the {size(memory.peak)} peak, "
+                    f"for {percent(share)} more FLOPs.",
                     source=advice.source,
                 )
                 break

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence
 from jaxscope.analysis.findings.traced_code import TracedCode
-from jaxscope.analysis.vmap import place_of
+from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import (
-    Balance,
     Collective,
+    CollectiveOrigin,
     Finding,
     FindingKind,
-    Need,
-    Origin,
-    Partition,
+    MatmulFlops,
     Program,
+    ProgramSharding,
+    ReshardingReason,
 )
 from jaxscope.words import count, flops, names, size
 
@@ -35,27 +35,27 @@ REPLICATED_FIT = 0.05
 def sharding(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """Resharding whose reason is certain, and replicated matrix products."""
     for program in evidence.record.programs:
-        if program.partition is not None:
-            yield from _resharding(program, program.partition)
-            yield from _replicated(program, program.partition)
+        if program.sharding is not None:
+            yield from _resharding(program, program.sharding)
+            yield from _replicated(program, program.sharding)
 
 
-def _resharding(program: Program, known: Partition) -> Iterator[Finding]:
+def _resharding(program: Program, known: ProgramSharding) -> Iterator[Finding]:
     # A lookup whose partial results are summed sends no more than its result: a table sharded by
     # rows is intended.
     moved = [
         c
         for c in known.collectives
-        if c.origin is Origin.MOVED and c.equation is not None and not c.combines
+        if c.origin is CollectiveOrigin.RESHARDING and c.equation is not None and not c.reduction
     ]
     # Sorting is stable: by reason, the collectives of each in the order of the text.
-    moved.sort(key=lambda c: (str(c.need), -1 if (e := _consumer(c)) is None else e))
-    for (need, equation), found in itertools.groupby(moved, lambda c: (c.need, _consumer(c))):
+    moved.sort(key=lambda c: (str(c.reason), -1 if (e := _consumer(c)) is None else e))
+    for (reason, equation), found in itertools.groupby(moved, lambda c: (c.reason, _consumer(c))):
         moves = list(found)
         sent = sum(move.sent for move in moves)
         if sent < RESHARD_BYTES and max(move.times for move in moves) < RESHARD_TIMES:
             continue
-        advice = _advice(need, moves, known)
+        advice = _advice(reason, moves, known)
         if advice is None or equation is None:
             continue
         source, line = place_of(program.equations[equation]) or (0, None)
@@ -74,19 +74,23 @@ def _resharding(program: Program, known: Partition) -> Iterator[Finding]:
 
 def _consumer(move: Collective) -> int | None:
     """The equation that needs the data; where it is unknown, the one in XLA's metadata."""
-    return move.equation if move.wanted_equation is None else move.wanted_equation
+    return move.equation if move.consumer_equation is None else move.consumer_equation
 
 
-def _advice(need: Need | None, moves: list[Collective], known: Partition) -> tuple[str, str] | None:
+def _advice(
+    reason: ReshardingReason | None, moves: list[Collective], known: ProgramSharding
+) -> tuple[str, str] | None:
     """Message and fix; None where the reason is uncertain."""
     specs = {
-        p.name: known.layouts[p.layout].spec for p in known.placements if p.direction == "input"
+        p.name: known.shardings[p.sharding].spec for p in known.values if p.direction == "input"
     }
     values = list(dict.fromkeys(move.value for move in moves if move.value in specs))
-    axes = list(dict.fromkeys(a for move in moves for a in known.groups[move.group].axes))
-    consumer = moves[0].wanted_by
-    if need is Need.OPERANDS:
-        both = dict.fromkeys([*values, *(b for move in moves for b in move.beside)])
+    axes = list(
+        dict.fromkeys(a for move in moves for a in known.device_groups[move.device_groups].axes)
+    )
+    consumer = moves[0].consumer
+    if reason is ReshardingReason.OPERANDS:
+        both = dict.fromkeys([*values, *(b for move in moves for b in move.other_operands)])
         operands = [name for name in both if name in specs]
         if not operands:
             return None
@@ -112,7 +116,7 @@ def _advice(need: Need | None, moves: list[Collective], known: Partition) -> tup
             f"`{b} = jax.device_put({b}, {a}.sharding)`."
         )
         return message, fix
-    if need is Need.MANUAL and values:
+    if reason is ReshardingReason.MANUAL and values:
         a = values[0]
         message = (
             f"`{a}` is sharded `{specs[a]}`, but `shard_map` expects a different sharding, so XLA "
@@ -120,7 +124,7 @@ def _advice(need: Need | None, moves: list[Collective], known: Partition) -> tup
         )
         fix = f"Shard `{a}` as in `in_specs` once, before the call, or change `in_specs`."
         return message, fix
-    if need is Need.PRODUCT and all(move.computed for move in moves):
+    if reason is ReshardingReason.PRODUCT and all(move.computed for move in moves):
         # Gathering inputs for a product is intended: fully sharded training works that way.
         over = f" over {names(axes)}" if axes else ""
         message = (
@@ -132,7 +136,7 @@ def _advice(need: Need | None, moves: list[Collective], known: Partition) -> tup
             "`jax.lax.with_sharding_constraint`."
         )
         return message, fix
-    if need is Need.DIMENSION and axes:
+    if reason is ReshardingReason.DIMENSION and axes:
         message = (
             f"`{consumer}` works along a dimension that is sharded over {names(axes)}, so XLA "
             "gathers the shards first."
@@ -145,21 +149,25 @@ def _advice(need: Need | None, moves: list[Collective], known: Partition) -> tup
     return None
 
 
-def _replicated(program: Program, known: Partition) -> Iterator[Finding]:
-    balance = known.balance
-    if not isinstance(balance, Balance) or balance.each < REPLICATED_FLOPS or not known.meshes:
+def _replicated(program: Program, known: ProgramSharding) -> Iterator[Finding]:
+    balance = known.matmul_flops
+    if (
+        not isinstance(balance, MatmulFlops)
+        or balance.per_device < REPLICATED_FLOPS
+        or not known.meshes
+    ):
         return
-    repeated = balance.repeated(known.devices)
+    repeated = balance.replication(known.devices)
     if repeated < 2 - REPLICATED_FIT:
         return
     # Only mesh axes that nothing is sharded over explain it for certain.
     mesh = known.meshes[0]
     used = {
         axis
-        for placement in known.placements
+        for placement in known.values
         for axis in mesh.axes
-        if repr(axis) in known.layouts[placement.layout].spec
-    } | {axis for group in known.groups for axis in group.axes}
+        if repr(axis) in known.shardings[placement.sharding].spec
+    } | {axis for group in known.device_groups for axis in group.axes}
     sizes = {a: n for a, n in zip(mesh.axes, mesh.sizes, strict=True) if a not in used}
     number = math.prod(sizes.values())
     if not sizes or abs(repeated / number - 1) > REPLICATED_FIT:
@@ -171,6 +179,6 @@ def _replicated(program: Program, known: Partition) -> Iterator[Finding]:
         f"No input or result is sharded over {unused}, so {number} devices each compute the same "
         "matrix products.",
         f"Shard a batch or weight dimension over {unused}, or use a mesh without it.",
-        f"Each of {known.devices} devices computes {flops(balance.each)} of matrix products, "
+        f"Each of {known.devices} devices computes {flops(balance.per_device)} of matrix products, "
         f"{number} times its share.",
     )

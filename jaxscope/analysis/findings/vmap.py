@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence
 from jaxscope.analysis.findings.traced_code import TracedCode
-from jaxscope.analysis.vmap import place_of
-from jaxscope.model import Batching, Finding, FindingKind, Turn
+from jaxscope.analysis.vmap.lines import place_of
+from jaxscope.model import Batching, BatchingResult, Finding, FindingKind
 from jaxscope.words import count
 
 _BATCHED_CALLBACK = (
@@ -24,35 +24,35 @@ _FIXES = {
 def vmap(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """Loops that a batching rule inserted, and conditionals that became selects."""
     for program in evidence.record.programs:
-        batching = program.batching
+        batching = program.vmap
         if not isinstance(batching, Batching):
             continue
         for each in batching.equations:
             # Examples along the innermost axis that the equation depends on.
             size = batching.axes[each.over[-1]].size if each.over else None
-            if not each.cause or size is None or size < 2:
+            if not each.function or size is None or size < 2:
                 continue
             source, line = place_of(program.equations[each.equation]) or (0, None)
-            if each.turn is Turn.LOOP:
+            if each.result is BatchingResult.SEQUENTIAL_LOOP:
                 yield Finding(
                     FindingKind.SEQUENTIAL_VMAP,
                     line,
-                    f"`{each.cause}` runs once per example: `vmap` turned it into a sequential "
+                    f"`{each.function}` runs once per example: `vmap` turned it into a sequential "
                     "loop.",
                     _FIXES.get(
-                        each.cause, "Use a form that takes a batch, or move it out of `vmap`."
+                        each.function, "Use a form that takes a batch, or move it out of `vmap`."
                     ),
                     f"{program.title} loops over a batch of {count(size, 'example')}.",
                     source=source,
                 )
-            elif each.turn is Turn.BOTH_BRANCHES:
+            elif each.result is BatchingResult.SELECT_ALL_BRANCHES:
                 number = each.detail.partition(" ")[0]
                 branches = "both branches" if number == "2" else f"all {number} branches"
                 yield Finding(
                     FindingKind.COND_TO_SELECT,
                     line,
-                    f"`{each.cause}` became a `select` under `vmap`, so {branches} run for every "
-                    "example.",
+                    f"`{each.function}` became a `select` under `vmap`, so {branches} run for "
+                    "every example.",
                     "If all examples take the same branch, pass the predicate with `in_axes=None`. "
                     "If one branch is expensive, use `jax.lax.map`.",
                     f"Its predicate depends on the batch of {count(size, 'example')}.",

@@ -1,9 +1,9 @@
-"""What the compiled program hands from its forward passes to its backward passes.
+"""Residuals of the compiled program: forward-pass buffers that the backward pass reads.
 
-The residuals of the equations are what JAX asks for. XLA fuses: it may hand on the argument of a
-cosine and compute the cosine where it is needed, so what stands in memory between the passes is
-another list. It is read from the optimized HLO: results of instructions of a forward pass that
-instructions of a backward pass take as operands.
+The residuals of the equations are those that JAX saves. XLA fuses: it may save the argument of a
+cosine and compute the cosine where it is needed. So the compiled residuals are a different list,
+read from the optimized HLO: results of instructions of a forward pass that instructions of a
+backward pass take as operands.
 """
 
 from __future__ import annotations
@@ -17,30 +17,32 @@ from jaxscope.model import Equation, Phase, Program, Stage, StageKind
 
 _NO_WORK = frozenset({"parameter", "constant", "tuple", "after-all", "partition-id", "replica-id"})
 _VIEWS = frozenset({"get-tuple-element", "bitcast", "copy", "tuple", "opt-barrier"})
-"""They hand on what they get: whose it is, and who reads it, is asked of others."""
+"""They pass their operand through: their producer and their readers count instead."""
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
-    """One array of the compiled program that a backward pass takes over."""
+class CompiledResidual:
+    """One array of the compiled program that is live across forward → backward."""
 
     instruction: str
     shape: str
     bytes: int
     equation: int
-    """The equation whose result it is, as far as XLA's name says."""
+    """The equation that makes it, from XLA's name."""
 
 
-def handed_on(program: Program) -> tuple[Handed, ...] | None:
-    """The arrays, in the order of the text; None where there is no text, or its links are guesses.
+def compiled_residuals(program: Program) -> tuple[CompiledResidual, ...] | None:
+    """The arrays, in the order of the text; None where there is no text, or its links are inexact.
 
-    What a loop of training hands on in each of its rounds counts once.
+    An array that is live in each iteration of a training loop counts once.
     """
     stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    return None if stage is None or not program.exact else handed_in(stage, program.equations)
+    return None if stage is None or not program.exact else read_residuals(stage, program.equations)
 
 
-def handed_in(stage: Stage, equations: Sequence[Equation]) -> tuple[Handed, ...] | None:
+def read_residuals(
+    stage: Stage, equations: Sequence[Equation]
+) -> tuple[CompiledResidual, ...] | None:
     """The same, of an optimized HLO whose exact anchors lead to these equations."""
     known = counted(stage.text)
     if known is None:
@@ -52,15 +54,17 @@ def handed_in(stage: Stage, equations: Sequence[Equation]) -> tuple[Handed, ...]
     }
     return tuple(
         [
-            handed
+            residual
             for computation in known[0].computations
             if not computation.is_fused
-            for handed in _in(computation, phases)
+            for residual in _in(computation, phases)
         ]
     )
 
 
-def _in(computation: Computation, phases: dict[int, tuple[Phase, int]]) -> Iterator[Handed]:
+def _in(
+    computation: Computation, phases: dict[int, tuple[Phase, int]]
+) -> Iterator[CompiledResidual]:
     by_name = {instruction.name: instruction for instruction in computation.instructions}
     readers: dict[str, list[Instruction]] = {}
     for instruction in computation.instructions:
@@ -72,15 +76,15 @@ def _in(computation: Computation, phases: dict[int, tuple[Phase, int]]) -> Itera
             continue
         phase, equation = phases[maker.line]
         if phase is Phase.FORWARD and _is_read_backward(instruction, readers, phases):
-            yield Handed(
+            yield CompiledResidual(
                 instruction.name, instruction.shape.text, instruction.shape.bytes, equation
             )
 
 
 def _maker(instruction: Instruction, by_name: dict[str, Instruction]) -> Instruction | None:
-    """Who computes the array that this instruction stands for; None if it is no array of its own.
+    """The instruction that computes an array; None if it is not an array of its own.
 
-    One of several results is taken out by `get-tuple-element`.
+    `get-tuple-element` extracts one of several results.
     """
     if instruction.opcode == "get-tuple-element":
         source = by_name.get(instruction.operands[0])

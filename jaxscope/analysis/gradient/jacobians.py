@@ -1,9 +1,9 @@
-"""Jacobians in a program: `vmap` of a forward or a backward pass over the rows of an identity.
+"""Jacobians in a program: `vmap` of a JVP or a VJP over the rows of an identity.
 
-`jax.jacfwd` and `jax.jacrev` push an identity matrix through the derivative, one row for each
-input or output. So the identity says which mode it is, and how many passes it takes. What leaves
-the passes says how many the other mode would take; under a `vmap` it leaves once for each example,
-and one pass serves them all.
+`jax.jacfwd` and `jax.jacrev` push an identity matrix through the derivative, one row per input or
+output. So the identity tells the mode and the number of products. The results of one product tell
+how many the other mode would need; under a `vmap` there is one result per example, and one product
+serves them all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes, levels
-from jaxscope.analysis.jaxpr.dataflow import Inside, Region, Step, Use, operations, uses
+from jaxscope.analysis.jaxpr.dataflow import InnerRegion, Region, RegionStep, RegionUse, uses
+from jaxscope.analysis.jaxpr.flops import step_flops
 from jaxscope.model import BatchedEquation, Batching, Jacobian, Phase
 
 _MOVES = frozenset(
@@ -24,7 +25,7 @@ _IDENTITIES = frozenset({"eq", "ge"})
 
 
 def jacobian(region: Region, batching: Batching | None = None) -> Jacobian | None:
-    """The outermost Jacobian of more than one pass; None when the program builds none.
+    """The outermost Jacobian of more than one product; None when the program builds none.
 
     `batching` tells which of its numbers are those of several examples.
     """
@@ -39,14 +40,14 @@ def jacobian(region: Region, batching: Batching | None = None) -> Jacobian | Non
 @dataclass(frozen=True, slots=True)
 class _Seed:
     value: int
-    passes: int
+    products: int
     around: Passes
     equation: int
     """The id of the equation that made the identity."""
 
 
 class _Examples:
-    """How many examples a number stands for, by the equation that makes it."""
+    """Numbers of examples in the results of equations."""
 
     def __init__(self, batching: Batching | None) -> None:
         self._sizes = () if batching is None else tuple([axis.size for axis in batching.axes])
@@ -55,18 +56,18 @@ class _Examples:
         )
 
     def around(self, seed: _Seed) -> frozenset[int]:
-        """The maps that the whole Jacobian stands under."""
+        """The vmaps around the whole Jacobian."""
         made = self._by_id.get(seed.equation)
         return frozenset() if made is None else frozenset(made.under)
 
     def of(self, equation: int, around: frozenset[int]) -> int:
-        """The examples of these maps in the results of an equation; 0 where nobody knows."""
+        """The examples of these vmaps in the results of an equation; 0 when unknown."""
         made = self._by_id.get(equation)
         over = () if made is None else made.over
         return math.prod(self._sizes[axis] or 0 for axis in over if axis in around)
 
 
-def _find(use: Use, examples: _Examples) -> Jacobian | None:
+def _find(use: RegionUse, examples: _Examples) -> Jacobian | None:
     seeds = _seeds(use)
     for step in use.region.steps:
         levels_here = levels(use.passes + step.passes)
@@ -80,7 +81,7 @@ def _find(use: Use, examples: _Examples) -> Jacobian | None:
     return None
 
 
-def _seeds(use: Use) -> dict[int, _Seed]:
+def _seeds(use: RegionUse) -> dict[int, _Seed]:
     """Values that are an identity matrix, or rows of one."""
     region = use.region
     found: dict[int, _Seed] = {}
@@ -100,7 +101,7 @@ def _seeds(use: Use) -> dict[int, _Seed]:
         elif step.primitive in _MOVES and step.inputs[0] in found:
             first = found[step.inputs[0]]
             for value in step.outputs:
-                found[value] = _Seed(value, first.passes, first.around, first.equation)
+                found[value] = _Seed(value, first.products, first.around, first.equation)
     return found
 
 
@@ -117,35 +118,35 @@ def _counts(value: int, region: Region) -> bool:
 
 
 def _measure(
-    use: Use, seed: _Seed, seeds: dict[int, _Seed], reverse: bool, examples: _Examples
+    use: RegionUse, seed: _Seed, seeds: dict[int, _Seed], reverse: bool, examples: _Examples
 ) -> Jacobian:
-    """How much a pass costs, and how many the other mode would take."""
+    """The FLOPs of a product, and the number of products of the other mode."""
     region, depth = use.region, len(seed.around)
     linear: set[int] = set(seeds)
-    linear_work = primal_work = 0.0
+    product_flops = primal_flops = 0.0
     leaving: list[int] = []
-    of_pass: set[int] = set()
+    of_product: set[int] = set()
     for step in region.steps:
         here = levels(use.passes + step.passes)
-        inside_pass = here[:depth] == seed.around and len(here) > depth
-        if inside_pass:
+        in_product = here[:depth] == seed.around and len(here) > depth
+        if in_product:
             tangent, made = _split(step, linear, use.passes)
-            every = operations(step)
+            every = step_flops(step)
             if reverse and here[depth] is Phase.BACKWARD:
                 tangent = every
-            linear_work += tangent
-            primal_work += every - tangent
+            product_flops += tangent
+            primal_flops += every - tangent
             linear |= made
-            of_pass |= made
+            of_product |= made
         else:
-            leaving += [value for value in dict.fromkeys(step.inputs) if value in of_pass]
-    leaving += [value for value in dict.fromkeys(region.results) if value in of_pass]
+            leaving += [value for value in dict.fromkeys(step.inputs) if value in of_product]
+    leaving += [value for value in dict.fromkeys(region.results) if value in of_product]
     other = _other(use, seed, leaving, examples)
-    return Jacobian(reverse, seed.passes, other, primal_work, linear_work / seed.passes)
+    return Jacobian(reverse, seed.products, other, primal_flops, product_flops / seed.products)
 
 
-def _other(use: Use, seed: _Seed, leaving: Sequence[int], examples: _Examples) -> int | None:
-    """The passes of the other mode: the numbers of one example that leave each pass."""
+def _other(use: RegionUse, seed: _Seed, leaving: Sequence[int], examples: _Examples) -> int | None:
+    """The products of the other mode: the results of one product for one example."""
     region, around = use.region, examples.around(seed)
     total = 0
     for value in leaving:
@@ -154,47 +155,41 @@ def _other(use: Use, seed: _Seed, leaving: Sequence[int], examples: _Examples) -
         if not each or numbers % each:
             return None
         total += numbers // each
-    return total // seed.passes if total and total % seed.passes == 0 else None
+    return total // seed.products if total and total % seed.products == 0 else None
 
 
-def _split(step: Step, linear: set[int], around: Passes) -> tuple[float, set[int]]:
-    """The operations of a step that depend on linear values, and which of its outputs do."""
+def _split(step: RegionStep, linear: set[int], around: Passes) -> tuple[float, set[int]]:
+    """The FLOPs of a step on linear values, and its linear outputs."""
     if not any(value in linear for value in step.inputs):
         return 0.0, set()
-    givers = [inside for inside in step.inside if inside.gives and inside.first_input is not None]
-    if not givers:
-        return operations(step), {value for value in step.outputs if value >= 0}
-    work, made = 0.0, set[int]()
-    for inside in givers:
-        spent, results = _inside(step, inside, linear, around + step.passes)
-        work = max(work, spent * inside.times)
+    yielding = [inner for inner in step.inner if inner.yields and inner.inputs is not None]
+    if not yielding:
+        return step_flops(step), {value for value in step.outputs if value >= 0}
+    flops, made = 0.0, set[int]()
+    for inner in yielding:
+        spent, results = _inner(step, inner, linear, around + step.passes)
+        flops = max(flops, spent * inner.times)
         made |= {step.outputs[index] for index in results if step.outputs[index] >= 0}
-    return work, made
+    return flops, made
 
 
-def _inside(
-    step: Step, inside: Inside, linear: set[int], around: Passes
+def _inner(
+    step: RegionStep, inner: InnerRegion, linear: set[int], around: Passes
 ) -> tuple[float, Sequence[int]]:
-    """The same for what a step runs; what a loop carries may become linear round by round."""
-    region, first = inside.region, inside.first_input or 0
-    marked = {index for index in range(region.arguments) if step.inputs[first + index] in linear}
+    """The same for an inner region; the carry of a loop may become linear later."""
+    region = inner.region
+    marked = {i for i, number in enumerate(inner.inputs or ()) if step.inputs[number] in linear}
     while True:
-        here, work = set(marked), 0.0
-        for inner in region.steps:
-            spent, made = _split(inner, here, around)
-            work += spent
+        here, flops = set(marked), 0.0
+        for each in region.steps:
+            spent, made = _split(each, here, around)
+            flops += spent
             here |= made
         results = [i for i, value in enumerate(region.results) if value in here]
-        if inside.invariant is None:
-            return work, results
-        # The results of a loop begin with what it carries, as its arguments do after the constants.
-        carried = {inside.invariant + i for i in results if inside.invariant + i < region.arguments}
-        carried = {
-            index
-            for index in carried
-            if region.values[index].shape
-            == region.values[region.results[index - inside.invariant]].shape
-        }
+        if inner.invariant is None:
+            return flops, results
+        # The results of a loop begin with its carry, as its arguments do after the invariants.
+        carried = {inner.invariant + i for i in results if i < inner.carried}
         if carried <= marked:
-            return work, results
+            return flops, results
         marked |= carried

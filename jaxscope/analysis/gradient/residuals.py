@@ -1,7 +1,7 @@
-"""What a program keeps from its forward passes for its backward passes.
+"""Residuals: the values of a program's forward passes that are saved for its backward passes.
 
-A residual is a value that a backward pass reads and did not make. It is told from the cotangent
-that a backward pass starts from by the forward pass, which made it or read it.
+A residual is a value that a backward pass reads and did not make. The forward pass made it or read
+it, unlike the cotangent that the backward pass starts from.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from jaxscope.analysis.jaxpr.autodiff_phase import Passes, kept_for, levels, phase
-from jaxscope.analysis.jaxpr.dataflow import Inside, Region, Step, Use, uses
+from jaxscope.analysis.jaxpr.autodiff_phase import Passes, levels, phase, residual_level
+from jaxscope.analysis.jaxpr.dataflow import InnerRegion, Region, RegionStep, RegionUse, uses
 from jaxscope.model import Phase, Residual, ResidualKind
 
-_BACKWARD = (Phase.BACKWARD, Phase.RECOMPUTE)
+_BACKWARD = (Phase.BACKWARD, Phase.REMATERIALIZED)
 
 
 def residuals(region: Region, names: Sequence[str] = ()) -> tuple[Residual, ...]:
@@ -21,16 +21,16 @@ def residuals(region: Region, names: Sequence[str] = ()) -> tuple[Residual, ...]
 
     `names` are those of the program's arguments.
     """
-    return tuple([residual for use in uses(region) for residual in kept_in(use, names)])
+    return tuple([residual for use in uses(region) for residual in _saved_in(use, names)])
 
 
-def kept_in(use: Use, names: Sequence[str] = ()) -> list[Residual]:
-    """The residuals that are made, kept and used up within one region."""
+def _saved_in(use: RegionUse, names: Sequence[str]) -> list[Residual]:
+    """The residuals that are made, saved and used within one region."""
     passes = [use.passes + step.passes for step in use.region.steps]
     phases = [phase(each) for each in passes]
     if not any(each in _BACKWARD for each in phases):
         return []
-    # What was named by `checkpoint_name` and is read under its old name too.
+    # Values named by `checkpoint_name` that are read under their old name too.
     named = {
         value: step.label
         for step in use.region.steps
@@ -51,7 +51,7 @@ class _Crossing:
 
 
 def _crossings(
-    use: Use, passes: Sequence[Passes], phases: Sequence[Phase]
+    use: RegionUse, passes: Sequence[Passes], phases: Sequence[Phase]
 ) -> list[tuple[int, _Crossing]]:
     region = use.region
     made: dict[int, Passes] = {}
@@ -85,62 +85,62 @@ def _crossings(
     return sorted(found.items())
 
 
-def _forward_passes(step: Step, passes: Passes) -> set[Passes]:
+def _forward_passes(step: RegionStep, passes: Passes) -> set[Passes]:
     """The forward passes that a step is part of, or that begin inside it: a jitted function may
-    hold a forward pass whose backward pass is outside."""
+    contain a forward pass whose backward pass is outside."""
     own = levels(passes)
     found = {own[: k + 1] for k, one in enumerate(own) if one is Phase.FORWARD}
-    for inside in step.inside if Phase.BACKWARD not in own else ():
-        for inner in inside.region.steps:
-            if inner.passes or inner.inside:
-                found |= _forward_passes(inner, passes + inner.passes)
+    for inner in step.inner if Phase.BACKWARD not in own else ():
+        for each in inner.region.steps:
+            if each.passes or each.inner:
+                found |= _forward_passes(each, passes + each.passes)
     return found
 
 
 def _level(
-    use: Use,
+    use: RegionUse,
     value: int,
     producer: Passes,
     consumer: Passes,
     read_by: dict[int, set[Passes]],
 ) -> int | None:
-    """Of which derivative the value is a residual; None when it is none."""
-    kept = kept_for(producer, consumer)
-    if kept is None:
+    """The derivative that saves the value; None when it is not a residual."""
+    found = residual_level(producer, consumer)
+    if found is None:
         return None
-    level, is_made_there = kept
+    level, is_made_there = found
     forward = (*levels(consumer)[:level], Phase.FORWARD)
     if is_made_there or forward in read_by.get(value, ()):
         return level
-    # A function that was called by itself may hold the forward pass: `jit` of `jax.vjp`.
+    # A separate function may contain the forward pass: `jit` of `jax.vjp`.
     maker = use.region.makers.get(value)
     return level if maker is not None and forward in _forward_passes(maker[0], producer) else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    use: Use
+    use: RegionUse
     value: int
-    step: Step | None
+    step: RegionStep | None
     """None for an argument or a constant of the region."""
-    rounds: int | None
+    iterations: int | None
 
 
-def _origin(use: Use, value: int) -> _Origin:
-    """Where a value is really made: inside the functions and loops that hand it on."""
-    rounds: int | None = None
+def _origin(use: RegionUse, value: int) -> _Origin:
+    """The step that makes a value, inside the functions and loops that return it."""
+    iterations: int | None = None
     while True:
         maker = use.region.makers.get(value)
         if maker is None:
-            return _Origin(use, value, None, rounds)
+            return _Origin(use, value, None, iterations)
         step, index = maker
         if step.primitive == "reduce_precision" and step.inputs[0] >= 0:
-            # JAX puts one behind what `jax.checkpoint` keeps, so that XLA does not undo it.
+            # JAX inserts one after values that `jax.checkpoint` saves, so XLA does not undo it.
             value = step.inputs[0]
             continue
-        stop = _Origin(use, value, step, rounds)
-        givers = [i for i in step.inside if i.gives]
-        inner = next((i for i in givers if _makes(i, index)), givers[0] if givers else None)
+        stop = _Origin(use, value, step, iterations)
+        yielding = [inner for inner in step.inner if inner.yields]
+        inner = next((i for i in yielding if _makes(i, index)), yielding[0] if yielding else None)
         if inner is None:
             return stop
         result = inner.region.results[index]
@@ -148,25 +148,25 @@ def _origin(use: Use, value: int) -> _Origin:
             return stop
         outer = use.region.values[value].shape
         if outer == (int(inner.times), *inner.region.values[result].shape):
-            rounds = int(inner.times) * (rounds or 1)
-        used = use.inner(step, inner)
+            iterations = int(inner.times) * (iterations or 1)
+        used = use.use(step, inner)
         if not _makes(inner, index):
-            # Handed through: by a function, or by a loop that keeps one for each round.
-            if inner.invariant is not None and result >= inner.invariant and rounds is None:
+            # Passed through: by a function, or by a loop that stacks one per iteration.
+            if inner.invariant is not None and result >= inner.invariant and iterations is None:
                 return stop
-            return _Origin(used, result, None, rounds)
+            return _Origin(used, result, None, iterations)
         use, value = used, result
 
 
-def _makes(inside: Inside, index: int) -> bool:
-    """Whether a region makes its result itself; a branch that gives zeros makes none."""
-    region = inside.region
+def _makes(inner: InnerRegion, index: int) -> bool:
+    """Whether a region makes its result itself, unlike a branch that returns a literal."""
+    region = inner.region
     result = region.results[index]
     return result >= region.arguments + region.constants
 
 
 def _describe(
-    use: Use, value: int, found: _Crossing, names: Sequence[str], named: Mapping[int, str]
+    use: RegionUse, value: int, found: _Crossing, names: Sequence[str], named: Mapping[int, str]
 ) -> Residual:
     flowing = use.region.values[value]
     origin = _origin(use, value)
@@ -179,11 +179,11 @@ def _describe(
         kind,
         label,
         equation,
-        found.used_by,
-        origin.rounds,
-        found.derivatives,
-        found.call,
-        use.parent,
+        used_by=found.used_by,
+        iterations=origin.iterations,
+        derivatives=found.derivatives,
+        call=found.call,
+        parent=use.parent,
     )
 
 
@@ -199,14 +199,14 @@ def _words(origin: _Origin, names: Sequence[str]) -> tuple[ResidualKind, str, in
         region = use.region
         if value >= region.arguments:
             return ResidualKind.CONSTANT, f"constant {value - region.arguments}", None
-        if use.outer is None or use.step is None or use.inside is None:
+        if use.outer is None or use.step is None or use.inner is None:
             name = names[value] if value < len(names) else f"[{value}]"
             return ResidualKind.ARGUMENT, name, None
-        first, invariant = use.inside.first_input, use.inside.invariant
-        parent = use.first - use.inside.offset + use.step.offset
-        if first is None or (invariant is not None and value >= invariant):
+        inputs, invariant = use.inner.inputs, use.inner.invariant
+        parent = use.first - use.inner.offset + use.step.offset
+        if inputs is None or (invariant is not None and value >= invariant):
             return ResidualKind.CARRIED, use.step.primitive, parent
-        outer = use.step.inputs[first + value]
+        outer = use.step.inputs[inputs[value]]
         if outer < 0:
             return ResidualKind.CONSTANT, "a literal", None
         use, value = use.outer, outer

@@ -1,15 +1,14 @@
-"""The passes of differentiation that a name stack tells of.
+"""Forward and backward passes of an equation, from its name stack.
 
 JAX writes each transform into the name stack of every equation that it makes: `jvp` for a forward
-pass, `transpose` around `jvp` for the backward pass that belongs to it, and the scope
-`rematted_computation` for what `jax.checkpoint` computes again. Derivatives of derivatives nest. A
-`transpose` around no `jvp` is that of a function which is linear as it stands, such as a solver
-uses: no pass of a derivative.
+pass, `transpose` around `jvp` for its backward pass, and the scope `rematted_computation` for what
+`jax.checkpoint` rematerializes. Derivatives of derivatives nest. A `transpose` around no `jvp` is
+that of a linear function, as solvers use them, and not a pass of a derivative.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
 
 from jaxscope.model import Phase
 
@@ -19,17 +18,18 @@ Passes = tuple[Phase, ...]
 _REMATERIALIZED = "rematted_computation"
 
 
-def passes(scopes: Sequence[tuple[str, str]]) -> Passes:
+@functools.lru_cache(maxsize=4096)  # most equations share a few name stacks
+def passes(scopes: tuple[tuple[str, str], ...]) -> Passes:
     """The passes in a name stack of `(kind, name)`, kind being `Transform` or `Scope`.
 
-    A user's own `jax.named_scope("jvp")` is a scope, so it is none.
+    A user's own `jax.named_scope("jvp")` is a scope, so it does not count.
     """
     found: list[Phase] = []
     transposed = False
     for kind, name in scopes:
         if kind != "Transform":
             if name == _REMATERIALIZED:
-                found.append(Phase.RECOMPUTE)
+                found.append(Phase.REMATERIALIZED)
             continue
         if name == "transpose":
             transposed = True
@@ -40,25 +40,25 @@ def passes(scopes: Sequence[tuple[str, str]]) -> Passes:
 
 
 def phase(passes: Passes) -> Phase:
-    """The one word for an equation: what is inside a backward pass is backward, at any order."""
+    """The phase of an equation: inside any backward pass it is backward, at any order."""
     if Phase.BACKWARD not in passes:
         return Phase.FORWARD if Phase.FORWARD in passes else Phase.PRIMAL
     inside = passes[passes.index(Phase.BACKWARD) :]
-    return Phase.RECOMPUTE if Phase.RECOMPUTE in inside else Phase.BACKWARD
+    return Phase.REMATERIALIZED if Phase.REMATERIALIZED in inside else Phase.BACKWARD
 
 
 def levels(passes: Passes) -> Passes:
     """Forward or backward, by derivative, the outermost first."""
-    return tuple([one for one in passes if one is not Phase.RECOMPUTE])
+    return tuple([one for one in passes if one is not Phase.REMATERIALIZED])
 
 
-def kept_for(producer: Passes, consumer: Passes) -> tuple[int, bool] | None:
-    """Of which derivative a value is a residual, when it is made and used in these passes.
+def residual_level(producer: Passes, consumer: Passes) -> tuple[int, bool] | None:
+    """The derivative that saves a value as a residual, from its producer's and consumer's passes.
 
     The number of the derivative, 0 the outermost, whose backward pass holds the consumer and not
     the producer; and whether the producer is in the forward pass of that derivative. If it is
     not, the value came from outside: it is a residual only if that forward pass reads it as well,
-    else it is what the backward pass starts from. None when no pass lies between the two.
+    else it is the cotangent that the backward pass starts from. None when no pass is between them.
     """
     made: Passes = levels(producer)
     for level, here in enumerate(levels(consumer)):

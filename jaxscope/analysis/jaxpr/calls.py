@@ -1,8 +1,7 @@
-"""The calls of the user's functions, told apart in the equations that they left behind.
+"""The calls of the user's functions, distinguished by the frames of their equations.
 
-Equations carry the frames of where they come from. A call begins where the frames around it change,
-where another gradient begins, and where the function's first equation comes again, unless that is
-the next round of a Python loop inside it.
+A call begins where the frames around it change, where the next gradient begins, and where the
+function's first equation repeats, unless that is the next iteration of a Python loop inside it.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from jaxscope.analysis.jaxpr.dataflow import Step, Use
+from jaxscope.analysis.jaxpr.dataflow import RegionStep, RegionUse
 from jaxscope.analysis.python.parse import parsed
 from jaxscope.model import Equation, Frame, Phase, Source, Span
 
 _NO_FUNCTIONS = ("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
-"""Last words of names that no decorator can stand above."""
+"""Last words of names that cannot have a decorator."""
 _LOOPS = (
     ast.For,
     ast.AsyncFor,
@@ -30,36 +29,35 @@ _LOOPS = (
 
 Function = tuple[int, str]
 """Source and qualified name."""
-Place = tuple[Span, ...]
-Run = tuple[int, int]
+GradientKey = tuple[int, int]
 """One of several gradients in a row: the first equation of its region, and its number there."""
 
 
 @dataclass(slots=True)
-class Call:
+class FunctionCall:
     """The equations of one call of a function."""
 
-    run: Run
+    gradient: GradientKey
     around: tuple[Frame, ...]
     first: tuple[str, tuple[Frame, ...]]
-    steps: list[Step] = field(default_factory=list[Step])
-    places: set[Place] = field(default_factory=set[Place])
-    """Where in the function, and in what it calls, its equations stand."""
+    steps: list[RegionStep] = field(default_factory=list[RegionStep])
+    places: set[tuple[Span, ...]] = field(default_factory=set[tuple[Span, ...]])
+    """Spans of its equations in the function and in what that calls."""
 
 
 def calls_in(
-    use: Use,
+    use: RegionUse,
     phases: Sequence[Phase],
-    runs: Sequence[Run],
+    gradients: Sequence[GradientKey],
     equations: Sequence[Equation],
     looped: Sequence[frozenset[int]],
-) -> dict[Function, list[Call]]:
-    """The calls of each function whose forward equations stand in this region, in order.
+) -> dict[Function, list[FunctionCall]]:
+    """The calls of each function with forward equations in this region, in order.
 
-    `phases` and `runs` go by step; `looped` holds the lines that stand in loops, by source.
+    `phases` and `gradients` go by step; `looped` holds the lines inside loops, by source.
     """
-    found: dict[Function, list[Call]] = {}
-    for step, its_phase, run in zip(use.region.steps, phases, runs, strict=True):
+    found: dict[Function, list[FunctionCall]] = {}
+    for step, its_phase, gradient in zip(use.region.steps, phases, gradients, strict=True):
         if its_phase is not Phase.FORWARD:
             continue
         equation = equations[use.first + step.offset]
@@ -71,19 +69,19 @@ def calls_in(
             if frame.source is None or last in _NO_FUNCTIONS:
                 continue
             if any(f.function == frame.function for f in frames[:depth]):
-                continue  # recursion: the innermost call stands for all
+                continue  # recursion: only the innermost call counts
             around, sign = frames[depth + 1 :], (equation.primitive, frames[: depth + 1])
             calls = found.setdefault((frame.source, frame.function), [])
             again = bool(calls) and calls[-1].first == sign and not _loops(sign[1], looped)
-            if not calls or calls[-1].around != around or calls[-1].run != run or again:
-                calls.append(Call(run, around, sign))
+            if not calls or calls[-1].around != around or calls[-1].gradient != gradient or again:
+                calls.append(FunctionCall(gradient, around, sign))
             calls[-1].steps.append(step)
             calls[-1].places.add(tuple(f.span for f in frames[: depth + 1]))
-    return {function: _joined(calls) for function, calls in found.items()}
+    return {function: _merged(calls) for function, calls in found.items()}
 
 
 def _loops(frames: tuple[Frame, ...], looped: Sequence[frozenset[int]]) -> bool:
-    """Whether an equation that comes again may be that of a loop's next round."""
+    """Whether a repeated equation may be that of the next iteration of a loop."""
     return any(
         frame.source is not None
         and frame.source < len(looped)
@@ -93,7 +91,7 @@ def _loops(frames: tuple[Frame, ...], looped: Sequence[frozenset[int]]) -> bool:
 
 
 def lines_in_loops(source: Source) -> frozenset[int]:
-    """The lines of a source that stand in a loop of their own function, or of the module."""
+    """The lines of a source inside a loop of their own function, or of the module."""
     tree = parsed(source)
     if tree is None:
         return frozenset()
@@ -103,28 +101,28 @@ def lines_in_loops(source: Source) -> frozenset[int]:
         node = waiting.pop()
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if is_function or isinstance(node, _LOOPS):
-            # What stands further inside comes later, and has the last word.
+            # Inner nodes come later and overwrite.
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
             found.update(dict.fromkeys(lines, not is_function))
         waiting += ast.iter_child_nodes(node)
     return frozenset(line for line, inside in found.items() if inside)
 
 
-def _joined(calls: list[Call]) -> list[Call]:
-    """The calls, those made one that are only rounds of a loop inside a single call.
+def _merged(calls: list[FunctionCall]) -> list[FunctionCall]:
+    """The calls, with iterations of a loop inside a single call merged.
 
-    Rounds begin with the same equation, as calls do. But then what stands before or after the loop
+    Iterations begin with the same equation, as calls do. But then the code before or after the loop
     belongs to one of them alone.
     """
-    result: list[Call] = []
-    groups: dict[tuple[Run, tuple[Frame, ...]], list[Call]] = {}
+    result: list[FunctionCall] = []
+    groups: dict[tuple[GradientKey, tuple[Frame, ...]], list[FunctionCall]] = {}
     for call in calls:
-        groups.setdefault((call.run, call.around), []).append(call)
+        groups.setdefault((call.gradient, call.around), []).append(call)
     for group in groups.values():
         places = Counter(place for call in group for place in call.places)
         if len(group) > 1 and 1 in places.values():
             steps = [step for call in group for step in call.steps]
             one = group[0]
-            group = [Call(one.run, one.around, one.first, steps, set(places))]
+            group = [FunctionCall(one.gradient, one.around, one.first, steps, set(places))]
         result += group
     return result

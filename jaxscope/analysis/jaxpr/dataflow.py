@@ -1,20 +1,26 @@
-"""The flow of values through the equations of a program, as plain data.
+"""The dataflow of a program's equations, as plain data.
 
-One `Region` is one jaxpr. It is made once and stands for every use of that jaxpr, so its steps are
+One `Region` is one jaxpr. It is read once and shared by every use of that jaxpr, so its steps are
 numbered from 0: the equation of a step is `first + step.offset`, where `first` is the id of the
 first equation of that use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes
+from jaxscope.model import Frame
+
+MOST_EQUATIONS = 200_000
+"""Functions that use each other twice at each of many levels would double at each level. Beyond
+this number the jaxprs inside further equations are left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Flowing:
+class RegionValue:
     """One value of a region."""
 
     aval: str
@@ -24,26 +30,28 @@ class Flowing:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
-    """A region that a step runs: the body of a loop, a branch, a function."""
+class InnerRegion:
+    """A region that a step executes: the body of a loop, a branch, a function."""
 
     region: Region
     offset: int
     """Of its first equation, from the first equation of the region around it."""
-    first_input: int | None
-    """The input of the step that is the region's first argument; the others follow. None when
-    arguments and inputs do not match one to one."""
-    gives: bool
+    inputs: Sequence[int] | None
+    """By argument of the region: the input of the step. None when they do not match one to one."""
+    yields: bool
     """Its results are the outputs of the step, in the same order."""
     times: float = 1.0
-    """Runs in one run of the step; 1 where nobody knows."""
+    """Executions in one execution of the step; 1 when unknown."""
+    _: KW_ONLY
     invariant: int | None = None
-    """How many of the arguments, the first ones, are the same in every run; None for all."""
+    """Of a loop: leading arguments that are the same in every iteration. None for no loop."""
+    carried: int = 0
+    """Of a loop: arguments after those that are results of the iteration before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One equation."""
+class RegionStep:
+    """One equation of a region."""
 
     offset: int
     primitive: str
@@ -53,35 +61,48 @@ class Step:
     """Values by number; -1 for a literal."""
     outputs: tuple[int, ...]
     """Values by number; -1 for one that is dropped."""
-    inside: tuple[Inside, ...] = ()
-    operations: float = 0.0
-    """Of one run, without what is inside."""
+    _: KW_ONLY
+    inner: tuple[InnerRegion, ...] = ()
+    flops: float = 0.0
+    """Of one execution, without the inner regions."""
     label: str = ""
     """The name that `checkpoint_name` gave, or that of the function under an inner `jit`."""
+    scopes: tuple[tuple[str, str], ...] = ()
+    """Name stack relative to the region: `(kind, name)`, outermost first."""
+    frames: tuple[Frame, ...] = ()
+    """The user's frames inside the function of this region, innermost first."""
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    """JAX's own parameters of the equation."""
+    traceback: Hashable = field(default=None, repr=False)
+    """Equal for copies of an equation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """One jaxpr. Its values are its arguments, then its constants, then what its steps make."""
+    """One jaxpr. Its values are its arguments, then its constants, then the outputs of steps."""
 
-    values: tuple[Flowing, ...]
+    values: tuple[RegionValue, ...]
     arguments: int
     constants: int
-    steps: tuple[Step, ...]
+    steps: tuple[RegionStep, ...]
     results: tuple[int, ...]
     """Values by number; -1 for a literal."""
+    _: KW_ONLY
+    variables: tuple[int, ...]
+    """By value: the identity of JAX's variable, which other jaxprs may share."""
     size: int
     """Equations at all depths."""
-    makers: Mapping[int, tuple[Step, int]]
-    """Value → the step that makes it, and which of its outputs it is."""
+    makers: Mapping[int, tuple[RegionStep, int]]
+    """Value → the step that makes it, and its position among the outputs."""
 
 
 def region_of(
-    values: Sequence[Flowing],
+    values: Sequence[RegionValue],
     arguments: int,
     constants: int,
-    steps: Sequence[Step],
+    steps: Sequence[RegionStep],
     results: Sequence[int],
+    variables: Sequence[int],
 ) -> Region:
     """A region from its parts."""
     makers = {
@@ -90,64 +111,71 @@ def region_of(
         for index, value in enumerate(step.outputs)
         if value >= 0
     }
-    size = sum(1 + sum(inside.region.size for inside in step.inside) for step in steps)
-    return Region(tuple(values), arguments, constants, tuple(steps), tuple(results), size, makers)
-
-
-def operations(step: Step) -> float:
-    """Arithmetic operations of one run of a step, with all that is inside; a branch of a `cond` is
-    the costliest one."""
-    if step.primitive == "cond":
-        return max((region_operations(i.region) for i in step.inside), default=0.0)
-    inner = sum(region_operations(i.region) * i.times for i in step.inside)
-    return step.operations + inner
-
-
-def region_operations(region: Region) -> float:
-    """Arithmetic operations of one run of a region."""
-    return sum(operations(step) for step in region.steps)
+    return Region(
+        tuple(values),
+        arguments,
+        constants,
+        tuple(steps),
+        tuple(results),
+        variables=tuple(variables),
+        size=sum(1 + sum(inner.region.size for inner in step.inner) for step in steps),
+        makers=makers,
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class RegionUse:
     """A region where it is used in a program."""
 
     region: Region
-    first: int
+    first: int = 0
     """The id of its first equation."""
-    passes: Passes
+    passes: Passes = ()
     """Of the equations around it."""
-    times: float
-    """Runs in one run of the program."""
-    parent: int | None
+    times: float = 1.0
+    """Executions in one run of the program."""
+    parent: int | None = None
     """The id of the equation around it."""
-    outer: Use | None = None
-    step: Step | None = None
-    """The step of `outer` that runs it."""
-    inside: Inside | None = None
-    """How it hangs on that step."""
+    _: KW_ONLY
+    outer: RegionUse | None = None
+    step: RegionStep | None = None
+    """The step of `outer` that executes it."""
+    inner: InnerRegion | None = None
+    """The region as that step has it."""
 
-    def inner(self, step: Step, inside: Inside) -> Use:
-        """The region of a step of this one."""
-        return Use(
-            inside.region,
-            self.first + inside.offset,
+    def use(self, step: RegionStep, inner: InnerRegion) -> RegionUse:
+        """The use of an inner region of one of its steps."""
+        return RegionUse(
+            inner.region,
+            self.first + inner.offset,
             self.passes + step.passes,
-            self.times * inside.times,
+            self.times * inner.times,
             self.first + step.offset,
-            self,
-            step,
-            inside,
+            outer=self,
+            step=step,
+            inner=inner,
         )
 
 
-def uses(region: Region, limit: int = 5_000) -> Iterator[Use]:
-    """The region itself and every region inside, each as often as it is used, outermost first."""
-    waiting = [Use(region, 0, (), 1.0, None)]
+def uses(region: Region, limit: int = 5_000) -> Iterator[RegionUse]:
+    """The region itself and every inner region, once per use, outermost first."""
+    waiting = [RegionUse(region)]
     for _ in range(limit):
         if not waiting:
             return
         use = waiting.pop()
         yield use
         for step in reversed(use.region.steps):
-            waiting += [use.inner(step, inside) for inside in reversed(step.inside)]
+            waiting += [use.use(step, inner) for inner in reversed(step.inner)]
+
+
+def distinct_regions(region: Region) -> list[Region]:
+    """The region itself and every inner region, each once."""
+    found, seen = [region], {id(region)}
+    for current in found:
+        for step in current.steps:
+            for inner in step.inner:
+                if id(inner.region) not in seen:
+                    seen.add(id(inner.region))
+                    found.append(inner.region)
+    return found

@@ -1,8 +1,8 @@
-"""Arithmetic operations of one equation of a jaxpr, from its shapes.
+"""FLOPs of equations and regions of a jaxpr, from their shapes.
 
-What XLA will make of it is not known yet, so these are estimates: a fused, folded or shared
-operation counts in full. A transcendental counts as one operation an element. Movement of data
-(reshapes, slices, gathers, broadcasts) counts as nothing.
+These are estimates, made before XLA: an operation that XLA fuses, folds or shares counts in full. A
+transcendental counts as one operation per element. Data movement (reshapes, slices, gathers,
+broadcasts) counts as nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes, phase
-from jaxscope.analysis.jaxpr.dataflow import Region, Step
+from jaxscope.analysis.jaxpr.dataflow import Region, RegionStep
 from jaxscope.model import Phase
 
 Shape = tuple[int, ...]
@@ -35,10 +35,10 @@ _OF_INPUT_NAMES = """
 _OF_INPUT = frozenset(_OF_INPUT_NAMES.split())
 
 
-def equation_operations(
+def equation_flops(
     primitive: str, inputs: Sequence[Shape], outputs: Sequence[Shape], params: Mapping[str, Any]
 ) -> float:
-    """Operations of one run. Raises where the parameters are not those that JAX has today."""
+    """FLOPs of one execution. Raises for parameters that differ from those of today's JAX."""
     if primitive in _FREE:
         return 0.0
     out = float(math.prod(outputs[0])) if outputs else 0.0
@@ -87,16 +87,28 @@ def _squarings(power: int) -> int:
     return max(0, power.bit_length() - 1 + power.bit_count() - 1)
 
 
-def work_by_phase(region: Region) -> dict[Phase, float]:
-    """Operations of one run of a program; phases that do none are left out.
+def step_flops(step: RegionStep) -> float:
+    """FLOPs of one execution of a step and its inner regions; of a `cond`, of its costliest
+    branch."""
+    inner = [region_flops(inner.region) * inner.times for inner in step.inner]
+    return max(inner, default=0.0) if step.primitive == "cond" else step.flops + sum(inner)
 
-    Loops count as often as they run; one whose number of rounds is not known counts once.
+
+def region_flops(region: Region) -> float:
+    """FLOPs of one execution of a region."""
+    return sum(step_flops(step) for step in region.steps)
+
+
+def flops_by_phase(region: Region) -> dict[Phase, float]:
+    """FLOPs of one run of a program; phases without any are left out.
+
+    Loops count as often as they run; one with an unknown number of iterations counts once.
     """
     return _Sums().of(region, ())
 
 
 class _Sums:
-    """Equal regions inside equal passes are summed once: a model of many layers shares them."""
+    """Equal regions inside equal passes are summed once: the layers of a model share them."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, Passes], dict[Phase, float]] = {}
@@ -105,21 +117,22 @@ class _Sums:
         key = (id(region), around)
         known = self._known.get(key)
         if known is None:
-            known = {}
+            known = self._known[key] = {}
             for step in region.steps:
-                for one, operations in self._step(step, around + step.passes).items():
-                    known[one] = known.get(one, 0.0) + operations
-            self._known[key] = known
+                _add(known, self._step(step, around + step.passes))
         return known
 
-    def _step(self, step: Step, passes: Passes) -> dict[Phase, float]:
-        if not step.inside:
-            return {phase(passes): step.operations} if step.operations else {}
-        parts = [(self.of(i.region, passes), i.times) for i in step.inside]
-        if step.primitive == "cond":
+    def _step(self, step: RegionStep, passes: Passes) -> dict[Phase, float]:
+        parts = [(self.of(inner.region, passes), inner.times) for inner in step.inner]
+        if parts and step.primitive == "cond":
             return max((sums for sums, _ in parts), key=lambda sums: sum(sums.values()))
-        found: dict[Phase, float] = {}
+        found = {phase(passes): step.flops} if step.flops else {}
         for sums, times in parts:
-            for one, operations in sums.items():
-                found[one] = found.get(one, 0.0) + operations * times
+            _add(found, sums, times)
         return found
+
+
+def _add(total: dict[Phase, float], more: Mapping[Phase, float], times: float = 1.0) -> None:
+    for one, flops in more.items():
+        if flops and times:
+            total[one] = total.get(one, 0.0) + flops * times

@@ -51,7 +51,7 @@ class LineFigures:
         return (self.backward.flops or 0.0) / self.flops if self.flops else None
 
 
-BACKWARD = (Phase.BACKWARD, Phase.RECOMPUTE)
+BACKWARD = (Phase.BACKWARD, Phase.REMATERIALIZED)
 """The phases that run in a backward pass."""
 
 

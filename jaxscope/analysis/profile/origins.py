@@ -116,5 +116,5 @@ def _phase(instruction: Instruction) -> Phase:
     """By the name stack; a `transpose` around no `jvp` is no backward pass."""
     name = instruction.op_name
     if "transpose(jvp(" in name:
-        return Phase.RECOMPUTE if "rematted_computation" in name else Phase.BACKWARD
+        return Phase.REMATERIALIZED if "rematted_computation" in name else Phase.BACKWARD
     return Phase.FORWARD if "jvp(" in name else Phase.PRIMAL

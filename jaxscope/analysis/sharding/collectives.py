@@ -1,29 +1,28 @@
-"""The collectives of a compiled program: what each device puts in, gets out, and sends.
+"""The collectives of a compiled program: operand, result and sent bytes per device.
 
-What is sent is counted for the ring algorithm, for n devices in a set and S bytes in the whole:
+Sent bytes are those of the ring algorithm, for n devices in a group and S bytes:
 
     all-reduce           2 (n-1)/n · S    S is the operand: a reduce-scatter, then an all-gather
     all-gather             (n-1)/n · S    S is the result, n operands
     reduce-scatter         (n-1)/n · S    S is the operand
     all-to-all             (n-1)/n · S    S is the operand; 1/n of it stays
-    collective-permute               S    by each device that sends to another
-    collective-broadcast             S    handed on from one to the next
+    collective-permute               S    by each device that sends to a different one
+    collective-broadcast             S    forwarded from one device to the next
 
 These are lower bounds that the usual libraries reach for large arrays (Patarasuk and Yuan 2009,
 "Bandwidth optimal all-reduce algorithms"; the table of NVIDIA's nccl-tests, PERFORMANCE.md).
-Simulated devices share one memory and send nothing over a wire.
+Emulated devices share one memory and send nothing over a wire.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.hlo import HloModule, Instruction, executed_times
 from jaxscope.analysis.sharding.replica_groups import (
     GroupTextError,
-    Members,
     read_groups,
     read_pairs,
 )
@@ -34,25 +33,26 @@ _PAIRS = CollectiveKind.COLLECTIVE_PERMUTE
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A collective as the text has it; devices by their place in the program's own list."""
+class HloCollective:
+    """A collective of the HLO text; devices by their position in the program's own list."""
 
     kind: CollectiveKind
     instruction: Instruction
-    members: Members
-    """Sets that talk to each other, or the (from, to) of a permutation; empty if unreadable."""
+    groups: tuple[tuple[int, ...], ...]
+    """As in `DeviceGroups`; empty if unreadable."""
+    _: KW_ONLY
     operand_bytes: int
     result_bytes: int
     wire_bytes: float
-    """NaN where the sets are not known."""
+    """NaN where the groups are not known."""
     times: float
     times_known: bool
-    combines: str
+    reduction: str
     shapes: tuple[str, ...]
     asynchronous: bool
 
 
-def find(module: HloModule, devices: int) -> Iterator[Found]:
+def find_collectives(module: HloModule, devices: int) -> Iterator[HloCollective]:
     """Every collective that the program runs, in the order of the text; of a pair, its start."""
     executions = executed_times(module)
     # A collective inside a generic asynchronous call runs as often as the call is started.
@@ -69,57 +69,50 @@ def find(module: HloModule, devices: int) -> Iterator[Found]:
             continue
         start = starts.get(instruction.computation)
         runs = executions[(start or instruction).computation]
-        if runs.times:
-            asynchronous = start is not None or opcode.endswith("-start")
-            yield _found(module, instruction, kind, devices, runs.times, runs.known, asynchronous)
+        if not runs.times:
+            continue
+        groups = _groups(kind, instruction, devices)
+        size = max((len(group) for group in groups), default=0)
+        operands = [
+            source.shape
+            for name in instruction.operands
+            if (source := module.instruction(name)) is not None
+        ]
+        given = sum(shape.bytes for shape in operands)
+        result = instruction.shape.bytes
+        # The shape of a start holds operands, results and context; the plain one is the result.
+        if opcode.endswith("-start"):
+            result = _result_bytes(kind, given, size)
+        sent = wire_bytes(kind, size, given, result) if groups else math.nan
+        if kind is _PAIRS:
+            sent = float(given if any(source != target for source, target in groups) else 0)
+        yield HloCollective(
+            kind,
+            instruction,
+            groups,
+            operand_bytes=given,
+            result_bytes=result,
+            wire_bytes=sent,
+            times=runs.times,
+            times_known=runs.known,
+            reduction=_reduction(module, instruction),
+            shapes=tuple(f"{s.dtype}[{','.join(map(str, s.dims))}]" for s in operands),
+            asynchronous=start is not None or opcode.endswith("-start"),
+        )
 
 
-def _found(
-    module: HloModule,
-    instruction: Instruction,
-    kind: CollectiveKind,
-    devices: int,
-    times: float,
-    known: bool,
-    asynchronous: bool,
-) -> Found:
+def _groups(
+    kind: CollectiveKind, instruction: Instruction, devices: int
+) -> tuple[tuple[int, ...], ...]:
     attributes = instruction.attributes
     try:
-        members = read_pairs(attributes) if kind is _PAIRS else read_groups(attributes, devices)
+        return read_pairs(attributes) if kind is _PAIRS else read_groups(attributes, devices)
     except GroupTextError:
-        members = ()
-    size = max((len(group) for group in members), default=0)
-    operands = [
-        source.shape
-        for name in instruction.operands
-        if (source := module.instruction(name)) is not None
-    ]
-    given = sum(shape.bytes for shape in operands)
-    # The shape of a start holds operands, results and context; the plain one is the result.
-    if instruction.opcode.endswith("-start"):
-        result = _result(kind, given, size)
-    else:
-        result = instruction.shape.bytes
-    sent = wire_bytes(kind, size, given, result) if members else math.nan
-    if kind is _PAIRS:
-        sent = float(given if any(source != target for source, target in members) else 0)
-    return Found(
-        kind,
-        instruction,
-        members,
-        given,
-        result,
-        sent,
-        times,
-        known,
-        _combines(module, instruction),
-        tuple(f"{s.dtype}[{','.join(map(str, s.dims))}]" for s in operands),
-        asynchronous,
-    )
+        return ()
 
 
 def wire_bytes(kind: CollectiveKind, size: int, operand: float, result: float) -> float:
-    """Bytes that each device of a set of that size sends; see above."""
+    """Bytes that each device of a group of that size sends; see above."""
     if size < 2:
         return 0.0
     share = (size - 1) / size
@@ -134,7 +127,7 @@ def wire_bytes(kind: CollectiveKind, size: int, operand: float, result: float) -
             return share * operand
 
 
-def _result(kind: CollectiveKind, operand: int, size: int) -> int:
+def _result_bytes(kind: CollectiveKind, operand: int, size: int) -> int:
     if kind is CollectiveKind.ALL_GATHER:
         return operand * size
     if kind is CollectiveKind.REDUCE_SCATTER:
@@ -142,8 +135,8 @@ def _result(kind: CollectiveKind, operand: int, size: int) -> int:
     return operand
 
 
-def _combines(module: HloModule, instruction: Instruction) -> str:
-    """The operation that combines values: the root of the computation that is applied."""
+def _reduction(module: HloModule, instruction: Instruction) -> str:
+    """The root of the computation that is applied; empty for a collective that only moves data."""
     for name in instruction.called:
         computation = module.computation(name)
         if computation is not None:

@@ -1,4 +1,4 @@
-"""Which axes of a mesh a collective runs along."""
+"""The mesh axes of a collective's device groups, and the PartitionSpec of a sharding."""
 
 from __future__ import annotations
 
@@ -6,45 +6,45 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from jaxscope.model import Group, Layout, Mesh
+from jaxscope.model import DeviceGroups, Mesh, Sharding
 
 
-def named(members: Iterable[tuple[int, ...]], meshes: Iterable[Mesh], *, pairs: bool) -> Group:
-    """The sets (or, with `pairs`, the (from, to) of a permutation) with the axes they run along.
+def device_groups(
+    groups: Iterable[tuple[int, ...]], meshes: Iterable[Mesh], *, pairs: bool
+) -> DeviceGroups:
+    """The groups (or, with `pairs`, the (from, to) of a permutation) with the axes they run along.
 
-    Members are devices as the meshes have them. The first mesh that knows names is taken, and of
-    its axes the fewest that will do.
+    The first mesh with whole axes is taken, and of its axes the fewest that match.
     """
-    members = tuple(members)
-    if all(len(set(group)) < 2 for group in members):
-        return Group(members)
-    partial: Group | None = None
+    groups = tuple(groups)
+    if all(len(set(group)) < 2 for group in groups):
+        return DeviceGroups(groups)
+    partial: DeviceGroups | None = None
     for mesh in meshes:
-        group = _along(members, mesh, pairs=pairs)
-        if group is not None and not group.partial:
-            return group
-        partial = partial or group
-    return partial or Group(members)
+        found = _along(groups, mesh, pairs=pairs)
+        if found is not None and not found.partial:
+            return found
+        partial = partial or found
+    return partial or DeviceGroups(groups)
 
 
-def _along(members: tuple[tuple[int, ...], ...], mesh: Mesh, *, pairs: bool) -> Group | None:
-    places = {device: mesh.place(position) for position, device in enumerate(mesh.devices)}
-    if not all(device in places for group in members for device in group):
+def _along(groups: tuple[tuple[int, ...], ...], mesh: Mesh, *, pairs: bool) -> DeviceGroups | None:
+    places = {device: mesh.coordinates(position) for position, device in enumerate(mesh.devices)}
+    if not all(device in places for group in groups for device in group):
         return None
     candidates = [i for i, size in enumerate(mesh.sizes) if size > 1]
     for number in range(1, len(candidates) + 1):
         for chosen in itertools.combinations(candidates, number):
             lines = _lines(places, chosen)
-            inside = all(any(line >= set(group) for line in lines) for group in members)
-            if not inside:
+            if not all(any(line >= set(group) for line in lines) for group in groups):
                 continue
-            whole = {frozenset(group) for group in members} == set(lines)
+            whole = {frozenset(group) for group in groups} == set(lines)
             axes = tuple(mesh.axes[i] for i in chosen)
             if whole or pairs:
-                return Group(members, axes)
-            # All devices contain every set, so this says something only about fewer axes.
+                return DeviceGroups(groups, axes)
+            # All devices contain every group, so this is evidence only for fewer axes.
             if number < len(candidates) or number == 1:
-                return Group(members, axes, partial=True)
+                return DeviceGroups(groups, axes, partial=True)
     return None
 
 
@@ -58,20 +58,20 @@ def _lines(places: dict[int, tuple[int, ...]], chosen: tuple[int, ...]) -> list[
 
 
 _MOST = 4096
-"""Ways to spread axes over dimensions that are tried; 4 axes and 4 dimensions have 625."""
+"""Assignments of axes to dimensions that are tried; 4 axes and 4 dimensions have 625."""
 
 
-def in_words_of(layout: Layout, meshes: Sequence[Mesh]) -> Layout:
-    """The layout with the PartitionSpec that gives it on one of the meshes, if there is one."""
+def with_spec(sharding: Sharding, meshes: Sequence[Mesh]) -> Sharding:
+    """The sharding with the PartitionSpec that gives it on one of the meshes, if there is one."""
     for number, mesh in enumerate(meshes):
-        spec = _spec(layout, mesh)
+        spec = _spec(sharding, mesh)
         if spec is not None:
-            return replace(layout, spec=spec, mesh=number)
-    return layout
+            return replace(sharding, spec=spec, mesh=number)
+    return sharding
 
 
-def _spec(layout: Layout, mesh: Mesh) -> str | None:
-    rank = len(layout.tiles)
+def _spec(sharding: Sharding, mesh: Mesh) -> str | None:
+    rank = len(sharding.shard_counts)
     if (rank + 1) ** len(mesh.axes) > _MOST:
         return None
     for chosen in itertools.product((*range(rank), None), repeat=len(mesh.axes)):
@@ -79,7 +79,7 @@ def _spec(layout: Layout, mesh: Mesh) -> str | None:
             tuple(axis for axis, dimension in enumerate(chosen) if dimension == d)
             for d in range(rank)
         ]
-        if holders(entries, layout.tiles, mesh) == layout.holders:
+        if shard_devices(entries, sharding.shard_counts, mesh) == sharding.devices:
             words = [_entry(axes, mesh) for axes in entries]
             return f"P({', '.join(words) if any(entries) else ''})"
     return None
@@ -92,25 +92,25 @@ def _entry(axes: tuple[int, ...], mesh: Mesh) -> str:
     return repr(names[0]) if len(names) == 1 else repr(tuple(names))
 
 
-def holders(
-    entries: Sequence[Sequence[int]], tiles: Sequence[int], mesh: Mesh
+def shard_devices(
+    entries: Sequence[Sequence[int]], shard_counts: Sequence[int], mesh: Mesh
 ) -> tuple[tuple[int, ...], ...] | None:
-    """Who holds which piece when each dimension is cut along these axes, the first outermost.
+    """By shard the devices that hold it, each dimension sharded along these axes, outermost first.
 
-    None when the axes give other pieces than those.
+    None when the axes do not give those numbers of shards.
     """
     found: dict[tuple[int, ...], list[int]] = {
-        piece: [] for piece in itertools.product(*map(range, tiles))
+        shard: [] for shard in itertools.product(*map(range, shard_counts))
     }
     for position, device in enumerate(mesh.devices):
-        place = mesh.place(position)
-        piece: list[int] = []
+        place = mesh.coordinates(position)
+        shard: list[int] = []
         for axes in entries:
             index = 0
             for axis in axes:
                 index = index * mesh.sizes[axis] + place[axis]
-            piece.append(index)
-        if tuple(piece) not in found:
+            shard.append(index)
+        if tuple(shard) not in found:
             return None
-        found[tuple(piece)].append(device)
+        found[tuple(shard)].append(device)
     return tuple(tuple(sorted(devices)) for devices in found.values())

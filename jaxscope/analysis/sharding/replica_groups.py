@@ -1,11 +1,11 @@
-"""Who talks to whom in a collective: the replica groups of HLO text, in each of its spellings.
+"""The replica groups of a collective in HLO text, in each of its spellings.
 
 XLA has four, and one text may mix them:
 
-- `{{0,1},{2,3}}` lists the sets, and `{}` means one set of all;
+- `{{0,1},{2,3}}` lists the groups, and `{}` means one group of all;
 - `[4,2]<=[8]`, `[2,4]<=[4,2]T(1,0)` counts up, reshaped to the sizes on the right, transposed, and
-  cut into rows: ReplicaGroupList v2, xla/hlo/ir/collective_device_list.h;
-- `mesh['data'=4,'model'=2] {'model'}` names the axes of a mesh along which the sets run (v3). An
+  split into rows: ReplicaGroupList v2, xla/hlo/ir/collective_device_list.h;
+- `mesh['data'=4,'model'=2] {'model'}` names the axes of a mesh along which the groups run (v3). An
   axis may be a part of one, `'data':(2)2`: what is left of it after a part of 2, and then 2 long;
 - `source_target_pairs={{0,1},{1,0}}` of a permutation.
 """
@@ -15,8 +15,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-
-Members = tuple[tuple[int, ...], ...]
 
 _SET = re.compile(r"\{([\d,\s]*)\}")
 _IOTA = re.compile(r"\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?")
@@ -28,18 +26,18 @@ _ALONG = re.compile(r"'((?:[^'\\]|\\.)*)'(?::\((\d+)\)(\d+))?")
 
 
 class GroupTextError(ValueError):
-    """The replica groups are written in a way that is not known here."""
+    """A spelling of replica groups that is not supported."""
 
 
-def read_groups(attributes: dict[str, str], devices: int) -> Members:
-    """The sets of an instruction with those attributes, in a program on so many devices.
+def read_groups(attributes: dict[str, str], devices: int) -> tuple[tuple[int, ...], ...]:
+    """The groups of an instruction, from its attributes, in a program on that many devices.
 
-    The numbers count devices in the order of the program's own list of them. Raises
-    GroupTextError for a spelling that is not known.
+    Devices are positions in the program's own list. Raises GroupTextError for a spelling that is
+    not supported.
     """
     text = attributes.get("replica_groups", "").strip()
     if text.startswith("mesh["):
-        # The order of the devices stands behind a comma, so it was read as an attribute.
+        # The order of the devices follows a comma, so it was read as an attribute.
         order = attributes.get("device_ids")
         return _along_mesh(text if order is None else f"{text}, device_ids={order}", devices)
     iota = _IOTA.fullmatch(text)
@@ -49,14 +47,14 @@ def read_groups(attributes: dict[str, str], devices: int) -> Members:
         width = rows[-1] if len(rows) > 1 else math.prod(rows)
         return tuple(tuple(ids[i : i + width]) for i in range(0, len(ids), width))
     if text and not text.startswith("{"):
-        raise GroupTextError(f"These replica groups are not known here: {text[:60]!r}.")
+        raise GroupTextError(f"Unsupported replica groups: {text[:60]!r}.")
     sets = tuple(_numbers(found) for found in _SET.findall(text))
     sets = tuple(found for found in sets if found)
     return sets or (tuple(range(devices)),)
 
 
-def read_pairs(attributes: dict[str, str]) -> Members:
-    """The (from, to) of a permutation."""
+def read_pairs(attributes: dict[str, str]) -> tuple[tuple[int, ...], ...]:
+    """The (from, to) pairs of a permutation."""
     return tuple(
         _numbers(found) for found in _SET.findall(attributes.get("source_target_pairs", ""))
     )
@@ -67,7 +65,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _counted(sizes: tuple[int, ...], order: tuple[int, ...]) -> list[int]:
-    """0, 1, 2 … reshaped to the sizes, transposed, and flattened again."""
+    """0, 1, 2 … reshaped to the sizes, transposed and flattened."""
     order = order or tuple(range(len(sizes)))
     strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
     return [
@@ -76,11 +74,11 @@ def _counted(sizes: tuple[int, ...], order: tuple[int, ...]) -> list[int]:
     ]
 
 
-def _along_mesh(text: str, devices: int) -> Members:
+def _along_mesh(text: str, devices: int) -> tuple[tuple[int, ...], ...]:
     mesh = _MESH.match(text)
     braces = re.search(r"\{([^{}]*)\}\s*$", text)
     if mesh is None or braces is None:
-        raise GroupTextError(f"These replica groups are not known here: {text[:60]!r}.")
+        raise GroupTextError(f"Unsupported replica groups: {text[:60]!r}.")
     sizes = {name: int(size) for name, size in _AXIS.findall(mesh[1])}
     order, listed = _ORDER.search(text), _LISTED.search(text)
     if order is not None:
@@ -89,7 +87,7 @@ def _along_mesh(text: str, devices: int) -> Members:
         ids = list(_numbers(listed[1]))
     else:
         ids = list(range(math.prod(sizes.values()) or devices))
-    # Every axis becomes (what comes before, the part that is meant, what comes after).
+    # Every axis becomes three: before the named part, the part, after it.
     parts: list[int] = []
     chosen: list[int] = []
     along = {name: (before, size) for name, before, size in _ALONG.findall(braces[1])}

@@ -1,4 +1,4 @@
-"""The collectives of a report as a table of plain values, for data frames."""
+"""The collectives of a record as a table of plain values, for data frames."""
 
 from __future__ import annotations
 
@@ -7,41 +7,29 @@ from jaxscope.model import Record
 
 
 def collective_rows(record: Record) -> tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]:
-    """A row for each collective of each program; bytes are those of one device, each time.
+    """A row for each collective of each program; bytes are per device and execution.
 
-    `line` is that of the first source, None where it is not known or in another one.
+    `line` is a line of the first source; None where it is unknown or in a different source.
     """
     columns = (
-        "program",
-        "kind",
-        "line",
-        "axes",
-        "origin",
-        "primitive",
-        "operand_bytes",
-        "result_bytes",
-        "wire_bytes",
-        "times",
-        "sent_bytes",
-        "groups",
-        "value",
-        "need",
-        "wanted_by",
-        "exact",
+        "program", "kind", "line", "axes", "origin", "primitive", "operand_bytes", "result_bytes",
+        "wire_bytes", "times", "sent_bytes", "groups", "value", "reason", "consumer", "exact",
         "instruction",
-    )
+    )  # fmt: skip
     rows: list[tuple[object, ...]] = []
     for program in record.programs:
-        known = program.partition
-        home = homes(program) if known is not None else {}
-        for one in () if known is None else known.collectives:
-            group = known.groups[one.group] if known is not None else None
+        known = program.sharding
+        if known is None:
+            continue
+        home = homes(program)
+        for one in known.collectives:
+            groups = known.device_groups[one.device_groups]
             rows.append(
                 (
                     program.title,
                     str(one.kind),
                     None if one.equation is None else home.get(one.equation),
-                    () if group is None else group.axes,
+                    groups.axes,
                     str(one.origin),
                     one.primitive,
                     one.operand_bytes,
@@ -49,10 +37,10 @@ def collective_rows(record: Record) -> tuple[tuple[str, ...], tuple[tuple[object
                     one.wire_bytes,
                     one.times,
                     one.sent,
-                    () if group is None else group.members,
+                    groups.groups,
                     one.value,
-                    "" if one.need is None else str(one.need),
-                    one.wanted_by,
+                    "" if one.reason is None else str(one.reason),
+                    one.consumer,
                     one.exact,
                     one.name,
                 )

@@ -1,4 +1,4 @@
-"""Where a value of the compiled program comes from and where it goes, past what only moves data."""
+"""Sources and users of the values of a compiled program, looking through data movement."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ _MOVING = frozenset({
     "get-tuple-element", "slice", "dynamic-slice", "concatenate", "pad", "broadcast",
     "opt-barrier", "reverse", "dynamic-update-slice",
 })  # fmt: skip
-"""They change where numbers lie or how they are stored, not the numbers."""
+"""They change the position of elements or how they are stored, not the elements."""
 
 _COLLECTIVE = frozenset(
     [f"{kind}{end}" for kind in CollectiveKind for end in ("", "-start", "-done")]
 )
 _INERT = frozenset({"parameter", "constant", "iota", "partition-id", "replica-id"})
-# Of numbers that are alone, such as the offsets of a slice: index arithmetic.
+# Integers of one element, such as the offsets of a slice: index arithmetic.
 _INDEX_ELEMENTS = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """An instruction that does something with a value."""
+class HloUse:
+    """An instruction that computes with a value."""
 
     instruction: Instruction
     operand: str
-    """The name under which the value enters it."""
+    """The name of the value as its operand."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Origin:
-    """What a value is made of, once what only moves data is looked through."""
+class _ValueSource:
+    """The source of a value, past instructions that only move data."""
 
     parameters: frozenset[int]
     computed: bool
-    handed_in: bool
-    """By a loop, a branch or a call."""
+    from_outside: bool
+    """Parameter of a loop, a branch or a called computation."""
 
 
-class Flow:
-    """Users and origins of the values of a module. Fusions are looked into."""
+class HloDataflow:
+    """Users and sources of the values of a module. Fusions are looked into."""
 
     def __init__(self, module: HloModule) -> None:
         self._module = module
@@ -64,12 +64,12 @@ class Flow:
         }
 
     def users(self, instruction: Instruction) -> tuple[Instruction, ...]:
-        """The instructions that take a value, as it is."""
+        """The instructions with the value as an operand."""
         return tuple(self._users.get(instruction.name, ()))
 
-    def uses(self, instruction: Instruction) -> tuple[list[Use], tuple[int, ...]]:
-        """What computes with a value, and the results of the program that it becomes."""
-        uses: list[Use] = []
+    def uses(self, instruction: Instruction) -> tuple[list[HloUse], tuple[int, ...]]:
+        """The instructions that compute with a value, and the program results that it becomes."""
+        uses: list[HloUse] = []
         results: list[int] = []
         seen: set[str] = set()
         waiting = [instruction.name]
@@ -83,32 +83,32 @@ class Flow:
                 if user.opcode in _MOVING or user.opcode in _COLLECTIVE:
                     waiting.append(user.name)
                 elif user.opcode == "tuple":
-                    uses += [Use(loop, user.name) for loop in self._users.get(user.name, ())]
+                    uses += [HloUse(loop, user.name) for loop in self._users.get(user.name, ())]
                 elif user.opcode == "fusion":
                     if self._only_moves(user):
                         waiting.append(user.name)
                     else:
                         uses += self._inside(user, name)
                 else:
-                    uses.append(Use(user, name))
+                    uses.append(HloUse(user, name))
         return uses, tuple(dict.fromkeys(results))
 
     def parameters(self, name: str) -> tuple[int, ...]:
-        """The parameters of the program that a value is made of, by moving data alone.
+        """The parameters of the program that a value is a copy of, through data movement alone.
 
-        Empty as soon as anything is computed on the way, or a loop hands it in.
+        Empty when anything is computed on the way, or it is a parameter of a loop.
         """
-        origin = self._origin(name)
-        return () if origin.computed or origin.handed_in else tuple(sorted(origin.parameters))
+        source = self._source(name)
+        return () if source.computed or source.from_outside else tuple(sorted(source.parameters))
 
     def is_computed(self, name: str) -> bool:
-        """Whether a value is the result of computing in the same computation."""
-        origin = self._origin(name)
-        return origin.computed and not origin.handed_in and not origin.parameters
+        """Whether a value is computed in the same computation, from no parameter directly."""
+        source = self._source(name)
+        return source.computed and not source.from_outside and not source.parameters
 
-    def _origin(self, name: str) -> _Origin:
+    def _source(self, name: str) -> _ValueSource:
         parameters: set[int] = set()
-        computed = handed_in = False
+        computed = from_outside = False
         seen: set[str] = set()
         waiting = [name]
         while waiting:
@@ -123,17 +123,17 @@ class Flow:
                 elif current.computation == self._module.entry and current.arguments.isdigit():
                     parameters.add(int(current.arguments))
                 else:
-                    handed_in = True
+                    from_outside = True
             elif current.opcode in _MOVING or current.opcode in _COLLECTIVE:
                 waiting += current.operands
             elif current.opcode == "fusion" and self._only_moves(current):
                 waiting += [o for o in current.operands if not self._is_index(o)]
             elif not self._is_index(current.name) and current.opcode not in _INERT:
                 computed = True
-        return _Origin(frozenset(parameters), computed, handed_in)
+        return _ValueSource(frozenset(parameters), computed, from_outside)
 
     def is_uniform(self, name: str) -> bool:
-        """Whether an array holds the same number everywhere: it lies as anybody likes."""
+        """Whether all elements of an array are equal: any sharding of it is free."""
         instruction = self._module.instruction(name)
         while instruction is not None and instruction.shape.elements > 1:
             if instruction.opcode == "parameter" and (outer := self._outer(instruction)):
@@ -145,15 +145,15 @@ class Flow:
         return True
 
     def _outer(self, parameter: Instruction) -> str | None:
-        """What a fusion gives for a parameter of the computation it holds."""
+        """The operand of a fusion for a parameter of its computation."""
         fusion = self._fusions.get(parameter.computation)
         if fusion is None or not parameter.arguments.isdigit():
             return None
         number = int(parameter.arguments)
         return fusion.operands[number] if number < len(fusion.operands) else None
 
-    def _inside(self, fusion: Instruction, operand: str) -> Iterator[Use]:
-        """What computes with an operand inside a fusion."""
+    def _inside(self, fusion: Instruction, operand: str) -> Iterator[HloUse]:
+        """The instructions inside a fusion that compute with its operand."""
         for name in fusion.called:
             inner = self._module.computation(name)
             if inner is None:

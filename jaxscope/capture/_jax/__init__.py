@@ -30,7 +30,6 @@ from jaxscope.capture._jax.equations import (
     print_jaxpr,
     push_scope,
     replay,
-    scan_constants,
     short_aval,
     with_mark,
 )
@@ -136,7 +135,6 @@ __all__ = [
     "profiler_session",
     "push_scope",
     "replay",
-    "scan_constants",
     "setting_values",
     "short_aval",
     "slow_call",

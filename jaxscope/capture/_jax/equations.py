@@ -32,20 +32,6 @@ def push_scope(equation: Any, name: str) -> None:
     equation.source_info = info.replace(name_stack=info.name_stack.extend(name))
 
 
-def scan_constants(params: Any) -> int | None:
-    """How many inputs of a `scan` are the same in every round.
-
-    `num_consts` up to jax 0.10.2, the first part of `ft_in` on 0.12.0. None when both are gone.
-    """
-    known = params.get("num_consts")
-    if known is not None:
-        return int(known)
-    try:
-        return len(params["ft_in"].unpack()[0])
-    except (AttributeError, KeyError, TypeError, IndexError):
-        return None
-
-
 def given_name(equation: Any) -> str:
     """The name that `checkpoint_name` gave a value, or that of the function under an inner `jit`.
 

@@ -1,4 +1,4 @@
-"""What a program's callbacks are, beyond its text: StableHLO names none of their Python code."""
+"""The identity of a program's callbacks, whose Python code is not in its StableHLO."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from jaxscope.capture._jax import jax_directory
-from jaxscope.capture.jaxpr.bodies import jaxprs_in, open_jaxpr
+from jaxscope.capture.jaxpr.reader import jaxprs_in, open_jaxpr
 
 _DEEPEST = 8
-"""Wrappers around wrappers that are looked through."""
+"""Nested wrappers that are looked through."""
 
 
 def callback_marks(jaxpr: Any) -> tuple[str, ...]:
     """A mark for each callback: its code, what it closes over, and a debug print's format.
 
-    A compiled program may be used again only if its marks are the same. What a mark tells by
-    identity is kept alive by the jaxpr of the program that is kept.
+    A compiled program may be used again only if its marks are equal. Its jaxpr keeps those objects
+    alive that a mark compares by identity.
     """
     return tuple(_marks(open_jaxpr(jaxpr), set()))
 
@@ -40,7 +40,7 @@ def _marks(jaxpr: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _mark(value: Any, depth: int) -> str:
-    """A callable by its code and what it holds; a plain value by itself; the rest by identity."""
+    """A callable by its code and closure; a plain value by itself; the rest by identity."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         return repr(value)
     if depth > _DEEPEST:

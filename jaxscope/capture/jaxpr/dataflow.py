@@ -1,157 +1,168 @@
-"""The flow of values through a program, read from its jaxpr."""
+"""The dataflow of a program, read from its jaxpr."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from jaxscope.analysis.jaxpr.autodiff_phase import Passes, passes
-from jaxscope.analysis.jaxpr.dataflow import Flowing, Inside, Region, Step, region_of
-from jaxscope.analysis.jaxpr.flops import equation_operations
-from jaxscope.capture import _jax
-from jaxscope.capture.jaxpr.bodies import Body, Entry, is_opaque, jaxprs_in
-
-# What runs a jaxpr on all its inputs, in its own place, and gives its results.
-_IN_PLACE = frozenset(
-    {
-        "jit",
-        "pjit",
-        "closed_call",
-        "core_call",
-        "remat2",
-        "checkpoint",
-        "custom_jvp_call",
-        "custom_vjp_call",
-        "custom_lin",
-        "shard_map",
-    }
+from jaxscope.analysis.jaxpr.autodiff_phase import passes
+from jaxscope.analysis.jaxpr.dataflow import (
+    InnerRegion,
+    Region,
+    RegionStep,
+    RegionValue,
+    region_of,
 )
+from jaxscope.analysis.jaxpr.flops import equation_flops
+from jaxscope.capture import _jax
+from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry, is_opaque, jaxprs_in
+
+# They execute a jaxpr on all their inputs, once, and give its results.
+_CALLS = frozenset({
+    "jit", "pjit", "closed_call", "core_call", "remat2", "checkpoint", "custom_jvp_call",
+    "custom_vjp_call", "custom_lin", "shard_map",
+})  # fmt: skip
+_COMBINING = ("reduce", "scatter", "select_and")
+"""Their jaxpr combines two elements; the equation itself has their FLOPs."""
 
 
-def read_flow(body: Body) -> Region:
-    """The region of a program's outermost jaxpr, with all regions inside."""
-    return _Reader().region(body)
+class RegionReader:
+    """Reads regions; a jaxpr that is used several times is read once."""
 
-
-class _Reader:
     def __init__(self) -> None:
         self._regions: dict[int, Region] = {}
-        self._avals: dict[int, Flowing] = {}
-        self._passes: dict[tuple[tuple[str, str], ...], Passes] = {}
+        self._bodies: list[JaxprBody] = []
+        """Kept alive, because `_regions` goes by identity."""
+        self._avals: dict[int, RegionValue] = {}
 
-    def region(self, body: Body) -> Region:
+    def region(self, body: JaxprBody) -> Region:
+        """The region of a jaxpr, with all inner regions."""
         known = self._regions.get(id(body))
         if known is None:
             known = self._regions[id(body)] = self._read(body)
+            self._bodies.append(body)
         return known
 
-    def _read(self, body: Body) -> Region:
+    def _read(self, body: JaxprBody) -> Region:
         jaxpr = body.jaxpr
-        numbers: dict[Any, int] = {}
-        values: list[Flowing] = []
+        numbers: dict[int, int] = {}
+        values: list[RegionValue] = []
 
         def number(atom: Any) -> int:
+            if hasattr(atom, "val") or type(atom).__name__ == "DropVar":
+                return -1
             known = numbers.get(id(atom))
             if known is None:
                 known = numbers[id(atom)] = len(values)
-                values.append(self._flowing(atom.aval))
+                values.append(self._value(atom.aval))
             return known
 
         arguments = [number(atom) for atom in jaxpr.invars]
         constants = [number(atom) for atom in getattr(jaxpr, "constvars", ())]
-        steps: list[Step] = []
+        steps: list[RegionStep] = []
         offset = 0
         for entry in body.entries:
             equation = entry.equation
-            inside, size = self._inside(entry, offset + 1)
-            inputs = [-1 if _is_literal(atom) else number(atom) for atom in equation.invars]
-            outputs = [-1 if _is_dropped(atom) else number(atom) for atom in equation.outvars]
+            inner = self._inner(entry, offset + 1)
             steps.append(
-                Step(
+                RegionStep(
                     offset,
                     entry.primitive,
-                    self._passes_of(entry.scopes),
-                    tuple(inputs),
-                    tuple(outputs),
-                    inside,
-                    0.0 if inside else _operations(entry),
-                    _jax.given_name(equation),
+                    passes(entry.scopes),
+                    tuple([number(atom) for atom in equation.invars]),
+                    tuple([number(atom) for atom in equation.outvars]),
+                    inner=inner,
+                    flops=_flops(entry) if all(not one.times for one in inner) else 0.0,
+                    label=_jax.given_name(equation),
+                    scopes=entry.scopes,
+                    frames=entry.frames,
+                    params=equation.params,
+                    traceback=_jax.traceback_of(equation),
                 )
             )
-            offset += 1 + size
-        results = [-1 if _is_literal(atom) else number(atom) for atom in jaxpr.outvars]
-        return region_of(values, len(arguments), len(constants), steps, results)
+            offset += 1 + sum(one.region.size for one in inner)
+        results = [number(atom) for atom in jaxpr.outvars]
+        return region_of(values, len(arguments), len(constants), steps, results, tuple(numbers))
 
-    def _flowing(self, aval: Any) -> Flowing:
+    def _value(self, aval: Any) -> RegionValue:
         known = self._avals.get(id(aval))
         if known is None:
-            known = self._avals[id(aval)] = _flowing(aval)
+            known = self._avals[id(aval)] = _value(aval)
         return known
 
-    def _passes_of(self, scopes: tuple[tuple[str, str], ...]) -> Passes:
-        known = self._passes.get(scopes)
-        if known is None:
-            known = self._passes[scopes] = passes(scopes)
-        return known
-
-    def _inside(self, entry: Entry, offset: int) -> tuple[tuple[Inside, ...], int]:
-        """The regions of an equation, and how many equations they hold."""
-        params = entry.equation.params
+    def _inner(self, entry: JaxprEntry, offset: int) -> tuple[InnerRegion, ...]:
+        """The inner regions of an equation."""
         if is_opaque(entry.primitive) or not entry.bodies:
-            return (), 0
+            return ()
+        params = entry.equation.params
         names = [name for name, value in params.items() for _ in jaxprs_in(value)]
-        found: list[Inside] = []
-        size = 0
+        found: list[InnerRegion] = []
         for name, body in zip(names, entry.bodies, strict=True):
             region = self.region(body)
-            found.append(_hung(entry, name, region, offset + size))
-            size += region.size
-        return tuple(found), size
+            found.append(_inner(entry, name, region, offset))
+            offset += region.size
+        return tuple(found)
 
 
-def _hung(entry: Entry, name: str, region: Region, offset: int) -> Inside:
-    """A region as it hangs on its equation."""
-    params = entry.equation.params
+def _inner(entry: JaxprEntry, name: str, region: Region, offset: int) -> InnerRegion:
+    """A region as its equation executes it."""
+    equation, params, every = entry.equation, entry.equation.params, range(region.arguments)
     match entry.primitive:
         case "cond":
-            return Inside(region, offset, 1, True)
-        case "while" if name == "body_jaxpr":
-            first, invariant = int(params["cond_nconsts"]), int(params["body_nconsts"])
-            return Inside(region, offset, first, True, 1.0, invariant)
+            return InnerRegion(region, offset, range(1, 1 + region.arguments), True)
+        case "while":
+            in_test, in_body = int(params["cond_nconsts"]), int(params["body_nconsts"])
+            carry = range(in_test + in_body, len(equation.invars))
+            test = name == "cond_jaxpr"
+            own = range(in_test) if test else range(in_test, in_test + in_body)
+            return InnerRegion(
+                region, offset, (*own, *carry), not test, invariant=len(own), carried=len(carry)
+            )
         case "scan":
-            constants = _jax.scan_constants(params)
-            return Inside(region, offset, 0, True, float(params["length"]), constants or 0)
-        case primitive if primitive in _IN_PLACE:
-            return Inside(region, offset, 0, True)
+            # Constants, carry, slices. Outside, slices and stacked results have one dimension more;
+            # the parameters with these numbers differ by version.
+            jaxpr = entry.bodies[0].jaxpr
+            carried = len(equation.outvars) - _deeper(equation.outvars, jaxpr.outvars)
+            constants = len(every) - _deeper(equation.invars, jaxpr.invars) - carried
+            times = float(params["length"])
+            return InnerRegion(
+                region, offset, every, True, times, invariant=constants, carried=carried
+            )
+        case primitive if primitive in _CALLS:
+            return InnerRegion(region, offset, every, True)
+        case primitive if primitive.startswith(_COMBINING):
+            return InnerRegion(region, offset, None, False, 0.0)
         case _:
-            return Inside(region, offset, None, False)
+            return InnerRegion(region, offset, None, False)
 
 
-def _is_literal(atom: Any) -> bool:
-    return hasattr(atom, "val")
+def _deeper(outside: Any, inside: Any) -> int:
+    """Number of values of a scan with one dimension more than in its body."""
+    pairs = zip(outside, inside, strict=True)
+    return sum(len(_shape(one.aval)) > len(_shape(other.aval)) for one, other in pairs)
 
 
-def _is_dropped(atom: Any) -> bool:
-    return type(atom).__name__ == "DropVar"
+def _shape(aval: Any) -> tuple[int, ...]:
+    return tuple(getattr(aval, "shape", ()))
 
 
-def _flowing(aval: Any) -> Flowing:
-    shape = tuple(getattr(aval, "shape", ()))
+def _value(aval: Any) -> RegionValue:
+    shape = _shape(aval)
     try:
         size = math.prod(int(extent) for extent in shape)
         width = int(getattr(aval.dtype, "itemsize", 0))
     except (AttributeError, TypeError):  # a token, or a size that is not known
-        return Flowing(_jax.short_aval(aval), 0)
-    return Flowing(_jax.short_aval(aval), size * width, shape)
+        return RegionValue(_jax.short_aval(aval), 0)
+    return RegionValue(_jax.short_aval(aval), size * width, shape)
 
 
-def _operations(entry: Entry) -> float:
+def _flops(entry: JaxprEntry) -> float:
     equation = entry.equation
     try:
-        return equation_operations(
+        return equation_flops(
             entry.primitive,
-            [tuple(atom.aval.shape) for atom in equation.invars],
-            [tuple(atom.aval.shape) for atom in equation.outvars],
+            [_shape(atom.aval) for atom in equation.invars],
+            [_shape(atom.aval) for atom in equation.outvars],
             equation.params,
         )
     except Exception:  # a primitive whose parameters have changed counts as nothing

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import Any
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes, passes, phase
+from jaxscope.analysis.jaxpr.dataflow import MOST_EQUATIONS
 from jaxscope.analysis.links.tag_paths import Chain
-from jaxscope.capture.jaxpr.bodies import Body, Entry, Reader
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry
 from jaxscope.model import Equation, Frame, Span
-
-# Functions that use each other twice at each of many levels would double at each level. Beyond
-# this number the insides of further equations are left out, and the equation stands for them.
-_MOST = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """The equations with what joins them to texts."""
+    """The equations of a program, with the keys that link them to its texts."""
 
     equations: tuple[Equation, ...]
     chains: tuple[Chain, ...]
@@ -27,69 +23,45 @@ class Expansion:
     """Equation ids by (id of the jaxpr object, index in it); several where a jaxpr is shared."""
 
 
-def read_equations(closed_jaxpr: Any, sources: Sources) -> tuple[Equation, ...]:
-    """All equations of a jaxpr: each before those inside it, else in the order of the jaxpr."""
-    return expand(Reader(sources).body(closed_jaxpr)).equations
-
-
-def expand(body: Body) -> Expansion:
-    """Number the equations of every use of every jaxpr, and give each what it inherits."""
-    walk = _Walk()
-    walk.enter(body, None, (), (), "", ())
-    places = {key: tuple(ids) for key, ids in walk.places.items()}
-    return Expansion(tuple(walk.equations), tuple(walk.chains), places)
-
-
-class _Walk:
-    def __init__(self) -> None:
-        self.equations: list[Equation] = []
-        self.chains: list[Chain] = []
-        self.places: dict[tuple[int, int], list[int]] = {}
-        self._scopes: dict[tuple[tuple[str, str], ...], tuple[str, Passes]] = {}
+def expand(body: JaxprBody) -> Expansion:
+    """Number the equations of every use of every jaxpr: each before those inside it."""
+    equations: list[Equation] = []
+    chains: list[Chain] = []
+    places: dict[tuple[int, int], list[int]] = {}
 
     def enter(
-        self,
-        body: Body,
-        parent: int | None,
-        outer: tuple[Frame, ...],
-        outer_passes: Passes,
-        scope: str,
-        chain: Chain,
+        body: JaxprBody, parent: Equation | None, outer_passes: Passes, outer_chain: Chain
     ) -> None:
-        jaxpr = id(body.jaxpr)
+        outer, prefix = (parent.frames, parent.scope) if parent is not None else ((), "")
         for index, entry in enumerate(body.entries):
-            number = len(self.equations)
+            number = len(equations)
             frames = _join(entry.frames, outer)
-            own_scope, own_passes = self._read_scopes(entry.scopes)
-            its_scope = f"{scope}/{own_scope}" if scope and own_scope else scope or own_scope
-            its_passes = outer_passes + own_passes
-            its_chain = chain + entry.tags
-            self.equations.append(
-                Equation(
-                    number,
-                    entry.primitive,
-                    _span(frames),
-                    frames,
-                    phase(its_passes),
-                    parent,
-                    its_scope,
-                    entry.inputs,
-                    entry.outputs,
-                )
+            scope = _spell(entry.scopes)
+            its_passes = outer_passes + passes(entry.scopes)
+            its_chain = outer_chain + entry.tags
+            equation = Equation(
+                number,
+                entry.primitive,
+                _span(frames),
+                frames,
+                phase(its_passes),
+                parent=None if parent is None else parent.id,
+                scope=f"{prefix}/{scope}" if prefix and scope else prefix or scope,
+                inputs=entry.inputs,
+                outputs=entry.outputs,
             )
-            self.chains.append(its_chain)
-            self.places.setdefault((jaxpr, index), []).append(number)
-            if entry.bodies and number < _MOST:
-                for inner in entry.bodies:
-                    self.enter(inner, number, frames, its_passes, its_scope, its_chain)
+            equations.append(equation)
+            chains.append(its_chain)
+            places.setdefault((id(body.jaxpr), index), []).append(number)
+            for inner in entry.bodies if number < MOST_EQUATIONS else ():
+                enter(inner, equation, its_passes, its_chain)
 
-    def _read_scopes(self, scopes: tuple[tuple[str, str], ...]) -> tuple[str, Passes]:
-        read = self._scopes.get(scopes)
-        if read is None:
-            read = self._scopes[scopes] = (_spell(scopes), passes(scopes))
-        return read
+    enter(body, None, (), ())
+    found = {key: tuple(ids) for key, ids in places.items()}
+    return Expansion(tuple(equations), tuple(chains), found)
 
 
+@functools.lru_cache(maxsize=4096)  # most equations share a few name stacks
 def _spell(scopes: tuple[tuple[str, str], ...]) -> str:
     """The name stack as JAX spells it: `jvp(layer)/tanh`."""
     words: list[str] = []
@@ -125,9 +97,9 @@ def _span(frames: tuple[Frame, ...]) -> Span | None:
     return frames[0].span if frames else None
 
 
-def entries_of(body: Body) -> list[tuple[Body, int, Entry]]:
+def entries_of(body: JaxprBody) -> list[tuple[JaxprBody, int, JaxprEntry]]:
     """Each equation of each jaxpr object once, with its jaxpr and its index there."""
-    found: list[tuple[Body, int, Entry]] = []
+    found: list[tuple[JaxprBody, int, JaxprEntry]] = []
     seen: set[int] = set()
     waiting = [body]
     while waiting:

@@ -11,8 +11,8 @@ from jaxscope.analysis.links.anchors import STALE
 from jaxscope.analysis.links.tag_paths import Chains
 from jaxscope.analysis.links.tags import tag as spell_tag
 from jaxscope.capture import _jax
-from jaxscope.capture.jaxpr.bodies import Body, Reader
 from jaxscope.capture.jaxpr.equations import entries_of, expand
+from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader
 from jaxscope.capture.source.sources import Sources
 from jaxscope.model import Equation
 
@@ -21,32 +21,32 @@ ALREADY_LOWERED = (
     "name and position"
 )
 NO_JAXPR = (
-    "JAX keeps no jaxpr of a program that was lowered, so its lines cannot be linked; give the "
+    "JAX does not keep the jaxpr of a lowered program, so its lines cannot be linked; pass the "
     "function and its arguments instead"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """A program's equations, and how its tags lead to them."""
+    """A program's equations, with the tags that lead to them."""
 
     equations: tuple[Equation, ...]
     hash: str
-    """What the tags of the outermost equations end in; empty when the program is not tagged."""
+    """The end of the tags of the outermost equations; empty when the program is not tagged."""
     why: str
-    """Why it is not tagged; empty when it is."""
+    """The reason that it is not tagged; empty when it is."""
     chains: Chains
     places: dict[tuple[int, int], tuple[int, ...]] = field(repr=False)
     """See `equations.Expansion`."""
     jaxpr: Any = field(repr=False)
     """The jaxpr, kept alive because `places` goes by identity."""
-    body: Body | None = field(default=None, repr=False)
+    body: JaxprBody | None = field(default=None, repr=False)
     other: str = STALE
-    """How the tags of another program may come to stand in the compiled text."""
+    """The reason that the compiled text can have tags of a different program."""
 
 
 def tag(traced: Any, sources: Sources) -> Tagged:
-    """Tag a `Traced` in place, before it is lowered. Never raises: `why` says what went wrong.
+    """Tag a `Traced` in place, before it is lowered. Never raises: `why` has the reason.
 
     In place, because JAX keys its caches on the jaxpr object: the lowering that follows is the one
     the user's own call will find, with donation, static arguments and shardings untouched.
@@ -61,7 +61,7 @@ def tag(traced: Any, sources: Sources) -> Tagged:
 def tag_jaxpr(closed_jaxpr: Any, sources: Sources) -> Tagged:
     """Tag a jaxpr that JAX is about to lower, in place; see `tag`."""
     try:
-        body = Reader(sources).body(closed_jaxpr)
+        body = JaxprReader(sources).body(closed_jaxpr)
     except Exception as error:
         return _nothing(f"the equations of the program could not be read ({error!r})")
     before = _chains_before(body)
@@ -83,7 +83,7 @@ def untagged(traced: Any, sources: Sources, why: str = ALREADY_LOWERED) -> Tagge
         return _nothing(NO_JAXPR)
     try:
         closed_jaxpr = getattr(traced, "jaxpr", traced)
-        return _tagged(closed_jaxpr, Reader(sources).body(closed_jaxpr), "", why)
+        return _tagged(closed_jaxpr, JaxprReader(sources).body(closed_jaxpr), "", why)
     except Exception as error:
         return _nothing(f"the equations of the program could not be read ({error!r})")
 
@@ -103,14 +103,14 @@ def adopt(new: Tagged, old: Tagged) -> Tagged | None:
 
 
 def compiled_from(tagged: Tagged, why: str) -> Tagged:
-    """The same, where the compiled program was made from another text, which `why` says.
+    """The same, for a compiled program made from a different text; `why` is the reason.
 
-    What was lowered from this text keeps its exact links.
+    The stages that were lowered from this text keep their exact links.
     """
     return replace(tagged, other=why)
 
 
-def _tagged(closed_jaxpr: Any, body: Body, digest: str, why: str) -> Tagged:
+def _tagged(closed_jaxpr: Any, body: JaxprBody, digest: str, why: str) -> Tagged:
     expansion = expand(body)
     chains = Chains(expansion.chains if digest else ())
     return Tagged(
@@ -128,8 +128,8 @@ def _nothing(why: str) -> Tagged:
     return Tagged((), "", why, Chains(()), {}, None)
 
 
-def _chains_before(body: Body) -> Chains:
-    """The chains as they stood before this program was tagged, where one equation has them.
+def _chains_before(body: JaxprBody) -> Chains:
+    """The chains from before this program was tagged, where one equation has them.
 
     JAX drops what no result depends on into a jaxpr of its own before it lowers. If that one was
     tagged, in the listener, the equations that both jaxprs share bear its tags in what was lowered.
@@ -141,11 +141,11 @@ def _chains_before(body: Body) -> Chains:
     return Chains([chain if chain and uses[chain] == 1 else () for chain in chains])
 
 
-def _push(body: Body) -> None:
+def _push(body: JaxprBody) -> None:
     """Push each equation's tag, unless it has it.
 
-    A jaxpr that JAX shares among programs keeps the tags of the first. A tag of another jaxpr may
-    stand there too: differentiating a tagged jaxpr copies its name stacks.
+    A jaxpr that JAX shares among programs keeps the tags of the first. It may have a tag of another
+    jaxpr too: differentiating a tagged jaxpr copies its name stacks.
     """
     for owner, index, entry in entries_of(body):
         name = spell_tag(index, owner.digest)
@@ -154,7 +154,7 @@ def _push(body: Body) -> None:
             entry.tags = (*entry.tags, name)
 
 
-def _structure(body: Body) -> str:
+def _structure(body: JaxprBody) -> str:
     """A hash of what a jaxpr computes: primitives, avals, simple parameters and data flow."""
     digest = hashlib.blake2b(digest_size=8)
     numbers: dict[int, int] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxscope.capture import _jax
-from jaxscope.capture.jaxpr.bodies import is_opaque, open_jaxpr
+from jaxscope.capture.jaxpr.reader import is_opaque, open_jaxpr
 from jaxscope.capture.jaxpr.tags import Tagged
 from jaxscope.model import Anchor
 
@@ -85,7 +85,7 @@ class _Marked:
 
 
 class _OneLine:
-    """Prints as another value does, on one line."""
+    """A value that prints on one line."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -95,7 +95,7 @@ class _OneLine:
 
 
 def _one_line(value: Any) -> Any:
-    # JAX's own printing rules ask functions and jaxprs for more than their text.
+    # JAX's own printing rules need more of functions and jaxprs than their text.
     if isinstance(value, (int, float, type(None))) or callable(value) or hasattr(value, "eqns"):
         return value
     if isinstance(value, tuple) and any(hasattr(item, "eqns") for item in value):

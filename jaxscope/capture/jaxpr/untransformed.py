@@ -19,7 +19,7 @@ from jaxscope.capture.options.error_origin import calls_user_code
 
 @dataclass(frozen=True, slots=True)
 class Untransformed:
-    """The program of one example, before any transform, and the shapes that it takes."""
+    """The program of one example, before any transform."""
 
     jaxpr: Any
     """A closed jaxpr; its inputs are the traced leaves in flat order."""
@@ -38,7 +38,7 @@ class Untransformed:
 
 
 class Base:
-    """Traces a program on request, and is then a function that may be called at will."""
+    """Traces a program once, and is then a function that can be called repeatedly."""
 
     def __init__(
         self,
@@ -46,15 +46,15 @@ class Base:
         paths: Sequence[str],
         named: Callable[[Callable[..., Any]], Callable[..., Any]],
     ) -> None:
-        """`program` gives the value to transform and the other results; it is called once.
+        """`program` returns the value to transform and the other results; it is called once.
 
-        `named` gives a function the name and the place that JAX shall mention in errors.
+        `named` gives a function the name and line that JAX reports in errors.
         """
         self._program = program
         self._paths = tuple(paths)
         self._named = named
         self.known: Untransformed | None = None
-        """What was traced; None before `trace`."""
+        """None before `trace`."""
         self._out: Any = None
 
     def trace(self, *packed: Any) -> list[Any]:

@@ -18,7 +18,7 @@ import jax
 from jaxscope.analysis.links.tags import TAG
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
-from jaxscope.capture.jaxpr.bodies import is_opaque, jaxprs_in, open_jaxpr
+from jaxscope.capture.jaxpr.reader import is_opaque, jaxprs_in, open_jaxpr
 from jaxscope.capture.jaxpr.tags import tag, untagged
 from jaxscope.capture.options.profile_plan import Plan
 from jaxscope.capture.options.settings import SettingsError

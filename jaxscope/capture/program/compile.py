@@ -29,7 +29,7 @@ from jaxscope.capture.options.stack import JIT, Stack
 from jaxscope.capture.program.describe import argument_infos
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import Sources
-from jaxscope.capture.vmap.axes import watching, without_arrays
+from jaxscope.capture.vmap import watching, without_arrays
 
 _OTHER_TEXT = (
     "the program was compiled for another text of this cell, so its lines are matched by "

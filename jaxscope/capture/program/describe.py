@@ -15,7 +15,6 @@ import jaxlib.version
 from jaxscope.analysis.links.line_figures import counted
 from jaxscope.capture import _jax
 from jaxscope.capture.inputs.traced_or_static import aval_text, nbytes
-from jaxscope.capture.program.layouts import spec_text
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import (
     Cost,
@@ -224,6 +223,11 @@ def _sharding(sharding: Any) -> str:
     if len(placed) > 2:
         return f"{len(placed)} devices ({placed[0]} … {placed[-1]})"
     return ", ".join(placed)
+
+
+def spec_text(spec: Any) -> str:
+    """`P('data', None)`, spelled the same on every version of JAX."""
+    return f"P({', '.join('None' if entry is None else repr(entry) for entry in spec)})"
 
 
 def kind_of(leaf: Any) -> str:

@@ -8,10 +8,11 @@ from typing import Any
 
 import jax
 
-from jaxscope.analysis.jaxpr.dataflow import Region, region_operations
+from jaxscope.analysis.jaxpr.dataflow import Region
+from jaxscope.analysis.jaxpr.flops import region_flops
 from jaxscope.capture.inputs.traced_or_static import choose
-from jaxscope.capture.jaxpr.bodies import Reader
-from jaxscope.capture.jaxpr.dataflow import read_flow
+from jaxscope.capture.jaxpr.dataflow import RegionReader
+from jaxscope.capture.jaxpr.reader import JaxprReader
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.source.sources import Sources
 from jaxscope.model import DerivativeMode, DerivativeModes, DerivativeOrder
@@ -89,14 +90,14 @@ def _mode(
     function: Function, values: Sequence[Any], basis: Any, settings: Settings | None
 ) -> DerivativeMode:
     region = _flow(function, values)
-    passes = sum(_size(leaf) for leaf in jax.tree.leaves(basis))
+    products = sum(_size(leaf) for leaf in jax.tree.leaves(basis))
     seconds = None if settings is None else _seconds(function, values, settings)
-    return DerivativeMode(passes, region_operations(region), region.size, seconds)
+    return DerivativeMode(products, region_flops(region), region.size, seconds)
 
 
 def _flow(function: Function, values: Sequence[Any]) -> Region:
     traced = jax.jit(function).trace(*values)
-    return read_flow(Reader(Sources()).body(traced.jaxpr))
+    return RegionReader().region(JaxprReader(Sources()).body(traced.jaxpr))
 
 
 def _seconds(function: Function, values: Sequence[Any], settings: Settings) -> float | None:
@@ -115,7 +116,7 @@ def _orders(
     by = ""
     for number in range(order + 1 if order else 0):
         region = _flow(function, values)
-        found.append(DerivativeOrder(number, by, region.size, region_operations(region)))
+        found.append(DerivativeOrder(number, by, region.size, region_flops(region)))
         if number < order:
             by, function = _next(function, values, argnums)
     return found

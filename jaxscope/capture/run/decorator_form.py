@@ -29,7 +29,7 @@ from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.options.stack import JIT, Stack, TransformError, is_plain, written
 from jaxscope.capture.source.sources import Sources
 from jaxscope.capture.transforms import table
-from jaxscope.capture.vmap.axes import watching
+from jaxscope.capture.vmap import watching
 
 _WRAP = "__jaxscope_wrap__"
 

@@ -6,13 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import jax
-
 from jaxscope.analysis.cost.roofline import verdict
 from jaxscope.capture.compiles.listener import Listener, Run
 from jaxscope.capture.devices import memory
 from jaxscope.capture.inputs.arguments import Arguments
-from jaxscope.capture.jaxpr.gradient import differentiation
+from jaxscope.capture.jaxpr.dataflow import RegionReader
+from jaxscope.capture.jaxpr.gradient import gradient_of
 from jaxscope.capture.options.stack import applied, differentiates
 from jaxscope.capture.profile.line_mode import line_mode, seconds_by_line
 from jaxscope.capture.profile.memory_plan import buffers_of
@@ -21,17 +20,16 @@ from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.run.measure import Measured
-from jaxscope.capture.sharding import partition
+from jaxscope.capture.sharding import program_sharding
 from jaxscope.capture.source.sources import Sources
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.peaks import peaks as measure_peaks
-from jaxscope.capture.vmap.read import batching_of
+from jaxscope.capture.vmap import batching_of
 from jaxscope.model import (
     Batching,
     Compile,
     Cost,
     Form,
-    Partition,
     Program,
     Record,
     StageKind,
@@ -162,7 +160,8 @@ def _program(part: Part, sources: Sources) -> Program:
             reasons[path] = f"{describe.kind_of(leaf)}, {part.mapped[path]}".removeprefix(", ")
     inputs = describe.inputs(handles, paths, reasons, leaves)
     outputs = describe.outputs(handles, part.labels)
-    batching = batching_of(captured, sources)
+    regions = RegionReader()
+    batching = batching_of(captured, sources, regions)
     return Program(
         captured.request.name,
         captured.request.transforms,
@@ -180,37 +179,16 @@ def _program(part: Part, sources: Sources) -> Program:
         tag=tagged.hash,
         python=part.python,
         stack=applied(captured.request.stack),
-        differentiation=differentiation(
+        gradient=gradient_of(
             tagged,
             paths,
             sources.all(),
             None if doubt else handles.text(StageKind.OPTIMIZED_HLO),
             batching if isinstance(batching, Batching) else None,
+            regions,
         ),
-        partition=_partition(handles, inputs, outputs),
-        batching=batching,
-    )
-
-
-def _partition(handles: Handles, ins: Sequence[Value], outs: Sequence[Value]) -> Partition | None:
-    """How the program lies on its devices; None when there is only one."""
-    found = describe.device_objects(handles)
-    if len(found) < 2:
-        return None
-    information = describe.argument_infos(handles)
-    stage = handles.traced or handles.lowered or handles.compiled
-    results = jax.tree_util.tree_leaves(getattr(stage, "out_info", ()))
-    placed = describe.shardings(handles.compiled, "input_shardings", len(information))
-    taken = [
-        sharding if value.kind is not ValueKind.UNUSED else None
-        for value, sharding in zip(ins, placed, strict=False)
-    ]
-    given = describe.shardings(handles.compiled, "output_shardings", len(results))
-    return partition(
-        handles,
-        found,
-        [(v.name, i, s) for v, i, s in zip(ins, information, taken, strict=False)],
-        [(v.name, i, s) for v, i, s in zip(outs, results, given, strict=False)],
+        sharding=program_sharding(handles, inputs, outputs),
+        vmap=batching,
     )
 
 

@@ -1,4 +1,4 @@
-"""Forward and reverse mode side by side, as words and tables."""
+"""Forward and reverse mode side by side, as a sentence and tables."""
 
 from __future__ import annotations
 
@@ -8,40 +8,35 @@ from jaxscope.view.base.table import Table
 
 
 def verdict(modes: DerivativeModes) -> str:
-    """The answer in a sentence or two."""
-    best, worst = (
-        (modes.forward, modes.reverse)
-        if modes.fits == "forward"
-        else (modes.reverse, modes.forward)
+    """The mode that fits, with the evidence."""
+    names = ("forward", "reverse") if modes.fits == "forward" else ("reverse", "forward")
+    best, worst = (_evidence(modes, name) for name in names)
+    shape = f"{words.count(modes.inputs, 'input number')}, " + (
+        words.count(modes.outputs, "output number")
     )
-    other = "reverse" if modes.fits == "forward" else "forward"
-    shape = (
-        f"{words.count(modes.inputs, 'input number')}, "
-        f"{words.count(modes.outputs, 'output number')}"
-    )
-    if best.seconds is not None and worst.seconds is not None:
-        evidence = f"a call takes {words.seconds(best.seconds)}, in {other} mode "
-        evidence += words.seconds(worst.seconds)
-    else:
-        evidence = f"{_amount(best)}, in {other} mode {_amount(worst)}"
-    return f"{modes.fits.capitalize()} mode fits this shape ({shape}): {evidence}."
+    return f"{names[0].capitalize()} mode fits ({shape}): {best}; {names[1]} mode {worst}."
 
 
-def _amount(mode: DerivativeMode) -> str:
-    return (
-        f"{words.count(mode.passes, 'pass', 'passes')}, {words.short(mode.operations)} operations"
-    )
+def _evidence(modes: DerivativeModes, name: str) -> str:
+    mode = modes.forward if name == "forward" else modes.reverse
+    if modes.forward.seconds is not None and modes.reverse.seconds is not None:
+        return f"{words.seconds(mode.seconds)} per call"
+    return f"{_products(name, mode)}, {words.flops(mode.flops)}"
+
+
+def _products(name: str, mode: DerivativeMode) -> str:
+    return words.count(mode.products, "JVP" if name == "forward" else "VJP")
 
 
 def table(modes: DerivativeModes) -> Table:
     """A row for each mode."""
     return Table(
-        ("mode", "passes", "operations", "equations", "a call"),
+        ("mode", "products", "FLOPs", "equations", "per call"),
         tuple(
             (
                 name,
-                str(mode.passes),
-                words.short(mode.operations),
+                _products(name, mode),
+                words.short(mode.flops),
                 str(mode.equations),
                 "not timed" if mode.seconds is None else words.seconds(mode.seconds),
             )
@@ -52,11 +47,11 @@ def table(modes: DerivativeModes) -> Table:
 
 
 def orders(modes: DerivativeModes) -> Table:
-    """How the program grows with the order of the derivative."""
+    """Growth of the program with the order of the derivative."""
     return Table(
-        ("order", "by", "equations", "operations"),
+        ("order", "by", "equations", "FLOPs"),
         tuple(
-            (str(each.order), each.by, str(each.equations), words.short(each.operations))
+            (str(each.order), each.by, str(each.equations), words.short(each.flops))
             for each in modes.orders
         ),
         right=(0, 2, 3),

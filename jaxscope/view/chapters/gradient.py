@@ -1,24 +1,23 @@
-"""The chapter of a program that differentiates: its phases, its residuals, and what to forget."""
+"""The chapter of a program that differentiates: phases, residuals, checkpoints, Jacobians."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from jaxscope import words
-from jaxscope.analysis.gradient.compiled_residuals import Handed, handed_on
+from jaxscope.analysis.gradient.compiled_residuals import CompiledResidual, compiled_residuals
 from jaxscope.analysis.gradient.residual_rows import (
-    THERE,
-    Kept,
-    alike,
+    INPUTS,
+    EqualResiduals,
+    equal_residuals,
     frame_of,
-    kept_by_line,
-    most_at_once,
+    peak_bytes,
+    residuals_by_line,
 )
 from jaxscope.analysis.links.line_figures import BACKWARD, phase_shares
 from jaxscope.model import (
     Checkpoint,
-    Differentiation,
-    Frame,
+    Gradient,
     Jacobian,
     Phase,
     Program,
@@ -26,96 +25,105 @@ from jaxscope.model import (
     ResidualKind,
 )
 from jaxscope.view.base.chapter import Chapter, Part
-from jaxscope.view.base.table import Place, Table
+from jaxscope.view.base.table import Table
+from jaxscope.view.chapters.places import code, function_lines, function_name, label, place_of
 
-_WORDS = {
-    Phase.PRIMAL: "outside the derivative",
+_PHASES = {
+    Phase.PRIMAL: "not differentiated",
     Phase.FORWARD: "forward",
     Phase.BACKWARD: "backward",
-    Phase.RECOMPUTE: "forward again, for a checkpoint",
+    Phase.REMATERIALIZED: "rematerialized",
 }
 _UNDONE = "XLA for the CPU may undo it, outside a `scan`"
 _WORTH = 1_000_000
-"""Bytes that a checkpoint should save before the short report speaks of it."""
+"""Bytes that a checkpoint should free to be in the short report."""
 
 
-def gradient(record: Record, program: Program) -> Chapter | None:
-    """What a program does to differentiate; None when it takes no derivative."""
-    found = program.differentiation
+def chapter(record: Record, program: Program) -> Chapter | None:
+    """The chapter; None for a program that takes no derivative."""
+    found = program.gradient
     if found is None:
         return None
-    handed = handed_on(program) or ()
-    parts = _parts(found, handed, record, program)
+    compiled = compiled_residuals(program) or ()
+    device = ", per device" if program.sharding is not None else ""
+    tables = (
+        (f"Phases, as compiled{device}", _phases(program)),
+        ("Saved residuals, by the line that makes them", residual_lines(record, program)),
+        ("Saved residuals, from the equations", _residuals(record, program)),
+        (
+            f"Compiled residuals, live across forward → backward{device}",
+            _compiled(compiled, record, program),
+        ),
+        ("Estimated effect of a checkpoint", checkpoint_table(record, program)),
+    )
     return Chapter(
         "gradient",
         "Gradient",
-        tuple(_lead(found, handed, record, program)),
-        tuple(part for part in parts if part.table is not None and part.table.rows),
+        tuple(_lead(found, compiled, record, program)),
+        tuple(Part(caption, table) for caption, table in tables if table.rows),
     )
 
 
 def _lead(
-    found: Differentiation, handed: Sequence[Handed], record: Record, program: Program
+    found: Gradient, compiled: Sequence[CompiledResidual], record: Record, program: Program
 ) -> Iterator[str]:
     if found.jacobian is not None:
-        yield _mode(found.jacobian, program)
+        yield _jacobian(found.jacobian, program)
     if not any(equation.phase in BACKWARD for equation in program.equations):
         yield (
-            "Forward mode: the derivative is computed beside the values, and nothing is kept for "
-            "a backward pass."
+            "Forward mode: the derivative is computed beside the values, so no residuals are saved."
         )
         return
     if found.residuals:
-        yield _amount(found, handed, record, program)
+        yield _saved(found, compiled, record, program)
     else:
-        yield "The backward pass reads nothing of the forward pass: what it computes is linear."
-    if found.backward and found.forward:
-        again = (
-            f", of them {words.short(found.recompute)} forward work done again"
-            if found.recompute
-            else ""
-        )
-        times = words.significant(found.backward / found.forward, 2)
-        work = (
-            "about as many operations as the forward pass"
-            if times == "1"
-            else f"{times} times the operations of the forward pass"
-        )
+        yield "The backward pass reads no residuals: the function is linear."
+    if found.backward_flops and found.forward_flops:
+        times = words.significant(found.backward_flops / found.forward_flops, 2)
+        work = "about as many FLOPs as" if times == "1" else f"{times} times the FLOPs of"
+        again = ""
+        if found.rematerialized_flops:
+            again = f", {words.short(found.rematerialized_flops)} of them rematerialized"
         yield (
-            f"The backward pass does {work}: {words.short(found.backward)} to "
-            f"{words.short(found.forward)}{again}."
+            f"The backward pass does {work} the forward pass: "
+            f"{words.short(found.backward_flops)} to {words.short(found.forward_flops)}{again}."
         )
-    if found.checkpoints and found.checkpoints[0].saved >= _WORTH:
+    if found.checkpoints and found.checkpoints[0].freed_bytes >= _WORTH:
         yield _advice(found.checkpoints[0], found)
 
 
-def _mode(jacobian: Jacobian, program: Program) -> str:
-    name, other = ("reverse", "forward") if jacobian.reverse else ("forward", "reverse")
-    kind = "output" if jacobian.reverse else "input"
-    work = jacobian.primal + jacobian.passes * jacobian.linear
+def _jacobian(jacobian: Jacobian, program: Program) -> str:
+    modes, products = ("reverse", "forward"), ("VJP", "JVP")
+    numbers = ("output", "input")
+    if not jacobian.reverse:
+        modes, products, numbers = modes[::-1], products[::-1], numbers[::-1]
+    flops = jacobian.primal_flops + jacobian.products * jacobian.product_flops
     hessian = asked_mode(program) == "hessian"
-    what = "Hessian, the gradient differentiated" if hessian else "Jacobian"
     text = (
-        f"This is a {what} in {name} mode: "
-        f"{words.count(jacobian.passes, 'pass', 'passes')}, one for each {kind} number, "
-        f"{words.short(work)} operations."
+        f"{'Hessian, the gradient differentiated' if hessian else 'Jacobian'} in {modes[0]} mode: "
+        f"{words.count(jacobian.products, products[0])}, one per {numbers[0]} number, "
+        f"{words.flops(flops)}."
     )
-    if jacobian.other is None:
+    if jacobian.other_products is None:
         return text
     how = _how_to_time(jacobian, program)
     # As many rows as columns, always so of a Hessian: the shape decides nothing.
-    if jacobian.other == jacobian.passes:
-        return f"{text} In {other} mode it would take as many: either mode fits. {how}"
-    estimate = jacobian.primal + jacobian.other * jacobian.linear
-    best = name if work <= estimate else other
+    if jacobian.other_products == jacobian.products:
+        return (
+            f"{text} {modes[1].capitalize()} mode would take as many {products[1]}s: either fits. "
+            f"{how}"
+        )
+    estimate = jacobian.primal_flops + jacobian.other_products * jacobian.product_flops
+    best = modes[0] if flops <= estimate else modes[1]
     return (
-        f"{text} In {other} mode it would take {jacobian.other}, about {words.short(estimate)} "
-        f"operations: {best} mode fits. {how}"
+        f"{text} {modes[1].capitalize()} mode would take "
+        f"{words.count(jacobian.other_products, products[1])}, about {words.flops(estimate)}: "
+        f"{best} mode fits. {how}"
     )
 
 
 def _how_to_time(jacobian: Jacobian, program: Program) -> str:
-    """A magic can run the other mode itself; a function is given to `compare_modes`."""
+    """A magic can run the other mode itself; a function is passed to `compare_modes`."""
     asked = asked_mode(program)
     if asked not in JACOBIANS:
         return "`jaxscope.compare_modes` counts and times both."
@@ -125,7 +133,7 @@ def _how_to_time(jacobian: Jacobian, program: Program) -> str:
 
 
 JACOBIANS = ("jacfwd", "jacrev", "hessian")
-"""The modes of a magic that build a matrix, pass by pass."""
+"""The modes of a magic that build a matrix, product by product."""
 
 
 def asked_mode(program: Program) -> str:
@@ -134,65 +142,50 @@ def asked_mode(program: Program) -> str:
     return found[0].get("--mode", "grad") if len(found) == 1 else ""
 
 
-def _amount(
-    found: Differentiation, handed: Sequence[Handed], record: Record, program: Program
+def _saved(
+    found: Gradient, compiled: Sequence[CompiledResidual], record: Record, program: Program
 ) -> str:
-    new = sum(1 for residual in found.residuals if residual.kind not in THERE)
-    there = found.bytes - found.new_bytes
-    text = (
-        f"For the backward pass {words.count(new, 'value')} of the forward pass "
-        f"{'is' if new == 1 else 'are'} kept, {words.size(found.new_bytes)}"
-        if new
-        else "For the backward pass nothing of the forward pass is kept"
-    )
-    rows = kept_by_line(program)
+    new = sum(residual.kind not in INPUTS for residual in found.residuals)
+    text = "No residuals are saved for the backward pass"
+    if new:
+        verb = "is" if new == 1 else "are"
+        size = words.size(found.new_bytes)
+        text = f"{words.count(new, 'residual')} {verb} saved for the backward pass: {size}"
+    rows = residuals_by_line(program)
     if len(rows) > 1:
-        share = rows[0].bytes / found.new_bytes
-        text += f", {words.percent(share)} of it from {_line(rows[0].source, rows[0].line, record)}"
-    if there:
-        text += f"; it {'also ' if new else ''}reads {words.size(there)} of arguments and constants"
-    once = most_at_once(found.residuals)
+        where = label(record, (rows[0].source, rows[0].line), "line ")
+        text += f", {words.percent(rows[0].bytes / found.new_bytes)} of it from {where}"
+    if there := found.bytes - found.new_bytes:
+        text += f". It {'also ' if new else ''}reads {words.size(there)} of arguments and constants"
+    once = peak_bytes(found.residuals)
     if once < found.new_bytes:
-        text += f". At most {words.size(once)} is there at once"
-    if handed:
-        size = words.size(sum(each.bytes for each in handed))
-        are = "is" if len(handed) == 1 else "are"
-        text += f". Compiled, {words.count(len(handed), 'array')} of {size} {are} handed on"
-        text += " on each device" if program.partition is not None else ""
+        text += f". At most {words.size(once)} is alive at once"
+    if compiled:
+        size = words.size(sum(each.bytes for each in compiled))
+        verb = "is" if len(compiled) == 1 else "are"
+        text += f". Compiled, {words.count(len(compiled), 'array')} of {size} {verb} live across"
+        text += " forward → backward"
+        text += " on each device" if program.sharding is not None else ""
     return text + "."
 
 
-def _advice(one: Checkpoint, found: Differentiation) -> str:
-    share = one.operations / (found.forward + found.backward)
+def _advice(one: Checkpoint, found: Gradient) -> str:
+    share = one.flops / (found.forward_flops + found.backward_flops)
     return (
-        f"`jax.checkpoint` on `{_short(one.function)}` ({words.significant(one.calls)} calls) "
-        f"would keep about {words.size(one.saved)} less at a time, and do "
-        f"{words.short(one.operations)} operations again (+{words.percent(share)}): an estimate."
+        f"`jax.checkpoint` on `{function_name(one)}` ({words.significant(one.calls)} calls) would "
+        f"free about {words.size(one.freed_bytes)}, for {words.flops(one.flops)} more "
+        f"(+{words.percent(share)}), estimated."
     )
-
-
-def _parts(
-    found: Differentiation, handed: Sequence[Handed], record: Record, program: Program
-) -> Iterator[Part]:
-    each = ", on each device" if program.partition is not None else ""
-    yield Part(f"Phases, as compiled{each}", _phases(program))
-    yield Part("Kept for the backward pass, by the line that makes it", _by_line(record, program))
-    yield Part("Every value that is kept, by the equations", _values(record, program))
-    yield Part(
-        f"What the compiled program hands on to the backward pass{each}",
-        _handed(handed, record, program),
-    )
-    yield Part("What a checkpoint would change, estimated", _checkpoints(found, record, program))
 
 
 def _phases(program: Program) -> Table:
     shares = phase_shares(program)
     total = sum(share.flops or 0 for share in shares.values())
     return Table(
-        ("phase", "equations", "instructions", "FLOP", "share"),
+        ("phase", "equations", "instructions", "FLOPs", "share"),
         tuple(
             (
-                _WORDS[phase],
+                _PHASES[phase],
                 str(share.equations),
                 words.UNKNOWN if share.instructions is None else str(share.instructions),
                 words.short(share.flops),
@@ -205,57 +198,61 @@ def _phases(program: Program) -> Table:
     )
 
 
-def _by_line(record: Record, program: Program) -> Table:
-    rows = kept_by_line(program)
+def residual_lines(record: Record, program: Program) -> Table:
+    """Saved residuals by the line that makes them."""
+    rows = residuals_by_line(program)
     total = sum(row.bytes for row in rows)
+    places = tuple((row.source, row.line) for row in rows)
     return Table(
-        ("line", "values", "size", "share", "text"),
+        ("line", "values", "size", "share", "code"),
         tuple(
             (
-                _line(row.source, row.line, record),
+                label(record, place),
                 str(row.values),
                 words.size(row.bytes),
                 words.percent(row.bytes / total) if total else "",
-                f"`{_text(row.source, row.line, record)}`",
+                f"`{code(record, place)}`",
             )
-            for row in rows
+            for row, place in zip(rows, places, strict=True)
         ),
         right=(1, 2, 3),
         lines=(0,),
-        places=tuple((row.source, row.line) for row in rows),
+        places=places,
     )
 
 
-def _values(record: Record, program: Program) -> Table:
-    rows = alike(program)
+def _residuals(record: Record, program: Program) -> Table:
+    rows = equal_residuals(program)
+    made = tuple(place_of(row.made_at) for row in rows)
+    used = tuple(place_of(row.used_at) for row in rows)
     return Table(
-        ("size", "values", "type", "why", "made at", "read for"),
+        ("size", "values", "type", "source", "made at", "read at"),
         tuple(
             (
-                words.size(kept.bytes),
-                str(kept.number),
-                kept.residual.aval,
-                _why(kept),
-                _at(kept.made_at, record),
-                _at(kept.used_at, record),
+                words.size(row.bytes),
+                str(row.number),
+                row.residual.aval,
+                _source(row),
+                label(record, made[i]),
+                label(record, used[i]),
             )
-            for kept in rows
+            for i, row in enumerate(rows)
         ),
         right=(0, 1),
         lines=(4, 5),
-        places=tuple(_place(kept.made_at) for kept in rows),
-        further=(tuple(_place(kept.used_at) for kept in rows),),
+        places=made,
+        further=(used,),
     )
 
 
-def _handed(handed: Sequence[Handed], record: Record, program: Program) -> Table:
-    alike: dict[tuple[str, str, str], list[Handed]] = {}
-    for each in handed:
+def _compiled(compiled: Sequence[CompiledResidual], record: Record, program: Program) -> Table:
+    equal: dict[tuple[str, str, str], list[CompiledResidual]] = {}
+    for each in compiled:
         equation = program.equations[each.equation]
-        place = _at(frame_of(program, each.equation), record)
+        place = label(record, place_of(frame_of(program, each.equation)))
         shape = each.shape.partition("{")[0]
-        alike.setdefault((shape, equation.primitive, place), []).append(each)
-    rows = sorted(alike.items(), key=lambda item: -sum(each.bytes for each in item[1]))
+        equal.setdefault((shape, equation.primitive, place), []).append(each)
+    rows = sorted(equal.items(), key=lambda item: -sum(each.bytes for each in item[1]))
     return Table(
         ("size", "arrays", "type", "result of", "made at", "first instruction"),
         tuple(
@@ -271,85 +268,57 @@ def _handed(handed: Sequence[Handed], record: Record, program: Program) -> Table
         ),
         right=(0, 1),
         lines=(4,),
-        places=tuple(_place(frame_of(program, group[0].equation)) for _, group in rows),
+        places=tuple(place_of(frame_of(program, group[0].equation)) for _, group in rows),
     )
 
 
-def _why(kept: Kept) -> str:
-    residual = kept.residual
+def _source(row: EqualResiduals) -> str:
+    residual = row.residual
     origin = residual.origin
     match residual.kind:
         case ResidualKind.ARGUMENT:
             text = f"argument `{origin}`"
-            if kept.number > 1:
-                text = f"arguments, `{origin}` and {kept.number - 1} more"
+            if row.number > 1:
+                text = f"arguments, `{origin}` and {row.number - 1} more"
         case ResidualKind.CONSTANT:
-            text = "constant of the program"
+            text = "captured constant"
         case ResidualKind.NAMED:
             text = f"named `{origin}`"
         case ResidualKind.CARRIED:
-            text = f"brought into each round of a `{origin}`"
+            text = f"carried by a `{origin}`"
         case ResidualKind.OUTPUT:
             text = f"output of `{origin}`"
-    if residual.rounds is not None:
-        text += f", one for each of {residual.rounds} rounds"
+    if residual.iterations is not None:
+        text += f", stacked over {residual.iterations} iterations"
     if residual.derivatives != (0,):
         text += f"; for derivative {' and '.join(str(d + 1) for d in residual.derivatives)}"
     return text
 
 
-def _checkpoints(found: Differentiation, record: Record, program: Program) -> Table:
-    every = found.forward + found.backward
+def checkpoint_table(record: Record, program: Program, peak: int | None = None) -> Table:
+    """The estimated effect of a checkpoint on each function; with `peak` also the peak after it."""
+    found = program.gradient
+    every = 0.0 if found is None else found.forward_flops + found.backward_flops
     on_cpu = all(device.startswith("cpu") for device in program.devices)
+    checkpoints = () if found is None else found.checkpoints
     return Table(
-        ("function", "where", "calls", "saves", "keeps", "does again", "of all", "note"),
+        ("function", "lines", "calls", "frees", "saves instead", "repeats", "of all FLOPs",
+         *(() if peak is None else ("peak after",)), "note"),
         tuple(
             (
-                f"`{_short(one.function)}`",
-                _lines(one, record),
+                f"`{function_name(one)}`",
+                function_lines(record, one),
                 words.significant(one.calls),
-                words.size(one.saved),
-                words.size(one.kept),
-                words.short(one.operations),
-                words.percent(one.operations / every) if every else "",
+                words.size(one.freed_bytes),
+                words.size(one.saved_bytes),
+                words.flops(one.flops),
+                words.percent(one.flops / every) if every else "",
+                *(() if peak is None else (words.size(max(peak - one.freed_bytes, 0)),)),
                 _UNDONE if on_cpu and not one.loop else "",
             )
-            for one in found.checkpoints
+            for one in checkpoints
         ),
-        right=(2, 3, 4, 5, 6),
+        right=(2, 3, 4, 5, 6, *(() if peak is None else (7,))),
         lines=(1,),
-        places=tuple((one.source, one.line) for one in found.checkpoints),
-    )
-
-
-def _short(function: str) -> str:
-    """The name as a user would say it: without what it is defined in."""
-    return function.rpartition("<locals>.")[2]
-
-
-def _lines(one: Checkpoint, record: Record) -> str:
-    if one.line == one.end_line:
-        return _line(one.source, one.line, record)
-    first = _line(one.source, one.line, record)
-    return f"{first.replace('line', 'lines', 1)}–{one.end_line}"
-
-
-def _place(frame: Frame | None) -> Place:
-    return None if frame is None or frame.source is None else (frame.source, frame.span.line)
-
-
-def _at(frame: Frame | None, record: Record) -> str:
-    if frame is None or frame.source is None:
-        return ""
-    return _line(frame.source, frame.span.line, record)
-
-
-def _line(source: int, line: int, record: Record) -> str:
-    if source == 0 or source >= len(record.sources):
-        return f"line {line}"
-    return f"{record.sources[source].name}:{line}"
-
-
-def _text(source: int, line: int, record: Record) -> str:
-    lines = record.sources[source].lines if source < len(record.sources) else ()
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        places=tuple((one.source, one.line) for one in checkpoints),
+    )  # fmt: skip

@@ -1,162 +1,158 @@
-"""Memory by line: what is alive when most is, and how it got there."""
+"""The chapter on memory by line: buffers alive at the peak, XLA's schedule, possible savings."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+
 from jaxscope import words
+from jaxscope.analysis.memory.donations import Donation, donations
 from jaxscope.model import Memory, Program, Record, Unavailable
-from jaxscope.model.memory_plan import Alive, BufferTimeline
-from jaxscope.model.profile import Place
+from jaxscope.model.memory_plan import BufferTimeline
+from jaxscope.model.profile import Place as ProfilePlace
 from jaxscope.view.base.chapter import Chapter, Part
 from jaxscope.view.base.html import escape
-from jaxscope.view.base.table import Table
-from jaxscope.view.base.visible import excerpt, split_lines
-from jaxscope.view.chapters import memory_savings
+from jaxscope.view.base.table import Place, Table
+from jaxscope.view.chapters.gradient import checkpoint_table, residual_lines
+from jaxscope.view.chapters.places import code, function_name, label
 from jaxscope.view.profile.hottest import WORTH
 
 _WIDTH, _HEIGHT = 640, 90
 _COLUMNS, _ROWS = 64, 6
-_MOST = 40
+_MOST_BUFFERS, _MOST_DONATIONS = 40, 20
+_SAVING = 0.05
+"""Share of the peak that must be saved for a sentence."""
 
 
 def chapter(record: Record, program: Program) -> Chapter | None:
-    """The memory plan of a profiled program; None if nobody asked for it."""
+    """The memory plan of a profiled program; None when it was not requested."""
     found = program.buffers
     if found is None:
         return None
     title = "Memory by line"
     if isinstance(found, Unavailable):
-        return Chapter("buffers", title, (f"There is no memory by line: {found.reason}.",))
-    if not found.steps:
-        lead = (_whole(program, found), "It needs no temporaries.")
-        lead = (*lead, *memory_savings.sentences(record, program, found))
-        return Chapter("buffers", title, lead, memory_savings.parts(record, program, found))
-    lead = (
-        _whole(program, found),
-        _peak(record, found),
-        *_inside(record, found),
-        *memory_savings.sentences(record, program, found),
+        return Chapter("buffers", title, (f"Memory by line is unavailable: {found.reason}.",))
+    own, called = Counter[Place](), Counter[Place]()
+    for row in found.alive:
+        own[_key(row.place)] += row.bytes
+        if row.inside is not None:
+            called[_key(row.inside)] += row.bytes
+    given = donations(program, len(record.sources))
+    lead = [_whole(program, found)]
+    lead += _peak(record, found, own, called) if found.steps else ["There are no temporaries."]
+    lead += _savings(program, found, given)
+    whole = found.static + found.temp
+    tables = (
+        ("Alive at the peak, by line", _by_line(record, found, own)),
+        ("Alive at the peak, by line of called code", _by_line(record, found, called)),
+        ("Alive at the peak, the largest first", _buffers(record, found)),
+        ("Saved residuals, by the line that makes them", residual_lines(record, program)),
+        ("Largest effect of donation", _donations(record, given, whole)),
+        ("Estimated effect of a checkpoint", checkpoint_table(record, program, whole)),
     )
-    parts = (
-        Part("Temporaries alive, over XLA's schedule", None, _area(found), _drawing(found)),
-        Part("Alive at the peak, by line", _by_line(record, found, _sums(found))),
-        *_parts_inside(record, found),
-        Part("Alive at the peak, the largest first", _buffers(record, found)),
-        *memory_savings.parts(record, program, found),
-    )
-    return Chapter("buffers", title, lead, parts)
+    parts = [Part(caption, table) for caption, table in tables if table.rows]
+    if found.steps:
+        picture = Part(
+            "Temporaries alive, over XLA's schedule", None, _area(found), _drawing(found)
+        )
+        parts.insert(0, picture)
+    return Chapter("buffers", title, tuple(lead), tuple(parts))
+
+
+def _key(place: ProfilePlace | None) -> Place:
+    return (place.source, place.line) if place else None
 
 
 def _whole(program: Program, found: BufferTimeline) -> str:
     text = (
-        f"{words.size(found.static + found.temp)} at the peak: {words.size(found.static)} of "
+        f"The peak is {words.size(found.static + found.temp)}: {words.size(found.static)} of "
         f"arguments, results and constants, {words.size(found.temp)} of temporaries."
     )
     memory = program.memory
     if isinstance(memory, Memory) and memory.alias:
-        text += f" {words.size(memory.alias)} of results took over donated arguments."
+        text += f" {words.size(memory.alias)} of results reuse donated arguments."
     return text
 
 
-def _peak(record: Record, found: BufferTimeline) -> str:
-    by_line = _sums(found)
-    most = max(by_line.items(), key=lambda item: item[1])
-    share = words.percent(most[1] / max(found.peak_temp, 1))
-    where = "no known line"
-    if most[0]:
-        source, line = most[0]
-        where = f"line {line}{f' of {record.sources[source].name}' if source else ''}"
-    more = ""
+def _peak(
+    record: Record, found: BufferTimeline, own: Counter[Place], called: Counter[Place]
+) -> Iterator[str]:
+    peak = max(found.peak_temp, 1)
+    [(line, most)] = own.most_common(1)
+    where = f"from {label(record, line, 'line ')}" if line else "unattributed"
+    text = (
+        f"Most temporaries are alive at `{found.peak_at}`: {words.size(found.peak_temp)}, "
+        f"{words.percent(most / peak)} of it {where}."
+    )
     if found.is_roomy:
         spare = words.size(found.temp - found.peak_temp)
-        more = f" XLA sets {spare} more aside for temporaries than are alive at once."
-    return (
-        f"Most temporaries are alive at `{found.peak_at}`: {words.size(found.peak_temp)}, "
-        f"{share} of it from {where}.{more}"
-    )
+        text += f" XLA reserves {spare} more than are alive at once."
+    yield text
+    for line, size in called.most_common(1):
+        if size >= WORTH * peak:  # the first source may only call the line that allocates
+            yield (
+                f"In called code, {label(record, line)} allocates most: {words.size(size)} "
+                f"({words.percent(size / peak)}): `{code(record, line)}`"
+            )
 
 
-_Key = tuple[int, int] | None
+def _savings(program: Program, plan: BufferTimeline, given: tuple[Donation, ...]) -> Iterator[str]:
+    whole = plan.static + plan.temp
+    saved = sum(row.bytes for row in given)
+    if saved > _SAVING * whole:
+        yield (
+            f"Donating {words.names([row.input for row in given])} would lower the peak by "
+            f"{words.size(saved)} ({words.percent(saved / whole)}), if not read after the call."
+        )
+    checkpoints = () if program.gradient is None else program.gradient.checkpoints
+    best = max(checkpoints, key=lambda one: one.freed_bytes, default=None)
+    if best is not None and best.freed_bytes > _SAVING * whole:
+        yield (
+            f"`jax.checkpoint` on `{function_name(best)}` would lower the peak by an estimated "
+            f"{words.size(best.freed_bytes)} ({words.percent(best.freed_bytes / whole)})."
+        )
 
 
-def _sums(found: BufferTimeline) -> dict[_Key, int]:
-    sums: dict[_Key, int] = {}
-    for row in found.alive:
-        key = _key(row.place)
-        sums[key] = sums.get(key, 0) + row.bytes
-    return sums
-
-
-def _key(place: Place | None) -> _Key:
-    return (place.source, place.line) if place else None
-
-
-def _sums_inside(found: BufferTimeline) -> dict[_Key, int]:
-    """By the lines of other sources, which the first one calls; what is its own is left out."""
-    sums: dict[_Key, int] = {}
-    for row in found.alive:
-        if key := _key(row.inside):
-            sums[key] = sums.get(key, 0) + row.bytes
-    return sums
-
-
-def _inside(record: Record, found: BufferTimeline) -> tuple[str, ...]:
-    """The line that made most in a module: the first source may only call what is there."""
-    sums = _sums_inside(found)
-    if not sums:
-        return ()
-    key, size = max(sums.items(), key=lambda item: item[1])
-    if key is None or size < WORTH * max(found.peak_temp, 1):
-        return ()
-    share = words.percent(size / max(found.peak_temp, 1))
-    return (
-        (
-            f"In {record.sources[key[0]].name} line {key[1]} made most: {words.size(size)} "
-            f"({share}): `{_code(record, key)}`"
-        ),
-    )
-
-
-def _parts_inside(record: Record, found: BufferTimeline) -> tuple[Part, ...]:
-    sums = _sums_inside(found)
-    caption = "Alive at the peak, by line of what is called"
-    return (Part(caption, _by_line(record, found, sums)),) if sums else ()
-
-
-def _code(record: Record, key: _Key) -> str:
-    if key is None:
-        return ""
-    lines = split_lines(record.sources[key[0]].text)
-    return excerpt(lines[key[1] - 1]) if 0 < key[1] <= len(lines) else ""
-
-
-def _by_line(record: Record, found: BufferTimeline, sums: dict[_Key, int]) -> Table:
-    rows = sorted(sums.items(), key=lambda item: -item[1])
+def _by_line(record: Record, found: BufferTimeline, sums: Counter[Place]) -> Table:
+    rows = sums.most_common()
     return Table(
         ("line", "bytes", "share", "code"),
         tuple(
             (
-                memory_savings.line_name(record, *key) if key else "no known line",
+                label(record, line) or "unattributed",
                 words.size(size),
                 words.percent(size / max(found.peak_temp, 1)),
-                _code(record, key),
+                code(record, line),
             )
-            for key, size in rows
+            for line, size in rows
         ),
         right=(1, 2),
         lines=(0,),
-        places=tuple(key for key, _ in rows),
+        places=tuple(line for line, _ in rows),
     )
 
 
 def _buffers(record: Record, found: BufferTimeline) -> Table:
-    def row(alive: Alive) -> tuple[str, ...]:
-        key = _key(alive.inside or alive.place)
-        line = memory_savings.line_name(record, *key) if key else ""
-        return (f"`{alive.instruction}`", words.size(alive.bytes), line, _code(record, key))
+    shown = found.alive[:_MOST_BUFFERS]
+    places = tuple(_key(alive.inside or alive.place) for alive in shown)
+    rows = tuple(
+        (f"`{alive.instruction}`", words.size(alive.bytes), label(record, at), code(record, at))
+        for alive, at in zip(shown, places, strict=True)
+    )
+    return Table(("instruction", "bytes", "line", "code"), rows, (1,), (2,), places)
 
-    rows = tuple(row(alive) for alive in found.alive[:_MOST])
-    places = tuple(_key(alive.inside or alive.place) for alive in found.alive[:_MOST])
-    return Table(("written by", "bytes", "line", "code"), rows, (1, 2), (2,), places)
+
+def _donations(record: Record, given: tuple[Donation, ...], whole: int) -> Table:
+    given = given[:_MOST_DONATIONS]
+    places = tuple(_key(row.place) for row in given)
+    rows: list[tuple[str, ...]] = []
+    for row, place in zip(given, places, strict=True):
+        whole -= row.bytes
+        made_at = code(record, place) if place else row.output
+        sizes = words.size(row.bytes), words.size(whole)
+        rows.append((f"`{row.input}`", *sizes, label(record, place), made_at))
+    heads = ("donated", "frees", "peak after it and those above", "result made at", "code")
+    return Table(heads, tuple(rows), (1, 2), (3,), places)
 
 
 def _area(found: BufferTimeline) -> str:
@@ -173,7 +169,7 @@ def _area(found: BufferTimeline) -> str:
         f'd="M0,{_HEIGHT}{points}V{_HEIGHT}Z"/><line class="axis" x1="0" x2="{_WIDTH}" '
         f'y1="{_HEIGHT}" y2="{_HEIGHT}"/><text x="2" y="10">{escape(label)}</text></svg>'
         f"<figcaption>{words.count(len(steps), 'step')} of the schedule, from left to right; the "
-        "axis is no time</figcaption></figure>"
+        "axis is not time</figcaption></figure>"
     )
 
 
@@ -193,7 +189,7 @@ def _drawing(found: BufferTimeline) -> tuple[str, ...]:
 
 
 def _block(part: float) -> str:
-    """How much of one character a column fills."""
+    """One character of a column, filled in part."""
     if part >= 1:
         return "█"
     return "▄" if part > 0.25 else " "

@@ -1,4 +1,4 @@
-"""The chapter on `vmap`: what works on the whole batch, what is shared, and what became of it."""
+"""The chapter on `vmap`: batched and unbatched equations, and their batching results."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from enum import StrEnum
 
 from jaxscope import words
 from jaxscope.analysis.links.line_figures import homes
-from jaxscope.analysis.vmap import BatchedLine, Became, Place, batched_lines, became
-from jaxscope.model import BatchAxis, Batching, Program, Record, Turn, Unavailable
+from jaxscope.analysis.vmap.lines import BatchedLine, LineResult, batched_lines, line_results
+from jaxscope.model import BatchAxis, Batching, BatchingResult, Program, Record, Unavailable
 from jaxscope.view.base.chapter import Chapter, Part
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.table import Place, Table
 from jaxscope.view.chapters.gradient import JACOBIANS, asked_mode
+from jaxscope.view.chapters.places import code, label
 
 _CODE = 22
-"""Characters of a source line in the table; the line itself stands in the source."""
+"""Characters of a source line in the table; the whole line is in the source."""
 _NAMES = 6
 _BRIEF = 8
 """Lines up to which the short text report has the table too."""
 
-_GUESS = "≈ "
+_INFERRED = "≈ "
 
 
 def chapter(record: Record, program: Program) -> Chapter | None:
     """None for a program without vmap."""
-    batching = program.batching
+    batching = program.vmap
     if batching is None:
         return None
     if isinstance(batching, Unavailable):
-        return Chapter("batching", "Batching", (f"{batching.reason}.",))
+        return Chapter("batching", "Batching", (f"Batching is unavailable: {batching.reason}.",))
     lines = batched_lines(program, batching)
     kind = _kind(program, batching)
-    # Of a Jacobian or a library function nobody asked how it is batched.
+    # The batching of a Jacobian or a library function was not requested.
     asked = kind is _Kind.EXAMPLES and not _is_all_library(program, batching)
     brief = asked and len(lines) <= _BRIEF
     parts = (
@@ -42,28 +43,32 @@ def chapter(record: Record, program: Program) -> Chapter | None:
 
 
 class _Kind(StrEnum):
-    """What a batch is made of."""
+    """The members of a batch."""
 
     EXAMPLES = "examples"
-    PASSES = "passes"
-    """`jax.jacfwd` and `jax.jacrev` are a `vmap` of passes over the rows of an identity."""
+    JVPS = "JVPs"
+    """`jax.jacfwd` is a `vmap` of JVPs over the rows of an identity, `jax.jacrev` one of VJPs."""
+    VJPS = "VJPs"
+    PRODUCTS = "JVPs and VJPs"
+    """Of nested Jacobians."""
 
 
 def _kind(program: Program, batching: Batching) -> _Kind:
-    """Passes where every axis is that of a Jacobian; a guess would be examples."""
-    found = program.differentiation
+    """Products where every axis is that of a Jacobian, else examples."""
+    found = program.gradient
     maps = any(applied.name in ("vmap", "pmap") for applied in program.stack)
     if found is None or found.jacobian is None or maps or any(axis.name for axis in batching.axes):
         return _Kind.EXAMPLES
     # Of a magic's own Jacobian, the Hessian's two, all axes are; else only a single one is clear.
-    asked = asked_mode(program)
-    if asked in JACOBIANS and all(axis.line is None for axis in batching.axes):
-        return _Kind.PASSES
-    many = _many(batching)
-    return _Kind.PASSES if many == [found.jacobian.passes] else _Kind.EXAMPLES
+    own = asked_mode(program) in JACOBIANS and all(axis.line is None for axis in batching.axes)
+    if own and len(_sizes(batching)) > 1:
+        return _Kind.PRODUCTS
+    if own or _sizes(batching) == [found.jacobian.products]:
+        return _Kind.VJPS if found.jacobian.reverse else _Kind.JVPS
+    return _Kind.EXAMPLES
 
 
-def _many(batching: Batching) -> list[int | None]:
+def _sizes(batching: Batching) -> list[int | None]:
     """The sizes of the axes; the Hessian of a scalar has one more, of its one value."""
     return [axis.size for axis in batching.axes if axis.size != 1]
 
@@ -72,50 +77,47 @@ def _lead(program: Program, batching: Batching, kind: _Kind) -> list[str]:
     said = [_what(program, batching, kind), _work(batching, kind)]
     if not batching.exact:
         said.append(
-            "Which values are batches is a guess from their shapes (≈) where JAX had traced a "
-            "`vmap` before, or where it lies in a loop or a jitted function that is transformed "
-            "once more."
+            "Figures with ≈ are inferred from shapes: JAX had traced that `vmap` before, or it is "
+            "inside a transformed loop or jitted function."
         )
     return [sentence for sentence in said if sentence]
 
 
 def _what(program: Program, batching: Batching, kind: _Kind) -> str:
     total = len(batching.equations)
-    shared = sum(1 for _ in batching.shared())
+    unbatched = sum(1 for _ in batching.unbatched())
     partly = sum(0 < len(each.over) < len(each.under) for each in batching.equations)
-    about = "" if batching.exact else _GUESS
-    text, one, batch = _over(program, batching, kind)
+    about = "" if batching.exact else _INFERRED
+    text = _over(program, batching, kind)
     if not total:
-        return f"{text}, and no equation under it."
-    whole = total - shared - partly
-    text = f"{text}: {about}"
-    if whole == total:
-        text += "its one equation works" if total == 1 else f"all {total} equations work"
-        return f"{text} on {batch}, none is shared between the {kind}."
-    text += f"{whole} of {words.count(total, 'equation')} {'works' if whole == 1 else 'work'} "
-    text += f"on {batch}"
+        return f"{text}, with no equation under it."
+    batched = total - unbatched - partly
+    if batched == total:
+        every = "its one equation is" if total == 1 else f"all {total} equations are"
+        return f"{text}: {about}{every} batched."
+    verb = "is" if batched == 1 else "are"
+    text += f": {about}{batched} of {words.count(total, 'equation')} {verb} batched"
     if partly:
-        text += f", {about}{partly} along some of its axes only"
-    if shared:
-        verb, are = ("depends", "is") if shared == 1 else ("depend", "are")
-        text += f", {about}{shared} {verb} on no {one} and {are} done once for all"
+        text += f", {about}{partly} over some of its axes only"
+    if unbatched:
+        verb = "is" if unbatched == 1 else "are"
+        text += f", {about}{unbatched} {verb} unbatched and done once"
     return text + "."
 
 
-def _over(program: Program, batching: Batching, kind: _Kind) -> tuple[str, str, str]:
-    """What is batched, the word for one of the batch, and that for all of it."""
-    if kind is _Kind.PASSES:
-        sizes = _many(batching)
-        passes = " × ".join(words.UNKNOWN if size is None else str(size) for size in sizes)
+def _over(program: Program, batching: Batching, kind: _Kind) -> str:
+    if kind is not _Kind.EXAMPLES:
+        sizes = _sizes(batching)
+        numbers = " × ".join(words.UNKNOWN if size is None else str(size) for size in sizes)
         maps = "one `vmap`" if len(sizes) == 1 else "nested `vmap`s"
-        return f"The {passes} passes of the Jacobian are {maps}", "pass", "all passes at once"
+        return f"The {numbers} {kind} of the Jacobian are {maps}"
     over = " and ".join(_examples(axis) for axis in batching.axes[:4])
     if (more := len(batching.axes) - 4) > 0:
         over += f" and {more} more"
-    # Without a place in the user's code, and not around all of it: somebody else's.
+    # Without a line in the user's code, and not around all of it: a library's.
     if _is_all_library(program, batching):
-        return f"A library function calls `vmap` over {over}", "example", "the whole batch"
-    return f"`vmap` over {over}", "example", "the whole batch"
+        return f"A library function calls `vmap` over {over}"
+    return f"`vmap` over {over}"
 
 
 def _is_all_library(program: Program, batching: Batching) -> bool:
@@ -123,7 +125,7 @@ def _is_all_library(program: Program, batching: Batching) -> bool:
 
 
 def _is_library(program: Program, batching: Batching, index: int) -> bool:
-    """Whether a vmap that the user's code does not call lies inside the program."""
+    """Whether a vmap inside the program is not called by the user's code."""
     if batching.axes[index].line is not None:
         return False
     if any(applied.name == "vmap" for applied in program.stack):
@@ -144,28 +146,26 @@ def _examples(axis: BatchAxis) -> str:
 
 
 def _work(batching: Batching, kind: _Kind) -> str:
-    batched, loop = batching.operations, batching.loop_operations
-    if loop is None:
-        return ""
-    counted = "counted on the jaxpr, before XLA"
-    doubts = {each.turn for each in batching.equations}
-    if Turn.SLOWEST in doubts:
-        counted += ", with a loop of unknown length counted once"
-    if Turn.BOTH_BRANCHES in doubts:
-        counted += "; the loop would run one branch of each `cond`, so it does less than that"
-    if batched == 0:
+    batched, loop = batching.flops, batching.loop_flops
+    if not batched or loop is None:
         return ""
     if loop == batched:
-        return (
-            f"{words.flops(batched)}, as many as in a Python loop over the {kind} ({counted}): "
-            "what the batch saves is the overhead of the calls."
+        text = (
+            f"{words.flops(batched)}, as many as in a Python loop over the {kind}, counted on the "
+            "jaxpr: the batch saves the overhead of the calls."
         )
-    one = "pass" if kind is _Kind.PASSES else "example"
-    return (
-        f"{words.flops(batched)} for the batch, {words.flops(loop)} in a Python loop over the "
-        f"{kind}, {words.significant(loop / batched)} times as many ({counted}): the loop does "
-        f"again for every {one} what the batch shares."
-    )
+    else:
+        text = (
+            f"{words.flops(batched)} batched and {words.flops(loop)} in a Python loop over the "
+            f"{kind} ({words.significant(loop / batched)} times), counted on the jaxpr: the loop "
+            "repeats unbatched work."
+        )
+    results = {each.result for each in batching.equations}
+    if BatchingResult.WHILE_UNTIL_ALL_DONE in results:
+        text += " A loop of unknown length counts once."
+    if BatchingResult.SELECT_ALL_BRANCHES in results:
+        text += " The loop would execute one branch of each `cond`, so it does fewer."
+    return text
 
 
 def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> Table:
@@ -173,10 +173,10 @@ def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> 
     for index, axis in enumerate(batching.axes):
         under = [each for each in batching.equations if index in each.under]
         over = [each for each in under if index in each.over]
-        about = "" if axis.exact else _GUESS
+        about = "" if axis.exact else _INFERRED
         place = None if axis.line is None else (axis.source, axis.line)
-        called = _called_at(place, record)
-        if kind is _Kind.PASSES:
+        called = label(record, place, "line ") or "the whole program"
+        if kind is not _Kind.EXAMPLES:
             called = "the Jacobian"
         elif _is_library(program, batching, index):
             called = _inside_lines(program, [each.equation for each in under])
@@ -189,23 +189,15 @@ def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> 
                 about + str(len(under) - len(over)),
             )
         )
-    heads = ("axis", str(kind), "called at", "equations along it", "shared along it")
+    heads = ("axis", str(kind), "called at", "batched over it", "unbatched over it")
     return Table(heads, tuple(rows), right=(1, 3, 4))
 
 
 def _inside_lines(program: Program, equations: list[int]) -> str:
-    """Where a library function stands that maps, by the lines of what it does."""
+    """A library function that maps, by the line that calls it."""
     home = homes(program)
     lines = sorted({home[equation] for equation in equations if equation in home})
-    if len(lines) == 1:
-        return f"a library function, line {lines[0]}"
-    return "a library function"
-
-
-def _called_at(place: Place | None, record: Record) -> str:
-    if place is None:
-        return "the whole program"
-    return f"line {place[1]}" if place[0] == 0 else _place(place, record)
+    return "a library function" + (f", line {lines[0]}" if len(lines) == 1 else "")
 
 
 def _label(batching: Batching, index: int) -> str:
@@ -216,52 +208,41 @@ def _label(batching: Batching, index: int) -> str:
 
 
 def _lines(
-    record: Record,
-    program: Program,
-    batching: Batching,
-    lines: dict[Place | None, BatchedLine],
+    record: Record, program: Program, batching: Batching, lines: dict[Place, BatchedLine]
 ) -> Table:
     primitives = {e.equation: program.equations[e.equation].primitive for e in batching.equations}
-    about = "" if batching.exact else _GUESS
+    about = "" if batching.exact else _INFERRED
     rows = tuple(
         (
-            _place(place, record),
-            _code(place, record),
+            label(record, place) or words.UNKNOWN,
+            f"`{text}`" if (text := code(record, place, _CODE)) else "",
             about + str(len(line.batched)),
             about + str(len(line.partly)) if line.partly else "",
-            about + str(len(line.shared)),
-            words.short(line.operations),
-            words.short(line.loop_operations),
-            _words(line, batching, primitives),
+            about + str(len(line.unbatched)),
+            words.short(line.flops),
+            words.short(line.loop_flops),
+            _line(line, batching, primitives),
         )
         for place, line in lines.items()
     )
-    heads = (
-        "line",
-        "code",
-        "batched",
-        "in part",
-        "shared",
-        "FLOP",
-        "FLOP in a loop",
-        "what it became",
-    )
+    heads = ("line", "code", "batched", "partly", "unbatched", "FLOPs", "FLOPs in a loop",
+             "batching result")  # fmt: skip
     return Table(heads, rows, right=(2, 3, 4, 5, 6), lines=(0,), places=tuple(lines))
 
 
-def _words(line: BatchedLine, batching: Batching, primitives: dict[int, str]) -> str:
-    rows = became(line, primitives)
-    said = [_became(row, batching) for row in rows if not row.merely_grew()]
-    larger: dict[tuple[int, ...], Counter[str]] = {}
+def _line(line: BatchedLine, batching: Batching, primitives: dict[int, str]) -> str:
+    rows = line_results(line, primitives)
+    found = [_result(row, batching) for row in rows if not row.is_plain()]
+    plain: dict[tuple[int, ...], Counter[str]] = {}
     for row in rows:
-        if row.merely_grew():
-            larger.setdefault(row.over, Counter())[row.name] += row.number
-    for over, counted in larger.items():
-        said.append(f"on larger arrays: {_names(counted)}{_along(over, batching)}")
-    if line.shared:
-        counted = Counter(primitives[each.equation] for each in line.shared)
-        said.append(f"shared: {_names(counted)}")
-    return "; ".join(said)
+        if row.is_plain():
+            plain.setdefault(row.over, Counter())[row.name] += row.number
+    for over, counted in plain.items():
+        found.append(f"extra dimension: {_names(counted)}{_along(over, batching)}")
+    if line.unbatched:
+        counted = Counter(primitives[each.equation] for each in line.unbatched)
+        found.append(f"unbatched: {_names(counted)}")
+    return "; ".join(found)
 
 
 def _names(counted: Counter[str]) -> str:
@@ -276,48 +257,28 @@ def _along(over: tuple[int, ...], batching: Batching) -> str:
     return f" [{', '.join(_label(batching, axis) for axis in over)}]"
 
 
-_TURNS = {
-    Turn.ONE_PRODUCT: "one matrix product {detail}",
-    Turn.MANY_PRODUCTS: "a product for each example, {detail}",
-    Turn.GATHER: "gather",
-    Turn.SCATTER: "scatter",
-    Turn.GROUPED: "convolution in {detail}",
-    Turn.BOTH_BRANCHES: "{detail}, then a select",
-    Turn.SLOWEST: "loop {detail}",
-    Turn.LOOP: "loop, {detail}",
-    Turn.LIBRARY: "{detail}",
+_RESULTS = {
+    BatchingResult.DOT_GENERAL: "matrix product {detail}",
+    BatchingResult.BATCHED_DOT_GENERAL: "batched matrix product {detail}",
+    BatchingResult.GATHER: "gather",
+    BatchingResult.SCATTER: "scatter",
+    BatchingResult.GROUPED_CONVOLUTION: "convolution in {detail}",
+    BatchingResult.SELECT_ALL_BRANCHES: "{detail}, then a select",
+    BatchingResult.WHILE_UNTIL_ALL_DONE: "loop {detail}",
+    BatchingResult.SEQUENTIAL_LOOP: "sequential loop, {detail}",
+    BatchingResult.BATCHED_LIBRARY_CALL: "{detail}",
 }
 
 
-def _became(row: Became, batching: Batching) -> str:
-    if row.turn is Turn.LARGER:
+def _result(row: LineResult, batching: Batching) -> str:
+    if row.result is BatchingResult.EXTRA_BATCH_DIMENSION:
         text = f"{row.name} {row.detail}"
     else:
         name = row.name
         if row.detail.startswith("from "):
             name = row.detail.removeprefix("from ")
-        both = row.turn is Turn.BOTH_BRANCHES and row.detail == "2 branches"
-        detail = "both branches" if both else row.detail
-        shape = _TURNS[row.turn].format(detail=detail)
+        detail = "both branches" if row.detail == "2 branches" else row.detail
+        shape = _RESULTS[row.result].format(detail=detail)
         text = f"{name} → {shape}" if shape != name else name
         text += f" ({row.number} times)" if row.number > 1 else ""
     return text + _along(row.over, batching)
-
-
-def _place(place: Place | None, record: Record) -> str:
-    if place is None:
-        return words.UNKNOWN
-    source, line = place
-    if source == 0 or source >= len(record.sources):
-        return str(line)
-    return f"{record.sources[source].name}:{line}"
-
-
-def _code(place: Place | None, record: Record) -> str:
-    if place is None or place[0] >= len(record.sources):
-        return ""
-    lines = record.sources[place[0]].lines
-    code = lines[place[1] - 1].strip() if 0 < place[1] <= len(lines) else ""
-    if not code:
-        return ""
-    return f"`{code}`" if len(code) <= _CODE else f"`{code[: _CODE - 1]}…`"

@@ -22,7 +22,7 @@ DIRECTIONS = {
     Phase.PRIMAL: "",
     Phase.FORWARD: "forward",
     Phase.BACKWARD: "backward",
-    Phase.RECOMPUTE: "recomputed",
+    Phase.REMATERIALIZED: "recomputed",
 }
 
 

@@ -14,14 +14,17 @@ from jaxscope.view.base.chapter import Chapter, Part, Writer
 from jaxscope.view.base.html import Link, escape, prose, table, unlinked
 from jaxscope.view.base.terminal import Terminal
 from jaxscope.view.base.visible import fitted
-from jaxscope.view.chapters.gradient import gradient
-from jaxscope.view.chapters.memory import chapter as memory
-from jaxscope.view.chapters.sharding import devices
-from jaxscope.view.chapters.vmap import chapter as batching
+from jaxscope.view.chapters import gradient, memory, sharding, vmap
 from jaxscope.view.profile.cell import chapter as profile_of_cell
 from jaxscope.view.profile.chapter import chapter as profile
 
-WRITERS: tuple[Writer, ...] = (gradient, profile, memory, batching, devices)
+WRITERS: tuple[Writer, ...] = (
+    gradient.chapter,
+    profile,
+    memory.chapter,
+    vmap.chapter,
+    sharding.chapter,
+)
 """In the order in which the chapters stand in a report."""
 
 

@@ -26,7 +26,7 @@ _OPEN_LINES = 40
 _LETTER = {StageKind.OPTIMIZED_HLO: "o", StageKind.JAXPR: "j"}
 
 
-_TURNS = {str(Phase.BACKWARD): "←", str(Phase.RECOMPUTE): "↻"}
+_TURNS = {str(Phase.BACKWARD): "←", str(Phase.REMATERIALIZED): "↻"}
 """Marks of stage lines; forward ones have none."""
 _HEADS = (
     ("eqns", "equations of the jaxpr"),

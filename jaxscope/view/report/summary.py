@@ -126,7 +126,7 @@ def _cost(program: Program) -> str:
         text += f" → {words.intensity(cost.intensity)}"
     if cost.doubts:
         text = f"about {text}"
-    return text if program.partition is None else f"each device {text}"
+    return text if program.sharding is None else f"each device {text}"
 
 
 def interval(timing: Timing) -> str:

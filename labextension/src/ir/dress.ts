@@ -8,7 +8,7 @@ export const PHASES: Readonly<Record<Phase, string>> = {
   primal: "",
   forward: "forward pass",
   backward: "backward pass",
-  recompute: "forward work that the backward pass does again",
+  rematerialized: "rematerialized in the backward pass",
 };
 
 /** equation → why it left no instruction. */
@@ -18,7 +18,8 @@ export function vanishedOf(model: ReportModel): ReadonlyMap<number, string> {
 
 /** Whether some equation of the program belongs to a backward pass. */
 export function differentiates(model: ReportModel): boolean {
-  const isBackward = ({ phase }: EquationJson) => phase === "backward" || phase === "recompute";
+  const isBackward = ({ phase }: EquationJson) =>
+    phase === "backward" || phase === "rematerialized";
   return (model.programJson?.equations ?? []).some(isBackward);
 }
 
@@ -71,7 +72,7 @@ export function stageDress(
     if (hue !== undefined) look.hue = hue;
     if (!exact) look.inexact = true;
     const phase = exact ? byId.get(equations[0] ?? -1)?.phase : undefined;
-    if (phase === "backward" || phase === "recompute") look.phase = phase;
+    if (phase === "backward" || phase === "rematerialized") look.phase = phase;
     const reasons = equations.map((id) => vanished.get(id));
     const reason = reasons[0];
     if (reason !== undefined && reasons.every((each) => each !== undefined)) look.dim = reason;

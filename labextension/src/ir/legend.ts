@@ -13,7 +13,7 @@ const MARKS: readonly Entry[] = [
 ];
 const PHASE_MARKS: readonly Entry[] = [
   ["jxs-key-backward", "←", "backward pass of the line"],
-  ["jxs-key-recompute", "↻", "forward work that the backward pass does again"],
+  ["jxs-key-rematerialized", "↻", "rematerialized in the backward pass"],
 ];
 const KEYS: readonly (readonly [keys: string, words: string])[] = [
   ["↑ ↓", "lines"],

@@ -234,11 +234,11 @@ function phases(model: ReportModel, ids: ReadonlySet<number>): string[] {
   for (const id of ids) {
     const phase = model.equations.byId.get(id)?.phase;
     if (phase === "backward") backward++;
-    else if (phase === "recompute") again++;
+    else if (phase === "rematerialized") again++;
   }
   const part = (number: number, mark: string, words: string) =>
     number ? [`${mark} ${number === ids.size ? "" : `${number} `}${words}`] : [];
-  return [...part(backward, "←", "backward"), ...part(again, "↻", PHASES.recompute)];
+  return [...part(backward, "←", "backward"), ...part(again, "↻", PHASES.rematerialized)];
 }
 
 function sourceName(model: ReportModel, source: number): string {

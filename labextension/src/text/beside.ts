@@ -11,7 +11,7 @@ export function markOf(worn: LineDress | undefined): readonly [sign: string, tit
   if (worn?.flag) return ["!", worn.flag];
   if (worn?.inexact) return ["≈", "linked by likeness, not by the compiler's own word"];
   if (worn?.phase === "backward") return ["←", "of the backward pass"];
-  if (worn?.phase === "recompute") return ["↻", "computed again for the backward pass"];
+  if (worn?.phase === "rematerialized") return ["↻", "rematerialized for the backward pass"];
   if (worn?.dim) return ["∅", worn.dim];
   return ["", ""];
 }

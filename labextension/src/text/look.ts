@@ -10,7 +10,7 @@ export interface LineDress {
   /** Of its source line, in degrees. */
   hue?: number;
   inexact?: boolean;
-  phase?: "backward" | "recompute";
+  phase?: "backward" | "rematerialized";
   /** The reason why it vanished. */
   dim?: string;
   /** The title of a finding. */

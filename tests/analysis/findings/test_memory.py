@@ -52,27 +52,27 @@ def test_a_scan_that_fills_the_memory_is_reported_with_its_line(report):
 def changed(report, **changes):
     """The record, its only advice or its memory changed."""
     program = report.programs[0]
-    advice = program.differentiation.checkpoints[0]
+    advice = program.gradient.checkpoints[0]
     memory = changes.pop("memory", program.memory)
     devices = changes.pop("devices", program.devices)
-    known = replace(program.differentiation, checkpoints=(replace(advice, **changes),))
-    changed = replace(program, differentiation=known, memory=memory, devices=devices)
+    known = replace(program.gradient, checkpoints=(replace(advice, **changes),))
+    changed = replace(program, gradient=known, memory=memory, devices=devices)
     return replace(report.record, programs=(changed,))
 
 
 def test_a_small_costly_or_ineffective_checkpoint_is_not_reported(report):
-    assert isinstance(report.programs[0].differentiation.checkpoints[0], Checkpoint)
+    assert isinstance(report.programs[0].gradient.checkpoints[0], Checkpoint)
     assert len(of(changed(report))) == 1
-    assert of(changed(report, saved=255_000_000)) == []
+    assert of(changed(report, freed_bytes=255_000_000)) == []
     assert of(changed(report, memory=Memory(0, 0, 0, 0, 10**10))) == []
-    every = report.differentiation.forward + report.differentiation.backward
-    assert of(changed(report, operations=0.6 * every)) == []
+    every = report.gradient.forward_flops + report.gradient.backward_flops
+    assert of(changed(report, flops=0.6 * every)) == []
     assert of(changed(report, loop=False)) == []
     assert len(of(changed(report, loop=False, devices=("gpu:0",)))) == 1
 
 
 def test_without_a_gradient_or_its_memory_there_is_no_finding(report):
-    program = replace(report.programs[0], differentiation=None)
+    program = replace(report.programs[0], gradient=None)
     assert of(replace(report.record, programs=(program,))) == []
     from jaxscope.model import Unavailable
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from jaxscope.analysis.jaxpr.autodiff_phase import kept_for, levels, passes, phase
+from jaxscope.analysis.jaxpr.autodiff_phase import levels, passes, phase, residual_level
 from jaxscope.model import Phase
 
-F, B, R = Phase.FORWARD, Phase.BACKWARD, Phase.RECOMPUTE
+F, B, R = Phase.FORWARD, Phase.BACKWARD, Phase.REMATERIALIZED
 
 
 def stack(text):
     """`transpose jvp 'layer'`: transforms, and scopes in quotes, outermost first."""
-    return [
+    return tuple(
         ("Scope", word.strip("'")) if word.startswith("'") else ("Transform", word)
         for word in text.split()
-    ]
+    )
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def stack(text):
         ("jvp transpose jvp", (F, B), Phase.BACKWARD),
         ("transpose jvp transpose jvp", (B, B), Phase.BACKWARD),
         ("transpose jvp jvp", (B, F), Phase.BACKWARD),
-        ("transpose jvp jvp 'rematted_computation'", (B, F, R), Phase.RECOMPUTE),
+        ("transpose jvp jvp 'rematted_computation'", (B, F, R), Phase.REMATERIALIZED),
         # A user's own scopes are no transforms.
         ("'jvp' 'transpose'", (), Phase.PRIMAL),
         ("jvp 'transpose_jvp'", (F,), Phase.FORWARD),
@@ -70,5 +70,5 @@ def test_what_is_done_again_has_the_level_of_its_backward_pass():
         ((B, F, R), (B, F), None),
     ],
 )
-def test_a_residual_lies_between_the_forward_and_the_backward_pass(producer, consumer, expected):
-    assert kept_for(producer, consumer) == expected
+def test_a_residual_is_made_forward_and_read_backward(producer, consumer, expected):
+    assert residual_level(producer, consumer) == expected

@@ -1,10 +1,10 @@
-"""Operations of one equation, by hand."""
+"""FLOPs of one equation, by hand."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from jaxscope.analysis.jaxpr.flops import equation_operations
+from jaxscope.analysis.jaxpr.flops import equation_flops
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ from jaxscope.analysis.jaxpr.flops import equation_operations
         ("a primitive of tomorrow", [(4,)], [(4,)], {}, 4),
     ],
 )
-def test_operations_of_one_equation(primitive, inputs, outputs, params, expected):
-    assert equation_operations(primitive, inputs, outputs, params) == expected
+def test_flops_of_one_equation(primitive, inputs, outputs, params, expected):
+    assert equation_flops(primitive, inputs, outputs, params) == expected
 
 
 def test_parameters_that_jax_changed_are_an_error_for_the_caller_to_catch():
     with pytest.raises(KeyError):
-        equation_operations("dot_general", [(4, 3), (3, 5)], [(4, 5)], {})
+        equation_flops("dot_general", [(4, 3), (3, 5)], [(4, 5)], {})

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.sharding import (
-    Context,
-    GroupTextError,
-    Reasons,
-    find,
-    holders,
-    in_words_of,
-    named,
-    read_groups,
-    read_pairs,
-    wire_bytes,
+from jaxscope.analysis.hlo import HloModule, parse_module
+from jaxscope.analysis.sharding.collectives import find_collectives, wire_bytes
+from jaxscope.analysis.sharding.mesh_axes import device_groups, shard_devices, with_spec
+from jaxscope.analysis.sharding.origins import CollectiveContext, CollectiveReader
+from jaxscope.analysis.sharding.replica_groups import GroupTextError, read_groups, read_pairs
+from jaxscope.model import (
+    Collective,
+    CollectiveKind,
+    CollectiveOrigin,
+    DeviceGroups,
+    Mesh,
+    ReshardingReason,
+    Sharding,
 )
-from jaxscope.model import CollectiveKind, Group, Layout, Mesh, Need, Origin
 from tests.paths import TESTS
 
 TPU = TESTS / "data/hlo/tpu_collectives/module.txt"
@@ -52,7 +52,7 @@ def test_replica_groups_are_read_in_each_spelling(text, members):
     assert set(read_groups({"replica_groups": text}, 8)) == set(members)
 
 
-def test_the_order_of_a_mesh_stands_behind_a_comma():
+def test_the_order_of_a_mesh_follows_a_comma():
     line = (
         "  %g = f32[32,32]{0,1} all-gather(%a), channel_id=3, "
         "replica_groups=mesh['axis_0'=2,'axis_1'=4], device_ids=([4,2]T(1,0)) {'axis_1'}, "
@@ -62,15 +62,15 @@ def test_the_order_of_a_mesh_stands_behind_a_comma():
         f"HloModule m\n\nENTRY %main (a: f32[32,8]) -> f32[32,32] {{\n"
         f"  %a = f32[32,8]{{1,0}} parameter(0)\n{line}\n}}\n"
     )
-    (found,) = find(module, 8)
-    assert set(found.members) == set(BY_DATA)
+    (found,) = find_collectives(module, 8)
+    assert set(found.groups) == set(BY_DATA)
     listed = {"replica_groups": "mesh['a'=2,'b'=2]", "device_ids": "(0,2,1,3) {'b'}"}
     assert read_groups(listed, 4) == ((0, 2), (1, 3))
 
 
 @pytest.mark.parametrize("text", ["@mesh_7", "mesh['a'=4]", "whatever"])
 def test_an_unknown_spelling_is_an_error_that_shows_it(text):
-    with pytest.raises(GroupTextError, match="not known here: "):
+    with pytest.raises(GroupTextError, match="Unsupported replica groups: "):
         read_groups({"replica_groups": text}, 8)
 
 
@@ -98,27 +98,27 @@ def test_a_mesh_and_its_counted_spelling_agree(sizes, data):
 
 
 def test_groups_are_named_after_the_fewest_axes():
-    assert named(BY_DATA, [MESH], pairs=False).axes == ("data",)
-    assert named(BY_MODEL, [MESH], pairs=False).axes == ("model",)
-    assert named([tuple(range(8))], [MESH], pairs=False).axes == ("data", "model")
-    half = named([(0, 2), (1, 3), (4, 6), (5, 7)], [MESH], pairs=False)
+    assert device_groups(BY_DATA, [MESH], pairs=False).axes == ("data",)
+    assert device_groups(BY_MODEL, [MESH], pairs=False).axes == ("model",)
+    assert device_groups([tuple(range(8))], [MESH], pairs=False).axes == ("data", "model")
+    half = device_groups([(0, 2), (1, 3), (4, 6), (5, 7)], [MESH], pairs=False)
     assert (half.axes, half.partial) == (("data",), True)
-    odd = named([(0, 3), (1, 2), (4, 7), (5, 6)], [MESH], pairs=False)
+    odd = device_groups([(0, 3), (1, 2), (4, 7), (5, 6)], [MESH], pairs=False)
     assert (odd.axes, odd.partial) == ((), False)
-    assert named([(0,), (1,)], [MESH], pairs=False) == Group(((0,), (1,)))
-    assert named([(0, 9)], [MESH], pairs=False).axes == ()
+    assert device_groups([(0,), (1,)], [MESH], pairs=False) == DeviceGroups(((0,), (1,)))
+    assert device_groups([(0, 9)], [MESH], pairs=False).axes == ()
 
 
 def test_a_permutation_is_named_after_the_axes_it_moves_along():
     ring = [(i, (i + 2) % 8) for i in range(8)]
-    assert named(ring, [MESH], pairs=True).axes == ("data",)
-    assert named([(0, 3), (3, 0)], [MESH], pairs=True).axes == ("data", "model")
+    assert device_groups(ring, [MESH], pairs=True).axes == ("data",)
+    assert device_groups([(0, 3), (3, 0)], [MESH], pairs=True).axes == ("data", "model")
     assert read_pairs({"source_target_pairs": "{{0,2},{2,0}}"}) == ((0, 2), (2, 0))
 
 
 def test_the_mesh_that_knows_whole_axes_names_the_groups():
     line = Mesh(("i",), (8,), tuple(range(8)))
-    assert named(BY_DATA, [line, MESH], pairs=False).axes == ("data",)
+    assert device_groups(BY_DATA, [line, MESH], pairs=False).axes == ("data",)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ ENTRY %main (a: f32[16,8]) -> f32[4,8] {
 
 
 def test_an_asynchronous_pair_counts_once_with_the_bytes_of_the_plain_one():
-    found = {str(one.kind): one for one in find(parse_module(PAIRS), 4)}
+    found = {str(one.kind): one for one in find_collectives(parse_module(PAIRS), 4)}
     whole = 16 * 8 * 4
     assert {
         kind: (one.operand_bytes, one.result_bytes, one.wire_bytes, one.times, one.asynchronous)
@@ -177,11 +177,11 @@ def test_an_asynchronous_pair_counts_once_with_the_bytes_of_the_plain_one():
         "collective-permute": (whole, whole, 0, 1, True),
         "reduce-scatter": (whole, whole // 4, 0.75 * whole, 1, True),
     }
-    assert found["reduce-scatter"].combines == "add"
+    assert found["reduce-scatter"].reduction == "add"
 
 
 def test_the_collectives_of_a_tpu_program_are_found_once_each():
-    found = list(find(parse_module(TPU.read_text()), 4))
+    found = list(find_collectives(parse_module(TPU.read_text()), 4))
     assert sorted(str(one.kind) for one in found) == [
         "all-gather",
         "all-reduce",
@@ -191,14 +191,14 @@ def test_the_collectives_of_a_tpu_program_are_found_once_each():
     assert gather.result_bytes == 1024 * 1024 * 2
     assert gather.wire_bytes == 3 / 4 * gather.result_bytes
     permute = next(one for one in found if one.kind is CollectiveKind.COLLECTIVE_PERMUTE)
-    assert (permute.asynchronous, permute.members) == (True, ((0, 1), (1, 2)))
+    assert (permute.asynchronous, permute.groups) == (True, ((0, 1), (1, 2)))
 
 
 def test_groups_that_cannot_be_read_cost_their_names_alone():
     text = PAIRS.replace("replica_groups={{0,1,2,3}}", "replica_groups=@later")
     reduces = CollectiveKind.ALL_REDUCE
-    found = next(one for one in find(parse_module(text), 4) if one.kind is reduces)
-    assert (found.members, found.operand_bytes) == ((), 512)
+    found = next(one for one in find_collectives(parse_module(text), 4) if one.kind is reduces)
+    assert (found.groups, found.operand_bytes) == ((), 512)
     assert math.isnan(found.wire_bytes)
 
 
@@ -220,12 +220,21 @@ ENTRY %main (a: f32[2,8], b: f32[8,8]) -> f32[8,8] {
 """  # noqa: E501
 
 
+def read(module: HloModule, context: CollectiveContext | None = None) -> Collective:
+    """The only collective of a module."""
+    (found,) = find_collectives(module, 4)
+    return CollectiveReader(module, context or CollectiveContext((), {})).collective(found, 0)
+
+
 def test_the_operation_behind_a_moved_argument_is_found_inside_a_fusion():
     module = parse_module(MOVED)
-    (found,) = find(module, 4)
-    why = Reasons(module, Context((), {}, ("a", "b"), ("Out",))).why(found)
-    assert (why.origin, why.need, why.wanted_by) == (Origin.MOVED, Need.OPERANDS, "mul")
-    assert (why.value, why.beside) == ("a", ("b",))
+    why = read(module, CollectiveContext((), {}, ("a", "b"), ("Out",)))
+    assert (why.origin, why.reason, why.consumer) == (
+        CollectiveOrigin.RESHARDING,
+        ReshardingReason.OPERANDS,
+        "mul",
+    )
+    assert (why.value, why.other_operands) == ("a", ("b",))
 
 
 COMBINED = """HloModule combined
@@ -246,30 +255,33 @@ ENTRY %main (a: f32[8], b: f32[4]) -> (f32[8], f32[4]) {
 
 def test_collectives_that_xla_combined_are_one_with_all_bytes():
     module = parse_module(COMBINED)
-    (found,) = find(module, 2)
+    (found,) = find_collectives(module, 2)
     assert (found.operand_bytes, found.result_bytes, found.wire_bytes) == (48, 48, 48)
-    why = Reasons(module, Context((), {})).why(found)
-    assert (why.origin, why.primitive) == (Origin.WRITTEN, "psum")
+    why = read(module)
+    assert (why.origin, why.primitive) == (CollectiveOrigin.EXPLICIT, "psum")
     metadata = ', metadata={op_name="jit(f)/shard_map/(psum:psum)"}'
     nameless = parse_module(COMBINED.replace(metadata, ""))
-    (found,) = find(nameless, 2)
-    assert Reasons(nameless, Context((), {})).why(found).origin is Origin.SUMMED
+    assert read(nameless).origin is CollectiveOrigin.PARTIAL_SUM
 
 
-def test_without_names_of_the_inputs_nothing_is_named():
+def test_without_names_of_the_inputs_nothing_is_device_groups():
     module = parse_module(MOVED)
-    (found,) = find(module, 4)
-    why = Reasons(module, Context((), {})).why(found)
-    assert (why.origin, why.need, why.value, why.beside) == (Origin.MOVED, Need.UNKNOWN, "", ())
+    why = read(module)
+    assert (why.origin, why.reason, why.value, why.other_operands) == (
+        CollectiveOrigin.RESHARDING,
+        ReshardingReason.UNKNOWN,
+        "",
+        (),
+    )
 
 
-def test_a_layout_without_names_is_put_in_the_words_of_a_mesh():
-    held = holders([[0], []], (4, 1), MESH)
+def test_a_sharding_without_names_gets_the_spec_of_a_mesh():
+    held = shard_devices([[0], []], (4, 1), MESH)
     assert held == BY_MODEL
-    layout = Layout("cut 4 × 1", None, (4, 1), held)
-    assert in_words_of(layout, [MESH]) == Layout("P('data', None)", 0, (4, 1), held)
-    both = holders([[0, 1]], (8,), MESH)
-    assert in_words_of(Layout("", None, (8,), both), [MESH]).spec == "P(('data', 'model'))"
-    odd = Layout("cut 2", None, (2,), ((0, 1, 2), (3, 4, 5, 6, 7)))
-    assert in_words_of(odd, [MESH]) is odd
-    assert holders([[0]], (2,), MESH) is None
+    sharding = Sharding("4 × 1 shards", None, (4, 1), held)
+    assert with_spec(sharding, [MESH]) == Sharding("P('data', None)", 0, (4, 1), held)
+    both = shard_devices([[0, 1]], (8,), MESH)
+    assert with_spec(Sharding("", None, (8,), both), [MESH]).spec == "P(('data', 'model'))"
+    odd = Sharding("2 shards", None, (2,), ((0, 1, 2), (3, 4, 5, 6, 7)))
+    assert with_spec(odd, [MESH]) is odd
+    assert shard_devices([[0]], (2,), MESH) is None

@@ -8,10 +8,16 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxscope.capture.jaxpr.equations import read_equations
+from jaxscope.capture.jaxpr.equations import expand
+from jaxscope.capture.jaxpr.reader import JaxprReader
 from jaxscope.capture.source.sources import Sources
 from jaxscope.model import Phase, Source, SourceKind, Span
 from tests.capture.program.programs import PROGRAMS
+
+
+def read_equations(closed_jaxpr, sources):
+    """All equations of a jaxpr, at every depth."""
+    return expand(JaxprReader(sources).body(closed_jaxpr)).equations
 
 
 def read(text, name, *args, transform=lambda f: f, file="<the cell>", others=()):

@@ -7,7 +7,7 @@ import pytest
 from jaxscope.analysis.cost import program_cost
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.jaxpr.calls import lines_in_loops
-from jaxscope.capture.jaxpr.gradient import differentiation
+from jaxscope.capture.jaxpr.gradient import gradient_of as read_gradient
 from jaxscope.capture.jaxpr.tags import tag
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import Sources
@@ -47,7 +47,7 @@ def weights():
 def traced(gradient, *args):
     program = jax.jit(gradient).trace(*args)
     sources = Sources(Source("cell", "<blocks>", SourceKind.CELL, BLOCKS))
-    return program, differentiation(tag(program, sources), (), sources.all())
+    return program, read_gradient(tag(program, sources), (), sources.all())
 
 
 def compiled(gradient, *args):
@@ -81,11 +81,11 @@ def test_the_bytes_are_those_of_all_calls_but_one():
     inside = [r.bytes for r in found.residuals if r.kind == "output" and r.origin in made]
     # Inputs are kept already as outputs of the layer before. Only the first layer's first weights
     # were not: no gradient flows on to `x`.
-    assert advice.kept == D * H * 4
-    assert advice.saved == sum(inside) * (LAYERS - 1) // LAYERS - advice.kept
+    assert advice.saved_bytes == D * H * 4
+    assert advice.freed_bytes == sum(inside) * (LAYERS - 1) // LAYERS - advice.saved_bytes
     # Two products of the block, BATCH × D × H multiply-adds each, and four functions.
     products = 2 * 2 * BATCH * D * H * LAYERS
-    assert products < advice.operations < 1.05 * products
+    assert products < advice.flops < 1.05 * products
 
 
 @pytest.mark.parametrize("length", [4, 12])
@@ -98,8 +98,8 @@ def test_in_a_loop_the_estimate_is_what_xla_saves_and_does_again(length):
     again = gradient_of(names["rounds"], jax.checkpoint(names["block"]))
     before, work = compiled(plain, params, x)
     after, more = compiled(again, params, x)
-    assert before - after == pytest.approx(advice.saved, rel=0.5)
-    assert more - work == pytest.approx(advice.operations, rel=0.1)
+    assert before - after == pytest.approx(advice.freed_bytes, rel=0.5)
+    assert more - work == pytest.approx(advice.flops, rel=0.1)
 
 
 def test_of_checkpointed_code_there_is_no_advice_and_the_repetition_is_counted():
@@ -110,8 +110,8 @@ def test_of_checkpointed_code_there_is_no_advice_and_the_repetition_is_counted()
         [advice] = plain.checkpoints
         again = traced(gradient_of(names[run], jax.checkpoint(names["block"])), weights(), x)[1]
         assert again.checkpoints == ()
-        assert again.recompute == pytest.approx(advice.operations, rel=0.02)
-        assert plain.new_bytes - again.new_bytes >= advice.saved
+        assert again.rematerialized_flops == pytest.approx(advice.flops, rel=0.02)
+        assert plain.new_bytes - again.new_bytes >= advice.freed_bytes
 
 
 def test_outside_loops_the_estimate_is_what_xla_saves_unless_it_undoes_the_checkpoint():
@@ -124,20 +124,21 @@ def test_outside_loops_the_estimate_is_what_xla_saves_unless_it_undoes_the_check
     lowered = plain.lower()
     handles = Handles(plain, lowered, lowered.compile(), tagged, sources)
     stage = handles.text(StageKind.OPTIMIZED_HLO)
-    [advice] = differentiation(tagged, (), sources.all(), stage).checkpoints
-    [rough] = differentiation(tagged, (), sources.all()).checkpoints
-    assert advice.saved < rough.saved  # XLA keeps no cosine and no 1 - tanh², but what they are of
+    [advice] = read_gradient(tagged, (), sources.all(), stage).checkpoints
+    [rough] = read_gradient(tagged, (), sources.all()).checkpoints
+    # XLA saves neither a cosine nor 1 - tanh², but their arguments.
+    assert advice.freed_bytes < rough.freed_bytes
     before, work = compiled(gradient_of(names["layers"], names["block"]), params, x)
     again = gradient_of(names["layers"], jax.checkpoint(names["block"]))
     after, more = compiled(again, params, x)
     if more == work:
         assert after == before
     else:
-        assert before - after == pytest.approx(advice.saved, rel=0.25)
-        assert more - work == pytest.approx(advice.operations, rel=0.1)
+        assert before - after == pytest.approx(advice.freed_bytes, rel=0.25)
+        assert more - work == pytest.approx(advice.flops, rel=0.1)
 
 
-def test_gradients_in_a_row_are_not_kept_together():
+def test_residuals_of_gradients_in_a_row_are_not_added_up():
     names = functions()
     gradient = gradient_of(names["layers"], names["block"])
     params, x = weights(), jnp.ones((BATCH, D))
@@ -153,9 +154,9 @@ def test_gradients_in_a_row_are_not_kept_together():
 
     [three] = traced(descent, params, x)[1].checkpoints
     [many] = traced(looped, params, x)[1].checkpoints
-    assert three.saved == many.saved == one.saved
+    assert three.freed_bytes == many.freed_bytes == one.freed_bytes
     assert (three.calls, many.calls) == (3 * one.calls, 15 * one.calls)
-    assert many.operations == pytest.approx(15 * one.operations)
+    assert many.flops == pytest.approx(15 * one.flops)
     assert not many.loop
 
 
@@ -176,12 +177,12 @@ def unrolled(w, x):
 """
 
 
-def test_the_rounds_of_a_python_loop_are_not_calls_of_the_function_around_it():
+def test_iterations_of_a_python_loop_are_not_calls_of_the_function_around_it():
     namespace = {"jnp": jnp}
     exec(compile(LOOP, "<loop>", "exec"), namespace)
     program = jax.jit(jax.grad(namespace["unrolled"])).trace(jnp.eye(D), jnp.ones((BATCH, D)))
     sources = Sources(Source("cell", "<loop>", SourceKind.CELL, LOOP))
-    found = differentiation(tag(program, sources), (), sources.all())
+    found = read_gradient(tag(program, sources), (), sources.all())
     assert [c.function for c in found.checkpoints] == []
 
 
@@ -216,11 +217,11 @@ def test_a_value_that_others_read_stays():
     exec(compile(text, "<half>", "exec"), namespace)
     program = jax.jit(jax.grad(namespace["loss"])).trace(jnp.eye(D), jnp.ones((BATCH, D)))
     sources = Sources(Source("cell", "<half>", SourceKind.CELL, text))
-    found = differentiation(tag(program, sources), (), sources.all())
+    found = read_gradient(tag(program, sources), (), sources.all())
     [advice] = found.checkpoints
     # Only the cosine of each call can be forgotten: its result is read by the powers outside.
-    assert (advice.function, advice.saved) == ("half", 3 * BATCH * D * 4)
-    assert advice.kept == 0
+    assert (advice.function, advice.freed_bytes) == ("half", 3 * BATCH * D * 4)
+    assert advice.saved_bytes == 0
 
 
 def test_higher_derivatives_get_no_advice():

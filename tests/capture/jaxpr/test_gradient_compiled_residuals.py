@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxscope
-from jaxscope.analysis.gradient.compiled_residuals import handed_on
+from jaxscope.analysis.gradient.compiled_residuals import compiled_residuals
 from jaxscope.model import StageKind
 from tests.capture.jaxpr.gradients import LOSSES, W, X, mlp
 
@@ -19,7 +19,7 @@ def report(function, *args):
 
 
 def origins(found):
-    return [found.equations[each.equation].primitive for each in found.handed_on()]
+    return [found.equations[each.equation].primitive for each in found.compiled_residuals()]
 
 
 def layers(w, x):
@@ -37,13 +37,15 @@ def test_xla_hands_on_the_result_and_computes_the_slope_where_it_needs_it():
     handed = origins(found)
     # The last layer's tanh is computed again beside its slope, from the product.
     assert sorted(handed) == ["dot_general", "tanh", "tanh", "tanh"]
-    assert all(each.bytes == 64 * 3 * 4 for each in found.handed_on() if "[64,3]" in each.shape)
+    assert all(
+        each.bytes == 64 * 3 * 4 for each in found.compiled_residuals() if "[64,3]" in each.shape
+    )
 
 
 def test_a_loop_hands_on_its_stacked_values():
     loss, args = LOSSES["rnn"]
     found = report(jax.grad(loss, argnums=(0, 1)), *args)
-    stacked = [each for each in found.handed_on() if each.shape.startswith("f32[4,3]")]
+    stacked = [each for each in found.compiled_residuals() if each.shape.startswith("f32[4,3]")]
     assert len(stacked) >= 2
     assert {found.equations[each.equation].primitive for each in stacked} <= {"scan", "mul"}
 
@@ -56,8 +58,8 @@ def test_every_array_comes_from_forward_and_is_read_by_backward(name):
     lines = {
         m[1]: line for line in text.splitlines() if (m := re.match(r"\s*(?:ROOT )?%(\S+) = ", line))
     }
-    assert found.handed_on()
-    for each in found.handed_on():
+    assert found.compiled_residuals()
+    for each in found.compiled_residuals():
         own = lines[each.instruction]
         if "get-tuple-element(" in own:
             own = lines[re.search(r"get-tuple-element\(.*?%([\w.\-]+)\)", own)[1]]
@@ -79,14 +81,14 @@ def readers(name, lines):
 @pytest.mark.parametrize(
     "function", [mlp, lambda w, x: jax.jvp(mlp, (w, x), (w, x)), lambda w, x: jax.jacfwd(mlp)(w, x)]
 )
-def test_without_a_backward_pass_nothing_is_handed_on(function):
-    assert report(function, W, X).handed_on() == ()
+def test_without_a_backward_pass_there_are_no_compiled_residuals(function):
+    assert report(function, W, X).compiled_residuals() == ()
 
 
-def test_without_exact_links_nothing_is_said():
+def test_without_exact_links_there_are_no_compiled_residuals():
     found = report(jax.grad(mlp), W, X)
     found.stage(StageKind.OPTIMIZED_HLO)
     program = found.programs[0]
-    assert handed_on(program)
-    assert handed_on(replace(program, exact=False)) is None
-    assert handed_on(replace(program, stages=())) is None
+    assert compiled_residuals(program)
+    assert compiled_residuals(replace(program, exact=False)) is None
+    assert compiled_residuals(replace(program, stages=())) is None

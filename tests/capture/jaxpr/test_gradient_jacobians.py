@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import pytest
 
 from jaxscope.analysis.gradient.jacobians import jacobian
-from jaxscope.analysis.jaxpr.dataflow import region_operations
-from jaxscope.capture.jaxpr.bodies import Reader
-from jaxscope.capture.jaxpr.dataflow import read_flow
+from jaxscope.analysis.jaxpr.flops import region_flops
+from jaxscope.capture.jaxpr.dataflow import RegionReader
+from jaxscope.capture.jaxpr.reader import JaxprReader
 from jaxscope.capture.source.sources import Sources
-from tests.capture.vmap.batched import read
+from tests.capture.batched import read
 
 WIDE = jnp.ones((50, 20))
 NARROW = jnp.ones((3, 50))
@@ -29,7 +29,7 @@ def recurrent(x):
 
 
 def flow(function, *args):
-    return read_flow(Reader(Sources()).body(jax.jit(function).trace(*args).jaxpr))
+    return RegionReader().region(JaxprReader(Sources()).body(jax.jit(function).trace(*args).jaxpr))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def flow(function, *args):
 )
 def test_a_jacobian_is_found_with_its_mode_and_passes(function, reverse, passes, other):
     found = jacobian(flow(function, X))
-    assert (found.reverse, found.passes, found.other) == (reverse, passes, other)
+    assert (found.reverse, found.products, found.other_products) == (reverse, passes, other)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_jacobian_is_found_with_its_mode_and_passes(function, reverse, passes,
         lambda x: jax.jvp(three, (x,), (x,)),
     ],
 )
-def test_what_is_no_jacobian_is_not_taken_for_one(function):
+def test_other_identity_matrices_are_not_taken_for_a_jacobian(function):
     assert jacobian(flow(function, X)) is None
 
 
@@ -69,11 +69,11 @@ def test_the_other_mode_is_estimated_within_a_tenth(function):
     rows, columns = flow(jax.jacrev(function), X), flow(jax.jacfwd(function), X)
     for this, that in ((rows, columns), (columns, rows)):
         found = jacobian(this)
-        assert found.primal + found.passes * found.linear == pytest.approx(
-            region_operations(this), rel=0.1
+        assert found.primal_flops + found.products * found.product_flops == pytest.approx(
+            region_flops(this), rel=0.1
         )
-        assert found.primal + found.other * found.linear == pytest.approx(
-            region_operations(that), rel=0.1
+        assert found.primal_flops + found.other_products * found.product_flops == pytest.approx(
+            region_flops(that), rel=0.1
         )
 
 
@@ -100,8 +100,8 @@ def shifted(x, w):
     ],
 )
 def test_a_pass_serves_all_examples_of_a_map_around(function, args, reverse, passes, other):
-    found = jacobian(flow(function, *args), read(function, *args).batching)
-    assert (found.reverse, found.passes, found.other) == (reverse, passes, other)
+    found = jacobian(flow(function, *args), read(function, *args).vmap)
+    assert (found.reverse, found.products, found.other_products) == (reverse, passes, other)
 
 
 def test_trees_count_by_their_numbers():
@@ -111,6 +111,6 @@ def test_trees_count_by_their_numbers():
         return p["a"] @ jnp.ones((5, 3)), p["b"] * 2
 
     reverse = jacobian(flow(jax.jacrev(function), tree))
-    assert (reverse.passes, reverse.other) == (9, 13)
+    assert (reverse.products, reverse.other_products) == (9, 13)
     forward = jacobian(flow(jax.jacfwd(function), tree))
-    assert (forward.passes, forward.other) == (13, 9)
+    assert (forward.products, forward.other_products) == (13, 9)

@@ -8,12 +8,12 @@ import pytest
 
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.links.line_figures import differentiates, figures, phase_of, phase_shares
-from jaxscope.capture.jaxpr.equations import read_equations
 from jaxscope.capture.jaxpr.tags import tag
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import Sources
 from jaxscope.model import Phase, Program, Source, SourceKind, StageKind
 from tests.capture.jaxpr.gradients import LOSSES, W, X, mlp
+from tests.capture.jaxpr.test_equations import read_equations
 from tests.capture.program.programs import PROGRAMS
 
 BACKWARD = re.compile(r"transpose\((vmap\()*jvp\(")
@@ -27,7 +27,7 @@ def said(name):
         if backward is None:
             found.add(Phase.FORWARD if "jvp(" in part else Phase.PRIMAL)
         elif "rematted_computation" in part[backward.start() :]:
-            found.add(Phase.RECOMPUTE)
+            found.add(Phase.REMATERIALIZED)
         else:
             found.add(Phase.BACKWARD)
     return found
@@ -127,9 +127,11 @@ def compare_with_name_stacks(function, args):
 def test_a_checkpoint_marks_what_it_does_again():
     loss, args = LOSSES["checkpoint"]
     equations, _ = compared(jax.grad(loss, argnums=(0, 1)), *args)
-    again = [e.primitive for e in equations if e.phase is Phase.RECOMPUTE]
+    again = [e.primitive for e in equations if e.phase is Phase.REMATERIALIZED]
     assert sorted(set(again)) == ["cos", "dot_general", "sin"]
-    assert all("rematted_computation" in e.scope for e in equations if e.phase is Phase.RECOMPUTE)
+    assert all(
+        "rematted_computation" in e.scope for e in equations if e.phase is Phase.REMATERIALIZED
+    )
 
 
 def test_a_users_scopes_change_no_phase():
@@ -195,7 +197,7 @@ def test_each_line_has_its_figures_by_phase():
     assert sorted(phase_of(step, anchors[n]) for n in dots) == ["backward", "forward"]
 
 
-def test_without_the_compiled_text_the_equations_are_still_told_by_phase():
+def test_without_the_compiled_text_equations_still_have_their_phase():
     step, _ = program()
     bare = Program("step", ("jit",), (), (), (), (), step.equations)
     row = figures(bare)[2]

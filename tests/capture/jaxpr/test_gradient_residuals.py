@@ -9,9 +9,9 @@ from jax.ad_checkpoint import checkpoint_name, print_saved_residuals
 
 from jaxscope.analysis.gradient.residual_rows import frame_of
 from jaxscope.analysis.gradient.residuals import residuals
-from jaxscope.capture.jaxpr.bodies import Reader
-from jaxscope.capture.jaxpr.dataflow import read_flow
+from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.equations import expand
+from jaxscope.capture.jaxpr.reader import JaxprReader
 from jaxscope.capture.source.sources import Sources
 from jaxscope.model import ResidualKind, Source, SourceKind
 from tests.capture.jaxpr.gradients import LOSSES, W, X, mlp, rnn
@@ -28,7 +28,7 @@ def listed(capsys, function, *args):
 
 def kept(function, *args, names=()):
     traced = jax.jit(function).trace(*args)
-    return residuals(read_flow(Reader(Sources()).body(traced.jaxpr)), names)
+    return residuals(RegionReader().region(JaxprReader(Sources()).body(traced.jaxpr)), names)
 
 
 def nbytes(aval):
@@ -65,7 +65,7 @@ def test_a_training_step_keeps_what_its_loss_does(name, capsys):
     assert outermost(kept(step, *args)) == wanted
 
 
-def test_zeros_that_jax_lists_and_no_equation_reads_are_not_kept(capsys):
+def test_zeros_that_no_equation_reads_are_not_residuals(capsys):
     def loss(x):
         return jax.nn.relu(x * 2).sum()
 
@@ -81,7 +81,7 @@ def test_zeros_that_jax_lists_and_no_equation_reads_are_not_kept(capsys):
     assert id(mask.outvars[0]) in read
 
 
-def test_a_cotangent_is_no_residual(capsys):
+def test_a_cotangent_is_not_a_residual(capsys):
     def pulled(w, x):
         y, pull = jax.vjp(lambda w, x: jnp.tanh(x @ w), w, x)
         return pull(jnp.ones_like(y) * 2)
@@ -95,7 +95,7 @@ def test_a_cotangent_is_no_residual(capsys):
     assert outermost(kept(jax.jacrev(loss, argnums=(0, 1)), W, X)) == wanted
 
 
-def test_a_function_that_returns_its_pullback_under_jit_keeps_the_same(capsys):
+def test_a_pullback_that_is_returned_from_jit_saves_the_same(capsys):
     @jax.jit
     def forward(w, x):
         return jax.vjp(mlp, w, x)
@@ -117,7 +117,7 @@ def test_a_function_that_returns_its_pullback_under_jit_keeps_the_same(capsys):
         lambda w, x: jax.linear_transpose(lambda w: x @ w, w)(x),
     ],
 )
-def test_without_a_backward_pass_nothing_is_kept(function):
+def test_without_a_backward_pass_there_are_no_residuals(function):
     assert kept(function, W, X) == ()
 
 
@@ -133,9 +133,9 @@ def test_each_residual_has_its_reason_and_its_line():
     exec(compile(text, "<a cell>", "exec"), namespace)
     sources = Sources(Source("cell", "<a cell>", SourceKind.CELL, text))
     traced = jax.jit(jax.grad(namespace["loss"])).trace(W, X)
-    body = Reader(sources).body(traced.jaxpr)
+    body = JaxprReader(sources).body(traced.jaxpr)
     equations = expand(body).equations
-    found = residuals(read_flow(body), ("w", "x"))
+    found = residuals(RegionReader().region(body), ("w", "x"))
 
     def line(equation):
         return None if equation is None else equations[equation].span.line
@@ -149,8 +149,8 @@ def test_each_residual_has_its_reason_and_its_line():
 
 def test_a_loop_keeps_one_for_each_round_and_names_the_line_inside(capsys):
     found = kept(jax.grad(rnn, argnums=(0, 1)), W, X, names=("w", "x"))
-    stacked = [r for r in found if r.rounds is not None]
-    assert {r.rounds for r in stacked} == {4}
+    stacked = [r for r in found if r.iterations is not None]
+    assert {r.iterations for r in stacked} == {4}
     carried = [r for r in stacked if r.kind is ResidualKind.CARRIED]
     assert [(r.origin, r.bytes) for r in carried] == [("scan", 48)]
     made = {r.origin for r in stacked if r.kind is ResidualKind.OUTPUT}
@@ -171,7 +171,7 @@ def test_the_inner_of_two_derivatives_has_residuals_of_its_own(capsys):
     assert {r.derivatives for r in hessian} == {(1,)}
 
 
-def test_gradients_one_after_another_are_told_apart():
+def test_gradients_in_a_row_are_distinguished():
     def steps(w, x):
         for _ in range(3):
             w = w - 0.1 * jax.grad(mlp)(w, x)
@@ -195,7 +195,7 @@ def test_what_a_loop_of_training_keeps_dies_in_each_round():
 
     found = kept(train, W, X, names=("w", "x"))
     assert {r.parent for r in found} == {0}
-    assert {r.rounds for r in found} == {None}
+    assert {r.iterations for r in found} == {None}
     assert sorted(r.aval for r in found if r.kind is ResidualKind.OUTPUT) == sorted(
         r.aval for r in kept(jax.grad(mlp), W, X) if r.kind is ResidualKind.OUTPUT
     )

@@ -13,7 +13,7 @@ import pytest
 
 from jaxscope.analysis.links.tags import TAG, clean_hlo, tags_of, without_tags
 from jaxscope.capture import _jax
-from jaxscope.capture.jaxpr.bodies import jaxprs_in, open_jaxpr
+from jaxscope.capture.jaxpr.reader import jaxprs_in, open_jaxpr
 from jaxscope.capture.jaxpr.tags import adopt, compiled_from, tag, tag_jaxpr, untagged
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import Sources
@@ -122,7 +122,7 @@ def test_every_equation_at_every_depth_has_a_tag_without_at_sign(build):
         assert "@" not in "".join(spelled(equation))
 
 
-def test_chains_are_told_apart_by_call_site():
+def test_tag_paths_are_distinguished_by_call_site():
     @jax.jit
     def helper(x):
         return jnp.sin(x)
@@ -207,11 +207,11 @@ def test_a_program_that_cannot_be_tagged_is_left_untagged_with_the_reason(monkey
     assert not any(anchor.exact for anchor in stage.anchors)
 
 
-def test_something_that_is_no_traced_function_gives_a_reason_and_no_exception():
+def test_an_object_that_is_not_traced_gives_a_reason_and_no_exception():
     assert "no jaxpr" in tag(object(), Sources()).why
     assert "could not be read" in tag_jaxpr(None, Sources()).why
     assert "could not be read" in untagged(object(), Sources()).why
-    assert "keeps no jaxpr" in untagged(None, Sources()).why
+    assert "does not keep the jaxpr of a lowered program" in untagged(None, Sources()).why
 
 
 def test_a_jaxpr_is_tagged_inside_the_listener_that_reports_its_lowering():
@@ -289,7 +289,7 @@ def test_an_edit_that_changes_no_structure_adopts_the_old_tags():
         "lambda x: jnp.cos(x) * 2 + x",
     ],
 )
-def test_another_structure_adopts_nothing(text):
+def test_a_different_structure_adopts_nothing(text):
     def tagged(source):
         f = eval(compile(source, __file__, "eval"), {"jnp": jnp})
         return tag(jax.jit(f).trace(jnp.ones(3)), Sources())
@@ -297,7 +297,7 @@ def test_another_structure_adopts_nothing(text):
     assert adopt(tagged(text), tagged("lambda x: jnp.sin(x) * 2 + x")) is None
 
 
-def test_a_program_compiled_from_another_text_has_no_exact_link_but_its_lowering_has():
+def test_a_program_compiled_from_a_different_text_has_exact_links_in_its_lowering_only():
     def trace(text):
         f = eval(compile(text, __file__, "eval"), {"jnp": jnp})
         return jax.jit(f).trace(jnp.ones(3))

@@ -64,11 +64,11 @@ def test_two_processes_compute_together_under_jaxscope(together):
 
 def test_each_process_sees_all_devices_and_both_processes(together):
     for report in together[0]:
-        known = report.partition
+        known = report.sharding
         assert known is not None
-        assert (known.devices, known.present, known.processes) == (4, 4, 2)
+        assert (known.devices, known.available_devices, known.processes) == (4, 4, 2)
         (reduce,) = known.collectives
-        assert known.groups[reduce.group].size == 4
+        assert known.device_groups[reduce.device_groups].size == 4
         assert "in 2 processes: mesh i=4." in report.to_text(full=True)
 
 
@@ -88,7 +88,7 @@ def texts(reports: list[Report]) -> set[str]:
 def test_processes_that_compiled_the_same_program_have_the_same_texts(together):
     first, second = together[0]
     assert len(texts(together[0])) == 1
-    assert first.partition == second.partition
+    assert first.sharding == second.sharding
     assert [len(report.compiles) for report in together[0]] == [1, 1]
     assert all(report.compiles[0].total_s > 0 for report in together[0])
 

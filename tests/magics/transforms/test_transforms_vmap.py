@@ -27,9 +27,9 @@ def notebook() -> Iterator[Notebook]:
 def shown(notebook: Notebook, cell: str) -> tuple[Program, Batching]:
     notebook.must(cell)
     program = jaxscope.last().programs[0]
-    assert isinstance(program.batching, Batching)
-    assert program.batching.exact
-    return program, program.batching
+    assert isinstance(program.vmap, Batching)
+    assert program.vmap.exact
+    return program, program.vmap
 
 
 def over(program: Program, batching: Batching, primitive: str) -> list[tuple[int, ...]]:
@@ -124,7 +124,7 @@ def test_a_name_that_a_rule_of_jax_left_behind_is_no_map(notebook: Notebook) -> 
     ran = notebook.must(
         "%%jaxgrad -n 1 -w m\nradius = jnp.abs(jnp.linalg.eigvals(jnp.eye(3) + 1j * m)).max()"
     )
-    assert jaxscope.last().programs[0].batching is None
+    assert jaxscope.last().programs[0].vmap is None
     assert "Batching" not in ran.text
 
 

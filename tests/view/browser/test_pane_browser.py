@@ -142,7 +142,7 @@ def test_marks_say_in_words_what_they_mean(show: Show) -> None:
     call(
         page,
         "dress(new Map([[1, { hue: 10, inexact: true }], [2, { phase: 'backward' }],"
-        " [3, { phase: 'recompute' }], [4, { flag: 'slow' }], [5, { dim: 'folded away' }]]))",
+        " [3, { phase: 'rematerialized' }], [4, { flag: 'slow' }], [5, { dim: 'folded away' }]]))",
     )
     marks = page.locator(".jxs-mark")
     expect(marks).to_have_text(["≈", "←", "↻", "!", "∅"])

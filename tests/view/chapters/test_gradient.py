@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import pytest
 
 import jaxscope
-from jaxscope.analysis.gradient.residual_rows import alike
+from jaxscope.analysis.gradient.residual_rows import equal_residuals
 from jaxscope.model import Applied, Form, Record, StageKind, from_json, to_json
 from jaxscope.view.bundle.figures import by_line
-from jaxscope.view.chapters.gradient import gradient
+from jaxscope.view.chapters import gradient
 from jaxscope.view.report.html import static_html
 from jaxscope.view.report.markdown import markdown
 from jaxscope.view.report.text import text
@@ -52,7 +52,7 @@ def trained():
 
 
 def chapter(report):
-    return gradient(report.record, report.programs[0])
+    return gradient.chapter(report.record, report.programs[0])
 
 
 def rows(report, caption):
@@ -67,36 +67,37 @@ def line_of(report, code):
 def test_a_program_without_a_derivative_has_no_chapter():
     report = inspected(jax.jit(loss), PARAMS, X)
     assert chapter(report) is None
-    assert report.differentiation is None
+    assert report.gradient is None
     assert report.residuals == ()
     assert " bwd " not in text(report.record, 120)
 
 
-def test_the_chapter_begins_with_what_is_kept(trained):
+def test_the_chapter_begins_with_the_saved_residuals(trained):
     lead = chapter(trained).lead
-    assert lead[0].startswith("For the backward pass ")
-    assert "of arguments and constants" in lead[0]
+    assert re.match(r"\d+ residuals are saved for the backward pass: ", lead[0])
+    assert ". It also reads " in lead[0]
+    assert " of arguments and constants. " in lead[0]
     assert f"of it from line {line_of(trained, 'jnp.tanh(x @ p)')}" in lead[0]
-    assert "times the operations of the forward pass" in lead[1]
+    assert "times the FLOPs of the forward pass" in lead[1]
 
 
 def test_phases_add_up_to_the_program(trained):
     table = rows(trained, "Phases")
-    assert [row[0] for row in table] == ["outside the derivative", "forward", "backward"]
+    assert [row[0] for row in table] == ["not differentiated", "forward", "backward"]
     assert sum(int(row[1]) for row in table) == len(trained.equations)
 
 
-def test_values_are_listed_with_their_origin_and_alike_ones_together(trained):
-    table = rows(trained, "Every value")
+def test_residuals_are_listed_with_their_source_and_equal_ones_merged(trained):
+    table = rows(trained, "Saved residuals, from the equations")
     tanh = line_of(trained, "jnp.tanh(x @ p)")
-    assert any(row[3].startswith("output of `") and row[4] == f"line {tanh}" for row in table)
+    assert any(row[3].startswith("output of `") and row[4] == str(tanh) for row in table)
     assert any(row[3].startswith("arguments, `params[") for row in table)
     assert sum(int(row[1]) for row in table) == len(trained.residuals)
 
 
 def test_lines_are_listed_with_their_text(trained):
-    first = rows(trained, "Kept for the backward pass")[0]
-    assert first[0] == f"line {line_of(trained, 'jnp.tanh(x @ p)')}"
+    first = rows(trained, "Saved residuals, by the line")[0]
+    assert first[0] == str(line_of(trained, "jnp.tanh(x @ p)"))
     assert first[4] == "`return x + jnp.tanh(x @ p)`"
 
 
@@ -108,17 +109,17 @@ def test_lines_of_the_tables_lead_to_their_place(trained):
 
 
 def kept_at(report):
-    frames = [kept.made_at for kept in alike(report.record.programs[0]) if kept.made_at]
+    frames = [kept.made_at for kept in equal_residuals(report.record.programs[0]) if kept.made_at]
     return [(f.source, f.span.line) for f in frames if f.source is not None]
 
 
 @pytest.mark.parametrize(
     ("caption", "columns"),
     [
-        ("Kept for the backward pass", {"line"}),
-        ("Every value that is kept", {"made at", "read for"}),
-        ("What the compiled program hands on", {"made at"}),
-        ("What a checkpoint would change", {"where"}),
+        ("Saved residuals, by the line", {"line"}),
+        ("Saved residuals, from the equations", {"made at", "read at"}),
+        ("Compiled residuals", {"made at"}),
+        ("Estimated effect of a checkpoint", {"lines"}),
     ],
 )
 def test_each_line_that_a_table_names_leads_to_itself(trained, caption, columns):
@@ -126,66 +127,72 @@ def test_each_line_that_a_table_names_leads_to_itself(trained, caption, columns)
     assert {table.heads[i] for i in table.lines} == columns
     for i, row in enumerate(table.rows):
         for column, place in table.leads(i).items():
-            said = re.search(r"line(?:s)? (\d+)", row[column])
+            said = re.match(r"(\d+)", row[column])
             assert place == ((0, int(said[1])) if said else None)
 
 
 def test_a_checkpoint_is_proposed_with_its_cost(trained):
-    [row] = rows(trained, "What a checkpoint would change")
+    [row] = rows(trained, "Estimated effect of a checkpoint")
     assert row[0] == "`block`"
     assert row[2] == "3"
     assert row[7] == "XLA for the CPU may undo it, outside a `scan`"
 
 
-def test_what_the_compiled_program_hands_on_is_listed_apart(trained):
-    table = rows(trained, "What the compiled program hands on")
-    assert sum(int(row[1]) for row in table) == len(trained.handed_on())
-    assert f"Compiled, {len(trained.handed_on())} arrays of " in chapter(trained).lead[0]
+def test_compiled_residuals_are_listed_separately(trained):
+    table = rows(trained, "Compiled residuals, live across forward → backward")
+    assert sum(int(row[1]) for row in table) == len(trained.compiled_residuals())
+    assert f"Compiled, {len(trained.compiled_residuals())} arrays of " in chapter(trained).lead[0]
     tanh = line_of(trained, "jnp.tanh(x @ p)")
-    assert {row[4] for row in table} & {f"line {tanh}"}
+    assert {row[4] for row in table} & {str(tanh)}
 
 
 def test_a_square_keeps_nothing_and_its_backward_pass_is_half_again_the_work():
     lead = chapter(inspected(jax.grad(lambda x: jnp.sum(x * x)), X)).lead
     assert lead[0].startswith(
-        "For the backward pass nothing of the forward pass is kept; it reads 128 B of arguments"
+        "No residuals are saved for the backward pass. It reads 128 B of arguments and constants."
     )
 
 
-def test_as_much_work_backward_as_forward_is_said_in_words():
+def test_equal_flops_backward_and_forward_read_as_equal():
     x, w = jnp.ones((32, 512)), jnp.ones((512, 64))
     lead = chapter(inspected(jax.grad(lambda w: jnp.sum((x @ w) * 2.0)), w)).lead
     words = " ".join(lead)
     assert "does 1 times" not in words
-    assert "The backward pass does about as many operations as the forward pass: " in words
+    assert "The backward pass does about as many FLOPs as the forward pass: " in words
 
 
-def test_one_array_is_handed_on_and_not_are():
+def test_one_compiled_residual_is_live_and_not_are():
     report = inspected(jax.grad(lambda w: jnp.sum(jnp.sin(jnp.tanh(X @ w)) ** 2)), jnp.ones((8, 3)))
-    assert len(report.handed_on()) == 1
-    assert "Compiled, 1 array of 48 B is handed on." in chapter(report).lead[0]
+    assert len(report.compiled_residuals()) == 1
+    assert "Compiled, 1 array of 48 B is live across forward → backward." in chapter(report).lead[0]
 
 
 @pytest.mark.parametrize(
     ("function", "sentence"),
     [
-        (lambda x: jax.jvp(lambda x: jnp.sin(x), (x,), (x,)), "Forward mode: the derivative"),
-        (jax.grad(lambda x: jnp.sum(3 * x)), "reads nothing of the forward pass"),
-        (jax.jacrev(lambda x: jnp.sin(x[0, :2])), "a Jacobian in reverse mode: 2 passes"),
-        (jax.jacfwd(lambda x: jnp.sin(x[0, :2])), "In reverse mode it would take 2"),
+        (lambda x: jax.jvp(lambda x: jnp.sin(x), (x,), (x,)), "so no residuals are saved."),
+        (
+            jax.grad(lambda x: jnp.sum(3 * x)),
+            "backward pass reads no residuals: the function is linear",
+        ),
+        (
+            jax.jacrev(lambda x: jnp.sin(x[0, :2])),
+            "Jacobian in reverse mode: 2 VJPs, one per output number",
+        ),
+        (jax.jacfwd(lambda x: jnp.sin(x[0, :2])), "Reverse mode would take 2 VJPs, about "),
     ],
 )
 def test_other_derivatives_have_their_own_sentence(function, sentence):
     assert sentence in " ".join(chapter(inspected(function, X)).lead)
 
 
-def test_gradients_in_a_row_are_not_there_at_once():
+def test_residuals_of_gradients_in_a_row_are_not_alive_at_once():
     def descent(params, x):
         for _ in range(2):
             params = step(params, x)
         return params
 
-    assert "is there at once" in chapter(inspected(jax.jit(descent), PARAMS, X)).lead[0]
+    assert " is alive at once" in chapter(inspected(jax.jit(descent), PARAMS, X)).lead[0]
 
 
 def test_the_source_tells_the_backward_part_of_each_line(trained):
@@ -204,7 +211,7 @@ def test_the_source_tells_the_backward_part_of_each_line(trained):
 def test_every_view_shows_the_chapter_and_the_columns(trained):
     record = trained.record
     for view in (static_html(record, "u"), tabs_html(record), markdown(record), text(record, 120)):
-        assert "For the backward pass" in view
+        assert "saved for the backward pass" in view
     assert '<th scope=col align=right title="equations of the backward pass among them">bwd' in (
         static_html(record, "u")
     )
@@ -216,8 +223,8 @@ def test_every_view_shows_the_chapter_and_the_columns(trained):
 def test_the_record_keeps_it(trained):
     copy = from_json(Record, to_json(trained.record))
     assert copy.form is Form.CALL
-    assert copy.programs[0].differentiation == trained.differentiation
-    assert gradient(copy, copy.programs[0]) == chapter(trained)
+    assert copy.programs[0].gradient == trained.gradient
+    assert gradient.chapter(copy, copy.programs[0]) == chapter(trained)
 
 
 def test_tables_for_data_frames(trained):
@@ -231,7 +238,7 @@ def test_tables_for_data_frames(trained):
     assert {"forward", "backward", "primal"} <= set(phases)
     kept = trained.to_dataframe("residuals")
     assert len(kept) == len(trained.residuals)
-    assert kept["bytes"].sum() == trained.differentiation.bytes
+    assert kept["bytes"].sum() == trained.gradient.bytes
     assert set(kept["line"].dropna()) <= set(range(1, 200))
 
 
@@ -245,18 +252,18 @@ def test_a_constant_gradient_is_a_finding():
 def test_a_hessian_is_called_one_and_its_other_mode_is_a_hessian_too():
     report = inspected(jax.hessian(lambda x: jnp.sum(jnp.tanh(x) ** 2)), jnp.ones(3))
     applied = dataclasses.replace(report.programs[0], stack=(HESSIAN,))
-    first = gradient(report.record, applied).lead[0]
-    assert first.startswith("This is a Hessian, the gradient differentiated in forward mode: 3 ")
+    first = gradient.chapter(report.record, applied).lead[0]
+    assert first.startswith("Hessian, the gradient differentiated in forward mode: 3 JVPs, ")
     assert first.endswith(
-        "In reverse mode it would take as many: either mode fits. `--mode jacrev --order 2` runs "
-        "and times the other."
+        "Reverse mode would take as many VJPs: either fits. `--mode jacrev --order 2` runs and "
+        "times the other."
     )
 
 
 def test_a_magics_jacobian_names_the_option_for_the_other_mode():
     report = inspected(jax.jacfwd(lambda x: jnp.sin(x[0, :2])), X)
     applied = dataclasses.replace(report.programs[0], stack=(FORWARD,))
-    assert "`--mode jacrev` runs" in gradient(report.record, applied).lead[0]
+    assert "`--mode jacrev` runs" in gradient.chapter(report.record, applied).lead[0]
     assert "`jaxscope.compare_modes`" in chapter(report).lead[0]
 
 

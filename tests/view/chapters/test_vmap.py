@@ -20,9 +20,17 @@ TEXT = "%%jaxjit\ns = w.sum()\ny = jnp.tanh(x) * s\nz = lax.cond(x[0] > 0, f, g,
 EQUATIONS = (("reduce_sum", 2), ("tanh", 3), ("mul", 3), ("select_n", 4))
 FOUND = (
     m.BatchedEquation(0, (0,), (), 3.0),
-    m.BatchedEquation(1, (0,), (0,), 15.0, m.Turn.LARGER),
-    m.BatchedEquation(2, (0,), (0,), 15.0, m.Turn.LARGER),
-    m.BatchedEquation(3, (0,), (0,), 15.0, m.Turn.BOTH_BRANCHES, "2 branches", "cond"),
+    m.BatchedEquation(1, (0,), (0,), 15.0, m.BatchingResult.EXTRA_BATCH_DIMENSION),
+    m.BatchedEquation(2, (0,), (0,), 15.0, m.BatchingResult.EXTRA_BATCH_DIMENSION),
+    m.BatchedEquation(
+        3,
+        (0,),
+        (0,),
+        15.0,
+        m.BatchingResult.SELECT_ALL_BRANCHES,
+        detail="2 branches",
+        function="cond",
+    ),
 )
 AXIS = m.BatchAxis("", 5, None)
 
@@ -39,7 +47,7 @@ def written(golden: m.Record, batching: m.Batching | m.Unavailable | None) -> Ch
         )
         for number, (primitive, line) in enumerate(EQUATIONS)
     )
-    program = replace(golden.programs[0], equations=equations, batching=batching)
+    program = replace(golden.programs[0], equations=equations, vmap=batching)
     source = m.Source("cell", "cell", m.SourceKind.CELL, TEXT)
     return chapter(replace(golden, sources=(source,), programs=(program,)), program)
 
@@ -48,50 +56,48 @@ def test_a_program_without_vmap_has_no_chapter(golden: m.Record) -> None:
     assert written(golden, None) is None
 
 
-def test_what_matters_is_said_in_two_sentences(golden: m.Record) -> None:
+def test_the_lead_has_the_equations_and_the_flops(golden: m.Record) -> None:
     made = written(golden, m.Batching((AXIS,), FOUND))
     assert made is not None
     first, second = made.lead
     assert first == (
-        "`vmap` over 5 examples: 3 of 4 equations work on the whole batch, 1 depends on no example "
-        "and is done once for all."
+        "`vmap` over 5 examples: 3 of 4 equations are batched, 1 is unbatched and done once."
     )
-    assert second.startswith("48 FLOP for the batch, 60 FLOP in a Python loop over the examples")
-    assert "1.25 times as many" in second
+    assert second.startswith("48 FLOP batched and 60 FLOP in a Python loop over the examples")
+    assert "(1.25 times)" in second
     assert "one branch of each `cond`" in second
 
 
-def test_equal_work_is_said_as_that(golden: m.Record) -> None:
+def test_equal_flops_are_reported_as_equal(golden: m.Record) -> None:
     made = written(golden, m.Batching((AXIS,), FOUND[1:3]))
     assert made is not None
-    assert made.lead[0].endswith("all 2 equations work on the whole batch, none is shared between "
-                                 "the examples.")  # fmt: skip
+    assert made.lead[0].endswith(": all 2 equations are batched.")
     assert "as many as in a Python loop" in made.lead[1]
 
 
-def test_every_line_says_what_it_became(golden: m.Record) -> None:
+def test_every_line_has_its_batching_result(golden: m.Record) -> None:
     made = written(golden, m.Batching((AXIS,), FOUND))
     assert made is not None
     table = made.parts[-1].table
     assert table is not None
     assert [(row[0], row[2], row[4], row[-1]) for row in table.rows] == [
-        ("2", "0", "1", "shared: reduce_sum"),
-        ("3", "2", "0", "on larger arrays: tanh, mul"),
+        ("2", "0", "1", "unbatched: reduce_sum"),
+        ("3", "2", "0", "extra dimension: tanh, mul"),
         ("4", "1", "0", "cond → both branches, then a select"),
     ]
 
 
-def test_several_axes_are_told_apart(golden: m.Record) -> None:
+def test_several_axes_are_distinguished(golden: m.Record) -> None:
     axes = (m.BatchAxis("", 5, 2), m.BatchAxis("j", 7, 3))
     found = (
-        m.BatchedEquation(1, (0, 1), (0, 1), 35.0, m.Turn.LARGER),
-        m.BatchedEquation(2, (0, 1), (1,), 7.0, m.Turn.LARGER),
+        m.BatchedEquation(1, (0, 1), (0, 1), 35.0, m.BatchingResult.EXTRA_BATCH_DIMENSION),
+        m.BatchedEquation(2, (0, 1), (1,), 7.0, m.BatchingResult.EXTRA_BATCH_DIMENSION),
     )
     made = written(golden, m.Batching(axes, found))
     assert made is not None
     assert made.lead[0] == (
-        "`vmap` over 5 examples and 7 examples (`j`): 1 of 2 equations works on the whole batch, "
-        "1 along some of its axes only."
+        "`vmap` over 5 examples and 7 examples (`j`): 1 of 2 equations is batched, "
+        "1 over some of its axes only."
     )
     named, lines = made.parts
     assert named.table is not None
@@ -101,7 +107,7 @@ def test_several_axes_are_told_apart(golden: m.Record) -> None:
         ("j", "7", "line 3", "2"),
     ]
     assert lines.table.rows[0][-1] == (
-        "on larger arrays: tanh [vmap 1, j]; on larger arrays: mul [j]"
+        "extra dimension: tanh [vmap 1, j]; extra dimension: mul [j]"
     )
 
 
@@ -124,30 +130,34 @@ def test_a_vmap_that_the_users_code_does_not_call_is_a_librarys(golden: m.Record
 
 
 @pytest.mark.parametrize(
-    ("mode", "passes"),
-    [(jax.jacfwd, "7 passes"), (jax.jacrev, "3 passes"), (jax.hessian, "7 × 3 passes")],
+    ("mode", "number", "products"),
+    [
+        (jax.jacfwd, "7", "JVPs"),
+        (jax.jacrev, "3", "VJPs"),
+        (jax.hessian, "7 × 3", "JVPs and VJPs"),
+    ],
 )
-def test_the_passes_of_a_jacobian_are_called_passes(mode: Any, passes: str) -> None:
+def test_the_batch_of_a_jacobian_is_of_jvps_or_vjps(mode: Any, number: str, products: str) -> None:
     with jaxscope.options(runs=0):
         report = jaxscope.inspect(mode(lambda v: jnp.sum(jnp.sin(v) ** 2) * v[:3]), jnp.ones(7))
     applied = m.Applied("grad", (("--mode", mode.__name__),))
     made = chapter(report.record, replace(report.programs[0], stack=(applied,)))
     assert made is not None
-    assert made.lead[0].startswith(f"The {passes} of the Jacobian are ")
+    assert made.lead[0].startswith(f"The {number} {products} of the Jacobian are ")
     assert "example" not in "".join(made.lead)
     axes = made.parts[0].table
     assert axes is not None
-    assert axes.heads[1] == "passes"
+    assert axes.heads[1] == products
     assert {row[2] for row in axes.rows} == {"the Jacobian"}
     assert not made.parts[1].brief
 
 
-def test_a_single_axis_of_as_many_passes_as_the_jacobian_is_the_jacobians() -> None:
+def test_a_single_axis_of_as_many_products_as_the_jacobian_is_the_jacobians() -> None:
     with jaxscope.options(runs=0):
         report = jaxscope.inspect(jax.jacfwd(lambda v: jnp.sin(v)[:3] * v.sum()), jnp.ones(7))
     made = chapter(report.record, report.programs[0])
     assert made is not None
-    assert made.lead[0].startswith("The 7 passes of the Jacobian are one `vmap`")
+    assert made.lead[0].startswith("The 7 JVPs of the Jacobian are one `vmap`")
 
 
 def test_examples_beside_a_jacobian_stay_examples() -> None:
@@ -168,11 +178,11 @@ def test_a_line_of_the_table_leads_to_itself(golden: m.Record) -> None:
     assert table.rows[0][1] == "`s = w.sum()`"
 
 
-def test_a_guess_is_marked_wherever_it_shows(golden: m.Record) -> None:
+def test_an_inferred_axis_is_marked_in_every_figure(golden: m.Record) -> None:
     made = written(golden, m.Batching((replace(AXIS, exact=False),), FOUND))
     assert made is not None
     assert "≈ 3 of 4" in made.lead[0]
-    assert "guess" in made.lead[-1]
+    assert made.lead[-1].startswith("Figures with ≈ are inferred from shapes: JAX had traced that")
     table = made.parts[-1].table
     assert table is not None
     assert all(row[2].startswith("≈") and row[4].startswith("≈") for row in table.rows)
@@ -181,7 +191,9 @@ def test_a_guess_is_marked_wherever_it_shows(golden: m.Record) -> None:
 def test_what_could_not_be_read_says_so(golden: m.Record) -> None:
     made = written(golden, m.Unavailable("the batched equations could not be read (KeyError)"))
     assert made is not None
-    assert made.lead == ("the batched equations could not be read (KeyError).",)
+    assert made.lead == (
+        "Batching is unavailable: the batched equations could not be read (KeyError).",
+    )
     assert made.parts == ()
 
 
@@ -195,12 +207,12 @@ def test_foreign_words_are_escaped(golden: m.Record) -> None:
 
 @pytest.mark.parametrize("full", [False, True])
 def test_the_text_report_shows_the_chapter(golden: m.Record, full: bool) -> None:
-    program = replace(golden.programs[0], batching=m.Batching((AXIS,), ()))
+    program = replace(golden.programs[0], vmap=m.Batching((AXIS,), ()))
     shown = text(replace(golden, programs=(program,)), 100, full=full)
-    assert "vmap over 5 examples, and no equation under it." in shown
+    assert "vmap over 5 examples, with no equation under it." in shown
 
 
 def test_a_batching_survives_the_wire(golden: m.Record) -> None:
-    program = replace(golden.programs[0], batching=m.Batching((AXIS,), FOUND))
+    program = replace(golden.programs[0], vmap=m.Batching((AXIS,), FOUND))
     whole = replace(golden, programs=(program,))
     assert m.from_json(m.Record, m.to_json(whole)) == whole

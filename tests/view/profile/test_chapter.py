@@ -8,7 +8,7 @@ import re
 import pytest
 
 from jaxscope.model import Phase, Record, Source, SourceKind, Unavailable, Value, ValueKind
-from jaxscope.model.gradient import Checkpoint, Differentiation, Residual, ResidualKind
+from jaxscope.model.gradient import Checkpoint, Gradient, Residual, ResidualKind
 from jaxscope.model.memory_plan import Alive, BufferTimeline, Step
 from jaxscope.model.profile import (
     CellLine,
@@ -235,14 +235,14 @@ def test_memory_names_the_line_that_made_most(golden: Record) -> None:
     record = with_profile(golden, PROFILE, buffers=PLAN)
     chapter = memory.chapter(record, record.programs[0])
     assert chapter is not None
-    assert chapter.lead[0].startswith("4 kB at the peak: 1 kB of arguments, results and constants")
+    assert chapter.lead[0].startswith("The peak is 4 kB: 1 kB of arguments, results and constants")
     assert chapter.lead[1] == (
         "Most temporaries are alive at `tanh.1`: 3 kB, 67 % of it from line 5."
     )
     drawing = chapter.parts[0].drawing
     assert drawing[0] == " █"
     assert drawing[-1] == "────"
-    assert "no known line" in as_html(chapter)
+    assert "unattributed" in as_html(chapter)
 
 
 def test_memory_names_the_source_of_a_line_that_is_not_of_the_first(golden: Record) -> None:
@@ -253,10 +253,10 @@ def test_memory_names_the_source_of_a_line_that_is_not_of_the_first(golden: Reco
     record = dataclasses.replace(record, sources=(golden.sources[0], other))
     chapter = memory.chapter(record, record.programs[0])
     assert chapter is not None
-    assert chapter.lead[1].endswith("of it from line 3 of model.py.")
+    assert chapter.lead[1].endswith("of it from model.py:3.")
     (largest,) = (part.table for part in chapter.parts if "largest" in (part.caption or ""))
     assert largest is not None
-    assert largest.rows[0][2] == "model.py 3"
+    assert largest.rows[0][2] == "model.py:3"
 
 
 def test_memory_names_the_line_of_a_module_that_made_most(golden: Record) -> None:
@@ -270,22 +270,24 @@ def test_memory_names_the_line_of_a_module_that_made_most(golden: Record) -> Non
     chapter = memory.chapter(record, record.programs[0])
     assert chapter is not None
     assert chapter.lead[1].endswith("3 kB, 100 % of it from line 5.")
-    assert chapter.lead[2] == "In model.py line 3 made most: 2 kB (67 %): `h = x @ w`"
+    assert chapter.lead[2] == (
+        "In called code, model.py:3 allocates most: 2 kB (67 %): `h = x @ w`"
+    )
     tables = {part.caption: part.table for part in chapter.parts if part.table}
-    called = tables["Alive at the peak, by line of what is called"]
-    assert [row[:2] for row in called.rows] == [("model.py 3", "2 kB")]
+    called = tables["Alive at the peak, by line of called code"]
+    assert [row[:2] for row in called.rows] == [("model.py:3", "2 kB")]
     largest = tables["Alive at the peak, the largest first"]
-    assert [row[2] for row in largest.rows] == ["model.py 3", f"{golden.sources[0].name} 5"]
+    assert [row[2] for row in largest.rows] == ["model.py:3", "5"]
 
 
 @pytest.mark.parametrize("plan", [dataclasses.replace(PLAN, steps=(), alive=(), temp=0)])
 def test_a_program_without_temporaries_says_so(golden: Record, plan: BufferTimeline) -> None:
-    assert "It needs no temporaries." in text(with_profile(golden, PROFILE, buffers=plan), 120)
+    assert "There are no temporaries." in text(with_profile(golden, PROFILE, buffers=plan), 120)
 
 
 def test_a_missing_plan_says_why(golden: Record) -> None:
     record = with_profile(golden, PROFILE, buffers=Unavailable("jaxlib 0.8 writes none"))
-    assert "There is no memory by line: jaxlib 0.8 writes none." in text(record, 120)
+    assert "Memory by line is unavailable: jaxlib 0.8 writes none." in text(record, 120)
 
 
 def test_a_profiled_cell_shows_its_lines_and_no_second_source(golden: Record) -> None:
@@ -353,9 +355,7 @@ def test_memory_that_is_set_aside_and_never_used_at_once_is_said(golden: Record)
     record = with_profile(golden, PROFILE, buffers=plan)
     chapter = memory.chapter(record, record.programs[0])
     assert chapter is not None
-    assert chapter.lead[1].endswith(
-        " XLA sets 6 kB more aside for temporaries than are alive at once."
-    )
+    assert chapter.lead[1].endswith(" XLA reserves 6 kB more than are alive at once.")
 
 
 def test_what_donation_and_checkpoints_would_change_has_lines_and_the_peak_then(
@@ -363,27 +363,36 @@ def test_what_donation_and_checkpoints_would_change_has_lines_and_the_peak_then(
 ) -> None:
     replaced = Value("w1", ValueKind.TRACED, "float32[9]", 1000, "cpu:0")
     record = with_profile(golden, PROFILE, buffers=PLAN)
-    gradient = Differentiation(
-        (Residual("f32[9]", 2500, ResidualKind.OUTPUT, "tanh", 0, 1),),
+    gradient = Gradient(
+        (Residual("f32[9]", 2500, ResidualKind.OUTPUT, "tanh", 0, used_by=1),),
         10.0,
         20.0,
         0.0,
-        (Checkpoint("loss.<locals>.layer", 0, 5, 6, 3.0, 2000, 0, 7.0),),
+        (
+            Checkpoint(
+                "loss.<locals>.layer", 0, 5, 6, 3.0, freed_bytes=2000, saved_bytes=0, flops=7.0
+            ),
+        ),
     )
     program = dataclasses.replace(
         record.programs[0],
         inputs=(replaced,),
         outputs=(dataclasses.replace(replaced, name="Out"),),
-        differentiation=gradient,
+        gradient=gradient,
     )
     chapter = memory.chapter(record, program)
     assert chapter is not None
-    assert chapter.lead[2].startswith("Donating `w1` would take 1 kB from the peak (25 %)")
-    assert chapter.lead[3].startswith("`jax.checkpoint` on `layer` would keep about 2 kB less")
+    assert chapter.lead[2].startswith(
+        "Donating `w1` would lower the peak by 1 kB (25 %), if not read"
+    )
+    assert chapter.lead[3].startswith(
+        "`jax.checkpoint` on `layer` would lower the peak by an estimated 2 kB"
+    )
     tables = {part.caption: part.table for part in chapter.parts if part.table is not None}
-    given = tables["What donation would change, at most"]
+    given = tables["Largest effect of donation"]
     assert given.rows[0][:3] == ("`w1`", "1 kB", "3 kB")
-    again = tables["What `jax.checkpoint` on a function would change, estimated"]
-    assert again.rows[0][1:4] == ("`layer`", "2 kB", "2 kB")
-    kept = tables["Kept for the backward pass, by the line that makes it"]
-    assert kept.rows[0][1] == "2.5 kB"
+    effect = tables["Estimated effect of a checkpoint"]
+    row = dict(zip(effect.heads, effect.rows[0], strict=True))
+    assert (row["function"], row["frees"], row["peak after"]) == ("`layer`", "2 kB", "2 kB")
+    saved = tables["Saved residuals, by the line that makes them"]
+    assert saved.rows[0][2] == "2.5 kB"

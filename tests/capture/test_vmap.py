@@ -10,8 +10,9 @@ from jax import lax
 
 import jaxscope
 from jaxscope.capture import _jax
-from jaxscope.model import Batching, Cost, Program, Turn, Unavailable
-from tests.capture.vmap.batched import read
+from jaxscope.model import Batching, Cost, Program, Unavailable
+from jaxscope.model import BatchingResult as Result
+from tests.capture.batched import read
 from tests.private_names import break_private
 
 ROWS = jnp.arange(15.0).reshape(5, 3)
@@ -31,10 +32,10 @@ def test_what_depends_on_no_example_is_shared() -> None:
         ("reduce_sum", ""),
         ("mul", "0"),
     ]
-    assert found.batching.exact
+    assert found.vmap.exact
 
 
-def test_an_argument_whose_size_is_that_of_the_batch_by_chance_is_no_batch() -> None:
+def test_an_unbatched_argument_of_the_size_of_the_batch_stays_unbatched() -> None:
     square = jnp.ones((3, 3))
     first = read(jax.vmap(lambda x, w: jnp.sin(w) @ x, (0, None)), square, square)
     assert (first.over("sin"), first.over("dot_general")) == ([()], [(0,)])
@@ -45,17 +46,17 @@ def test_an_argument_whose_size_is_that_of_the_batch_by_chance_is_no_batch() -> 
 def test_a_vdot_becomes_a_matrix_product_in_two_steps() -> None:
     a, b = jnp.ones((4, 3)), jnp.ones((3, 5))
     one = read(jax.vmap(jnp.vdot, (0, None)), a, b[:, 0])
-    assert one.turns() == [("dot_general", Turn.ONE_PRODUCT, "(4×3) · (3×1)", "")]
+    assert one.results() == [("dot_general", Result.DOT_GENERAL, "(4×3) · (3×1)", "")]
     both = read(jax.vmap(jax.vmap(jnp.vdot, (None, 1), axis_name="column"), (0, None)), a, b)
     assert both.sizes == [4, 5]
-    assert [axis.name for axis in both.batching.axes] == ["", "column"]
-    assert both.turns() == [("dot_general", Turn.ONE_PRODUCT, "(4×3) · (3×5)", "")]
+    assert [axis.name for axis in both.vmap.axes] == ["", "column"]
+    assert both.results() == [("dot_general", Result.DOT_GENERAL, "(4×3) · (3×5)", "")]
     assert both.over("dot_general") == [(0, 1)]
 
 
 def test_a_product_of_two_batches_is_a_product_for_each_example() -> None:
     found = read(jax.vmap(lambda a, b: a @ b), jnp.ones((7, 2, 3)), jnp.ones((7, 3, 4)))
-    assert found.turns() == [("dot_general", Turn.MANY_PRODUCTS, "7 × (2×3) · (3×4)", "")]
+    assert found.results() == [("dot_general", Result.BATCHED_DOT_GENERAL, "7 × (2×3) · (3×4)", "")]
 
 
 def test_per_example_gradients() -> None:
@@ -69,7 +70,10 @@ def test_per_example_gradients() -> None:
     assert found.over("cos") == [()]
     assert found.over("tanh") == [(0,)]
     forward, backward = found.each("dot_general")
-    assert (forward.turn, backward.turn) == (Turn.ONE_PRODUCT, Turn.MANY_PRODUCTS)
+    assert (forward.result, backward.result) == (
+        Result.DOT_GENERAL,
+        Result.BATCHED_DOT_GENERAL,
+    )
     assert backward.detail == "7 × (3×1) · (1×3)"
 
 
@@ -89,8 +93,8 @@ def test_the_gradient_of_a_batched_loss_is_batched_where_the_loss_is() -> None:
 
 def test_spectral_radius_goes_through_the_matrices_in_one_library_call() -> None:
     found = read(jax.vmap(lambda a: jnp.max(jnp.abs(jnp.linalg.eigvals(a)))), jnp.ones((128, 3, 3)))
-    assert found.turns() == [("eig", Turn.LIBRARY, "128 × (3×3) in one call", "")]
-    assert not list(found.batching.shared())
+    assert found.results() == [("eig", Result.BATCHED_LIBRARY_CALL, "128 × (3×3) in one call", "")]
+    assert not list(found.vmap.unbatched())
 
 
 @pytest.mark.parametrize("inside_jit", [False, True])
@@ -99,30 +103,30 @@ def test_a_choice_by_example_computes_both_branches(inside_jit: bool) -> None:
         return lax.cond(x > 0, lambda v: jnp.sin(v) * 2, lambda v: jnp.cos(v), x) + 1
 
     found = read(jax.vmap(jax.jit(f) if inside_jit else f), NUMBERS)
-    assert found.turns() == [("select_n", Turn.BOTH_BRANCHES, "2 branches", "cond")]
+    assert found.results() == [("select_n", Result.SELECT_ALL_BRANCHES, "2 branches", "cond")]
     assert found.over("sin") == found.over("cos") == [(0,)]
 
 
 def test_a_switch_by_example_computes_all_branches() -> None:
     branches = [jnp.sin, jnp.cos, jnp.tanh]
     found = read(jax.vmap(lambda i, x: lax.switch(i, branches, x)), jnp.arange(4), NUMBERS)
-    assert found.turns() == [("select_n", Turn.BOTH_BRANCHES, "3 branches", "switch")]
+    assert found.results() == [("select_n", Result.SELECT_ALL_BRANCHES, "3 branches", "switch")]
 
 
 def test_a_choice_that_all_examples_share_stays_a_choice() -> None:
     found = read(jax.vmap(lambda x, p: lax.cond(p, jnp.sin, jnp.cos, x), (0, None)), NUMBERS, True)
-    assert found.turns() == []
+    assert found.results() == []
     assert found.over("cond") == [(0,)]
     one, other = found.each("sin") + found.each("cos")
-    assert sorted([one.operations, other.operations]) == [0, 4], "one of the branches runs"
+    assert sorted([one.flops, other.flops]) == [0, 4], "one of the branches runs"
 
 
-def test_a_where_is_no_choice_between_branches() -> None:
+def test_a_where_does_not_count_as_branches() -> None:
     def f(x):
         return lax.cond(True, lambda v: jnp.where(v > 0, jnp.sin(v), v), jnp.cos, x)
 
-    assert read(jax.vmap(lambda x: jnp.where(x > 0, x, -x)), NUMBERS).turns() == []
-    assert read(jax.vmap(f), NUMBERS).turns() == []
+    assert read(jax.vmap(lambda x: jnp.where(x > 0, x, -x)), NUMBERS).results() == []
+    assert read(jax.vmap(f), NUMBERS).results() == []
 
 
 def test_a_loop_that_ends_by_example_runs_until_the_slowest_is_done() -> None:
@@ -130,7 +134,7 @@ def test_a_loop_that_ends_by_example_runs_until_the_slowest_is_done() -> None:
         return lax.while_loop(lambda v: v < 10, lambda v: v * 2 + 1, x)
 
     found = read(jax.vmap(f), NUMBERS)
-    assert [turn for _, turn, _, _ in found.turns()] == [Turn.SLOWEST]
+    assert [result for _, result, _, _ in found.results()] == [Result.WHILE_UNTIL_ALL_DONE]
 
 
 def test_a_loop_that_ends_for_all_at_once_counts_once() -> None:
@@ -138,7 +142,7 @@ def test_a_loop_that_ends_for_all_at_once_counts_once() -> None:
         return lax.while_loop(lambda c: c[0] < 10, lambda c: (c[0] + 1, c[1] * 2), (n, x))[1]
 
     found = read(jax.vmap(f, (0, None)), NUMBERS, 0)
-    assert found.turns() == []
+    assert found.results() == []
     assert found.over("lt") == [()]
     assert found.over("add") == [()]
     assert found.over("mul") == [(0,)]
@@ -149,22 +153,22 @@ def test_a_scan_stays_a_scan_of_larger_steps() -> None:
         return lax.scan(lambda c, k: (c * 2 + jnp.sin(w), c * k), x, jnp.arange(3.0))
 
     found = read(jax.vmap(f, (0, None)), NUMBERS, 1.0)
-    assert found.turns() == []
+    assert found.results() == []
     assert found.over("sin") == [()]
     assert found.over("mul") == [(0,), (0,)]
-    assert [e.operations for e in found.each("mul")] == [12, 12], "three steps of four examples"
+    assert [e.flops for e in found.each("mul")] == [12, 12], "three steps of four examples"
 
 
-def test_what_is_carried_becomes_a_batch_once_it_is_mixed_with_one() -> None:
+def test_a_carry_is_batched_once_it_is_combined_with_a_batch() -> None:
     def f(x):
         return lax.scan(lambda c, _: (c + x, jnp.sin(c)), 0.0, None, length=3)[1]
 
     assert read(jax.vmap(f), NUMBERS).over("sin") == [(0,)]
 
 
-def test_a_map_of_the_users_is_no_fallback() -> None:
+def test_a_map_of_the_users_is_not_a_sequential_loop() -> None:
     found = read(jax.vmap(lambda x: lax.map(jnp.sin, x)), jnp.ones((4, 4)))
-    assert found.turns() == []
+    assert found.results() == []
 
 
 def callback(method: str, x: jax.Array) -> jax.Array:
@@ -178,15 +182,20 @@ def test_a_sequential_callback_is_a_loop(inside_jit: bool) -> None:
         return callback("sequential", x) * 2
 
     found = read(jax.vmap(jax.jit(f) if inside_jit else f), NUMBERS)
-    assert found.turns() == [("scan", Turn.LOOP, "4 rounds of one example", "pure_callback")]
+    assert found.results() == [
+        ("scan", Result.SEQUENTIAL_LOOP, "4 iterations of one example", "pure_callback")
+    ]
 
 
 @pytest.mark.parametrize("method", ["expand_dims", "broadcast_all"])
 def test_a_callback_that_takes_batches_is_called_once(method: str) -> None:
     found = read(jax.vmap(lambda x: callback(method, x)), NUMBERS)
-    assert found.turns() == []
+    assert found.results() == []
     (call,) = found.each("pure_callback")
-    assert (call.turn, call.detail) == (Turn.LARGER, "called once for the whole batch")
+    assert (call.result, call.detail) == (
+        Result.EXTRA_BATCH_DIMENSION,
+        "called once for the whole batch",
+    )
 
 
 def test_a_foreign_call_is_a_loop_only_if_sequential() -> None:
@@ -194,32 +203,36 @@ def test_a_foreign_call_is_a_loop_only_if_sequential() -> None:
         shape = jax.ShapeDtypeStruct((), NUMBERS.dtype)
         return lambda x: jax.ffi.ffi_call("nowhere", shape, vmap_method=method)(x)
 
-    loop = ("scan", Turn.LOOP, "4 rounds of one example", "ffi_call")
-    assert read(jax.vmap(f("sequential")), NUMBERS).turns() == [loop]
-    assert read(jax.vmap(f("broadcast_all")), NUMBERS).turns() == []
+    loop = ("scan", Result.SEQUENTIAL_LOOP, "4 iterations of one example", "ffi_call")
+    assert read(jax.vmap(f("sequential")), NUMBERS).results() == [loop]
+    assert read(jax.vmap(f("broadcast_all")), NUMBERS).results() == []
 
 
 def test_a_debug_print_is_called_for_each_example() -> None:
     found = read(jax.vmap(lambda x: (jax.debug.print("{}", x), x + 1)[1]), NUMBERS)
-    turns = [(turn, detail, cause) for _, turn, detail, cause in found.turns()]
-    assert turns == [(Turn.LOOP, "a call for each example", "")] * 4
+    results = [(turn, detail, cause) for _, turn, detail, cause in found.results()]
+    assert results == [(Result.SEQUENTIAL_LOOP, "one call per example", "")] * 4
 
 
 def test_a_callback_inside_a_scan_of_the_users_is_a_loop_only_if_sequential() -> None:
     def f(method):
         return lambda x: lax.scan(lambda c, k: (callback(method, c) * k, None), x, NUMBERS)[0]
 
-    assert read(jax.vmap(f("expand_dims")), NUMBERS).turns() == []
-    assert [t for _, t, _, _ in read(jax.vmap(f("sequential")), NUMBERS).turns()] == [Turn.LOOP]
+    assert read(jax.vmap(f("expand_dims")), NUMBERS).results() == []
+    assert [t for _, t, _, _ in read(jax.vmap(f("sequential")), NUMBERS).results()] == [
+        Result.SEQUENTIAL_LOOP
+    ]
 
 
 def test_sequential_vmap_is_a_loop() -> None:
     f = jax.custom_batching.sequential_vmap(lambda x: jnp.sin(x))
     found = read(jax.vmap(lambda x: f(x)), NUMBERS)
-    assert found.turns() == [("scan", Turn.LOOP, "4 rounds of one example", "custom_vmap")]
+    assert found.results() == [
+        ("scan", Result.SEQUENTIAL_LOOP, "4 iterations of one example", "custom_vmap")
+    ]
 
 
-def test_a_custom_rule_for_the_batch_is_no_loop() -> None:
+def test_a_custom_rule_for_the_batch_is_not_a_loop() -> None:
     @jax.custom_batching.custom_vmap
     def f(x):
         return jnp.sin(x)
@@ -229,15 +242,15 @@ def test_a_custom_rule_for_the_batch_is_no_loop() -> None:
         return jnp.cos(x), True
 
     found = read(jax.vmap(lambda x: f(x)), NUMBERS)
-    assert found.turns() == []
+    assert found.results() == []
     assert found.over("cos") == [(0,)]
 
 
 def test_an_index_that_differs_by_example_is_a_gather() -> None:
     found = read(jax.vmap(lambda i, v: v[i], (0, None)), jnp.arange(3), NUMBERS)
-    assert found.turns() == [("gather", Turn.GATHER, "from dynamic_slice", "")]
+    assert found.results() == [("gather", Result.GATHER, "from dynamic_slice", "")]
     same = read(jax.vmap(lambda i, v: v[i], (None, 0)), 1, jnp.ones((3, 4)))
-    assert same.turns() == []
+    assert same.results() == []
 
 
 def test_an_update_whose_place_differs_by_example_is_a_scatter() -> None:
@@ -245,7 +258,7 @@ def test_an_update_whose_place_differs_by_example_is_a_scatter() -> None:
         return lax.dynamic_update_slice(v, jnp.ones(1), (i,))
 
     found = read(jax.vmap(f, (0, None)), jnp.arange(3), NUMBERS)
-    assert found.turns() == [("scatter", Turn.SCATTER, "from dynamic_update_slice", "")]
+    assert found.results() == [("scatter", Result.SCATTER, "from dynamic_update_slice", "")]
 
 
 def test_a_kernel_for_each_example_is_a_convolution_in_groups() -> None:
@@ -254,8 +267,8 @@ def test_a_kernel_for_each_example_is_a_convolution_in_groups() -> None:
 
     images, kernels = jnp.ones((6, 1, 2, 8, 8)), jnp.ones((6, 3, 2, 3, 3))
     found = read(jax.vmap(f), images, kernels)
-    assert found.turns() == [("conv_general_dilated", Turn.GROUPED, "6 groups", "")]
-    assert read(jax.vmap(f, (0, None)), images, kernels[0]).turns() == []
+    assert found.results() == [("conv_general_dilated", Result.GROUPED_CONVOLUTION, "6 groups", "")]
+    assert read(jax.vmap(f, (0, None)), images, kernels[0]).results() == []
 
 
 def test_sorting_summing_up_and_drawing_stay_what_they_are() -> None:
@@ -264,7 +277,7 @@ def test_sorting_summing_up_and_drawing_stay_what_they_are() -> None:
 
     keys = jax.random.split(jax.random.key(0), 5)
     found = read(jax.vmap(f), keys, ROWS)
-    assert found.turns() == []
+    assert found.results() == []
     assert found.over("sort") == found.over("cumsum") == found.over("random_bits") == [(0,)]
 
 
@@ -287,8 +300,8 @@ def test_each_axis_of_nested_vmaps_is_followed_by_itself() -> None:
     assert found.over("cos") == [(1,)]
     assert found.over("tanh") == [(0, 1)]
     # Six operations on each of twenty pairs; the sine and the cosine of four and five numbers.
-    assert found.batching.loop_operations == 6 * 20
-    assert found.batching.operations == 4 + 5 + 4 * 20
+    assert found.vmap.loop_flops == 6 * 20
+    assert found.vmap.flops == 4 + 5 + 4 * 20
 
 
 def test_a_vmap_inside_jitted_code_names_its_line_and_size() -> None:
@@ -319,7 +332,7 @@ def test_a_sum_over_the_axis_is_shared_again_and_its_index_is_a_batch() -> None:
         assert found.over("cos") == found.over("tanh") == [(0,)]
 
 
-def test_a_collective_over_the_axis_of_a_vmap_is_told_as_a_sum_over_the_batch() -> None:
+def test_a_collective_over_the_axis_of_a_vmap_is_a_sum_over_the_batch() -> None:
     def f(x):
         return lax.psum(x, "i"), lax.pmax(x, "i"), lax.pmin(x, "i"), jnp.sin(x)
 
@@ -364,7 +377,7 @@ def test_a_loop_of_python_makes_one_axis_of_each_call_site() -> None:
 def test_a_program_without_vmap_has_no_batching() -> None:
     with jaxscope.options(runs=0):
         report = jaxscope.inspect(lambda x: jnp.sin(x).sum(), ROWS)
-    assert report.programs[0].batching is None
+    assert report.programs[0].vmap is None
 
 
 def test_a_function_that_jax_had_traced_before_says_its_axes_itself() -> None:
@@ -380,12 +393,12 @@ def test_a_function_that_jax_had_traced_before_says_its_axes_itself() -> None:
     assert over["mul"] == (0, 1)
 
 
-def test_what_nobody_saw_is_guessed_and_marked() -> None:
+def test_an_unobserved_axis_is_inferred_and_marked() -> None:
     def f(x, w):
         return jax.vmap(lambda a: jnp.sin(a) * jnp.cos(w))(x)
 
     guessed = read(f, ROWS, WEIGHTS, watch=False)
-    assert not guessed.batching.exact
+    assert not guessed.vmap.exact
     assert guessed.sizes == [5]
     assert guessed.rows() == read(f, ROWS, WEIGHTS).rows()
 
@@ -398,7 +411,7 @@ def test_a_vmap_inside_a_function_that_is_batched_is_guessed_by_the_shapes_that_
         return jax.vmap(lambda a, w: jnp.sin(a) * jnp.cos(w), (1, None))(square, w)
 
     found = read(jax.vmap(inner, (0, None)), jnp.ones((4, 2, 3)), jnp.ones(2))
-    assert [(axis.size, axis.exact) for axis in found.batching.axes] == [(4, True), (3, False)]
+    assert [(axis.size, axis.exact) for axis in found.vmap.axes] == [(4, True), (3, False)]
     assert found.over("sin") == [(0, 1)]
     assert found.over("cos") == [()]
 
@@ -434,10 +447,10 @@ def test_the_loop_does_what_one_example_does_as_often_as_there_are_examples() ->
         return jnp.tanh(jnp.sin(w) @ x).sum() * jnp.max(w)
 
     w, x = jnp.ones((3, 3)), jnp.ones((7, 3))
-    batched = read(jax.vmap(f, (None, 0)), w, x).batching
-    one = read(jax.vmap(f, (None, 0)), w, x[:1]).batching
-    assert batched.loop_operations == 7 * one.operations
-    assert batched.operations < batched.loop_operations
+    batched = read(jax.vmap(f, (None, 0)), w, x).vmap
+    one = read(jax.vmap(f, (None, 0)), w, x[:1]).vmap
+    assert batched.loop_flops == 7 * one.flops
+    assert batched.flops < batched.loop_flops
 
 
 def test_the_arithmetic_of_products_is_what_xla_counts() -> None:
@@ -449,8 +462,8 @@ def test_the_arithmetic_of_products_is_what_xla_counts() -> None:
     assert isinstance(batch.cost, Cost)
     assert isinstance(one.cost, Cost)
     batching = batching_of(batch)
-    assert batching.operations == batch.cost.flops
-    assert batching.loop_operations == 32 * one.cost.flops
+    assert batching.flops == batch.cost.flops
+    assert batching.loop_flops == 32 * one.cost.flops
 
 
 def test_a_vmap_that_runs_outside_of_any_program_is_not_noted() -> None:
@@ -468,8 +481,8 @@ def test_watching_costs_nothing_where_nothing_is_batched() -> None:
 
 
 def batching_of(program: Program) -> Batching:
-    assert isinstance(program.batching, Batching)
-    return program.batching
+    assert isinstance(program.vmap, Batching)
+    return program.vmap
 
 
 def test_a_program_is_captured_even_where_vmap_cannot_be_watched(
@@ -483,4 +496,4 @@ def test_a_program_is_captured_even_where_vmap_cannot_be_watched(
             break_private(patched, name, broken)
             program = jaxscope.inspect(jax.vmap(jnp.sin), NUMBERS).programs[0]
         assert program.equations
-        assert isinstance(program.batching, (Batching, Unavailable))
+        assert isinstance(program.vmap, (Batching, Unavailable))

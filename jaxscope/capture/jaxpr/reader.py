@@ -1,4 +1,4 @@
-"""Jaxprs read once each: what their equations are, and where in the user's text they come from."""
+"""Jaxprs read once each: their equations with primitives, avals and the user's frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPAQUE = frozenset({"pallas_call"})
 
 
 @dataclass(slots=True)
-class Entry:
+class JaxprEntry:
     """One equation of a jaxpr, wherever that jaxpr is used."""
 
     equation: Any
@@ -31,16 +31,16 @@ class Entry:
     """The tags in the name stack, outermost first."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    bodies: tuple[Body, ...]
+    bodies: tuple[JaxprBody, ...]
     """The jaxprs among its parameters."""
 
 
 @dataclass(slots=True)
-class Body:
+class JaxprBody:
     """One jaxpr; the same object wherever JAX uses the same jaxpr."""
 
     jaxpr: Any
-    entries: tuple[Entry, ...]
+    entries: tuple[JaxprEntry, ...]
     digest: str
     """Hash of the primitives, avals and spans, those of the jaxprs inside included."""
 
@@ -60,16 +60,16 @@ def jaxprs_in(value: Any) -> Iterator[Any]:
 
 
 def is_opaque(primitive: str) -> bool:
-    """Whether the jaxprs of such an equation are left alone."""
+    """Whether the jaxprs of such an equation are not read."""
     return primitive in _OPAQUE
 
 
-class Reader:
+class JaxprReader:
     """Reads jaxprs; equal parts (jaxprs, code positions, avals) are read once."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._bodies: dict[int, Body] = {}
+        self._bodies: dict[int, JaxprBody] = {}
         self._avals: dict[int, str] = {}
         # Code objects by identity, since hashing one compares its constants; kept alive beside.
         self._codes: dict[int, _Code] = {}
@@ -77,18 +77,18 @@ class Reader:
         self._stacks: dict[Any, tuple[Frame, ...]] = {}
         self._keys: dict[int, str] = {}
 
-    def body(self, value: Any) -> Body:
+    def body(self, value: Any) -> JaxprBody:
         """The jaxpr, open or closed, with everything inside."""
         jaxpr = open_jaxpr(value)
         body = self._bodies.get(id(jaxpr))
         if body is None:
             entries = tuple([self._entry(equation) for equation in jaxpr.eqns])
-            body = self._bodies[id(jaxpr)] = Body(jaxpr, entries, self._digest(entries))
+            body = self._bodies[id(jaxpr)] = JaxprBody(jaxpr, entries, self._digest(entries))
         return body
 
-    def _entry(self, equation: Any) -> Entry:
+    def _entry(self, equation: Any) -> JaxprEntry:
         primitive = equation.primitive.name
-        bodies: list[Body] = []
+        bodies: list[JaxprBody] = []
         if primitive not in _OPAQUE:
             for value in equation.params.values():
                 bodies += [self.body(jaxpr) for jaxpr in jaxprs_in(value)]
@@ -96,7 +96,7 @@ class Reader:
         tags = tuple([name for _, name in scopes if name[:4] == "eqn_" and TAG.fullmatch(name)])
         if tags:
             scopes = tuple([scope for scope in scopes if scope[1] not in tags])
-        return Entry(
+        return JaxprEntry(
             equation,
             primitive,
             self._user_frames(equation),
@@ -114,7 +114,7 @@ class Reader:
         return text
 
     def _user_frames(self, equation: Any) -> tuple[Frame, ...]:
-        # Equal tracebacks are common: copies made by differentiation, and rounds of a Python loop.
+        # Equal tracebacks are common: copies by differentiation, and iterations of Python loops.
         traceback = _jax.traceback_of(equation)
         frames = self._stacks.get(traceback)
         if frames is None:
@@ -144,7 +144,7 @@ class Reader:
             frame = self._frames[key] = made
         return frame
 
-    def _digest(self, entries: tuple[Entry, ...]) -> str:
+    def _digest(self, entries: tuple[JaxprEntry, ...]) -> str:
         digest = hashlib.blake2b(digest_size=TAG_HEX // 2)
         for entry in entries:
             parts = [entry.primitive, *entry.inputs, "=", *entry.outputs]
@@ -157,8 +157,8 @@ class Reader:
     def _key(self, frame: Frame) -> str:
         """A frame as part of a hash: the same in the next process, and in the next run of a cell.
 
-        A notebook names a cell's file after the process and the text, so of a cell only the place
-        within counts.
+        A notebook names a cell's file after the process and the text, so of a cell only the
+        position within it counts.
         """
         key = self._keys.get(id(frame))
         if key is None:
@@ -169,7 +169,7 @@ class Reader:
 
 
 class _Code:
-    """What matters of a code object for frames."""
+    """A code object, as far as frames need it."""
 
     __slots__ = ("_positions", "begins_trace", "code", "is_user")
 

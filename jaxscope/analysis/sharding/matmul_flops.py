@@ -1,9 +1,9 @@
-"""How the matrix products of a program are shared out over its devices.
+"""FLOPs of the matrix products of a program, over all devices and per device.
 
-Products alone are compared: XLA may fold, merge or repeat elementwise work as it likes, but the
-products that the code asks for stay. What the code asks for is read from the HLO before XLA
-partitions it, where shapes are those of whole values, except inside `shard_map`: there each device
-works on shapes of its own, and the work counts once for each device of the mesh.
+Matrix products alone are compared: XLA may fold, merge or replicate elementwise work, but the
+products that the code asks for stay. Their total is read from the unoptimized HLO, before the
+partitioner, where shapes are those of whole values. Inside `shard_map` shapes are those of one
+device, and the work counts once for each device of the mesh.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 
 from jaxscope.analysis.cost import ProgramCost, program_cost
 from jaxscope.analysis.hlo import HloModule, callers_first
-from jaxscope.model import Balance, Unavailable
+from jaxscope.model import MatmulFlops, Unavailable
 
 _PRODUCTS = ("dot", "convolution")
 _LIBRARY = re.compile(r"matmul|gemm|conv", re.IGNORECASE)
@@ -24,25 +24,26 @@ _AXES = re.compile(r"manual_axes\{([^}]*)\}")
 _NAME = re.compile(r'\\?"([^"\\]+)\\?"')
 
 
-def balance(
+def matmul_flops(
     before: HloModule, after: HloModule, cost: ProgramCost, sizes: dict[str, int], devices: int
-) -> Balance | Unavailable:
-    """The products of the program as written, and those that one device does.
+) -> MatmulFlops | Unavailable:
+    """The FLOPs of the products of the program as written, and those of one device.
 
-    `before` and `after` XLA's optimization; `cost` is that of `after`.
+    `before` and `after` XLA's optimization; `cost` is that of `after`, `sizes` those of the mesh
+    axes.
     """
     if any((i.custom_call_target or "") in _INLINE for i in before.instructions()):
-        return Unavailable("the older partitioner mixes shapes of the whole and of the parts")
-    whole = _products(before, program_cost(before), _factors(before, sizes, devices))
-    if not whole:
+        return Unavailable("the older partitioner mixes shapes of whole values and of shards")
+    total = _flops(before, program_cost(before), _executions(before, sizes, devices))
+    if not total:
         return Unavailable("the program has no matrix products")
-    each = _products(after, cost, {})
-    if not each:
-        return Unavailable("XLA made something else of the matrix products")
-    return Balance(whole, each)
+    per_device = _flops(after, cost, {})
+    if not per_device:
+        return Unavailable("XLA replaced the matrix products")
+    return MatmulFlops(total, per_device)
 
 
-def _products(module: HloModule, cost: ProgramCost, factors: dict[str, int]) -> float:
+def _flops(module: HloModule, cost: ProgramCost, executions: dict[str, int]) -> float:
     total = 0.0
     for row in (*cost.by_instruction, *cost.fused):
         instruction = module.instruction(row.name)
@@ -50,12 +51,12 @@ def _products(module: HloModule, cost: ProgramCost, factors: dict[str, int]) -> 
             continue
         target = instruction.custom_call_target
         if instruction.opcode in _PRODUCTS or (target is not None and _LIBRARY.search(target)):
-            total += row.flops * row.times * factors.get(instruction.computation, 1)
+            total += row.flops * row.times * executions.get(instruction.computation, 1)
     return total
 
 
-def _factors(module: HloModule, sizes: dict[str, int], devices: int) -> dict[str, int]:
-    """Computation → how many devices run it each for itself; 1 where shapes are whole."""
+def _executions(module: HloModule, sizes: dict[str, int], devices: int) -> dict[str, int]:
+    """Computation → number of devices that each execute it on shapes of their own; else 1."""
     manual: dict[str, int] = {}
     for instruction in module.instructions():
         if _MANUAL not in (instruction.custom_call_target or ""):
@@ -70,12 +71,11 @@ def _factors(module: HloModule, sizes: dict[str, int], devices: int) -> dict[str
         # shard_map without inputs passes through no such call.
         if "manual_computation_body" in computation.name:
             manual.setdefault(computation.name, devices)
-    factors: dict[str, int] = {}
+    found: dict[str, int] = {}
     for computation in callers_first(module):
-        own = factors.get(computation.name, 1)
-        factor = max(own, manual.get(computation.name, 1))
-        factors[computation.name] = factor
+        own = max(found.get(computation.name, 1), manual.get(computation.name, 1))
+        found[computation.name] = own
         for instruction in computation.instructions:
             for called in instruction.called:
-                factors[called] = max(factor, factors.get(called, 1))
-    return factors
+                found[called] = max(own, found.get(called, 1))
+    return found

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from jaxscope.analysis.vmap import batched_lines, became, place_of
+from jaxscope.analysis.vmap.lines import batched_lines, line_results, place_of
 from jaxscope.model import (
     BatchAxis,
     BatchedEquation,
     Batching,
+    BatchingResult,
     Equation,
     Frame,
     Phase,
     Program,
     Span,
-    Turn,
 )
 
 
@@ -50,7 +50,7 @@ def test_equations_are_counted_at_the_innermost_line_of_the_cell() -> None:
     ]
 
 
-def test_a_frame_whose_source_is_not_kept_is_no_place() -> None:
+def test_a_frame_without_a_source_has_no_line() -> None:
     assert place_of(equation(0, "sin", frame(7, source=None))) is None
     assert place_of(equation(0, "sin", frame(7, source=None), frame(3))) == (0, 3)
 
@@ -60,18 +60,18 @@ def test_a_loop_repeats_what_is_shared_along_each_axis_by_itself() -> None:
     batching = Batching(
         (FOUR, FIVE),
         (
-            BatchedEquation(0, (0, 1), (0, 1), 60.0, Turn.LARGER),
-            BatchedEquation(1, (0, 1), (0,), 4.0, Turn.LARGER),
+            BatchedEquation(0, (0, 1), (0, 1), 60.0, BatchingResult.EXTRA_BATCH_DIMENSION),
+            BatchedEquation(1, (0, 1), (0,), 4.0, BatchingResult.EXTRA_BATCH_DIMENSION),
             BatchedEquation(2, (0, 1), (), 1.0),
             BatchedEquation(3, (0,), (), 1.0),
         ),
     )
     lines = batched_lines(made, batching)
-    assert [line.loop_operations for line in lines.values()] == [60, 20, 20, 4]
+    assert [line.loop_flops for line in lines.values()] == [60, 20, 20, 4]
     assert [len(line.partly) for line in lines.values()] == [0, 1, 0, 0]
-    assert batching.operations == 66
-    assert batching.loop_operations == 104
-    assert [each.equation for each in batching.shared()] == [2, 3]
+    assert batching.flops == 66
+    assert batching.loop_flops == 104
+    assert [each.equation for each in batching.unbatched()] == [2, 3]
 
 
 def test_without_the_size_of_a_batch_the_loop_is_unknown_where_something_is_shared() -> None:
@@ -79,26 +79,29 @@ def test_without_the_size_of_a_batch_the_loop_is_unknown_where_something_is_shar
     made = program(equation(0, "sin", frame(1)), equation(1, "sin", frame(2)))
     both = (BatchedEquation(0, (0,), (0,), 8.0), BatchedEquation(1, (0,), (), 1.0))
     batching = Batching((unknown,), both)
-    assert [line.loop_operations for line in batched_lines(made, batching).values()] == [8, None]
-    assert batching.loop_operations is None
+    assert [line.loop_flops for line in batched_lines(made, batching).values()] == [8, None]
+    assert batching.loop_flops is None
     assert not batching.exact
 
 
-def test_what_is_special_comes_before_what_merely_grew() -> None:
+def test_plain_extra_dimensions_come_last() -> None:
     kinds = (
-        (Turn.LARGER, "", ""),
-        (Turn.LARGER, "", ""),
-        (Turn.LIBRARY, "4 × (3×3) in one call", ""),
-        (Turn.LOOP, "4 rounds of one example", "pure_callback"),
-        (Turn.LOOP, "", ""),
+        (BatchingResult.EXTRA_BATCH_DIMENSION, "", ""),
+        (BatchingResult.EXTRA_BATCH_DIMENSION, "", ""),
+        (BatchingResult.BATCHED_LIBRARY_CALL, "4 × (3×3) in one call", ""),
+        (BatchingResult.SEQUENTIAL_LOOP, "4 iterations of one example", "pure_callback"),
+        (BatchingResult.SEQUENTIAL_LOOP, "", ""),
     )
     names = dict(enumerate(("sin", "mul", "eig", "scan", "pure_callback")))
     made = program(*[equation(n, name, frame(1)) for n, name in names.items()])
-    each = tuple(BatchedEquation(n, (0,), (0,), 0.0, *kind) for n, kind in enumerate(kinds))
+    each = tuple(
+        BatchedEquation(n, (0,), (0,), 0.0, kind[0], detail=kind[1], function=kind[2])
+        for n, kind in enumerate(kinds)
+    )
     (line,) = batched_lines(made, Batching((FOUR,), each)).values()
-    assert [(row.name, row.turn, row.number) for row in became(line, names)] == [
-        ("eig", Turn.LIBRARY, 1),
-        ("pure_callback", Turn.LOOP, 1),
-        ("sin", Turn.LARGER, 1),
-        ("mul", Turn.LARGER, 1),
+    assert [(row.name, row.result, row.number) for row in line_results(line, names)] == [
+        ("eig", BatchingResult.BATCHED_LIBRARY_CALL, 1),
+        ("pure_callback", BatchingResult.SEQUENTIAL_LOOP, 1),
+        ("sin", BatchingResult.EXTRA_BATCH_DIMENSION, 1),
+        ("mul", BatchingResult.EXTRA_BATCH_DIMENSION, 1),
     ]

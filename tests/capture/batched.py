@@ -9,26 +9,25 @@ from typing import Any
 import jax
 
 from jaxscope.capture import _jax
-from jaxscope.capture.jaxpr.bodies import Reader
 from jaxscope.capture.jaxpr.equations import expand
+from jaxscope.capture.jaxpr.reader import JaxprReader
 from jaxscope.capture.source.sources import Sources
-from jaxscope.capture.vmap.axes import Program
-from jaxscope.capture.vmap.read import read_batching
-from jaxscope.model import BatchedEquation, Batching, Equation, Turn
+from jaxscope.capture.vmap import read_batching
+from jaxscope.model import BatchedEquation, Batching, BatchingResult, Equation
 
 
 @dataclass(frozen=True)
 class Read:
     """A batched program with its equations."""
 
-    batching: Batching
+    vmap: Batching
     equations: tuple[Equation, ...]
 
     def rows(self) -> list[tuple[str, str]]:
-        """Each equation under vmap: its primitive, and the axes that it depends on as digits."""
+        """Each equation under vmap: its primitive, and its batch axes as digits."""
         return [
             (self.equations[e.equation].primitive, "".join(map(str, e.over)))
-            for e in self.batching.equations
+            for e in self.vmap.equations
         ]
 
     def over(self, primitive: str) -> list[tuple[int, ...]]:
@@ -36,21 +35,21 @@ class Read:
         return [e.over for e in self.each(primitive)]
 
     def each(self, primitive: str) -> list[BatchedEquation]:
-        return [
-            e for e in self.batching.equations if self.equations[e.equation].primitive == primitive
-        ]
+        return [e for e in self.vmap.equations if self.equations[e.equation].primitive == primitive]
 
-    def turns(self) -> list[tuple[str, Turn, str, str]]:
-        """What did not merely become larger: primitive, turn, detail, cause."""
+    def results(self) -> list[tuple[str, BatchingResult, str, str]]:
+        """Batching results but plain extra dimensions: primitive, result, detail, function."""
+        plain = (None, BatchingResult.EXTRA_BATCH_DIMENSION)
         return [
-            (self.equations[e.equation].primitive, e.turn, e.detail, e.cause)
-            for e in self.batching.equations
-            if e.turn not in (None, Turn.LARGER) and (e.turn is not Turn.LOOP or e.detail)
+            (self.equations[e.equation].primitive, e.result, e.detail, e.function)
+            for e in self.vmap.equations
+            if e.result not in plain
+            and (e.result is not BatchingResult.SEQUENTIAL_LOOP or e.detail)
         ]
 
     @property
     def sizes(self) -> list[int | None]:
-        return [axis.size for axis in self.batching.axes]
+        return [axis.size for axis in self.vmap.axes]
 
 
 def read(function: Callable[..., Any], *args: Any, watch: bool = True) -> Read:
@@ -63,6 +62,6 @@ def read(function: Callable[..., Any], *args: Any, watch: bool = True) -> Read:
     else:
         traced = jitted.trace(*args)
     sources = Sources()
-    body = Reader(sources).body(traced.jaxpr)
-    batching = read_batching(Program(body, traced.jaxpr), seen, sources)
+    body = JaxprReader(sources).body(traced.jaxpr)
+    batching = read_batching((body, traced.jaxpr), seen, sources)
     return Read(batching, expand(body).equations)

@@ -1,4 +1,4 @@
-"""Pictures of how a value lies on the devices: its pieces as a grid, each with who holds it."""
+"""Pictures of a sharding: the shards of a value as a grid, each with the devices that hold it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxscope.model import Layout, Placement
+from jaxscope.model import ShardedValue, Sharding
 from jaxscope.view.base.html import escape
 from jaxscope.view.base.visible import visible
 
 _MOST = 8
-"""Rows and columns of pieces that are drawn; of more, the first and the last."""
+"""Rows and columns of shards that are drawn; of more, the first and the last."""
 _MOST_IN_TEXT = 5
 """Columns in text, where a column takes 12 characters."""
 _COLORS = 8
@@ -33,10 +33,10 @@ def numbers(devices: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """One piece, or the gap that stands for those left out."""
+    """One shard."""
 
     label: str
-    holders: tuple[int, ...]
+    devices: tuple[int, ...]
     span: str
     """The indices of the value that it covers, `0:16, 0:32`."""
 
@@ -44,38 +44,38 @@ class _Cell:
 @dataclass(frozen=True, slots=True)
 class _Grid:
     cells: tuple[tuple[_Cell | None, ...], ...]
-    """None is a gap."""
+    """None for the shards left out."""
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     words: str
 
 
-def _grid(layout: Layout, placement: Placement, most_columns: int = _MOST) -> _Grid:
-    """The first dimension that is cut goes down, the others go across."""
-    tiles = layout.tiles
-    cut = [d for d, number in enumerate(tiles) if number > 1]
-    down = cut[:1] if len(cut) > 1 or (cut and cut[0] == 0) else []
-    across = [d for d in cut if d not in down]
-    row_pieces = list(itertools.product(*(range(tiles[d]) for d in down)))
-    column_pieces = list(itertools.product(*(range(tiles[d]) for d in across)))
-    strides = [math.prod(tiles[d + 1 :]) for d in range(len(tiles))]
+def _grid(sharding: Sharding, value: ShardedValue, most_columns: int = _MOST) -> _Grid:
+    """The first sharded dimension goes down, the others go across."""
+    counts = sharding.shard_counts
+    sharded = [d for d, number in enumerate(counts) if number > 1]
+    down = sharded[:1] if len(sharded) > 1 or (sharded and sharded[0] == 0) else []
+    across = [d for d in sharded if d not in down]
+    every_row = list(itertools.product(*(range(counts[d]) for d in down)))
+    every_column = list(itertools.product(*(range(counts[d]) for d in across)))
+    strides = [math.prod(counts[d + 1 :]) for d in range(len(counts))]
 
     def cell(row: tuple[int, ...], column: tuple[int, ...]) -> _Cell:
         place = dict(zip((*down, *across), (*row, *column), strict=True))
-        number = sum(place.get(d, 0) * strides[d] for d in range(len(tiles)))
-        held = layout.holders[number] if number < len(layout.holders) else ()
-        spans = [_range(placement, d, place.get(d, 0)) for d in range(len(tiles))]
-        return _Cell(numbers(held).strip("{}"), held, ", ".join(spans))
+        number = sum(place.get(d, 0) * strides[d] for d in range(len(counts)))
+        devices = sharding.devices[number] if number < len(sharding.devices) else ()
+        spans = [_range(value, d, place.get(d, 0)) for d in range(len(counts))]
+        return _Cell(numbers(devices).strip("{}"), devices, ", ".join(spans))
 
-    def labels(pieces: list[tuple[int, ...] | None], axes: list[int]) -> tuple[str, ...]:
+    def labels(shards: list[tuple[int, ...] | None], dimensions: list[int]) -> tuple[str, ...]:
         return tuple(
             "⋮"
-            if piece is None
-            else ", ".join(_range(placement, d, p) for d, p in zip(axes, piece, strict=True))
-            for piece in pieces
+            if shard is None
+            else ", ".join(_range(value, d, n) for d, n in zip(dimensions, shard, strict=True))
+            for shard in shards
         )
 
-    shown_rows, shown_columns = _shown(row_pieces, _MOST), _shown(column_pieces, most_columns)
+    shown_rows, shown_columns = _shown(every_row, _MOST), _shown(every_column, most_columns)
     return _Grid(
         tuple(
             tuple(
@@ -86,32 +86,32 @@ def _grid(layout: Layout, placement: Placement, most_columns: int = _MOST) -> _G
         ),
         labels(shown_rows, down),
         labels(shown_columns, across),
-        _words(layout, placement),
+        _words(sharding, value),
     )
 
 
-def _shown(pieces: list[tuple[int, ...]], most: int) -> list[tuple[int, ...] | None]:
-    if len(pieces) <= most:
-        return list(pieces)
-    return [*pieces[: most - 2], None, pieces[-1]]
+def _shown(shards: list[tuple[int, ...]], most: int) -> list[tuple[int, ...] | None]:
+    if len(shards) <= most:
+        return list(shards)
+    return [*shards[: most - 2], None, shards[-1]]
 
 
-def _range(placement: Placement, dimension: int, piece: int) -> str:
-    part, whole = placement.shard_shape[dimension], placement.shape[dimension]
-    return f"{min(piece * part, whole)}:{min((piece + 1) * part, whole)}"
+def _range(value: ShardedValue, dimension: int, shard: int) -> str:
+    part, whole = value.shard_shape[dimension], value.shape[dimension]
+    return f"{min(shard * part, whole)}:{min((shard + 1) * part, whole)}"
 
 
-def _words(layout: Layout, placement: Placement) -> str:
-    if layout.replicated:
-        return f"{placement.aval}, whole on each of {layout.copies} devices"
-    shape = " × ".join(map(str, placement.shard_shape))
-    held = f", each on {layout.copies} devices" if layout.copies > 1 else ""
-    return f"{placement.aval} in {layout.pieces} pieces of {shape}{held}"
+def _words(sharding: Sharding, value: ShardedValue) -> str:
+    if sharding.replicated:
+        return f"{value.aval}, replicated on {sharding.replicas} devices"
+    shape = " × ".join(map(str, value.shard_shape))
+    replicas = f", each on {sharding.replicas} devices" if sharding.replicas > 1 else ""
+    return f"{value.aval} in {sharding.shards} shards of {shape}{replicas}"
 
 
-def picture(layout: Layout, placement: Placement, devices: int, names: str) -> str:
-    """The grid as SVG; a piece has the color of the first device that holds it."""
-    grid = _grid(layout, placement)
+def picture(sharding: Sharding, value: ShardedValue, devices: int, names: str) -> str:
+    """The grid as SVG; a shard has the color of the first device that holds it."""
+    grid = _grid(sharding, value)
     left = max(8, 8 + 7 * max(len(label) for label in grid.rows))
     top = _TOP if any(grid.columns) else 2
     width = left + len(grid.columns) * _CELL_WIDTH + 2
@@ -130,16 +130,16 @@ def picture(layout: Layout, placement: Placement, devices: int, names: str) -> s
             if cell is None:
                 shapes += f'<text {middle} text-anchor="middle">…</text>'
                 continue
-            color = min(cell.holders, default=0) // share % _COLORS
-            says = f"[{cell.span}] on {numbers(cell.holders)}"
+            color = min(cell.devices, default=0) // share % _COLORS
+            says = f"[{cell.span}] on {numbers(cell.devices)}"
             shapes += (
-                f'<g class="piece d{color}"><title>{escape(says)}</title>'
+                f'<g class="shard d{color}"><title>{escape(says)}</title>'
                 f'<rect x="{x}" y="{y}" width="{_CELL_WIDTH - 2}" height="{_CELL_HEIGHT - 2}" '
                 f'rx="3"/><text {middle} text-anchor="middle" class="strong">'
                 f"{escape(_short(cell))}</text></g>"
             )
     return (
-        f"<figure><figcaption><b>{escape(names)}</b> <code>{escape(layout.spec)}</code><br>"
+        f"<figure><figcaption><b>{escape(names)}</b> <code>{escape(sharding.spec)}</code><br>"
         f"{escape(grid.words)}</figcaption>"
         f'<svg class="grid" width="{width}" viewBox="0 0 {width} {height}" role="img"'
         f' aria-label="{escape(grid.words)}"><title>{escape(grid.words)}</title>'
@@ -148,12 +148,12 @@ def picture(layout: Layout, placement: Placement, devices: int, names: str) -> s
 
 
 def _short(cell: _Cell) -> str:
-    return cell.label if len(cell.label) <= 11 else f"{len(cell.holders)} devices"
+    return cell.label if len(cell.label) <= 11 else f"{len(cell.devices)} devices"
 
 
-def drawing(layout: Layout, placement: Placement, names: str) -> tuple[str, ...]:
+def drawing(sharding: Sharding, value: ShardedValue, names: str) -> tuple[str, ...]:
     """The grid in lines of text."""
-    grid = _grid(layout, placement, _MOST_IN_TEXT)
+    grid = _grid(sharding, value, _MOST_IN_TEXT)
     labels = [["…" if cell is None else cell.label for cell in row] for row in grid.cells]
     width = max(
         [len(text) for row in labels for text in row] + [len(text) for text in grid.columns]
@@ -164,7 +164,7 @@ def drawing(layout: Layout, placement: Placement, names: str) -> tuple[str, ...]
     def rule(left: str, middle: str, right: str) -> str:
         return f"{space} {left}{middle.join(['─' * (width + 2)] * len(grid.columns))}{right}"
 
-    lines = [f"{visible(names)}  {visible(layout.spec)}", grid.words]
+    lines = [f"{visible(names)}  {visible(sharding.spec)}", grid.words]
     if any(grid.columns):
         heads = " ".join(f" {text:^{width}} " for text in grid.columns)
         lines.append(f"{space}  {heads}".rstrip())

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
 
-from tests.capture.vmap.batched import Read, read
+from tests.capture.batched import Read, read
 
 SIZE = 3
 """Of every vector, and of some batches too: shapes alone do not tell what is a batch."""
@@ -142,7 +142,7 @@ def by_jax(seen: list[tuple[str, int, bool]], depth: int) -> list[tuple[str, tup
 def by_us(found: Read) -> list[tuple[str, tuple[int, ...]]]:
     return [
         (name, each.over)
-        for each in found.batching.equations
+        for each in found.vmap.equations
         if (name := found.equations[each.equation].primitive) in NAMES
     ]
 
@@ -155,19 +155,19 @@ def test_every_equation_is_batched_exactly_where_jax_batches_it(chosen, stack) -
     with jax_seen(seen):
         found = read(function, *arguments)
     assert by_us(found) == by_jax(seen, len(stack))
-    assert found.batching.exact
+    assert found.vmap.exact
 
 
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(programs, stacks)
-def test_what_changes_with_one_example_is_told_as_batched(chosen, stack) -> None:
+def test_equations_that_change_with_one_example_are_batched(chosen, stack) -> None:
     function, arguments = stacked(program(chosen), stack)
     found = read(function, *arguments)
     closed = jax.jit(function).trace(*arguments).jaxpr
     for level, changed in enumerate(_changed(arguments, stack)):
         dependent = _dependent(closed, arguments, changed)
-        told = {e.equation for e in found.batching.equations if level in e.over}
-        under = {e.equation for e in found.batching.equations if level in e.under}
+        told = {e.equation for e in found.vmap.equations if level in e.over}
+        under = {e.equation for e in found.vmap.equations if level in e.under}
         numbers = _numbers(found)
         assert {numbers[i] for i in dependent if numbers[i] in under} <= told
 
@@ -180,16 +180,16 @@ def test_the_loop_counts_one_example_as_often_as_there_are_examples(chosen, mapp
         a if axis is None else np.take(a, [0], min(axis, 1))
         for a, axis in zip(arguments, mapped, strict=True)
     ]
-    many = read(function, *arguments).batching
-    assert many.loop_operations == (SIZE + 1) * read(function, *one).batching.operations
+    many = read(function, *arguments).vmap
+    assert many.loop_flops == (SIZE + 1) * read(function, *one).vmap.flops
 
 
 def test_the_oracle_notices_a_wrong_classification(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jaxscope.capture.vmap.axes import Axes
+    from jaxscope.analysis.vmap.axes import VmapAxes
 
     function, arguments = stacked(program([("unary", 0, 0, 0)]), [(0, None, None)])
     seen: list[tuple[str, int, bool]] = []
-    monkeypatch.setattr(Axes, "operand", lambda *_, **__: 0)
+    monkeypatch.setattr(VmapAxes, "operand", lambda *_, **__: 0)
     with jax_seen(seen):
         found = read(function, *arguments)
     assert by_us(found) != by_jax(seen, 1)

@@ -1,0 +1,215 @@
+"""The vmaps of a program: the axes, the values that enter them, and the equations under them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from jaxscope.analysis.jaxpr.dataflow import Region, RegionStep, distinct_regions
+
+VMAP = ("Transform", "vmap")
+TRANSPOSE = ("Transform", "transpose")
+
+AxisKey = tuple[Hashable, str, int | None]
+"""Call site, name, size."""
+
+
+class TracebackReader(Protocol):
+    """Reads the tracebacks of equations."""
+
+    def vmap_sites(self, traceback: Hashable, /) -> Sequence[Hashable]:
+        """The call sites of vmapped functions around an equation, outermost first."""
+        ...
+
+    def jax_calls(self, traceback: Hashable, /) -> Sequence[tuple[str, str]]:
+        """JAX's own calls that made an equation, innermost first: file and function."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class VmapCall:
+    """One call of a vmapped function, as observed while JAX traced it."""
+
+    site: Hashable
+    name: str
+    """`axis_name`; empty when it has none."""
+    size: int
+    arguments: tuple[tuple[int | None, int, tuple[int, ...]], ...]
+    """Flat: the mapped axis as in `in_axes`, the variable (see `Region.variables`), its shape."""
+
+
+@dataclass(slots=True)
+class VmapAxis:
+    """One vmap by its call site. In a mask of axes it is the bit `1 << index`."""
+
+    index: int
+    key: AxisKey
+    name: str
+    size: int | None
+    observed: bool = False
+    """Its calls were observed, and their batched arguments are in the program."""
+    told: bool = False
+    """Its equations are known from the untransformed program."""
+    batched: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
+    """Shapes of its batched and unbatched arguments, in the program of its trace."""
+    unbatched: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
+
+    @property
+    def bit(self) -> int:
+        return 1 << self.index
+
+    @property
+    def inferred(self) -> bool:
+        """Its batched values are inferred from shapes."""
+        return not (self.observed or self.told)
+
+
+class VmapAxes:
+    """The axes of one program, in the order in which they were entered."""
+
+    def __init__(
+        self,
+        region: Region,
+        calls: Sequence[VmapCall],
+        tracebacks: TracebackReader,
+        told: set[AxisKey],
+    ) -> None:
+        """`told` are the axes whose equations are known from the untransformed program."""
+        self.all: list[VmapAxis] = []
+        self.entering: dict[int, int] = {}
+        """Variables → the axes that they enter batched, as a mask."""
+        self._tracebacks = tracebacks
+        self._whole: dict[int, int] = {}
+        """Variables → the axes that they enter unbatched."""
+        self._by_site: dict[Hashable, list[VmapAxis]] = {}
+        self._bits: dict[tuple[int, ...], int] = {}
+        regions = distinct_regions(region)
+        present = {variable for one in regions for variable in one.variables}
+        for call in calls:
+            self._enter(call, present)
+        for axis in self.all:
+            axis.told = not axis.observed and axis.key in told
+        if not self._observed_all(regions):
+            self._infer_sizes(region)
+        self._inferred = any(axis.inferred for axis in self.all)
+
+    def mask(self, under: tuple[int, ...]) -> int:
+        """The bits of some axes."""
+        bits = self._bits.get(under)
+        if bits is None:
+            bits = self._bits[under] = sum(1 << index for index in under)
+        return bits
+
+    def under(
+        self, step: RegionStep, outer: tuple[int, ...], depends: int, before: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """The axes around an equation, outermost first.
+
+        `before` are those of the equation before it: an equation that a batching rule evaluates
+        again has the traceback of its first trace, which leads to no vmap.
+        """
+        depth = step.scopes.count(VMAP)
+        if not depth:
+            return outer
+        own: list[int] = []
+        for site in self._tracebacks.vmap_sites(step.traceback)[-depth:]:
+            known = self._by_site.get(site) or [self._axis(site, "", None)]
+            fitting = [axis for axis in known if depends & axis.bit] if len(known) > 1 else known
+            own.append((fitting or known)[0].index)
+        missing = depth - len(own)
+        if missing:
+            first = len(outer) + missing
+            if len(before) == len(outer) + depth and list(before[first:]) == own:
+                return before
+            free = [a for a in self.all if not a.inferred and a.index not in (*outer, *own)]
+            likely = sorted(free, key=lambda axis: (not depends & axis.bit, axis.index))
+            own = [*sorted(axis.index for axis in likely[:missing]), *own]
+        return (*outer, *(axis for axis in own if axis not in outer))
+
+    def operand(
+        self, region: Region, value: int, mask: int, under: tuple[int, ...], entered: int | None
+    ) -> int:
+        """The axes that an operand is batched over, given those of its value.
+
+        `entered` is the number of axes around the whole region: the value may enter the others
+        here. None for a value that an equation of the region made.
+        """
+        if value < 0:
+            return 0
+        variable = region.variables[value]
+        mask = mask & ~self._whole.get(variable, 0) | self.entering.get(variable, 0)
+        if self._inferred and entered is not None:
+            for depth, index in enumerate(under[entered:], entered):
+                axis = self.all[index]
+                if axis.inferred and _looks_batched(region.values[value].shape, axis, depth):
+                    mask |= axis.bit
+        return mask & self.mask(under)
+
+    def named(self, among: Sequence[int], sizes: Sequence[int]) -> int:
+        """The axes that have a name and one of these sizes, as a mask."""
+        fitting = (self.all[index] for index in among)
+        return sum(axis.bit for axis in fitting if axis.name and axis.size in sizes)
+
+    def _enter(self, call: VmapCall, present: set[int]) -> None:
+        axis = self._axis(call.site, call.name, call.size)
+        for position, variable, shape in call.arguments:
+            (axis.unbatched if position is None else axis.batched).add(shape)
+            if variable in present:
+                side = self._whole if position is None else self.entering
+                side[variable] = side.get(variable, 0) | axis.bit
+                axis.observed = axis.observed or position is not None
+
+    def _axis(self, site: Hashable, name: str, size: int | None) -> VmapAxis:
+        known = self._by_site.setdefault(site, [])
+        for axis in known:
+            if (axis.name, axis.size) == (name, size):
+                return axis
+        axis = VmapAxis(len(self.all), (site, name, size), name, size)
+        self.all.append(axis)
+        known.append(axis)
+        return axis
+
+    def _observed_all(self, regions: Sequence[Region]) -> bool:
+        """Whether every call site in the program was observed."""
+        return all(
+            site in self._by_site
+            for region in regions
+            for step in region.steps
+            if (depth := step.scopes.count(VMAP))
+            for site in self._tracebacks.vmap_sites(step.traceback)[-depth:]
+        )
+
+    def _infer_sizes(self, region: Region) -> None:
+        """Infer the sizes of unobserved axes from the first dimension of their last result."""
+        last: dict[int, int] = {}
+        waiting: list[tuple[Region, tuple[int, ...]]] = [(region, ())]
+        done: set[int] = set()
+        for current, outer in waiting:
+            under = outer
+            for step in current.steps:
+                under = self.under(step, outer, 0, under)
+                for depth, index in enumerate(under):
+                    if self.all[index].size is None and TRANSPOSE not in step.scopes:
+                        for value in step.outputs:
+                            shape = current.values[value].shape if value >= 0 else ()
+                            if len(shape) > depth and shape[depth] > 1:
+                                last[index] = shape[depth]
+                for inner in step.inner:
+                    if id(inner.region) not in done:
+                        done.add(id(inner.region))
+                        waiting.append((inner.region, under))
+        for index, size in last.items():
+            self.all[index].size = size
+
+
+def _looks_batched(shape: tuple[int, ...], axis: VmapAxis, depth: int) -> bool:
+    """Infer from the shapes of the axis's arguments, after the batch dimensions of outer vmaps.
+
+    Without such a shape, a batch has the size of the axis, and the outermost batch comes first.
+    """
+    for behind in range(min(depth, len(shape)) + 1):
+        inner = shape[behind:]
+        if (inner in axis.batched) != (inner in axis.unbatched):
+            return inner in axis.batched
+    return axis.size is not None and axis.size in shape[: depth + 1]

@@ -1,0 +1,194 @@
+"""The batched equations of a program, followed from the values that entered its `vmap`s.
+
+A jaxpr does not say which of its values are batched. The arguments of each `vmap`, and the axes
+that it maps, are observed while JAX traces (`_jax.watching_vmaps`); the `vmap` around an equation
+is in its name stack and its traceback. From there `analysis.vmap` follows the batch through the
+equations and the jaxprs inside them.
+
+Without an observation, because JAX had traced that part before, the batched values are those whose
+first dimension has the size of the batch, and the axis is marked as inferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Hashable, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from jaxscope.analysis.jaxpr.dataflow import distinct_regions
+from jaxscope.analysis.vmap.axes import VMAP, VmapAxis, VmapCall
+from jaxscope.analysis.vmap.propagate import KnownAxes, propagate
+from jaxscope.capture import _jax
+from jaxscope.capture.jaxpr.dataflow import RegionReader
+from jaxscope.capture.jaxpr.equations import entries_of
+from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader, open_jaxpr
+from jaxscope.capture.source.sources import Sources
+from jaxscope.model import BatchAxis, Batching, Frame, Unavailable
+
+if TYPE_CHECKING:
+    from jaxscope.capture.program.compile import Captured
+
+
+def batching_of(
+    captured: Captured, sources: Sources, regions: RegionReader
+) -> Batching | Unavailable | None:
+    """The batched equations of a captured program; None when it has no vmap."""
+    body = captured.handles.tagged.body
+    try:
+        if body is None or not _has_vmap(body):
+            return None
+        one = captured.request.untransformed
+        base = None if one is None else (JaxprReader(sources).body(one.jaxpr), one.jaxpr)
+        entries = captured.vmaps or _leading_entries(captured, body)
+        program = (body, captured.handles.tagged.jaxpr)
+        found = read_batching(program, entries, sources, base, regions)
+        # A rule of JAX's own can leave the name of a vmap behind that leads to no call of one.
+        return found if found.axes else None
+    except Exception as error:  # an equation of an unknown form
+        reason = f"the batched equations could not be read ({type(error).__name__}: {error})"
+        return Unavailable(reason)
+
+
+JaxprPair = tuple[JaxprBody, Any]
+"""A jaxpr as it was read, and as JAX has it."""
+
+
+def read_batching(
+    program: JaxprPair,
+    entries: Sequence[_jax.VmapEntry],
+    sources: Sources,
+    base: JaxprPair | None = None,
+    regions: RegionReader | None = None,
+) -> Batching:
+    """The batched equations of a program that has a vmap.
+
+    `base` is the untransformed program where it was traced first and transformed then: the values
+    that entered a `vmap` inside it are values of that one.
+    """
+    regions = regions or RegionReader()
+    tracebacks = _Tracebacks()
+    known: KnownAxes = {}
+    if base is not None and _has_vmap(base[0]):
+        region = regions.region(base[0])
+        # What is inside was traced first, and is under what was applied to it.
+        own = {variable for one in distinct_regions(region) for variable in one.variables}
+        entries = sorted(entries, key=lambda entry: any(id(v) in own for v in entry.values))
+        calls = tracebacks.calls(entries, base[1])
+        propagate(region, calls, tracebacks, learned=known)
+    calls = tracebacks.calls(entries, program[1])
+    axes, equations = propagate(regions.region(program[0]), calls, tracebacks, known)
+    used = sorted({axis for each in equations for axis in each.under})
+    if len(used) < len(axes.all):
+        numbers = {axis: number for number, axis in enumerate(used)}
+        equations = [
+            replace(
+                each,
+                under=tuple([numbers[axis] for axis in each.under]),
+                over=tuple([numbers[axis] for axis in each.over]),
+            )
+            for each in equations
+        ]
+    described = [tracebacks.described(axes.all[axis], sources) for axis in used]
+    return Batching(tuple(described), tuple(equations))
+
+
+class _Tracebacks:
+    """Reads JAX's tracebacks; call sites are keys by identity, and kept alive."""
+
+    def __init__(self) -> None:
+        self._sites: dict[Hashable, tuple[Hashable, ...]] = {}
+        self._by_key: dict[Hashable, _jax.Site] = {}
+
+    def vmap_sites(self, traceback: Hashable) -> tuple[Hashable, ...]:
+        known = self._sites.get(traceback)
+        if known is None:
+            found = _jax.vmap_sites(traceback)
+            known = self._sites[traceback] = tuple([self._key(site) for site in found])
+        return known
+
+    def jax_calls(self, traceback: Hashable) -> tuple[tuple[str, str], ...]:
+        return _jax.jax_calls(traceback)
+
+    def calls(self, entries: Sequence[_jax.VmapEntry], jaxpr: Any) -> list[VmapCall]:
+        """The observed calls of vmapped functions; captured arrays are variables of the jaxpr."""
+        inner = open_jaxpr(jaxpr)
+        pairs = zip(getattr(inner, "constvars", ()), getattr(jaxpr, "consts", ()), strict=False)
+        variables = {id(array): id(variable) for variable, array in pairs}
+        return [
+            VmapCall(
+                self._key(entry.site),
+                entry.name,
+                entry.size,
+                tuple(
+                    [
+                        (axis, variables.get(id(v), id(v)), _shape(v))
+                        for axis, v in zip(entry.axes, entry.values, strict=True)
+                    ]
+                ),
+            )
+            for entry in entries
+        ]
+
+    def described(self, axis: VmapAxis, sources: Sources) -> BatchAxis:
+        """The axis with the line of the user's code that calls the batched function."""
+        frame = _user_frame(self._by_key[axis.key[0]], sources)
+        line, source = (None, 0) if frame is None else (frame.span.line, frame.source or 0)
+        return BatchAxis(axis.name, axis.size, line, source, not axis.inferred)
+
+    def _key(self, site: _jax.Site) -> Hashable:
+        # By identity, since hashing a code object compares its constants.
+        key = tuple([(id(code), offset) for code, offset in site])
+        self._by_key[key] = site
+        return key
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return getattr(getattr(value, "aval", None), "shape", ())
+
+
+def _user_frame(site: _jax.Site, sources: Sources) -> Frame | None:
+    for code, offset in site:
+        if sources.index(code.co_filename) is not None:
+            positions = list(code.co_positions())
+            if offset // 2 < len(positions):
+                return sources.frame(code.co_filename, code.co_qualname, positions[offset // 2])
+    return None
+
+
+def _leading_entries(captured: Captured, body: JaxprBody) -> list[_jax.VmapEntry]:
+    """The arguments of the vmaps that a function begins with, where JAX had traced it before."""
+    request = captured.request
+    if len(captured.leaves()) != len(body.jaxpr.invars):
+        return []
+    leading = _jax.leading_vmaps(request.jitted, request.args, request.kwargs)
+    under = (
+        _jax.vmap_sites(_jax.traceback_of(e.equation)) for e in body.entries if VMAP in e.scopes
+    )
+    sites = next((found for found in under if len(found) >= len(leading)), ())
+    values = tuple(body.jaxpr.invars)
+    return [
+        _jax.VmapEntry(site, name, size, axes, values)
+        for site, (name, size, axes) in zip(sites, leading, strict=False)
+    ]
+
+
+def _has_vmap(body: JaxprBody) -> bool:
+    return any(VMAP in entry.scopes for _, _, entry in entries_of(body))
+
+
+@contextmanager
+def watching(seen: list[_jax.VmapEntry]) -> Generator[None]:
+    """Observe the arguments of every vmap traced inside the block, where this JAX lets it."""
+    with ExitStack() as stack:
+        with suppress(Exception):
+            stack.enter_context(_jax.watching_vmaps(seen))
+        yield
+
+
+def without_arrays(entries: Sequence[_jax.VmapEntry]) -> list[_jax.VmapEntry]:
+    """The entries without captured arrays, which would stay in memory with them."""
+    return [
+        replace(entry, values=tuple([None if hasattr(v, "nbytes") else v for v in entry.values]))
+        for entry in entries
+    ]

@@ -1,1 +1,0 @@
-"""Batching, as JAX applied it."""

@@ -1,0 +1,41 @@
+"""Lines of the user's code in the sentences and tables of chapters."""
+
+from __future__ import annotations
+
+from jaxscope.model import Checkpoint, Frame, Record
+from jaxscope.view.base.table import Place
+from jaxscope.view.base.visible import excerpt, split_lines
+
+
+def place_of(frame: Frame | None) -> Place:
+    """The line of a frame; None where its source is not kept."""
+    return None if frame is None or frame.source is None else (frame.source, frame.span.line)
+
+
+def label(record: Record, place: Place, word: str = "") -> str:
+    """`3` for a line of the first source, after `word`; else `model.py:5`. Empty for None."""
+    if place is None:
+        return ""
+    source, line = place
+    if source == 0 or source >= len(record.sources):
+        return f"{word}{line}"
+    return f"{record.sources[source].name}:{line}"
+
+
+def code(record: Record, place: Place, most: int = 80) -> str:
+    """The line itself, cut after `most` characters; empty where it is not kept."""
+    if place is None or place[0] >= len(record.sources):
+        return ""
+    lines = split_lines(record.sources[place[0]].text)
+    return excerpt(lines[place[1] - 1], most) if 0 < place[1] <= len(lines) else ""
+
+
+def function_name(one: Checkpoint) -> str:
+    """The name of its function, without the function around it."""
+    return one.function.rpartition("<locals>.")[2]
+
+
+def function_lines(record: Record, one: Checkpoint) -> str:
+    """`5`, `5–7`, `model.py:5–7`."""
+    first = label(record, (one.source, one.line))
+    return first if one.line == one.end_line else f"{first}–{one.end_line}"
