@@ -66,11 +66,11 @@ def profile(f: Any, /, *args: Any, **kwargs: Any) -> Report:
         >>> report = jaxscope.profile(train_step, params, batch)
         >>> report.time_by_line()
     """
-    from jaxscope.capture.options.profile_plan import Plan
+    from jaxscope.capture.options.profile_plan import ProfilePlan
     from jaxscope.capture.run import run
 
     settings = _settings()
-    settings = dataclasses.replace(settings, profile=settings.profile or Plan())
+    settings = dataclasses.replace(settings, profile=settings.profile or ProfilePlan())
     ran = run.call(f, args, kwargs, settings)
     report = Report(ran.record, ran.texts)
     keep_latest(report)
@@ -101,7 +101,7 @@ def options(
 
     Raises ValueError for a negative number of runs or of seconds.
     """
-    from jaxscope.capture.options.profile_plan import Plan
+    from jaxscope.capture.options.profile_plan import ProfilePlan
     from jaxscope.capture.options.settings import Settings
 
     given: dict[str, Any] = {
@@ -118,7 +118,7 @@ def options(
     if asked:
         if not asked.get("wait_s", 0.0) >= 0:
             raise ValueError(f"wait is {wait}; it must be 0 seconds or more.")
-        chosen["profile"] = dataclasses.replace(chosen.get("profile") or Plan(), **asked)
+        chosen["profile"] = dataclasses.replace(chosen.get("profile") or ProfilePlan(), **asked)
     Settings(**chosen)
     token = _OPTIONS.set(chosen)
     try:

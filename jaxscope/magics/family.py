@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Completer = Callable[[Any, Any], list[str]]
 
 
-class Scope(Protocol):
+class MagicScope(Protocol):
     """The defaults of all magics (traits of `%config JaxScope`) and the session."""
 
     view: Any
@@ -33,7 +33,7 @@ class Family(Magics):
     needs of the methods below; the magics themselves are marked as IPython does.
     """
 
-    def __init__(self, shell: Any, scope: Scope) -> None:
+    def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell=shell)
         self._shell = shell
         self.scope = scope

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
-from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
-from jaxscope.magics.family import Completer, Family, Scope
+from jaxscope.magics.family import Completer, Family, MagicScope
 from jaxscope.magics.options import transforms
 from jaxscope.magics.options.completion import completer
 from jaxscope.magics.options.parser import Parser, documented, require_jax
@@ -59,7 +59,7 @@ _EXAMPLES = """
 class Profiling(Family):
     """Profiles of calls and cells."""
 
-    def __init__(self, shell: Any, scope: Scope) -> None:
+    def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell, scope)
         self._servers: list[Server] = []
 
@@ -87,7 +87,7 @@ class Profiling(Family):
             )
         transforms.check_name(given.report, "report")
         require_jax("jaxprof")
-        plan = transforms.plan(given, always=True) or Plan()
+        plan = transforms.plan(given, always=True) or ProfilePlan()
         ran = (
             self._call(rest, plan)
             if cell is None
@@ -141,7 +141,7 @@ class Profiling(Family):
             server.stop()
         self._servers.clear()
 
-    def _call(self, call: str, plan: Plan) -> Ran:
+    def _call(self, call: str, plan: ProfilePlan) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture.forms import call as line_call
         from jaxscope.capture.options.settings import Settings, SettingsError
@@ -158,7 +158,7 @@ class Profiling(Family):
             except BaseException as error:
                 raise display.without_our_frames(error, line_call.FILE)  # noqa: B904
 
-    def _cell(self, head: str, body: str, plan: Plan) -> Ran:
+    def _cell(self, head: str, body: str, plan: ProfilePlan) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture.run import profiled_cell
 

@@ -11,7 +11,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, line_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
-from jaxscope.magics.family import Completer, Family, Scope
+from jaxscope.magics.family import Completer, Family, MagicScope
 from jaxscope.magics.options import transforms
 from jaxscope.magics.options.completion import completer
 from jaxscope.magics.options.parser import Parser, documented
@@ -125,7 +125,7 @@ _LOG_EXAMPLES = """
 class Watching(Family):
     """The magics that tell what compiled."""
 
-    def __init__(self, shell: Any, scope: Scope) -> None:
+    def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell, scope)
         self._footer = False
         self._before: list[int] = []

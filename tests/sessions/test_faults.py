@@ -157,10 +157,10 @@ BEFORE = (
     "capture.forms.block.Photograph",
     "capture.run.run.place",
     "capture.transforms.apply.named",
-    "capture.run.run.Sources",
+    "capture.run.run.SourceFiles",
     "capture.run.run.context",
     "capture.run.run.collecting",
-    "capture.inputs.results.Reader.read",
+    "capture.inputs.results.OutcomeReader.read",
     "capture.run.run.Block.write",
     "magics.session.session.Session.programs",
 )
@@ -184,7 +184,7 @@ AFTER = (
     "capture.program.compile.tag",
     "capture.program.compile.identity",
     "view.report.summary.first_line",
-    "capture.source.sources.Sources.index",
+    "capture.source.sources.SourceFiles.index",
 )
 SMALL = ("names", "print", "function")
 
@@ -216,7 +216,7 @@ def test_no_part_of_jaxscope_is_needed_for_a_cell(
 
 
 TRACED_BEFORE = (
-    "capture.inputs.results.Reader.read",
+    "capture.inputs.results.OutcomeReader.read",
     "capture.run.run.Block.write",
     "capture.program.compile.tag",
 )
@@ -259,7 +259,7 @@ def test_the_line_says_that_the_report_is_missing(
 def test_the_line_says_that_the_report_cannot_be_drawn(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_("report.Report.to_text", monkeypatch)
+    break_("results.report.Report.to_text", monkeypatch)
     ran, _ = play(notebook, "x.sum()", "%%jaxjit -n 1")
     assert ran.text == "jaxscope could not show the report (AttributeError: this name is gone)."
     assert float(ran.value) == 15.0

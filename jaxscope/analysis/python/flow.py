@@ -51,7 +51,7 @@ class _Scope:
     """The class that private names are mangled for."""
 
 
-class Flow(ast.NodeVisitor):
+class NameFlow(ast.NodeVisitor):
     """Walks a module and keeps what it reads, binds and certainly assigns."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from jaxscope.analysis.python.flow import Flow
+from jaxscope.analysis.python.flow import NameFlow
 from jaxscope.analysis.python.outline import (
     Forbidden,
     forbidden,
@@ -107,7 +107,7 @@ def reflective_calls(tree: ast.Module) -> tuple[tuple[int, str], ...]:
     return tuple(sorted(calls))
 
 
-def _walk(tree: ast.Module) -> Flow:
-    flow = Flow()
+def _walk(tree: ast.Module) -> NameFlow:
+    flow = NameFlow()
     flow.visit(tree)
     return flow

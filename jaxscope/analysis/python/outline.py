@@ -9,7 +9,7 @@ import tokenize
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jaxscope.analysis.python.flow import Flow
+from jaxscope.analysis.python.flow import NameFlow
 from jaxscope.analysis.python.scopes import Function
 
 _LAYOUT = frozenset(
@@ -91,7 +91,7 @@ def roots(tree: ast.Module) -> tuple[str, ...]:
 
 def _used(node: ast.stmt) -> set[str]:
     """The global names that a statement or the body of a definition may read."""
-    flow = Flow()
+    flow = NameFlow()
     flow.visit(node)
     return set(flow.reads)
 

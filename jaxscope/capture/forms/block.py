@@ -27,7 +27,7 @@ from jaxscope.capture.forms.side_effects import noted
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.inputs import Inputs, Substituted, is_code
 from jaxscope.capture.inputs.mutation import Photograph, contents, find_tracer, same_contents
-from jaxscope.capture.inputs.results import Outcome, Reader
+from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     RefusedError,
@@ -230,7 +230,7 @@ class Block:
         deleted = tuple([name for name in start if name not in end])
         if maps(self._stack):
             inputs = inputs.batched()
-        reader = Reader(inputs, self.inputs.objects, self.cell.tree, id(namespace))
+        reader = OutcomeReader(inputs, self.inputs.objects, self.cell.tree, id(namespace))
         return reader.read(changed, deleted, None if self.cell.silenced else value)
 
     def _check_names(self, settings: Settings) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 from jaxscope.capture.inputs.inputs import Inputs, Substituted
-from jaxscope.capture.inputs.results import Outcome, Reader
+from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.options.stack import JIT, Stack, differentiates, extra_names, is_plain, maps
@@ -85,7 +85,7 @@ class PlainCall:
         return value
 
     def _read(self, inputs: Substituted, value: Any) -> Outcome:
-        reader = Reader(inputs, self.inputs.objects, ast.Module([], type_ignores=[]))
+        reader = OutcomeReader(inputs, self.inputs.objects, ast.Module([], type_ignores=[]))
         return reader.read({}, (), value)
 
 

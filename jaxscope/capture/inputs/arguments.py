@@ -12,7 +12,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class TracedLeaf:
     """One traced leaf."""
 
     path: str
@@ -29,7 +29,7 @@ class Arguments:
     """Positional arguments by name, each a pytree whose leaves are indices into `slots`."""
 
     packed: Mapping[str, Any]
-    slots: tuple[Slot, ...]
+    slots: tuple[TracedLeaf, ...]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ class Arguments:
     def with_shared(self) -> Arguments:
         """The same arguments; each array that came before names the slot that stands for it."""
         first: dict[int, str] = {}
-        slots: list[Slot] = []
+        slots: list[TracedLeaf] = []
         for slot in self.slots:
             if isinstance(slot.value, (jax.Array, np.ndarray)):
                 path = first.setdefault(id(slot.value), slot.path)

@@ -12,8 +12,8 @@ import jax
 import numpy as np
 
 from jaxscope.capture.inputs import nnx, pytrees
-from jaxscope.capture.inputs.arguments import Arguments, Slot
-from jaxscope.capture.inputs.pytrees import Branch, Copies, Leaf, Node, Object
+from jaxscope.capture.inputs.arguments import Arguments, TracedLeaf
+from jaxscope.capture.inputs.pytrees import Branch, Copies, InputLeaf, Node, Object
 from jaxscope.capture.inputs.traced_or_static import (
     Choice,
     aval_text,
@@ -145,7 +145,7 @@ class Inputs:
 
         first: dict[int, Any] = {}
 
-        def leaf(node: Leaf) -> Any:
+        def leaf(node: InputLeaf) -> Any:
             tracer = tracers[node.path]
             if aliases and isinstance(node.value, (jax.Array, np.ndarray)):
                 # One array in two places stays one object in the cell too.
@@ -165,17 +165,17 @@ class Inputs:
         }
         return Substituted(values, copies, originals, merged)
 
-    def _leaves(self) -> list[Leaf]:
+    def _leaves(self) -> list[InputLeaf]:
         return [leaf for node in self._nodes.values() for leaf in pytrees.leaves(node)]
 
     def _pack(self) -> Arguments:
-        slots: list[Slot] = []
+        slots: list[TracedLeaf] = []
         packed: dict[str, Any] = {}
 
-        def take(leaf: Leaf) -> int:
+        def take(leaf: InputLeaf) -> int:
             check_range(leaf.path, leaf.value)
             donated = _root(leaf.path) in self._settings.donate
-            slots.append(Slot(leaf.path, leaf.value, leaf.choice.reason, donated))
+            slots.append(TracedLeaf(leaf.path, leaf.value, leaf.choice.reason, donated))
             return len(slots) - 1
 
         for name, node in self._nodes.items():
@@ -185,7 +185,7 @@ class Inputs:
                     packed[name] = tree
         if self.objects is not None:
             state = [
-                take(Leaf(leaf.path, leaf.value, leaf.choice))
+                take(InputLeaf(leaf.path, leaf.value, leaf.choice))
                 for leaf in self.objects.leaves
                 if leaf.choice.traced
             ]

@@ -26,7 +26,7 @@ MOST_OBJECTS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Mutation:
     """A container that no longer holds what it held."""
 
     path: str
@@ -56,10 +56,10 @@ class Photograph:
             elif isinstance(item, np.ndarray) and item.flags.writeable:
                 self._arrays.append(item)
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[Mutation]:
         """The containers that hold something else now, in the order they were reached."""
         return [
-            Change(path, item)
+            Mutation(path, item)
             for item, held, path in self._seen.values()
             if not same_contents(held, contents(item))
         ]

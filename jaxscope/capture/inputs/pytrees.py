@@ -18,7 +18,7 @@ from jaxscope.capture.inputs.traced_or_static import Choice, choose
 
 
 @dataclass(slots=True)
-class Leaf:
+class InputLeaf:
     """A value that is traced or static as a whole."""
 
     path: str
@@ -51,12 +51,12 @@ class Object:
     value: Any
 
 
-Node = Leaf | Branch | Object
+Node = InputLeaf | Branch | Object
 
 
 def is_traced(node: Node) -> bool:
     """Whether anything below the node is replaced while tracing."""
-    if isinstance(node, Leaf):
+    if isinstance(node, InputLeaf):
         return node.choice.traced or node.choice.fresh
     return isinstance(node, Object) or node.has_traced
 
@@ -72,18 +72,18 @@ def survey(
     return _survey(path, value, decide, is_object, [])
 
 
-def leaves(node: Node) -> Iterator[Leaf]:
+def leaves(node: Node) -> Iterator[InputLeaf]:
     """The leaves in order, static ones too."""
-    if isinstance(node, Leaf):
+    if isinstance(node, InputLeaf):
         yield node
     elif isinstance(node, Branch):
         for child in node.children:
             yield from leaves(child)
 
 
-def pack(node: Node, take: Callable[[Leaf], Any]) -> Any:
+def pack(node: Node, take: Callable[[InputLeaf], Any]) -> Any:
     """The traced leaves as a pytree of dicts, so that JAX names them as users do."""
-    if isinstance(node, Leaf):
+    if isinstance(node, InputLeaf):
         return take(node)
     assert isinstance(node, Branch)
     packed = {
@@ -99,10 +99,10 @@ def pack(node: Node, take: Callable[[Leaf], Any]) -> Any:
 
 
 def substitute(
-    node: Node, leaf: Callable[[Leaf], Any], thing: Callable[[Object], Any], copies: Copies
+    node: Node, leaf: Callable[[InputLeaf], Any], thing: Callable[[Object], Any], copies: Copies
 ) -> Any:
     """The value with tracers in place of traced leaves; what holds none is the original itself."""
-    if isinstance(node, Leaf):
+    if isinstance(node, InputLeaf):
         if node.choice.traced:
             return leaf(node)
         if not node.choice.fresh:
@@ -190,10 +190,10 @@ def _survey(
     if is_object(value):
         return Object(path, value)
     if id(value) in above:
-        return Leaf(path, value, Choice(False, "a container that holds itself, so static"))
+        return InputLeaf(path, value, Choice(False, "a container that holds itself, so static"))
     level = children(value)
     if level is None:
-        return Leaf(path, value, decide(value))
+        return InputLeaf(path, value, decide(value))
     keys, below, build = level
     above.append(id(value))
     nodes = tuple(
@@ -235,7 +235,7 @@ def has_tracer(node: Node) -> bool:
 def _has_leaf(node: Node) -> bool:
     if isinstance(node, Branch):
         return any(_has_leaf(child) for child in node.children)
-    return isinstance(node, Leaf) and node.choice.traced
+    return isinstance(node, InputLeaf) and node.choice.traced
 
 
 def _like_dict(original: dict[Any, Any], new: Sequence[Any]) -> dict[Any, Any]:

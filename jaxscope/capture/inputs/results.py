@@ -41,7 +41,7 @@ class Outcome:
         return names, settle(self.value), settle
 
 
-class Reader:
+class OutcomeReader:
     """Reads the outcome of one trace."""
 
     def __init__(

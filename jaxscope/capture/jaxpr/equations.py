@@ -8,7 +8,7 @@ from typing import Any
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes, passes, phase
 from jaxscope.analysis.links.tag_paths import Chain
 from jaxscope.capture.jaxpr.bodies import Body, Entry, Reader
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Equation, Frame, Span
 
 # Functions that use each other twice at each of many levels would double at each level. Beyond
@@ -27,7 +27,7 @@ class Expansion:
     """Equation ids by (id of the jaxpr object, index in it); several where a jaxpr is shared."""
 
 
-def read_equations(closed_jaxpr: Any, sources: Sources) -> tuple[Equation, ...]:
+def read_equations(closed_jaxpr: Any, sources: SourceFiles) -> tuple[Equation, ...]:
     """All equations of a jaxpr: each before those inside it, else in the order of the jaxpr."""
     return expand(Reader(sources).body(closed_jaxpr)).equations
 

@@ -33,7 +33,7 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ProfilePlan:
     """Sessions of traced calls, with as many untraced ones between them."""
 
     sessions: int = 5

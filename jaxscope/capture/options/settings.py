@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.capture.options.profile_plan import ProfilePlan
 
 
 class SettingsError(ValueError):
@@ -27,7 +27,7 @@ class Settings:
     x64: bool = False
     only: tuple[str, ...] = ()
     """Decorator form: these functions instead of the roots."""
-    profile: Plan | None = None
+    profile: ProfilePlan | None = None
     """Measure the time inside the program, by calls like these; None: do not."""
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ class NoInputError(TransformError):
     """There is nothing that a transform could work on: no float input, or no axis."""
 
 
-class Mode(StrEnum):
+class GradMode(StrEnum):
     """What of a derivative is computed; the names are JAX's."""
 
     GRAD = "grad"
@@ -43,7 +43,7 @@ class GradOptions:
 
     wrt: tuple[str, ...] = ()
     """Names to differentiate by; empty: every traced float input."""
-    mode: Mode = Mode.GRAD
+    mode: GradMode = GradMode.GRAD
     order: int = 1
     value: bool = False
     """Return `(value, derivative)`."""
@@ -106,7 +106,7 @@ def titles(stack: Stack) -> tuple[str, ...]:
     names: list[str] = []
     for segment in stack:
         match segment.options:
-            case GradOptions(mode=Mode.GRAD, order=order, value=value):
+            case GradOptions(mode=GradMode.GRAD, order=order, value=value):
                 first = ("value_and_grad",) if value and order == 1 else ("grad",)
                 names += [*first, *["grad"] * (order - 1)]
             case GradOptions(mode=mode, order=order):
@@ -158,7 +158,7 @@ def _spelled(options: Options) -> tuple[tuple[str, str], ...]:
         case GradOptions():
             if options.wrt:
                 found.append(("-w", ",".join(options.wrt)))
-            if options.mode is not Mode.GRAD:
+            if options.mode is not GradMode.GRAD:
                 found.append(("--mode", options.mode))
             if options.order != 1:
                 found.append(("--order", str(options.order)))

@@ -28,7 +28,7 @@ from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.options.stack import JIT, Stack
 from jaxscope.capture.program.describe import argument_infos
 from jaxscope.capture.program.stages import Handles
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.vmap.axes import watching, without_arrays
 
 _OTHER_TEXT = (
@@ -42,7 +42,7 @@ VMAPS_PER_CELL = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CompileRequest:
     """A jitted function and the arguments to capture it for."""
 
     name: str
@@ -69,7 +69,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CachedProgram:
     """A compiled program that later runs of the same cell may use."""
 
     call: Any
@@ -95,17 +95,17 @@ class Programs:
     """The compiled programs of one cell, the latest kept."""
 
     def __init__(self) -> None:
-        self._entries: collections.OrderedDict[Key, Compiled] = collections.OrderedDict()
+        self._entries: collections.OrderedDict[Key, CachedProgram] = collections.OrderedDict()
         self.vmaps: collections.deque[_jax.VmapEntry] = collections.deque(maxlen=VMAPS_PER_CELL)
         """What entered a vmap in earlier runs: a function that the cell calls is traced once."""
 
-    def get(self, key: Key) -> Compiled | None:
+    def get(self, key: Key) -> CachedProgram | None:
         entry = self._entries.get(key)
         if entry is not None:
             self._entries.move_to_end(key)
         return entry
 
-    def put(self, key: Key, entry: Compiled) -> None:
+    def put(self, key: Key, entry: CachedProgram) -> None:
         self._entries[key] = entry
         while len(self._entries) > PROGRAMS_PER_CELL:
             self._entries.popitem(last=False)
@@ -115,9 +115,9 @@ class Programs:
 class Captured:
     """A program that is ready to run, with the handles that its report needs."""
 
-    request: Request
+    request: CompileRequest
     handles: Handles
-    entry: Compiled
+    entry: CachedProgram
     reused: bool
     trace_s: float
     vmaps: Sequence[_jax.VmapEntry] = ()
@@ -162,8 +162,8 @@ def context(settings: Settings) -> Generator[Any]:
 
 @calls_user_code
 def capture(
-    request: Request,
-    sources: Sources,
+    request: CompileRequest,
+    sources: SourceFiles,
     programs: Programs | None = None,
     say: Callable[[str], None] = lambda phase: None,
     tagged: Tagged | None = None,
@@ -182,8 +182,8 @@ def capture(
 
 
 def _captured(
-    request: Request,
-    sources: Sources,
+    request: CompileRequest,
+    sources: SourceFiles,
     programs: Programs | None,
     say: Callable[[str], None],
     tagged: Tagged | None,
@@ -217,29 +217,29 @@ def _captured(
 
 
 @calls_user_code
-def finished(traced: Any, sources: Sources, say: Callable[[str], None]) -> Captured:
+def finished(traced: Any, sources: SourceFiles, say: Callable[[str], None]) -> Captured:
     """A `Traced` of the user's, lowered and compiled; exact unless it was lowered before."""
     say("compiling")
     tagged = tag(traced, sources)
     lowered = traced.lower()
     compiled = lowered.compile()
-    request = Request(traced.fun_name, ("jit",), None, ())
+    request = CompileRequest(traced.fun_name, ("jit",), None, ())
     entry = _compiled(request, compiled, lowered, tagged, compiled)
     return Captured(request, Handles(traced, lowered, compiled, tagged, sources), entry, False, 0.0)
 
 
 @calls_user_code
-def opened(stage: Any, sources: Sources) -> Captured:
+def opened(stage: Any, sources: SourceFiles) -> Captured:
     """A `Lowered` or `Compiled` of the user's: nothing is traced, and its links are not exact."""
     lowered = stage if isinstance(stage, jax.stages.Lowered) else None
     compiled = stage if lowered is None else lowered.compile()
     handles = Handles(None, lowered, compiled, None, sources)
     treedef = jax.tree_util.tree_structure(stage.args_info)
-    entry = Compiled(compiled, compiled, handles.tagged, (), treedef, {})
-    return Captured(Request("program", (), None, ()), handles, entry, False, 0.0)
+    entry = CachedProgram(compiled, compiled, handles.tagged, (), treedef, {})
+    return Captured(CompileRequest("program", (), None, ()), handles, entry, False, 0.0)
 
 
-def _key(request: Request, traced: Any, lowered: Any) -> Key | None:
+def _key(request: CompileRequest, traced: Any, lowered: Any) -> Key | None:
     """The program's identity; None when it cannot be told, and then nothing is used again.
 
     JAX's settings belong to it: under another one JAX would trace the earlier function again, even
@@ -253,7 +253,7 @@ def _key(request: Request, traced: Any, lowered: Any) -> Key | None:
         return None
 
 
-def identity(request: Request, traced: Any, lowered: Any) -> str:
+def identity(request: CompileRequest, traced: Any, lowered: Any) -> str:
     """A hash of all that decides what XLA compiles and how its results look in Python."""
     leaves = _leaves(request)
     kept = _jax.kept_arguments(lowered)
@@ -279,7 +279,9 @@ def _place(leaf: Any) -> str:
     return f"{leaf.sharding}/{layout}"
 
 
-def _compiled(request: Request, compiled: Any, lowered: Any, tagged: Tagged, call: Any) -> Compiled:
+def _compiled(
+    request: CompileRequest, compiled: Any, lowered: Any, tagged: Tagged, call: Any
+) -> CachedProgram:
     arguments = (tuple(request.args), dict(request.kwargs))
     leaves, treedef = jax.tree_util.tree_flatten(arguments)
     try:
@@ -292,7 +294,7 @@ def _compiled(request: Request, compiled: Any, lowered: Any, tagged: Tagged, cal
         for position, (path, leaf) in enumerate(zip(paths, leaves, strict=True))
         if kept is not None and position not in kept
     }
-    return Compiled(call, compiled, tagged, paths, treedef, spare)
+    return CachedProgram(call, compiled, tagged, paths, treedef, spare)
 
 
 def _stand_in(leaf: Any) -> Any:
@@ -306,11 +308,11 @@ def _stand_in(leaf: Any) -> Any:
     return leaf
 
 
-def _leaves(request: Request) -> list[Any]:
+def _leaves(request: CompileRequest) -> list[Any]:
     return jax.tree_util.tree_leaves((tuple(request.args), dict(request.kwargs)))
 
 
-def _paths(request: Request, handles: Handles | None = None) -> tuple[str, ...]:
+def _paths(request: CompileRequest, handles: Handles | None = None) -> tuple[str, ...]:
     """The caller's names of the flat arguments, else JAX's own, else their numbers."""
     number = len(_leaves(request))
     if request.paths and len(request.paths) == number:

@@ -14,7 +14,7 @@ from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Stage, StageKind, Unavailable
 
 FROM_CACHE = (
@@ -36,12 +36,12 @@ class Handles:
         lowered: Any = None,
         compiled: Any = None,
         tagged: Tagged | None = None,
-        sources: Sources | None = None,
+        sources: SourceFiles | None = None,
     ) -> None:
         """`traced` may be None when `tagged` has the equations; without `tagged`, the program
         counts as lowered elsewhere, and its links are not exact."""
         if tagged is None:
-            tagged = untagged(traced, sources or Sources())
+            tagged = untagged(traced, sources or SourceFiles())
         self.tagged = tagged
         self._traced = traced
         self._lowered = lowered

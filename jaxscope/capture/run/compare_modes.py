@@ -13,7 +13,7 @@ from jaxscope.capture.inputs.traced_or_static import choose
 from jaxscope.capture.jaxpr.bodies import Reader
 from jaxscope.capture.jaxpr.dataflow import read_flow
 from jaxscope.capture.options.settings import Settings, SettingsError
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import DerivativeMode, DerivativeModes, DerivativeOrder
 
 Function = Callable[..., Any]
@@ -96,7 +96,7 @@ def _mode(
 
 def _flow(function: Function, values: Sequence[Any]) -> Region:
     traced = jax.jit(function).trace(*values)
-    return read_flow(Reader(Sources()).body(traced.jaxpr))
+    return read_flow(Reader(SourceFiles()).body(traced.jaxpr))
 
 
 def _seconds(function: Function, values: Sequence[Any], settings: Settings) -> float | None:

@@ -19,7 +19,7 @@ def _silent(phase: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RunContext:
     """What a run happens in."""
 
     namespace: MutableMapping[str, Any]

@@ -20,14 +20,14 @@ from jax.core import Tracer
 
 from jaxscope.analysis.python.names import roots, top_level_definitions
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.listener import Listener, Run, collecting
+from jaxscope.capture.compiles.listener import BlockCompiles, Listener, collecting
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.forms.block import CellText, put_back
 from jaxscope.capture.jaxpr.tags import Tagged, tag_jaxpr
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.options.stack import JIT, Stack, TransformError, is_plain, written
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.transforms import table
 from jaxscope.capture.vmap.axes import watching
 
@@ -56,7 +56,7 @@ class Execution:
 
     value: Any
     calls: tuple[Call, ...]
-    run: Run
+    run: BlockCompiles
     ended_at: float
     wrapped: tuple[str, ...]
 
@@ -88,7 +88,7 @@ class Decorated:
             raise _roots_error(found, defined, written(self.stack))
         return found
 
-    def execute(self, listener: Listener, sources: Sources) -> Execution:
+    def execute(self, listener: Listener, sources: SourceFiles) -> Execution:
         """Run the cell in the user's namespace, as Python does, and watch what compiles."""
         wrapped = self.names()
         hooks = collecting(
@@ -157,7 +157,7 @@ class Decorated:
             args, kwargs = copies_of_donated(known[2], args, kwargs)
         self._calls.append(Call(known[0], known[2], args, kwargs, vmaps=self._vmaps))
 
-    def _on_lowering(self, sources: Sources) -> None:
+    def _on_lowering(self, sources: SourceFiles) -> None:
         found = _calling()
         if found is not None and id(inspect.unwrap(found[0])) in self._functions:
             jaxpr = _jax.lowering_jaxpr()

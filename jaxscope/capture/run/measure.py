@@ -12,7 +12,7 @@ import jax
 from jaxscope.analysis.profile import TracedSession
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.devices import memory
-from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.profile.sessions import (
@@ -38,7 +38,7 @@ class Measured:
     """Traced calls, where the time inside the program was asked for."""
     trace: bytes = field(default=b"", repr=False)
     """The last session as XSpace."""
-    plan: Plan | None = None
+    plan: ProfilePlan | None = None
     """What the profile was asked to be."""
     guard: str = ""
     """Why fewer calls were traced than usual."""
@@ -104,7 +104,7 @@ def measure(
 
 
 def _traced_once(
-    run: Callable[[], tuple[Any, tuple[Timing, ...]]], plan: Plan, captured: Captured
+    run: Callable[[], tuple[Any, tuple[Timing, ...]]], plan: ProfilePlan, captured: Captured
 ) -> Measured:
     """The only run that is allowed, under the profiler; without it where that is not to be had."""
     try:
@@ -123,7 +123,7 @@ def _sessions(
     call: Callable[..., Any],
     args: tuple[Any, ...],
     copier: Callable[[], tuple[Any, ...]] | None,
-    plan: Plan,
+    plan: ProfilePlan,
 ) -> tuple[tuple[TracedSession, ...] | Unavailable, bytes, str]:
     """Traced calls of a program that may be repeated; its results are not needed."""
     try:

@@ -14,11 +14,11 @@ from jaxscope.capture.forms.call import PlainCall
 from jaxscope.capture.inputs.arguments import paths_of
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.options.stack import PMAP, Stack, differentiates, is_plain
-from jaxscope.capture.program.compile import Request, capture, finished, opened
+from jaxscope.capture.program.compile import CompileRequest, capture, finished, opened
 from jaxscope.capture.run import record, to_python
-from jaxscope.capture.run.context import Surroundings
+from jaxscope.capture.run.context import RunContext
 from jaxscope.capture.run.measure import Measured, measure
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.transfer import place
 from jaxscope.capture.transforms.apply import Work
 
@@ -50,8 +50,8 @@ class OneCall:
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
     settings: Settings
-    around: Surroundings
-    sources: Sources
+    around: RunContext
+    sources: SourceFiles
     device: Any
     """Where the program runs, or None for JAX's default."""
 
@@ -102,7 +102,7 @@ class OneCall:
 
     def _of_jitted(self) -> Result:
         name = getattr(self.function, "__name__", "function")
-        request = Request(name, ("jit",), self.function, tuple(self.args), dict(self.kwargs))
+        request = CompileRequest(name, ("jit",), self.function, tuple(self.args), dict(self.kwargs))
         captured = capture(request, self.sources, None, self.around.say)
         listener = self.around.listener
         measured = measure(captured, self.args, self.kwargs, self.settings, listener)
@@ -112,7 +112,7 @@ class OneCall:
     def _of_pmapped(self, call: _jax.PmappedCall) -> Result:
         name = getattr(self.function, "__name__", "function")
         paths = paths_of(self.function, tuple(self.args))
-        request = Request(name, ("pmap",), call.jitted, call.args, {}, paths, PMAP)
+        request = CompileRequest(name, ("pmap",), call.jitted, call.args, {}, paths, PMAP)
         captured = capture(request, self.sources, None, self.around.say)
         measured = measure(captured, call.args, {}, self.settings, self.around.listener)
         value = None if measured.results is None else call.restore(measured.results)
@@ -149,7 +149,7 @@ class OneCall:
 
         return value, part, work.notes()
 
-    def _prepared(self, stack: Stack) -> tuple[PlainCall, Work, tuple[Any, ...], Request]:
+    def _prepared(self, stack: Stack) -> tuple[PlainCall, Work, tuple[Any, ...], CompileRequest]:
         """The call and what JAX would be asked to compile, with the arguments as they are."""
         function = self.function
         plain = PlainCall(

@@ -24,14 +24,14 @@ from jaxscope.analysis.profile.compile_phases import compile_phases
 from jaxscope.analysis.trace import TraceEvent, operations
 from jaxscope.capture.compiles.listener import collecting
 from jaxscope.capture.forms.block import CellText
-from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.profile import cell_programs, line_mode, profiler
 from jaxscope.capture.profile.jitted_calls import Called, JittedCall
 from jaxscope.capture.profile.line_clock import LineClock
 from jaxscope.capture.program import describe
 from jaxscope.capture.run import bare_record
-from jaxscope.capture.run.run import Ran, Surroundings
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.run.run import Ran, RunContext
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import (
     Finding,
     FindingKind,
@@ -50,7 +50,7 @@ _FEW = 3
 """Single operations on one line below which nobody needs advice."""
 
 
-def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
+def cell(text: CellText, around: RunContext, plan: ProfilePlan | None = None) -> Ran:
     """Run a cell as plain Python under the profiler, and say where its time went.
 
     Nothing is repeated: the cell runs exactly once, whatever it does. What it raises is the `error`
@@ -58,10 +58,10 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     cannot be had the cell runs without it, and the record says so.
     """
     __tracebackhide__ = True
-    plan = plan or Plan()
+    plan = plan or ProfilePlan()
     profiler.wait_until_free(plan.wait_s, around.say)
     began = time.perf_counter()
-    sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
+    sources = SourceFiles(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
     called = Called()
     run = replace(text, tree=called.tree(text.tree)) if plan.line_mode else text
     statements, expression = run.code()
@@ -129,9 +129,9 @@ def _read(
     record: Record,
     session: profiler.Recording | str,
     watched: _Watched,
-    around: Surroundings,
-    sources: Sources,
-    plan: Plan,
+    around: RunContext,
+    sources: SourceFiles,
+    plan: ProfilePlan,
 ) -> tuple[Record, tuple[Ended, ...]]:
     """The record with what the session tells, and its texts; a session that is none says why."""
     if isinstance(session, str):
@@ -222,9 +222,9 @@ def _profiled(
     record: Record,
     watched: _Watched,
     events: list[TraceEvent],
-    around: Surroundings,
-    sources: Sources,
-    plan: Plan,
+    around: RunContext,
+    sources: SourceFiles,
+    plan: ProfilePlan,
 ) -> Record:
     text, clock = watched.text, watched.clock
     span = next(event for event in events if event.name == profiler.CALL)
@@ -271,7 +271,7 @@ def _profiled(
     )
 
 
-def _live(sources: Sources) -> tuple[LiveArrays, ...]:
+def _live(sources: SourceFiles) -> tuple[LiveArrays, ...]:
     """Arrays alive on the devices, by the line that made them; none where JAX does not tell."""
     try:
         made = live_buffers(jax.profiler.device_memory_profile())
@@ -288,7 +288,7 @@ def _not_apart(
     runs: Sequence[ProgramRun],
     programs: Mapping[int, RunProgram],
     apart: Collection[str],
-    around: Surroundings,
+    around: RunContext,
 ) -> tuple[str, ...]:
     """Which functions line mode did not see, as their calls are not in the cell's own lines."""
     names = {cell_programs.title(run.module) for run in runs if not programs[run.program].eager}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import jax
 
 from jaxscope.analysis.cost.roofline import verdict
-from jaxscope.capture.compiles.listener import Listener, Run
+from jaxscope.capture.compiles.listener import BlockCompiles, Listener
 from jaxscope.capture.devices import memory
 from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.jaxpr.gradient import differentiation
@@ -22,7 +22,7 @@ from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.run.measure import Measured
 from jaxscope.capture.sharding import partition
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.peaks import peaks as measure_peaks
 from jaxscope.capture.vmap.read import batching_of
@@ -64,8 +64,8 @@ def record(
     title: str,
     form: Form,
     parts: Sequence[Part],
-    compiles: Run,
-    sources: Sources,
+    compiles: BlockCompiles,
+    sources: SourceFiles,
     listener: Listener,
     peaks: PeakCache,
     notes: Sequence[str],
@@ -143,7 +143,7 @@ def _of_all(cost: Cost, devices: int) -> Cost:
     )
 
 
-def _program(part: Part, sources: Sources) -> Program:
+def _program(part: Part, sources: SourceFiles) -> Program:
     captured, handles = part.captured, part.captured.handles
     tagged = handles.tagged
     # Also a tagged program can come back from a cache with other tags, or with none.
@@ -214,7 +214,7 @@ def _partition(handles: Handles, ins: Sequence[Value], outs: Sequence[Value]) ->
     )
 
 
-def _profiled(program: Program, part: Part, sources: Sources) -> Program:
+def _profiled(program: Program, part: Part, sources: SourceFiles) -> Program:
     """With the time by line, if the program was profiled."""
     sessions = part.measured.sessions
     if isinstance(sessions, Unavailable):

@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxscope.analysis.python.names import top_level_definitions
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.listener import Listener, Run, collecting
+from jaxscope.capture.compiles.listener import BlockCompiles, Listener, collecting
 from jaxscope.capture.forms import call as line_call
 from jaxscope.capture.forms.block import Block, CellText
 from jaxscope.capture.forms.side_effects import Witness
@@ -28,15 +28,15 @@ from jaxscope.capture.options.stack import (
     written,
 )
 from jaxscope.capture.profile import profiler
-from jaxscope.capture.program.compile import Request, capture, context
+from jaxscope.capture.program.compile import CompileRequest, capture, context
 from jaxscope.capture.run import bare_record, error_notes, evidence, to_python
 from jaxscope.capture.run import record as assemble
-from jaxscope.capture.run.context import Ran, Surroundings
+from jaxscope.capture.run.context import Ran, RunContext
 from jaxscope.capture.run.decorator_form import Call, Decorated, Execution
 from jaxscope.capture.run.measure import measure
 from jaxscope.capture.run.one_call import OneCall
 from jaxscope.capture.source import cell_names
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.capture.timing.transfer import place
@@ -48,7 +48,7 @@ from jaxscope.model import Form, Source, SourceKind
 def cell(
     text: CellText,
     settings: Settings,
-    around: Surroundings,
+    around: RunContext,
     form: Form | None = None,
     stack: Stack = JIT,
 ) -> Ran:
@@ -59,7 +59,7 @@ def cell(
     (block form), or as Python left it (decorator form).
     """
     _wait(settings, around)
-    sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
+    sources = SourceFiles(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
     if _form(text, settings, form) is Form.DECORATOR:
         return _decorated(text, settings, around, sources, stack)
     return _block(text, settings, around, sources, stack)
@@ -75,7 +75,7 @@ def _form(text: CellText, settings: Settings, asked: Form | None) -> Form:
 def expression(
     text: str,
     settings: Settings,
-    around: Surroundings,
+    around: RunContext,
     stack: Stack = JIT,
     magic: str = "jaxjit",
 ) -> Ran:
@@ -97,7 +97,7 @@ def _expression(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     settings: Settings,
-    around: Surroundings,
+    around: RunContext,
     stack: Stack,
 ) -> Ran:
     began = time.perf_counter()
@@ -112,7 +112,7 @@ def _expression(
         failure = f"jaxscope could not compile this call ({why}), so it ran as plain Python."
     else:
         with context(settings):
-            one = OneCall(function, args, kwargs, settings, around, Sources(), None)
+            one = OneCall(function, args, kwargs, settings, around, SourceFiles(), None)
             value = one.alone(stack)
         failure = f"jaxscope could not inspect this call ({why}), so JAX ran it alone."
     known = bare_record.record(text, Form.PLAIN, (), (failure,), time.perf_counter() - began)
@@ -122,13 +122,13 @@ def _expression(
 def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings: Settings) -> Ran:
     """Capture one call for `jaxscope.inspect`, with a listener of its own."""
     with Listener() as listener:
-        around = Surroundings({}, listener, PeakCache(), cell_names.cell_name)
+        around = RunContext({}, listener, PeakCache(), cell_names.cell_name)
         _wait(settings, around)
         name = getattr(function, "__name__", type(function).__name__)
         return _call(function, args, kwargs, settings, around, Form.CALL, name, JIT)
 
 
-def _wait(settings: Settings, around: Surroundings) -> None:
+def _wait(settings: Settings, around: RunContext) -> None:
     """Let another profiler session end first, where that was asked for."""
     if settings.profile is not None:
         profiler.wait_until_free(settings.profile.wait_s, around.say)
@@ -140,8 +140,8 @@ def _wait(settings: Settings, around: Surroundings) -> None:
 def _block(
     text: CellText,
     settings: Settings,
-    around: Surroundings,
-    sources: Sources,
+    around: RunContext,
+    sources: SourceFiles,
     stack: Stack,
 ) -> Ran:
     began = time.perf_counter()
@@ -188,7 +188,7 @@ def _block(
         )
 
 
-def _work(block: Block, text: CellText, stack: Stack, around: Surroundings, device: Any) -> Work:
+def _work(block: Block, text: CellText, stack: Stack, around: RunContext, device: Any) -> Work:
     """The block under its stack; a name that is bound nowhere is told before an input is missed."""
     try:
         return Work(block, stack, "Line 1: ", "this cell", device)
@@ -239,8 +239,8 @@ def without_report(
 def _decorated(
     text: CellText,
     settings: Settings,
-    around: Surroundings,
-    sources: Sources,
+    around: RunContext,
+    sources: SourceFiles,
     stack: Stack,
 ) -> Ran:
     began = time.perf_counter()
@@ -266,9 +266,9 @@ def _decorated(
 def _called(
     call: Call,
     settings: Settings,
-    sources: Sources,
+    sources: SourceFiles,
     stack: Stack,
-    around: Surroundings,
+    around: RunContext,
     text: CellText,
 ) -> assemble.Part:
     """One signature that the cell called; JAX's own caches answer, so nothing compiles again."""
@@ -278,7 +278,7 @@ def _called(
     if pmapped is not None:
         paths = paths_of(jitted, args)
         jitted, args, kwargs = pmapped.jitted, pmapped.args, {}
-    request = Request(call.name, titles(stack), jitted, args, kwargs, paths, stack)
+    request = CompileRequest(call.name, titles(stack), jitted, args, kwargs, paths, stack)
     captured = capture(request, sources, None, around.say, call.tagged)
     captured = replace(captured, vmaps=(*call.vmaps, *captured.vmaps))
     measured = measure(captured, args, kwargs, settings, around.listener, again=True)
@@ -319,7 +319,7 @@ def _call(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     settings: Settings,
-    around: Surroundings,
+    around: RunContext,
     form: Form,
     title: str,
     stack: Stack,
@@ -328,7 +328,7 @@ def _call(
     source = to_python.source_of(function, around.cell_name)
     if source is None and form is Form.LINE and line_call.defines(title):
         source = Source("the call", line_call.FILE, SourceKind.CELL, title.strip())
-    sources = Sources(source, around.cell_name)
+    sources = SourceFiles(source, around.cell_name)
     with context(settings) as device, collecting(around.listener) as compiles:
         one = OneCall(function, args, kwargs, settings, around, sources, device)
         value, part, notes = one.run(stack)
@@ -343,9 +343,9 @@ def _finish(
     form: Form,
     value: Any,
     parts: Callable[[], Sequence[assemble.Part]],
-    compiles: Run,
-    sources: Sources,
-    around: Surroundings,
+    compiles: BlockCompiles,
+    sources: SourceFiles,
+    around: RunContext,
     began: float,
     notes: Sequence[str],
     known: evidence.Known,
@@ -369,11 +369,11 @@ def _finish(
 @contextmanager
 def _explained(
     text: CellText,
-    around: Surroundings,
+    around: RunContext,
     traced: Sequence[str] = (),
     *,
     wrote: bool = False,
-    request: Request | None = None,
+    request: CompileRequest | None = None,
     stack: Stack = JIT,
 ) -> Generator[None]:
     """Adds jaxscope's sentence to an error of the user's code, and leaves the error as it is."""

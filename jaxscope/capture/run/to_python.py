@@ -17,7 +17,7 @@ import numpy as np
 from jaxscope.analysis.python import module_text
 from jaxscope.capture.forms.block import Block, CellText
 from jaxscope.capture.options.stack import GradOptions, differentiates, is_plain
-from jaxscope.capture.source.sources import Sources, as_typed
+from jaxscope.capture.source.sources import SourceFiles, as_typed
 from jaxscope.capture.transforms.apply import Work
 from jaxscope.capture.transforms.to_source import spelled
 from jaxscope.model import Source, SourceKind
@@ -28,7 +28,7 @@ def source_of(function: Any, cell_name: Callable[[str], str | None]) -> Source |
     file, _ = place_of(function)
     text = "".join(linecache.getlines(file))
     name = cell_name(file)
-    if not text or (name is None and Sources().index(file) is None):
+    if not text or (name is None and SourceFiles().index(file) is None):
         return None
     kind = SourceKind.MODULE if name is None else SourceKind.OTHER_CELL
     if name is None:

@@ -27,7 +27,7 @@ def _no_cell(file: str) -> str | None:
     return None
 
 
-class Sources:
+class SourceFiles:
     """Tells the user's files from libraries, and keeps the texts of the user's.
 
     The cell comes first; a file that a frame names is added on first sight. Not thread safe: one

@@ -23,7 +23,7 @@ from jaxscope.capture.options.stack import (
     titles,
     written,
 )
-from jaxscope.capture.program.compile import Request
+from jaxscope.capture.program.compile import CompileRequest
 from jaxscope.capture.transforms import derivatives, table
 from jaxscope.capture.transforms.shapes import Level
 
@@ -56,7 +56,7 @@ class Work:
         self._results = 0
         self._tree: Any = None
 
-    def request(self, name: str, args: tuple[Any, ...], file: str, line: int) -> Request:
+    def request(self, name: str, args: tuple[Any, ...], file: str, line: int) -> CompileRequest:
         """The request to capture, for these packed arguments; errors name this file and line."""
         arguments = self._subject.inputs.arguments
 
@@ -74,7 +74,9 @@ class Work:
         statics = {value.name: value.aval for value in self._subject.inputs.static_values()}
         # Another stack makes another program of the same cell.
         statics["the transforms"] = written(self.stack)
-        return Request(name, titles(self.stack), jitted, args, {}, paths, self.stack, base, statics)
+        return CompileRequest(
+            name, titles(self.stack), jitted, args, {}, paths, self.stack, base, statics
+        )
 
     def arguments(self) -> Arguments:
         """The arguments, those that are mapped with a word on their axes."""

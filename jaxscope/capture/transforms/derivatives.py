@@ -10,14 +10,14 @@ import jax.numpy as jnp
 
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import RefusedError
-from jaxscope.capture.options.stack import GradOptions, Mode, TransformError
+from jaxscope.capture.options.stack import GradMode, GradOptions, TransformError
 from jaxscope.capture.transforms.shapes import Level
 from jaxscope.capture.transforms.wrt import Selection, complex_names, matching, select
 
 Program = Callable[..., tuple[Any, list[Any]]]
 Line = int | None
 
-_NESTS = (Mode.GRAD, Mode.JACFWD, Mode.JACREV)
+_NESTS = (GradMode.GRAD, GradMode.JACFWD, GradMode.JACREV)
 
 
 def check(options: GradOptions, level: Level) -> Selection:
@@ -29,7 +29,7 @@ def check(options: GradOptions, level: Level) -> Selection:
             f"{level.where}--order {options.order} nests grad, jacfwd or jacrev, and not "
             f"{options.mode}. Leave --order out, or choose one of those modes."
         )
-    if options.order > 1 and options.mode is Mode.GRAD:
+    if options.order > 1 and options.mode is GradMode.GRAD:
         slots = selection.slots()
         whole = [s for s in slots if level.shapes[s]]
         if len(slots) > 1 or whole:
@@ -40,9 +40,9 @@ def check(options: GradOptions, level: Level) -> Selection:
                 f"must be a scalar again, so -w can name one scalar; {what}. Use `--mode hessian`, "
                 f"or `--mode jacrev --order {options.order}`."
             )
-    if options.tangents and options.mode is not Mode.JVP:
+    if options.tangents and options.mode is not GradMode.JVP:
         raise TransformError(f"{level.where}--tangents goes with `--mode jvp` only.")
-    if options.cotangent and options.mode is not Mode.VJP:
+    if options.cotangent and options.mode is not GradMode.VJP:
         raise TransformError(f"{level.where}--cotangent goes with `--mode vjp` only.")
     if options.tangents and len(options.tangents) != given:
         raise TransformError(
@@ -106,14 +106,14 @@ def _derivative(
 ) -> tuple[Any, Any]:
     tree = selection.take(values)
     match options.mode:
-        case Mode.JVP:
+        case GradMode.JVP:
             tangents = jax.tree_util.tree_map(jnp.ones_like, tree)
             if options.tangents:
                 matched = matching(level, selection.names, options.tangents)
                 tangents = selection.take([values[matched.get(i, i)] for i in range(len(values))])
             _, found, kept = jax.jvp(function, (tree,), (tangents,), has_aux=True)
             return found, kept
-        case Mode.VJP:
+        case GradMode.VJP:
             loss, pull, kept = jax.vjp(function, tree, has_aux=True)
             cotangent = jax.tree_util.tree_map(jnp.ones_like, loss)
             if options.cotangent:
@@ -121,10 +121,14 @@ def _derivative(
                 cotangent = level.inputs.trees((name,), lambda slot: values[slot])[name]
                 _check_cotangent(name, cotangent, loss, level)
             return pull(cotangent)[0], kept
-        case Mode.HESSIAN:
+        case GradMode.HESSIAN:
             return jax.hessian(function, has_aux=True, holomorphic=holomorphic)(tree)
         case mode:
-            one = {Mode.GRAD: jax.grad, Mode.JACFWD: jax.jacfwd, Mode.JACREV: jax.jacrev}[mode]
+            one = {
+                GradMode.GRAD: jax.grad,
+                GradMode.JACFWD: jax.jacfwd,
+                GradMode.JACREV: jax.jacrev,
+            }[mode]
             made: Any = function
             for _ in range(options.order):
                 made = one(made, has_aux=True, holomorphic=holomorphic)
@@ -155,7 +159,7 @@ def _shown(tree: Any) -> str:
 
 def conjugate_note(options: GradOptions, level: Level) -> str:
     """What to know of a gradient by complex inputs; empty where there are none."""
-    if options.mode not in (Mode.GRAD, Mode.VJP, Mode.JACREV):
+    if options.mode not in (GradMode.GRAD, GradMode.VJP, GradMode.JACREV):
         return ""
     names = complex_names(level, select(level, options.wrt))
     if not names:
@@ -172,12 +176,12 @@ def of_function(
 ) -> Any:
     """The derivative of a function as JAX's own wrapper of it, for a cell in decorator form."""
     mode, order = options.mode, options.order
-    if mode in (Mode.JVP, Mode.VJP):
+    if mode in (GradMode.JVP, GradMode.VJP):
         raise TransformError(
             f"Line 1: JAX has no decorator for {mode}. Run the cell with --block, or one call with "
             f"`%jaxgrad --mode {mode} f(x)`."
         )
-    if options.value and (mode is not Mode.GRAD or order > 1):
+    if options.value and (mode is not GradMode.GRAD or order > 1):
         raise TransformError(
             "Line 1: as a decorator, JAX returns the value beside a first gradient only. Leave "
             "--value out, or run the cell with --block."
@@ -187,11 +191,11 @@ def of_function(
         "has_aux": options.has_aux,
         "holomorphic": options.holomorphic,
     }
-    if mode is Mode.HESSIAN:
+    if mode is GradMode.HESSIAN:
         return jax.hessian(function, **keywords)
     if options.value:
         return jax.value_and_grad(function, **keywords)
-    one = {Mode.GRAD: jax.grad, Mode.JACFWD: jax.jacfwd, Mode.JACREV: jax.jacrev}[mode]
+    one = {GradMode.GRAD: jax.grad, GradMode.JACFWD: jax.jacfwd, GradMode.JACREV: jax.jacrev}[mode]
     for _ in range(order):
         function = one(function, **keywords)
     return function
@@ -219,7 +223,7 @@ def _check_loss(loss: Any, options: GradOptions, inside: Sequence[str], line: Li
             "Compute it in floats, or convert an input with `.astype(float)`. Nothing was written.",
             line,
         )
-    if options.mode is not Mode.GRAD:
+    if options.mode is not GradMode.GRAD:
         return
     maps = [name for name in inside if name in ("vmap", "pmap")]
     if maps and (len(leaves) != 1 or leaves[0].shape != ()):
@@ -258,7 +262,7 @@ def _holomorphic(
     complex_loss = any(
         jnp.issubdtype(leaf.dtype, jnp.complexfloating) for leaf in jax.tree_util.tree_leaves(loss)
     )
-    if options.mode in (Mode.JVP, Mode.VJP):
+    if options.mode in (GradMode.JVP, GradMode.VJP):
         return False
     complex_inputs = complex_names(level, selection)
     slots = level.arguments.slots
@@ -270,7 +274,7 @@ def _holomorphic(
             "`--mode jvp`. Nothing was written.",
             line,
         )
-    if complex_inputs and not complex_loss and options.mode in (Mode.JACFWD, Mode.HESSIAN):
+    if complex_inputs and not complex_loss and options.mode in (GradMode.JACFWD, GradMode.HESSIAN):
         raise RefusedError(
             f"the value is real and `{complex_inputs[0]}` is complex, which forward mode cannot "
             "give as one number. Take `--mode grad` or `--mode jacrev`. Nothing was written.",

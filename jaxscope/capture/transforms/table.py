@@ -32,7 +32,7 @@ Program = Callable[..., tuple[Any, list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TransformContext:
     """Where a transform stands in its stack, and on what."""
 
     level: Level
@@ -49,23 +49,23 @@ class Transform:
 
     below: Callable[[Any, Level], Level]
     """What the function under it sees, from its options. Raises TransformError if it cannot be."""
-    maps: Callable[[Program, Any, Place], Program]
+    maps: Callable[[Program, Any, TransformContext], Program]
     """The part that must surround the trace of the program: its maps, without the rest."""
-    block: Callable[[Program, Any, Place], Program]
+    block: Callable[[Program, Any, TransformContext], Program]
     decorate: Callable[[Callable[..., Any], Any, Mapping[str, Any]], Callable[..., Any]]
     """Of a function of the user's, and the options of `jax.jit` that apply to it, JAX's own."""
     roots: int | None = 1
     """How many roots the decorator form needs; None for any number."""
 
 
-def _unchanged(program: Program, options: Any, place: Place) -> Program:
+def _unchanged(program: Program, options: Any, place: TransformContext) -> Program:
     return program
 
 
 # jit
 
 
-def _jit_block(program: Program, options: JitOptions, place: Place) -> Program:
+def _jit_block(program: Program, options: JitOptions, place: TransformContext) -> Program:
     return jax.jit(program)
 
 
@@ -82,7 +82,7 @@ def _vmap_below(options: VmapOptions, level: Level) -> Level:
     return level.mapped(level.axes(options.axes, "vmap"))
 
 
-def _vmap_block(program: Program, options: VmapOptions, place: Place) -> Program:
+def _vmap_block(program: Program, options: VmapOptions, place: TransformContext) -> Program:
     axes = place.level.axes(options.axes, "vmap")
     return jax.vmap(
         program,
@@ -149,7 +149,7 @@ def _simulate(number: int) -> str:
     )
 
 
-def _pmap_block(program: Program, options: PmapOptions, place: Place) -> Program:
+def _pmap_block(program: Program, options: PmapOptions, place: TransformContext) -> Program:
     axes = place.level.axes(options.axes, "pmap")
     return jax.pmap(
         program,
@@ -194,7 +194,7 @@ def _grad_below(options: GradOptions, level: Level) -> Level:
     return level
 
 
-def _grad_block(program: Program, options: GradOptions, place: Place) -> Program:
+def _grad_block(program: Program, options: GradOptions, place: TransformContext) -> Program:
     inside = [segment.name for segment in place.inside]
 
     def value_of(function: Callable[[Any], Any], tree: Any) -> Any:
@@ -249,7 +249,11 @@ def levels(stack: Stack, outermost: Level) -> list[Level]:
 def transformed(stack: Stack, base: Base, seen: Sequence[Level], loss_line: int | None) -> Program:
     """The program under all transforms but an outermost jit; traces `base` when it is called."""
     steps = [
-        (TRANSFORMS[segment.name], segment.options, Place(level, base, stack[n + 1 :], loss_line))
+        (
+            TRANSFORMS[segment.name],
+            segment.options,
+            TransformContext(level, base, stack[n + 1 :], loss_line),
+        )
         for n, (segment, level) in enumerate(zip(stack, seen, strict=False))
         if (n, segment.name) != (0, "jit")
     ]

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 
 from jaxscope.capture.options.stack import (
+    GradMode,
     GradOptions,
-    Mode,
     PmapOptions,
     Segment,
     Stack,
@@ -77,11 +77,11 @@ def _derivative(options: GradOptions, level: Level, inner: str, holomorphic: boo
     names = [root(name) for name in select(level, options.wrt).names]
     places = [parameters.index(name) for name in names if name in parameters]
     argnums = str(places[0]) if len(places) == 1 else str(tuple(places))
-    if options.mode in (Mode.JVP, Mode.VJP):
+    if options.mode in (GradMode.JVP, GradMode.VJP):
         return _along(options, parameters, names, inner)
     keywords = f"argnums={argnums}, has_aux=True" + (", holomorphic=True" if holomorphic else "")
     function = str(options.mode)
-    if options.mode is Mode.GRAD and options.value and options.order == 1:
+    if options.mode is GradMode.GRAD and options.value and options.order == 1:
         function = "value_and_grad"
     for _ in range(options.order):
         inner = f"jax.{function}({inner}, {keywords})"
@@ -94,7 +94,7 @@ def _along(
     every, chosen = ", ".join(parameters), ", ".join(names)
     ones = "jax.tree_util.tree_map(jax.numpy.ones_like, {})"
     function = f"lambda {chosen}: {inner}({every})"
-    if options.mode is Mode.JVP:
+    if options.mode is GradMode.JVP:
         tangents = ", ".join(options.tangents or [ones.format(name) for name in names])
         return (
             f"(lambda {every}: jax.jvp({function}, ({chosen},), ({tangents},), has_aux=True)[1:])"

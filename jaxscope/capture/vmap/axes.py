@@ -10,7 +10,7 @@ from typing import Any
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.bodies import Body, Entry
 from jaxscope.capture.jaxpr.equations import entries_of
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import BatchAxis, Frame
 
 VMAP = ("Transform", "vmap")
@@ -61,7 +61,7 @@ class Axis:
     def guessed(self) -> bool:
         return not (self.seen or self.told)
 
-    def described(self, sources: Sources) -> BatchAxis:
+    def described(self, sources: SourceFiles) -> BatchAxis:
         frame = _user_frame(self.site, sources)
         line, source = (None, 0) if frame is None else (frame.span.line, frame.source or 0)
         return BatchAxis(self.name, self.size, line, source, not self.guessed)
@@ -246,7 +246,7 @@ def _key(site: _jax.Site) -> SiteKey:
     return tuple([(id(code), offset) for code, offset in site])
 
 
-def _user_frame(site: _jax.Site, sources: Sources) -> Frame | None:
+def _user_frame(site: _jax.Site, sources: SourceFiles) -> Frame | None:
     for code, offset in site:
         if sources.index(code.co_filename) is not None:
             positions = list(code.co_positions())

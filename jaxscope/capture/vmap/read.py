@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.bodies import Reader
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.vmap.axes import VMAP, Program, has_vmap, variables_of
 from jaxscope.capture.vmap.propagate import Told, Walk
 from jaxscope.model import BatchedEquation, Batching, Unavailable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jaxscope.capture.program.compile import Captured
 
 
-def batching_of(captured: Captured, sources: Sources) -> Batching | Unavailable | None:
+def batching_of(captured: Captured, sources: SourceFiles) -> Batching | Unavailable | None:
     """What `vmap` made of a captured program; None when it has no vmap."""
     tagged = captured.handles.tagged
     try:
@@ -47,7 +47,7 @@ def batching_of(captured: Captured, sources: Sources) -> Batching | Unavailable 
 def read_batching(
     program: Program,
     entries: Sequence[_jax.VmapEntry],
-    sources: Sources,
+    sources: SourceFiles,
     base: Program | None = None,
 ) -> Batching:
     """What `vmap` made of a program that has it.

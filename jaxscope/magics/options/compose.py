@@ -11,9 +11,9 @@ from IPython.core.error import UsageError
 
 from jaxscope.capture.options.stack import (
     Axes,
+    GradMode,
     GradOptions,
     JitOptions,
-    Mode,
     PmapOptions,
     Segment,
     VmapOptions,
@@ -60,7 +60,7 @@ _OWN: Mapping[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = {
         ),
         (
             ("--mode",),
-            {"default": "grad", "metavar": "MODE", "help": f"One of {', '.join(Mode)}."},
+            {"default": "grad", "metavar": "MODE", "help": f"One of {', '.join(GradMode)}."},
         ),
         (
             ("--tangents",),
@@ -85,7 +85,7 @@ _OWN: Mapping[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = {
     ),
 }
 _ALIASES = {
-    **{str(mode): ("grad", f"--mode {mode}") for mode in Mode if mode is not Mode.GRAD},
+    **{str(mode): ("grad", f"--mode {mode}") for mode in GradMode if mode is not GradMode.GRAD},
     "value_and_grad": ("grad", "--value"),
 }
 """JAX's other names, as segments of a stack."""
@@ -223,10 +223,10 @@ def _number(text: str, option: str) -> int:
     return int(text)
 
 
-def _mode(text: str) -> Mode:
+def _mode(text: str) -> GradMode:
     try:
-        return Mode(text)
+        return GradMode(text)
     except ValueError:
         raise UsageError(
-            f"Line 1: --mode {text!r} does not exist; it is one of {', '.join(Mode)}."
+            f"Line 1: --mode {text!r} does not exist; it is one of {', '.join(GradMode)}."
         ) from None

@@ -14,7 +14,7 @@ from IPython.core.error import UsageError
 from jaxscope.magics.options.parser import Parser
 
 if TYPE_CHECKING:
-    from jaxscope.capture.options.profile_plan import Plan
+    from jaxscope.capture.options.profile_plan import ProfilePlan
 
 _TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
 
@@ -98,14 +98,16 @@ def parse(line: str, using: Parser, default_view: str = "auto") -> Options:
     )
 
 
-def plan(found: argparse.Namespace, *, always: bool = False) -> Plan | None:
+def plan(found: argparse.Namespace, *, always: bool = False) -> ProfilePlan | None:
     """What the profile is to be; None where nothing asks for one."""
-    from jaxscope.capture.options.profile_plan import Plan
+    from jaxscope.capture.options.profile_plan import ProfilePlan
 
     asked = (found.line_mode, found.all_events, found.wait is not None)
     if not (always or any(asked) or found.profile):
         return None
-    return Plan(line_mode=found.line_mode, all_events=found.all_events, wait_s=found.wait or 0.0)
+    return ProfilePlan(
+        line_mode=found.line_mode, all_events=found.all_events, wait_s=found.wait or 0.0
+    )
 
 
 def is_name(text: str) -> bool:

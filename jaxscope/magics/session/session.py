@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jaxscope.capture.compiles.listener import Listener
     from jaxscope.capture.compiles.raw_compile import RawCompile
     from jaxscope.capture.program.compile import Programs
-    from jaxscope.capture.run.context import Surroundings
+    from jaxscope.capture.run.context import RunContext
     from jaxscope.capture.timing.peaks import PeakCache
     from jaxscope.model import Compile
     from jaxscope.model.compile_log import CompileEvent, Log
@@ -203,13 +203,13 @@ class Session:
             self._programs.popitem(last=False)
         return found
 
-    def around(self, key: str, say: Callable[[str], None]) -> Surroundings:
+    def around(self, key: str, say: Callable[[str], None]) -> RunContext:
         """What a run under this key finds around it: names, caches, and whom to tell its phase."""
-        from jaxscope.capture.run.context import Surroundings
+        from jaxscope.capture.run.context import RunContext
 
         programs = self.programs(key)
         space = self._shell.user_ns
-        return Surroundings(space, self.listener, self.peaks, self.cell_name, programs, say)
+        return RunContext(space, self.listener, self.peaks, self.cell_name, programs, say)
 
     def cell_key(self, body: str) -> str:
         """The front end's id of the running cell; without one, the first line of its text."""

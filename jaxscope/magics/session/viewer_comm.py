@@ -21,7 +21,7 @@ from IPython.core.magic import magics_class
 
 from jaxscope.frontend.front_end import FrontEnd, front_end
 from jaxscope.frontend.requests import Refused, answer
-from jaxscope.magics.family import Family, Scope
+from jaxscope.magics.family import Family, MagicScope
 from jaxscope.magics.session.compile_feed import Feed
 from jaxscope.magics.session.report_store import ReportStore
 from jaxscope.results.report import Report
@@ -42,7 +42,7 @@ FORGOTTEN = (
 class Serving(Family):
     """No magics: what goes on between the kernel and a viewer."""
 
-    def __init__(self, shell: Any, scope: Scope) -> None:
+    def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell, scope)
         self.store = ReportStore()
         self.feed = Feed(scope.session)

@@ -92,7 +92,7 @@ def found_in(golden: Golden, name: str) -> tuple[tuple[Finding, ...], list[str]]
     names = evidence.name_facts([tree, *map(ast.parse, golden.sections.values())], namespace)
     others = {files["setup"]: "setup", files["helper"]: "helper"}
     with Listener() as listener, Witness(file) as witness:
-        around = run.Surroundings(namespace, listener, PeakCache(), others.get)
+        around = run.RunContext(namespace, listener, PeakCache(), others.get)
         cell = CellText(text, body, file, tree, silenced=False)
         ran = run.cell(cell, settings(golden.options), around)
     known = evidence.evidence(ran.record, ran.texts, names, witness)

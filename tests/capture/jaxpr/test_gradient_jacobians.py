@@ -8,7 +8,7 @@ from jaxscope.analysis.gradient.jacobians import jacobian
 from jaxscope.analysis.jaxpr.dataflow import region_operations
 from jaxscope.capture.jaxpr.bodies import Reader
 from jaxscope.capture.jaxpr.dataflow import read_flow
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from tests.capture.vmap.batched import read
 
 WIDE = jnp.ones((50, 20))
@@ -29,7 +29,7 @@ def recurrent(x):
 
 
 def flow(function, *args):
-    return read_flow(Reader(Sources()).body(jax.jit(function).trace(*args).jaxpr))
+    return read_flow(Reader(SourceFiles()).body(jax.jit(function).trace(*args).jaxpr))
 
 
 @pytest.mark.parametrize(

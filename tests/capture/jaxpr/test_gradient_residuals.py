@@ -12,7 +12,7 @@ from jaxscope.analysis.gradient.residuals import residuals
 from jaxscope.capture.jaxpr.bodies import Reader
 from jaxscope.capture.jaxpr.dataflow import read_flow
 from jaxscope.capture.jaxpr.equations import expand
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import ResidualKind, Source, SourceKind
 from tests.capture.jaxpr.gradients import LOSSES, W, X, mlp, rnn
 
@@ -28,7 +28,7 @@ def listed(capsys, function, *args):
 
 def kept(function, *args, names=()):
     traced = jax.jit(function).trace(*args)
-    return residuals(read_flow(Reader(Sources()).body(traced.jaxpr)), names)
+    return residuals(read_flow(Reader(SourceFiles()).body(traced.jaxpr)), names)
 
 
 def nbytes(aval):
@@ -131,7 +131,7 @@ def test_each_residual_has_its_reason_and_its_line():
     scale = jnp.arange(12.0).reshape(4, 3)
     namespace = {"jnp": jnp, "checkpoint_name": checkpoint_name, "scale": scale}
     exec(compile(text, "<a cell>", "exec"), namespace)
-    sources = Sources(Source("cell", "<a cell>", SourceKind.CELL, text))
+    sources = SourceFiles(Source("cell", "<a cell>", SourceKind.CELL, text))
     traced = jax.jit(jax.grad(namespace["loss"])).trace(W, X)
     body = Reader(sources).body(traced.jaxpr)
     equations = expand(body).equations

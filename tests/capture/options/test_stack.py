@@ -11,9 +11,9 @@ from jaxscope.capture.inputs.inputs import Inputs
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.options.stack import (
     JIT,
+    GradMode,
     GradOptions,
     JitOptions,
-    Mode,
     PmapOptions,
     Segment,
     TransformError,
@@ -62,8 +62,8 @@ def test_a_jit_is_put_around_what_does_not_compile(segments: list[Segment], expe
         (GradOptions(), ("grad",)),
         (GradOptions(value=True), ("value_and_grad",)),
         (GradOptions(order=3), ("grad", "grad", "grad")),
-        (GradOptions(mode=Mode.JACFWD, order=2), ("jacfwd", "jacfwd")),
-        (GradOptions(mode=Mode.HESSIAN, value=True), ("hessian",)),
+        (GradOptions(mode=GradMode.JACFWD, order=2), ("jacfwd", "jacfwd")),
+        (GradOptions(mode=GradMode.HESSIAN, value=True), ("hessian",)),
     ],
 )
 def test_titles_are_names_of_jax(options: GradOptions, expected: tuple[str, ...]) -> None:
@@ -73,7 +73,7 @@ def test_titles_are_names_of_jax(options: GradOptions, expected: tuple[str, ...]
 
 
 def test_every_option_is_spelled_as_it_is_typed() -> None:
-    options = GradOptions(("w", "b"), Mode.JVP, 1, True, True, ("v", "u"), "", True)
+    options = GradOptions(("w", "b"), GradMode.JVP, 1, True, True, ("v", "u"), "", True)
     assert written((Segment("grad", options),)) == (
         "grad -w w,b --mode jvp --tangents v,u --value --has-aux --holomorphic"
     )
@@ -91,7 +91,7 @@ def test_what_a_stack_does() -> None:
     assert not differentiates((VMAP,))
     assert maps((GRAD, PMAP))
     assert not maps((GRAD,))
-    tangents = Segment("grad", GradOptions(mode=Mode.JVP, tangents=("v",)))
+    tangents = Segment("grad", GradOptions(mode=GradMode.JVP, tangents=("v",)))
     assert extra_names((tangents, Segment("grad", GradOptions(cotangent="c")))) == ("v", "c")
     assert roots_needed(JIT) is None
     assert {roots_needed((*JIT, s)) for s in (GRAD, VMAP, PMAP)} == {1}

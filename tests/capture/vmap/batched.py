@@ -11,7 +11,7 @@ import jax
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.bodies import Reader
 from jaxscope.capture.jaxpr.equations import expand
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.vmap.axes import Program
 from jaxscope.capture.vmap.read import read_batching
 from jaxscope.model import BatchedEquation, Batching, Equation, Turn
@@ -62,7 +62,7 @@ def read(function: Callable[..., Any], *args: Any, watch: bool = True) -> Read:
             traced = jitted.trace(*args)
     else:
         traced = jitted.trace(*args)
-    sources = Sources()
+    sources = SourceFiles()
     body = Reader(sources).body(traced.jaxpr)
     batching = read_batching(Program(body, traced.jaxpr), seen, sources)
     return Read(batching, expand(body).equations)
