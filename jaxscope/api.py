@@ -201,12 +201,12 @@ def compare_modes(
         >>> jaxscope.compare_modes(lambda x: jnp.sum(x**2), jnp.ones(1000)).fits
         'reverse'
     """
-    from jaxscope.capture.program.compile import context
+    from jaxscope.capture.program.compile import device_and_precision
     from jaxscope.capture.run.compare_modes import compare_modes as compare
     from jaxscope.results.mode_comparison import ModeComparison
 
     settings = _settings()
-    with context(settings):
+    with device_and_precision(settings):
         return ModeComparison(compare(f, args, kwargs, argnums, order, settings if time else None))
 
 

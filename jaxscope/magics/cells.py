@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from IPython.core.error import UsageError
 
-from jaxscope.analysis.python.names import forbidden, is_silenced
-
-if TYPE_CHECKING:
-    from jaxscope.capture.forms.block import CellText
+from jaxscope.analysis.python.cell import CellSyntax, CellText
+from jaxscope.analysis.python.outline import misplaced, shell_line
 
 MOST_TEXT = 2_000_000
 """Characters of a cell; CPython's parser takes minutes beyond."""
@@ -22,27 +20,31 @@ def read_cell(
     """The cell as Python, its `%%` line counted as line 1.
 
     `raw` is the whole cell as the front end sent it, from which the front end computes the cell's
-    file name; so tracebacks, breakpoints and links agree on file and line. `whole` says what the
-    cell becomes. Raises SyntaxError at
-    the right line for what is no Python, and UsageError for what cannot be compiled.
+    file name; so tracebacks, breakpoints and links agree on file and line. `whole` names the result
+    in errors. Raises SyntaxError at the right line for text that is not Python, and UsageError for
+    code that cannot be compiled.
     """
-    from jaxscope.capture.forms.block import CellText
-
     if len(body) > MOST_TEXT:
         raise UsageError(
-            f"The cell has {len(body) / 1e6:.0f} MB of text; cells of up to {MOST_TEXT // 10**6} "
-            "MB can be compiled. Load the data from a file instead of writing it out."
+            f"The cell has {len(body) / 1e6:.0f} MB of text, but the limit is "
+            f"{MOST_TEXT // 10**6} MB. Load the data from a file."
         )
-    # An empty first line stands for the `%%` line, so that lines count as in the whole cell.
+    # An empty first line replaces the `%%` line, so that lines count as in the whole cell.
     numbered = f"\n{body}"
-    found = forbidden(numbered, whole)
-    if found is not None:
-        raise UsageError(found.message)
     text = f"{head}\n{body}"
     sent = raw if raw.strip() == text.strip() else text
     name = shell.compile.cache(text, prompt(shell), raw_code=sent)
-    tree = shell.transform_ast(ast.parse(numbered, filename=name))
-    return CellText(text, body, name, tree, is_silenced(body), shell.compile.flags)
+    try:
+        tree = ast.parse(numbered, filename=name)
+    except SyntaxError as error:
+        found = shell_line(numbered, error.lineno, whole)
+        if found is not None:
+            raise UsageError(found.message) from None
+        raise
+    found = misplaced(tree, whole)
+    if found is not None:
+        raise UsageError(found.message)
+    return CellText(text, body, name, CellSyntax(shell.transform_ast(tree)), shell.compile.flags)
 
 
 def prompt(shell: Any) -> int:

@@ -20,7 +20,7 @@ from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.profile.xprof import Server
-    from jaxscope.capture.run.run import Ran
+    from jaxscope.capture.run.context import Ran
 
 _PARSER = Parser(
     "jaxprof",
@@ -143,20 +143,19 @@ class Profiling(Family):
 
     def _call(self, call: str, plan: ProfilePlan) -> Ran:
         __tracebackhide__ = True
-        from jaxscope.capture.forms import call as line_call
+        from jaxscope.capture.forms.call import FILE
         from jaxscope.capture.options.settings import Settings, SettingsError
-        from jaxscope.capture.options.stack import JIT
         from jaxscope.capture.run import run
 
         settings = Settings(device=self.scope.device or None, profile=plan)
         with Status(self._shell) as status:
             try:
-                around = self.scope.session.around(f"line:{call}", status.say)
-                return run.expression(call, settings, around, JIT, "jaxprof")
+                context = self.scope.session.context(f"line:{call}", status.say)
+                return run.expression(call, settings, context, "jaxprof")
             except SettingsError as error:
                 raise UsageError(str(error)) from None
             except BaseException as error:
-                raise display.without_our_frames(error, line_call.FILE)  # noqa: B904
+                raise display.without_our_frames(error, FILE)  # noqa: B904
 
     def _cell(self, head: str, body: str, plan: ProfilePlan) -> Ran:
         __tracebackhide__ = True
@@ -168,8 +167,9 @@ class Profiling(Family):
             raise error.with_traceback(None)  # noqa: B904
         with Status(self._shell) as status:
             try:
-                around = self.scope.session.around(self.scope.session.cell_key(body), status.say)
-                ran = profiled_cell.cell(text, around, plan)
+                session = self.scope.session
+                context = session.context(session.cell_key(body), status.say)
+                ran = profiled_cell.cell(text, context, plan)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
         if ran.error is None:

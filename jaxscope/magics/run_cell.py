@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import ast
-import time
-from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from IPython.core.error import UsageError
 
-from jaxscope.analysis.python.names import is_silenced
+from jaxscope.analysis.python.outline import is_silenced
 from jaxscope.magics import display
 from jaxscope.magics.cells import prompt
-from jaxscope.model import Form, Source, SourceKind
-
-if TYPE_CHECKING:
-    from jaxscope.capture.forms.block import CellText
-    from jaxscope.capture.run.run import Ran
 
 
 def run_as_usual(shell: Any, head: str, body: str, raw: str = "") -> Any:
@@ -63,20 +56,3 @@ def _codes(shell: Any, tree: ast.Module, name: str) -> tuple[Any, Any]:
         tree.body.pop()
         expression = compile(ast.Expression(last.value), name, "eval", flags, dont_inherit=True)
     return compile(tree, name, "exec", flags, dont_inherit=True), expression
-
-
-def run(text: CellText, namespace: MutableMapping[str, Any], why: str) -> Ran:
-    """Run the cell as plain Python, after jaxscope itself failed; `why` goes into the one line."""
-    __tracebackhide__ = True
-    from jaxscope.capture.run import bare_record
-    from jaxscope.capture.run.run import Ran
-
-    began = time.perf_counter()
-    statements, expression = text.code()
-    exec(statements, namespace)  # type: ignore[arg-type]
-    value = None if expression is None else eval(expression, namespace)  # type: ignore[arg-type]
-    failure = f"jaxscope could not compile this cell ({why}), so it ran as plain Python."
-    source = Source("cell", text.file, SourceKind.CELL, text.text)
-    wall_s = time.perf_counter() - began
-    record = bare_record.record("cell", Form.PLAIN, (source,), (failure,), wall_s)
-    return Ran(None if text.silenced else value, record, (), failure)

@@ -112,7 +112,7 @@ def test_a_fault_of_ours_hides_no_error_of_the_cell(
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise LookupError("ours")
 
-    monkeypatch.setattr("jaxscope.capture.run.bare_record.record", broken)
+    monkeypatch.setattr("jaxscope.capture.run.profiled_cell.minimal", broken)
     result = shell.run_cell("%%jaxprof\nraise OSError('of the cell')\n")
     assert isinstance(result.error_in_exec, OSError)
 

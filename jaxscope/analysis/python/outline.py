@@ -1,4 +1,4 @@
-"""The shape of a cell: its last expression, its functions, and what cannot stand in it."""
+"""The outline of a cell: its last expression, its functions, and statements it may not have."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LAYOUT = frozenset(
 
 
 class Forbidden(NamedTuple):
-    """Something that cannot stand at the top level of a compiled cell."""
+    """A statement that is not allowed at the top level of a compiled cell."""
 
     line: int
     message: str
@@ -59,21 +59,21 @@ def top_level_definitions(tree: ast.Module) -> tuple[Function | ast.ClassDef, ..
     return tuple(node for node in tree.body if isinstance(node, kinds))
 
 
-def roots(tree: ast.Module) -> tuple[str, ...]:
+def entry_points(tree: ast.Module) -> tuple[str, ...]:
     """Top-level functions that no other function or class of the text uses, in order.
 
-    Async functions and generators are left out: JAX cannot trace them. Of functions that use each
-    other in a circle, the one that the rest of the text names is the root, else the first. A
-    function handed to a method of another, as in `f.defvjp(forward, backward)`, belongs to that.
+    Async functions and generators are left out: JAX cannot trace them. Of mutually recursive
+    functions, the one that the rest of the text names is the entry point, else the first. A
+    function passed to a method of another, as in `f.defvjp(forward, backward)`, belongs to that.
     """
     definitions = {node.name: node for node in top_level_definitions(tree)}
     uses = {name: _used(node) & definitions.keys() for name, node in definitions.items()}
     named: set[str] = set()
     for statement in tree.body:
         if statement not in definitions.values():
-            owner, handed = _handed(statement)
-            uses.setdefault(owner, set()).update(handed)
-            named |= _used(statement) - handed
+            owner, given = _passed(statement)
+            uses.setdefault(owner, set()).update(given)
+            named |= _used(statement) - given
     found: list[str] = []
     for name, node in definitions.items():
         if not isinstance(node, ast.FunctionDef) or _yields(node):
@@ -96,7 +96,7 @@ def _used(node: ast.stmt) -> set[str]:
     return set(flow.reads)
 
 
-def _handed(statement: ast.stmt) -> tuple[str, set[str]]:
+def _passed(statement: ast.stmt) -> tuple[str, set[str]]:
     """`f.defvjp(forward, backward)` → f, {forward, backward}."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=arguments)):
@@ -121,7 +121,7 @@ def _yields(node: ast.FunctionDef) -> bool:
 
 
 def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Every node that runs in this scope: bodies of functions, lambdas and classes left out."""
+    """Every node that runs in this scope: without the bodies of functions and lambdas."""
     waiting: list[ast.AST] = list(reversed(body))
     while waiting:
         node = waiting.pop()
@@ -137,34 +137,42 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
         waiting.extend(reversed(inner))
 
 
-# What cannot stand at the top level
+# Statements that are not allowed at the top level
 
-_CURES = {
+_FIXES = {
     "return": "Make the value the last expression of the cell instead.",
     "yield": "Collect the values in a list or an array instead.",
-    "await": "Await it in a cell of its own and use the result here.",
+    "await": "Await it in an earlier cell and use the result here.",
 }
 _ASSIGNED_MAGIC = re.compile(r"^\s*[\w.,\s\[\]'\"]+=\s*([%!])")
 
 
-def forbidden(text: str, whole: str = "a compiled program") -> Forbidden | None:
-    """The first thing that cannot be part of `whole`, or None. Lines count in this text.
+def forbidden(text: str) -> Forbidden | None:
+    """The first line of a text that cannot be part of a compiled program, or None.
 
-    `%magic`, `!shell` and `?help` lines; `return`, `yield` and `await` outside a function. The
-    text should be the user's own; if IPython has already rewritten it, its calls are recognized.
-    Text that is not Python for another reason gives None: Python's own error says it better.
+    Calls that IPython has already written for magics are recognized. Text with any other syntax
+    error gives None: Python's own error is clearer.
     """
     try:
-        tree = ast.parse(text)
+        return misplaced(ast.parse(text))
     except SyntaxError as error:
-        return _shell_line(text, error.lineno, whole)
+        return shell_line(text, error.lineno)
     except ValueError:  # null bytes, on Python 3.11
         return None
+
+
+def misplaced(tree: ast.Module, whole: str = "a compiled program") -> Forbidden | None:
+    """The first statement that cannot be part of `whole`, or None.
+
+    `return`, `yield` and `await` outside a function; magics and shell commands that IPython has
+    already rewritten as calls.
+    """
     found = [hit for node in own_nodes(tree.body) if (hit := _misplaced(node, whole)) is not None]
     return min(found, default=None)
 
 
-def _shell_line(text: str, line: int | None, whole: str) -> Forbidden | None:
+def shell_line(text: str, line: int | None, whole: str = "a compiled program") -> Forbidden | None:
+    """The `%magic`, `!shell` or `?help` line at which Python stopped reading, or None."""
     lines = text.splitlines()
     if line is None or not 1 <= line <= len(lines):
         return None
@@ -172,7 +180,7 @@ def _shell_line(text: str, line: int | None, whole: str) -> Forbidden | None:
     assigned = _ASSIGNED_MAGIC.match(code)
     sign = assigned.group(1) if assigned else code[:1]
     if code.startswith("?") or (code.endswith("?") and not code.startswith("#")):
-        what = "asks IPython for help"
+        what = "is an IPython help request"
     elif sign == "%":
         what = "is a magic command"
     elif sign == "!":
@@ -187,7 +195,7 @@ def _ipython(line: int, code: str, what: str, whole: str) -> Forbidden:
     return Forbidden(
         line,
         f"Line {line}, `{shown}`, {what}, which cannot be part of {whole}. "
-        "Put it in a cell of its own.",
+        "Move it to a different cell.",
     )
 
 
@@ -213,12 +221,12 @@ def _misplaced(node: ast.AST, whole: str) -> Forbidden | None:
         return None
     line = getattr(node, "lineno")  # noqa: B009
     return Forbidden(
-        line, f"Line {line} uses `{word}` outside a function, which a cell cannot. {_CURES[word]}"
+        line, f"Line {line} uses `{word}` outside a function, which is not allowed. {_FIXES[word]}"
     )
 
 
 def _rewritten(node: ast.Call, method: str, whole: str) -> Forbidden | None:
-    """What IPython makes of `%magic` and `!shell` lines."""
+    """A `%magic` or `!shell` line as IPython has rewritten it."""
     texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     match method:
         case "run_line_magic" | "run_cell_magic" | "magic":

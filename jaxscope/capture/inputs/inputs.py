@@ -111,16 +111,16 @@ class Inputs:
         return tuple([(leaf.path, leaf.value) for leaf in self._leaves() if leaf.choice.foreign])
 
     def trees(self, names: Sequence[str], leaf: Callable[[int], Any]) -> dict[str, Any]:
-        """By name: the user's containers with `leaf(slot)` at traced leaves and None at others."""
-        slots = {slot.path: i for i, slot in enumerate(self.arguments.slots)}
+        """By name: the user's containers with `leaf(index)` at traced leaves and None at others."""
+        index = {leaf.path: i for i, leaf in enumerate(self.arguments.leaves)}
 
         def build(node: Node) -> Any:
             if isinstance(node, Object):
                 assert self.objects is not None
-                return self.objects.tree(node.path, lambda path: leaf(slots[path]))
+                return self.objects.tree(node.path, lambda path: leaf(index[path]))
             if isinstance(node, Branch):
                 return node.build([build(child) for child in node.children])
-            return leaf(slots[node.path]) if node.choice.traced else None
+            return leaf(index[node.path]) if node.choice.traced else None
 
         return {name: build(self._nodes[name]) for name in names}
 
@@ -169,14 +169,14 @@ class Inputs:
         return [leaf for node in self._nodes.values() for leaf in pytrees.leaves(node)]
 
     def _pack(self) -> Arguments:
-        slots: list[TracedLeaf] = []
+        leaves: list[TracedLeaf] = []
         packed: dict[str, Any] = {}
 
         def take(leaf: InputLeaf) -> int:
             check_range(leaf.path, leaf.value)
             donated = _root(leaf.path) in self._settings.donate
-            slots.append(TracedLeaf(leaf.path, leaf.value, leaf.choice.reason, donated))
-            return len(slots) - 1
+            leaves.append(TracedLeaf(leaf.path, leaf.value, leaf.choice.reason, donated))
+            return len(leaves) - 1
 
         for name, node in self._nodes.items():
             if not isinstance(node, Object) and pytrees.is_traced(node):
@@ -191,7 +191,7 @@ class Inputs:
             ]
             if state:
                 packed["nnx_state"] = state
-        return Arguments(packed, tuple(slots))
+        return Arguments(packed, tuple(leaves))
 
     def _decide(self, name: str) -> Callable[[Any], Choice]:
         if name in self._settings.static:

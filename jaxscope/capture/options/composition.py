@@ -1,4 +1,4 @@
-"""A stack of transforms as the user asked for it: names and options, outermost first."""
+"""A composition of transforms as the user asked for it: names and options, outermost first."""
 
 from __future__ import annotations
 
@@ -6,23 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from jaxscope.capture.options.settings import SettingsError
 from jaxscope.model import Applied
 
 Axes = tuple[tuple[str, int | None], ...]
-"""`-i x=0 -i w=None`: names, or paths such as `p['w']`, with the axis that is mapped."""
-
-
-class TransformError(SettingsError, TypeError):
-    """A transform cannot do what was asked, in a sentence for the user."""
-
-
-class NoInputError(TransformError):
-    """There is nothing that a transform could work on: no float input, or no axis."""
+"""`-i x=0 -i w=None`: names, or paths such as `p['w']`, with the mapped axis."""
 
 
 class GradMode(StrEnum):
-    """What of a derivative is computed; the names are JAX's."""
+    """The derivative to compute, by JAX's own names."""
 
     GRAD = "grad"
     JVP = "jvp"
@@ -34,12 +25,12 @@ class GradMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JitOptions:
-    """A jit has no options of its own: those it has are shared by all transforms."""
+    """No options: those of a jit are shared by all transforms."""
 
 
 @dataclass(frozen=True, slots=True)
 class GradOptions:
-    """What to differentiate, and what to return."""
+    """Inputs to differentiate by, the mode, and the values to return."""
 
     wrt: tuple[str, ...] = ()
     """Names to differentiate by; empty: every traced float input."""
@@ -54,12 +45,12 @@ class GradOptions:
     cotangent: str = ""
     """vjp: name of the cotangent; empty: ones."""
     holomorphic: bool = False
-    """Say that the function is complex-differentiable where it cannot be seen (decorator form)."""
+    """The function is complex-differentiable (decorator form, where JAX cannot see it)."""
 
 
 @dataclass(frozen=True, slots=True)
 class VmapOptions:
-    """Which axes are mapped."""
+    """The mapped axes."""
 
     axes: Axes = ()
     out_axes: int | None = 0
@@ -68,13 +59,13 @@ class VmapOptions:
 
 @dataclass(frozen=True, slots=True)
 class PmapOptions:
-    """Which axes are spread over devices."""
+    """The axes that are mapped over devices."""
 
     axes: Axes = ()
     out_axes: int | None = 0
     axis_name: str = ""
     devices: int | None = None
-    """How many; None: as many as the mapped axis is long."""
+    """Number of devices; None: the length of the mapped axis."""
 
 
 Options = JitOptions | GradOptions | VmapOptions | PmapOptions
@@ -82,72 +73,82 @@ Options = JitOptions | GradOptions | VmapOptions | PmapOptions
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One transform of a stack, as one segment of `%%jaxcompose` spells it."""
+    """One transform of a composition: one segment of a `%%jaxcompose` line."""
 
     name: str
     """`jit`, `grad`, `vmap` or `pmap`: a key of `TRANSFORMS`."""
     options: Options
 
 
-Stack = tuple[Segment, ...]
-JIT: Stack = (Segment("jit", JitOptions()),)
-PMAP: Stack = (Segment("pmap", PmapOptions()),)
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Transforms around a program, outermost first."""
+
+    segments: tuple[Segment, ...] = (Segment("jit", JitOptions()),)
+
+    @classmethod
+    def compiled(cls, segments: Sequence[Segment]) -> Composition:
+        """The transforms inside a `jit`, unless the outermost one compiles by itself."""
+        if segments and segments[0].name in ("jit", "pmap"):
+            return cls(tuple(segments))
+        return cls((*JIT.segments, *segments))
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Names of JAX's functions: `('jit', 'vmap', 'value_and_grad')`."""
+        names: list[str] = []
+        for segment in self.segments:
+            match segment.options:
+                case GradOptions(mode=GradMode.GRAD, order=order, value=value):
+                    first = ("value_and_grad",) if value and order == 1 else ("grad",)
+                    names += [*first, *["grad"] * (order - 1)]
+                case GradOptions(mode=mode, order=order):
+                    names += [str(mode)] * order
+                case _:
+                    names.append(segment.name)
+        return tuple(names)
+
+    @property
+    def applied(self) -> tuple[Applied, ...]:
+        """The composition as data for the record."""
+        return tuple([Applied(s.name, _spelled(s.options)) for s in self.segments])
+
+    def __str__(self) -> str:
+        """As `%%jaxcompose` takes it: `jit | vmap -i x=0 | grad -w w`."""
+        return " | ".join(
+            " ".join([a.name, *(f"{name} {value}".rstrip() for name, value in a.options)])
+            for a in self.applied
+        )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is nothing but `jit`."""
+        return all(segment.name == "jit" for segment in self.segments)
+
+    @property
+    def differentiates(self) -> bool:
+        return any(isinstance(segment.options, GradOptions) for segment in self.segments)
+
+    @property
+    def maps(self) -> bool:
+        """Whether some transform adds an axis to the results."""
+        kinds = VmapOptions | PmapOptions
+        return any(isinstance(segment.options, kinds) for segment in self.segments)
+
+    @property
+    def has_pmap(self) -> bool:
+        return any(segment.name == "pmap" for segment in self.segments)
+
+    @property
+    def extra_names(self) -> tuple[str, ...]:
+        """Names that the options read from the namespace: tangents and cotangents."""
+        found = [s.options for s in self.segments if isinstance(s.options, GradOptions)]
+        names = [n for options in found for n in (*options.tangents, options.cotangent) if n]
+        return tuple(dict.fromkeys(names))
 
 
-def compiled(segments: Sequence[Segment]) -> Stack:
-    """The stack with a `jit` around it, unless its outermost transform compiles by itself."""
-    if segments and segments[0].name in ("jit", "pmap"):
-        return tuple(segments)
-    return (*JIT, *segments)
-
-
-def titles(stack: Stack) -> tuple[str, ...]:
-    """The names of JAX's own functions: `('jit', 'vmap', 'value_and_grad')`."""
-    names: list[str] = []
-    for segment in stack:
-        match segment.options:
-            case GradOptions(mode=GradMode.GRAD, order=order, value=value):
-                first = ("value_and_grad",) if value and order == 1 else ("grad",)
-                names += [*first, *["grad"] * (order - 1)]
-            case GradOptions(mode=mode, order=order):
-                names += [str(mode)] * order
-            case _:
-                names.append(segment.name)
-    return tuple(names)
-
-
-def applied(stack: Stack) -> tuple[Applied, ...]:
-    """The stack as data for the record."""
-    return tuple([Applied(segment.name, _spelled(segment.options)) for segment in stack])
-
-
-def written(stack: Stack) -> str:
-    """The stack as `%%jaxcompose` takes it: `jit | vmap -i x=0 | grad -w w`."""
-    return " | ".join(
-        " ".join([a.name, *(f"{name} {value}".rstrip() for name, value in a.options)])
-        for a in applied(stack)
-    )
-
-
-def is_plain(stack: Stack) -> bool:
-    """Whether nothing but jit is applied."""
-    return all(segment.name == "jit" for segment in stack)
-
-
-def differentiates(stack: Stack) -> bool:
-    return any(isinstance(segment.options, GradOptions) for segment in stack)
-
-
-def extra_names(stack: Stack) -> tuple[str, ...]:
-    """Names that the options read from the namespace: tangents and cotangents."""
-    found = [s.options for s in stack if isinstance(s.options, GradOptions)]
-    names = [n for options in found for n in (*options.tangents, options.cotangent) if n]
-    return tuple(dict.fromkeys(names))
-
-
-def maps(stack: Stack) -> bool:
-    """Whether some transform adds an axis to the results."""
-    return any(isinstance(segment.options, VmapOptions | PmapOptions) for segment in stack)
+JIT = Composition()
+PMAP = Composition((Segment("pmap", PmapOptions()),))
 
 
 def _spelled(options: Options) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import collections
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -21,24 +20,22 @@ from jaxscope.analysis.profile import (
     program_runs,
 )
 from jaxscope.analysis.profile.compile_phases import compile_phases
+from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.trace import TraceEvent, operations
 from jaxscope.capture.compiles.listener import collecting
-from jaxscope.capture.forms.block import CellText
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.profile import cell_programs, line_mode, profiler
 from jaxscope.capture.profile.jitted_calls import Called, JittedCall
 from jaxscope.capture.profile.line_clock import LineClock
 from jaxscope.capture.program import describe
-from jaxscope.capture.run import bare_record
-from jaxscope.capture.run.run import Ran, RunContext
+from jaxscope.capture.run.context import Ran, RunContext
+from jaxscope.capture.run.record import minimal
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import (
     Finding,
     FindingKind,
     Form,
     Record,
-    Source,
-    SourceKind,
     Stage,
     StageKind,
     Unavailable,
@@ -50,7 +47,7 @@ _FEW = 3
 """Single operations on one line below which nobody needs advice."""
 
 
-def cell(text: CellText, around: RunContext, plan: ProfilePlan | None = None) -> Ran:
+def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -> Ran:
     """Run a cell as plain Python under the profiler, and say where its time went.
 
     Nothing is repeated: the cell runs exactly once, whatever it does. What it raises is the `error`
@@ -59,16 +56,16 @@ def cell(text: CellText, around: RunContext, plan: ProfilePlan | None = None) ->
     """
     __tracebackhide__ = True
     plan = plan or ProfilePlan()
-    profiler.wait_until_free(plan.wait_s, around.say)
+    profiler.wait_until_free(plan.wait_s, context.say)
     began = time.perf_counter()
-    sources = SourceFiles(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
+    sources = SourceFiles(text.source, context.cell_name)
     called = Called()
-    run = replace(text, tree=called.tree(text.tree)) if plan.line_mode else text
+    run = replace(text, syntax=CellSyntax(called.tree(text.tree))) if plan.line_mode else text
     statements, expression = run.code()
     clock = LineClock(*(code for code in (statements, expression) if code is not None))
     with suppress(Exception):  # what failed there is the cell's to meet
         # Work that earlier cells left running would end inside the trace and count as this cell's.
-        _settle(text.tree, None, around.namespace)
+        _wait_for(text.syntax.mentioned, None, context.namespace)
     try:
         session = profiler.opened()
         failed = ""
@@ -78,23 +75,23 @@ def cell(text: CellText, around: RunContext, plan: ProfilePlan | None = None) ->
     zero = settling = time.perf_counter_ns()
     try:
         with (
-            collecting(around.listener) as compiles,
-            called.listening(around.namespace),
+            collecting(context.listener) as compiles,
+            called.listening(context.namespace),
             clock.watching(),
             _Marked() as marked,
         ):
             zero = marked.began
             try:
-                exec(statements, around.namespace)  # type: ignore[arg-type]
+                exec(statements, context.namespace)  # type: ignore[arg-type]
                 if expression is not None:
-                    value = eval(expression, around.namespace)  # type: ignore[arg-type]
+                    value = eval(expression, context.namespace)  # type: ignore[arg-type]
             except BaseException as raised:
                 error = raised
             clock.moved(0)  # what follows is no line's
             settling = time.perf_counter_ns()
             try:
                 # After an interrupt too: another one ends the wait.
-                _settle(text.tree, value, around.namespace)
+                _wait_for(text.syntax.mentioned, value, context.namespace)
             except BaseException as raised:
                 error = error or raised
     finally:
@@ -112,11 +109,9 @@ def cell(text: CellText, around: RunContext, plan: ProfilePlan | None = None) ->
             plan = replace(plan, line_mode=False)
             notes.append("Line mode was left out, because the cell did not come to its end.")
     try:
-        record = bare_record.record(
-            "cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began
-        )
+        record = minimal("cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began)
         record = replace(record, compiles=compiles.compiles(sources.all()), notes=tuple(notes))
-        record, texts = _read(record, session or failed, watched, around, sources, plan)
+        record, texts = _read(record, session or failed, watched, context, sources, plan)
         record = replace(record, wall_s=time.perf_counter() - began)
     except Exception:
         if error is None:
@@ -129,7 +124,7 @@ def _read(
     record: Record,
     session: profiler.Recording | str,
     watched: _Watched,
-    around: RunContext,
+    context: RunContext,
     sources: SourceFiles,
     plan: ProfilePlan,
 ) -> tuple[Record, tuple[Ended, ...]]:
@@ -142,7 +137,7 @@ def _read(
         note = f"There is no profile: {refused}."
         return replace(record, notes=(*record.notes, note)), (Ended((), trace),)
     try:
-        record = _profiled(record, watched, list(session.events()), around, sources, plan)
+        record = _profiled(record, watched, list(session.events()), context, sources, plan)
     except Exception as error:
         note = f"The trace could not be read ({type(error).__name__}: {error}); the cell has run."
         record = replace(record, notes=(*record.notes, note))
@@ -191,9 +186,8 @@ class _Marked:
         self._annotation.__exit__(*error)
 
 
-def _settle(tree: ast.Module, value: Any, namespace: Mapping[str, Any]) -> None:
-    """Wait for what the cell made, so that its work ends inside the trace."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+def _wait_for(names: Sequence[str], value: Any, namespace: Mapping[str, Any]) -> None:
+    """Wait for the arrays of the cell, so that its work ends inside the trace."""
     made = [namespace[name] for name in names if name in namespace]
     jax.block_until_ready(_arrays((value, made)))
     jax.effects_barrier()
@@ -222,7 +216,7 @@ def _profiled(
     record: Record,
     watched: _Watched,
     events: list[TraceEvent],
-    around: RunContext,
+    context: RunContext,
     sources: SourceFiles,
     plan: ProfilePlan,
 ) -> Record:
@@ -234,7 +228,7 @@ def _profiled(
     functions = cell_programs.function_lines(text.tree)
     programs = {
         number: cell_programs.known_program(
-            runs, number, module, text.file, functions, around.namespace
+            runs, number, module, text.file, functions, context.namespace
         )
         for number, module in modules.items()
     }
@@ -257,9 +251,9 @@ def _profiled(
     found = replace(found, live=_live(sources), waited_s=waited)
     apart: dict[str, Profile | Unavailable] = {}
     if plan.line_mode:
-        around.say("keeping lines apart")
+        context.say("keeping lines apart")
         apart = line_mode.of_calls(watched.calls, sources, plan)
-        found = replace(found, doubts=(*found.doubts, *_not_apart(runs, programs, apart, around)))
+        found = replace(found, doubts=(*found.doubts, *_not_apart(runs, programs, apart, context)))
     written = cell_programs.records(runs, modules, texts, programs, by_op, sources, apart)
     return replace(
         record,
@@ -288,7 +282,7 @@ def _not_apart(
     runs: Sequence[ProgramRun],
     programs: Mapping[int, RunProgram],
     apart: Collection[str],
-    around: RunContext,
+    context: RunContext,
 ) -> tuple[str, ...]:
     """Which functions line mode did not see, as their calls are not in the cell's own lines."""
     names = {cell_programs.title(run.module) for run in runs if not programs[run.program].eager}
@@ -297,7 +291,7 @@ def _not_apart(
         return ("Line mode has no compiled function to measure: the cell calls none.",)
     if not missing:
         return ()
-    known = list(around.namespace.items())
+    known = list(context.namespace.items())
     # `step = jax.jit(jax.grad(loss))` runs as `loss`, and is called by its other name.
     name = next((n for n, v in known if cell_programs.is_jitted(v, missing[0])), missing[0])
     sentence = (

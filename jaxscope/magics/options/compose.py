@@ -9,7 +9,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from jaxscope.capture.options.stack import (
+from jaxscope.capture.options.composition import (
     Axes,
     GradMode,
     GradOptions,

@@ -203,13 +203,13 @@ class Session:
             self._programs.popitem(last=False)
         return found
 
-    def around(self, key: str, say: Callable[[str], None]) -> RunContext:
-        """What a run under this key finds around it: names, caches, and whom to tell its phase."""
+    def context(self, key: str, say: Callable[[str], None]) -> RunContext:
+        """The context of a run under this key; `say` is notified of its phases."""
         from jaxscope.capture.run.context import RunContext
 
         programs = self.programs(key)
         space = self._shell.user_ns
-        return RunContext(space, self.listener, self.peaks, self.cell_name, programs, say)
+        return RunContext(space, self.listener, self.peaks, self.cell_name, programs, say=say)
 
     def cell_key(self, body: str) -> str:
         """The front end's id of the running cell; without one, the first line of its text."""

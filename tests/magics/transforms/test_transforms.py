@@ -384,19 +384,18 @@ def test_inspect_takes_transformed_functions(make: Any) -> None:
 
 
 def test_the_report_holds_the_program_before_the_transforms(notebook: Notebook) -> None:
-    from jaxscope.capture.program import compile
+    from jaxscope.capture.program.compile import trace_program
 
     seen: list[Any] = []
-    capture = compile.capture
     with pytest.MonkeyPatch.context() as patch:
         from jaxscope.capture.run import run
 
         def watched(request: Any, *args: Any) -> Any:
-            made = capture(request, *args)
+            traced = trace_program(request, *args)
             seen.append(request)
-            return made
+            return traced
 
-        patch.setattr(run, "capture", watched)
+        patch.setattr(run, "trace_program", watched)
         notebook.must("%%jaxcompose -q -n 1 vmap -i x=0 | grad -w w\n(x @ w) ** 2")
     (request,) = seen
     one = request.untransformed
