@@ -1,4 +1,4 @@
-"""`%%jaxprof` and `%jaxprof`: where the time goes, by line of Python."""
+"""`%%jaxprof` and `%jaxprof`: time by line of Python."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family, MagicScope
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.completion import completer
-from jaxscope.magics.options.parser import Parser, documented, require_jax
-from jaxscope.magics.status import Status
+from jaxscope.magics.options.parser import Parser, completer, documented, require_jax
+from jaxscope.magics.progress import Status
 from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 _PARSER = Parser(
     "jaxprof",
-    "Measure where the time goes, by line of Python, inside compiled functions too.",
+    "Profile by line of Python, inside compiled functions too.",
     ("%%jaxprof [options]", "%jaxprof [options] f(x, y)"),
 )
 _PARSER.add_argument(
@@ -39,15 +38,15 @@ for _flags, _keywords in transforms.PROFILE:
 _PARSER.add_argument(
     "--xprof",
     action="store_true",
-    help="Open the trace in XProf, which listens on all network interfaces until the kernel ends.",
+    help="Open the profile in XProf, which listens on all interfaces until the kernel ends.",
 )
 _EXAMPLES = """
     %jaxprof step(params, batch)   one call: each line and instruction of the compiled function
 
-    %jaxprof --line-mode f(x)      also what each line costs where XLA may not fuse it with others
+    %jaxprof --line-mode f(x)      also the time of each line without fusion across lines
 
-    %%jaxprof                      a cell as it stands, run once: which line Python waits on,
-    for batch in batches:          what each line ran, and the lines inside jitted functions
+    %%jaxprof                      a cell as plain Python, run once: the lines that Python waits
+    for batch in batches:          on, the programs that each ran, and lines inside them
         params = step(params, batch)
 
     %%jaxjit --profile             a cell compiled as one program; --profile goes with
@@ -78,12 +77,12 @@ class Profiling(Family):
         given = _PARSER.parse_args(tokens)
         if cell is not None and rest:
             raise UsageError(
-                f"%%jaxprof takes options only, and {rest!r} is none. For one call, write "
+                f"%%jaxprof takes only options, but got {rest!r}. For one call, write "
                 f"%jaxprof {rest}"
             )
         if cell is None and not rest:
             raise UsageError(
-                "%jaxprof needs a call: %jaxprof f(x, y). For a cell, write %%jaxprof."
+                "%jaxprof needs a call, such as %jaxprof f(x, y). For a cell, write %%jaxprof."
             )
         transforms.check_name(given.report, "report")
         require_jax("jaxprof")
@@ -93,27 +92,16 @@ class Profiling(Family):
             if cell is None
             else self._cell(f"%%jaxprof {line}".rstrip(), cell, plan)
         )
-        report = Report(ran.record, ran.texts)
-        session = self.scope.session
-        session.add(report, f"line:{rest}" if cell is None else session.cell_key(cell))
-        if given.report is not None:
-            self._shell.user_ns[given.report] = report
+        key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)
+        view = given.view or self.scope.view
+        report = self.publish(ran, key, given.report, view, given.quiet)
         if ran.failure:
-            display.say(ran.failure)
             return ran.value
-        self._show(report, given)
         if ran.error is not None:
             raise ran.error
         if given.xprof:
             self._open_xprof(report)
         return None if silent else ran.value
-
-    def _show(self, report: Report, given: Any) -> None:
-        try:
-            view = given.view or self.scope.view
-            display.show(report, self._shell, view, given.quiet or self.scope.quiet)
-        except Exception as error:  # the run is over: nothing may take its value back
-            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
 
     def _open_xprof(self, report: Report) -> None:
         from IPython.display import IFrame
@@ -136,7 +124,7 @@ class Profiling(Family):
             show(IFrame(server.url(), "100%", 720))
 
     def close(self) -> None:
-        """Stop what `--xprof` started."""
+        """Stop the servers that `--xprof` started."""
         for server in self._servers:
             server.stop()
         self._servers.clear()

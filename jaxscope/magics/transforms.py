@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
-from jaxscope.analysis.python.outline import is_silenced
+from jaxscope.analysis.python.cell import is_silenced
 from jaxscope.capture.options.composition import Composition
 from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import compose, transforms
-from jaxscope.magics.options.completion import completer
-from jaxscope.magics.options.parser import documented, require_jax
+from jaxscope.magics.options.parser import completer, documented, require_jax
 from jaxscope.magics.options.transform_help import EXAMPLES, PARSERS
-from jaxscope.magics.status import Status
+from jaxscope.magics.progress import Status
 from jaxscope.model import Form
-from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.options.settings import Settings
@@ -32,7 +30,7 @@ class Transforms(Family):
     def completers(self) -> dict[str, Completer]:
         found: dict[str, Completer] = {}
         for name, parser in PARSERS.items():
-            handler = completer(parser, lambda: self._shell.user_ns, stack=name == "compose")
+            handler = completer(parser, lambda: self._shell.user_ns, composition=name == "compose")
             found |= {f"%%jax{name}": handler, f"%jax{name}": handler}
         return found
 
@@ -78,7 +76,7 @@ class Transforms(Family):
         magic = f"jax{name}"
         given = transforms.parse(line, PARSERS[name], self.scope.view)
         if name == "compose":
-            found, rest = compose.read_stack(given.rest)
+            found, rest = compose.read_composition(given.rest)
         else:
             found, rest = [compose.segment(name, given.found)], given.rest
         silent = cell is None and is_silenced(rest)
@@ -91,17 +89,17 @@ class Transforms(Family):
             and rest.split()[0] in PARSERS
         ):
             raise UsageError(
-                f"Transforms are written with `|` between them: %%{magic} jit | grad -w w. "
-                f"There is none before {rest!r}."
+                f"There is no `|` before {rest!r}: write `|` between transforms, such as "
+                f"%%{magic} jit | grad -w w."
             )
         if cell is not None and rest:
             raise UsageError(
-                f"%%{magic} takes options only, and {rest!r} is none. "
-                f"For one call, write %{magic} {given.rest}"
+                f"%%{magic} takes only options, but got {rest!r}. For one call, write "
+                f"%{magic} {given.rest}"
             )
         if cell is None and not rest:
             raise UsageError(
-                f"%{magic} needs a call: %{magic} f(x, y). For a cell, write %%{magic}."
+                f"%{magic} needs a call, such as %{magic} f(x, y). For a cell, write %%{magic}."
             )
         transforms.check_name(given.report, "report")
         require_jax(magic)
@@ -110,18 +108,8 @@ class Transforms(Family):
             ran = self._call(rest, settings, magic)
         else:
             ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given, settings)
-        report = Report(ran.record, ran.texts)
-        session = self.scope.session
-        session.add(report, f"line:{rest}" if cell is None else session.cell_key(cell))
-        if given.report is not None:
-            self._shell.user_ns[given.report] = report
-        if ran.failure:
-            display.say(ran.failure)
-            return None if silent else ran.value
-        try:
-            display.show(report, self._shell, given.view, given.quiet or self.scope.quiet)
-        except Exception as error:  # the run is over: nothing may take its value back
-            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
+        key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)
+        self.publish(ran, key, given.report, given.view, given.quiet)
         return None if silent else ran.value
 
     def _cell(self, head: str, body: str, given: transforms.Options, settings: Settings) -> Ran:

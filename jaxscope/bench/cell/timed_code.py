@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.analysis.python.cell import CellSyntax
-from jaxscope.analysis.python.outline import forbidden
+from jaxscope.analysis.python.statements import forbidden
 from jaxscope.bench.cell.sections import SHARED, CellError, CellSection
 
 TIMED = "timed"

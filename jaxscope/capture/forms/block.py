@@ -42,7 +42,7 @@ class LastValue:
 
     def __init__(self, cell: CellText) -> None:
         """Raises RefusedError unless the last statement is an expression or an assignment."""
-        last = cell.tree.body[-1] if cell.tree.body else None
+        last = cell.syntax.tree.body[-1] if cell.syntax.tree.body else None
         self.line = None if last is None else last.lineno
         self._name = _assigned(last)
         if self._name is None and not isinstance(last, ast.Expr):
@@ -202,7 +202,7 @@ class Block:
 
     def _take_snapshot(self) -> Snapshot:
         snapshot = Snapshot()
-        stored = {change.name for change in self.cell.syntax.changes if change.attribute}
+        stored = {change.name for change in self.cell.syntax.changes if change.how == "attribute"}
         for name, value in _reachable(self._namespace, self._reads):
             if isinstance(value, _LRU_CACHE):
                 self._caches.append((name, value))

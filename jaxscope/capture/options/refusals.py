@@ -64,11 +64,11 @@ def keeps_results(name: str, syntax: CellSyntax) -> RefusedError:
 def sorted_in_place(syntax: CellSyntax, arrays: Collection[str]) -> RefusedError | None:
     """The refusal of `a.sort()` on a NumPy input: a traced array returns a copy instead."""
     for change in syntax.changes:
-        if change.name in arrays and change.sorting is not None:
-            name, method = change.sorting
+        if change.name in arrays and change.how == "sort":
+            name = change.target
             return RefusedError(
                 f"the cell changes `{name}` in place, but a compiled program works on copies. "
-                f"Write `{name} = jnp.{method}({name}, ...)`.",
+                f"Write `{name} = jnp.{change.method}({name}, ...)`.",
                 change.line,
             )
     return None
@@ -83,7 +83,7 @@ def augmented_in_place(
     """
     for change in syntax.changes:
         name = change.name
-        if not change.augmented or name not in inputs:
+        if change.how != "augmented" or name not in inputs:
             continue
         # Two references are the namespace's own and the argument of `getrefcount`.
         if isinstance(namespace.get(name), np.ndarray) and sys.getrefcount(namespace[name]) > 2:

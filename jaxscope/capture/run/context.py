@@ -127,10 +127,10 @@ class WrappedCall:
     notes: tuple[str, ...] = ()
 
     @property
-    def call(self) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
-        """The arguments to run the program with."""
+    def call(self) -> tuple[tuple[Any, ...], Mapping[str, Any]] | None:
+        """The arguments to run the program with; None to compile only."""
         if self.stage is not None:
-            return self.stage_arguments
+            return self.stage_arguments if any(self.stage_arguments) else None
         return self.request.args, self.request.kwargs
 
     def placed(self, device: Any) -> WrappedCall:

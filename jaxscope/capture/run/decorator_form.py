@@ -160,7 +160,7 @@ class DecoratedCell:
 
     @calls_user_code
     def _executed(self, wrapped: tuple[str, ...]) -> Any:
-        tree = _with_decorators(self.text.tree, wrapped)
+        tree = _with_decorators(self.text.syntax.tree, wrapped)
         statements, expression = replace(self.text, syntax=CellSyntax(tree)).code()
         before = dict(self.namespace)
         self.namespace[_WRAP] = self._wrap

@@ -51,7 +51,7 @@ class Measured:
 
 def measure(
     captured: Captured,
-    call: tuple[Sequence[Any], Mapping[str, Any]],
+    call: tuple[Sequence[Any], Mapping[str, Any]] | None,
     settings: Settings,
     listener: Listener,
     *,
@@ -62,9 +62,9 @@ def measure(
     `again` says that the user's own call has run already: then a program with effects is not run.
     Raises MemoryError when the program needs more than the device has free.
     """
-    args, kwargs = tuple(call[0]), dict(call[1])
-    if settings.runs == 0 or is_abstract((args, kwargs)):
+    if settings.runs == 0 or call is None or is_abstract(call):
         return Measured(None)
+    args, kwargs = tuple(call[0]), dict(call[1])
     packed, named = captured.arguments(args, kwargs)
     runs = settings.runs
     try:

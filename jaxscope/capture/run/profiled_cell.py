@@ -60,7 +60,9 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
     began = time.perf_counter()
     sources = SourceFiles(text.source, context.cell_name)
     called = Called()
-    run = replace(text, syntax=CellSyntax(called.tree(text.tree))) if plan.line_mode else text
+    run = (
+        replace(text, syntax=CellSyntax(called.tree(text.syntax.tree))) if plan.line_mode else text
+    )
     statements, expression = run.code()
     clock = LineClock(*(code for code in (statements, expression) if code is not None))
     with suppress(Exception):  # what failed there is the cell's to meet
@@ -225,7 +227,7 @@ def _profiled(
     ops = [op for op in operations(events) if span.start <= op.start <= span.end]
     runs = program_runs(ops, events, span.thread)
     modules, texts = cell_programs.modules(runs)
-    functions = cell_programs.function_lines(text.tree)
+    functions = cell_programs.function_lines(text.syntax.tree)
     programs = {
         number: cell_programs.known_program(
             runs, number, module, text.file, functions, context.namespace

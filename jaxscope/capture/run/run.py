@@ -278,8 +278,8 @@ def _finish(
 def _alone(subject: Subject) -> Any:
     """The value by JAX alone: nothing is tagged, timed or described."""
     wrapped = subject.read()
-    args, kwargs = wrapped.call
-    return wrapped.finalize(wrapped.request.jitted(*args, **kwargs))
+    request = wrapped.request
+    return wrapped.finalize(request.jitted(*request.args, **request.kwargs))
 
 
 def _plain(text: CellText, namespace: MutableMapping[str, Any]) -> Any:

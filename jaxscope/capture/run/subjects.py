@@ -55,7 +55,7 @@ class CellSubject:
             lambda: to_python.of_block(text, block, namespace, form),
         )
         empty = "The cell contains no code, so its program is empty."
-        notes = wrapped.notes if text.tree.body else (empty, *wrapped.notes)
+        notes = wrapped.notes if text.syntax.tree.body else (empty, *wrapped.notes)
         return replace(wrapped, request=replace(wrapped.request, programs=programs), notes=notes)
 
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:

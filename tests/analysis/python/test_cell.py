@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxscope.analysis.python.cell import CellSyntax
+from jaxscope.analysis.python.cell import CellSyntax, is_silenced
 from jaxscope.analysis.python.flow import NameFlow
 
 
@@ -431,12 +431,9 @@ def test_the_first_change_of_a_name_is_found() -> None:
 
 
 def test_a_change_says_how_it_is_made() -> None:
-    syntax = CellSyntax(parse("o.a = 1\nb += 1\na[0].partition(2)\nl.append(1)"))
-    attribute, augmented, sorting, method = syntax.changes
-    assert [change.attribute for change in syntax.changes] == [True, False, False, False]
-    assert [change.augmented for change in syntax.changes] == [False, True, False, False]
-    assert sorting.sorting == ("a[0]", "partition")
-    assert (attribute.sorting, augmented.sorting, method.sorting) == (None, None, None)
+    syntax = CellSyntax(parse("o.a = 1\nb += 1\nd[0] = 1\nl.append(1)\na[0].partition(2)"))
+    assert [c.how for c in syntax.changes] == ["attribute", "augmented", "item", "method", "sort"]
+    assert (syntax.changes[-1].target, syntax.changes[-1].method) == ("a[0]", "partition")
 
 
 def test_names_are_found_by_line() -> None:
@@ -445,3 +442,73 @@ def test_names_are_found_by_line() -> None:
     assert syntax.names_on(2) == {"x", "y", "z"}
     assert (syntax.first_use("x"), syntax.last_binding("y")) == (1, 3)
     assert syntax.last_binding("missing") is None
+
+
+def test_the_last_expression_is_found() -> None:
+    last = CellSyntax(parse("x = 1\nx + 1")).last
+    assert last is not None
+    assert ast.unparse(last) == "x + 1"
+    assert CellSyntax(parse("x + 1\ny = 2")).last is None
+    assert CellSyntax(parse("")).last is None
+
+
+@pytest.mark.parametrize(
+    ("text", "silenced"),
+    [
+        ("x", False),
+        ("x;", True),
+        ("x;  # comment", True),
+        ("x;\n\n# comment\n", True),
+        ("x; y", False),
+        ("x # ;", False),
+        ("';'", False),
+        ("x = '''\n;'''", False),
+        ("", False),
+        ("(x", False),
+        ("if c:\n    x;\n", True),
+        ("x = 'unfinished", False),
+    ],
+)
+def test_a_trailing_semicolon_silences(text: str, silenced: bool) -> None:
+    assert is_silenced(text) is silenced
+
+
+def test_top_level_definitions_are_functions_and_classes() -> None:
+    tree = parse(
+        """
+        x = lambda: 1
+        def f(): pass
+        if x:
+            def hidden(): pass
+        class A: pass
+        async def g(): pass
+        """
+    )
+    assert list(CellSyntax(tree).definitions) == ["f", "A", "g"]
+
+
+ENTRY_POINTS = [
+    ("def f(x):\n  return x", "f"),
+    ("def f(x):\n  return g(x)\ndef g(x):\n  return x", "f"),
+    ("def g(x):\n  return x\ndef f(x):\n  return lambda: g(x)", "f"),
+    ("def f(x): return x\ndef g(x): return x", "f g"),
+    ("def f(x): return x\ny = f(1)", "f"),
+    ("def f(n): return f(n - 1)", "f"),
+    ("def even(n): return odd(n - 1)\ndef odd(n): return even(n - 1)", "even"),
+    ("def even(n): return odd(n - 1)\ndef odd(n): return even(n - 1)\nodd(3)", "odd"),
+    ("def f(g): return g(1)\ndef g(x): return x", "f g"),
+    ("class A:\n  def m(self): return f(1)\ndef f(x): return x", ""),
+    ("async def f(): pass\ndef g(): return f()", "g"),
+    ("def gen():\n  yield 1\ndef g(): return 1", "g"),
+    ("def mk():\n  def gen():\n    yield 1\n  return gen", "mk"),
+    (("@jax.custom_vjp\ndef f(x): return x\ndef fwd(x): pass\ndef bwd(r, g): pass\n"
+     "f.defvjp(fwd, bwd)"), "f"),
+    ("def loss(w): return w\ngrad = jax.grad(loss)", "loss"),
+    ("def f(x, act=relu): return act(x)\ndef relu(x): return x", "f"),
+    ("x = 1", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), ENTRY_POINTS)
+def test_entry_points_are_the_functions_that_no_other_uses(text: str, expected: str) -> None:
+    assert CellSyntax(parse(text)).entry_points == tuple(expected.split())

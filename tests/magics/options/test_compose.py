@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jaxscope.capture.options.composition import Composition
-from jaxscope.magics.options.compose import read_stack
+from jaxscope.magics.options.compose import read_composition
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,6 @@ from jaxscope.magics.options.compose import read_stack
     ],
 )
 def test_a_composition_is_read_as_it_is_written(text: str, stack: str, rest: str) -> None:
-    segments, left = read_stack(text)
+    segments, left = read_composition(text)
     assert (str(Composition(tuple(segments))), left) == (stack, rest)
-    assert read_stack(stack)[0] == segments
+    assert read_composition(stack)[0] == segments

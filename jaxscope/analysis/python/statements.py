@@ -1,27 +1,11 @@
-"""The outline of a cell: its last expression, its functions, and statements it may not have."""
+"""Statements of a scope, and those that a compiled cell may not have."""
 
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from typing import NamedTuple
-
-from jaxscope.analysis.python.flow import NameFlow
-from jaxscope.analysis.python.scopes import Function
-
-_LAYOUT = frozenset(
-    {
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.COMMENT,
-        tokenize.ENDMARKER,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-    }
-)
 
 
 class Forbidden(NamedTuple):
@@ -29,95 +13,6 @@ class Forbidden(NamedTuple):
 
     line: int
     message: str
-
-
-def last_expression(tree: ast.Module) -> ast.expr | None:
-    """The expression whose value the cell shows as `Out`, or None."""
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
-        return tree.body[-1].value
-    return None
-
-
-def is_silenced(text: str) -> bool:
-    """True when the text ends with `;`, which keeps IPython from showing `Out`.
-
-    Comments and blank lines after it do not count, nor does a `;` inside a string.
-    """
-    last = ""
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type not in _LAYOUT:
-                last = token.string
-    except (tokenize.TokenError, SyntaxError):
-        return False
-    return last == ";"
-
-
-def top_level_definitions(tree: ast.Module) -> tuple[Function | ast.ClassDef, ...]:
-    """The functions and classes defined at the top level, in order."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return tuple(node for node in tree.body if isinstance(node, kinds))
-
-
-def entry_points(tree: ast.Module) -> tuple[str, ...]:
-    """Top-level functions that no other function or class of the text uses, in order.
-
-    Async functions and generators are left out: JAX cannot trace them. Of mutually recursive
-    functions, the one that the rest of the text names is the entry point, else the first. A
-    function passed to a method of another, as in `f.defvjp(forward, backward)`, belongs to that.
-    """
-    definitions = {node.name: node for node in top_level_definitions(tree)}
-    uses = {name: _used(node) & definitions.keys() for name, node in definitions.items()}
-    named: set[str] = set()
-    for statement in tree.body:
-        if statement not in definitions.values():
-            owner, given = _passed(statement)
-            uses.setdefault(owner, set()).update(given)
-            named |= _used(statement) - given
-    found: list[str] = []
-    for name, node in definitions.items():
-        if not isinstance(node, ast.FunctionDef) or _yields(node):
-            continue
-        reached = _reachable(name, uses)
-        users = {user for user in definitions if name in uses[user] and user != name}
-        if users - reached:
-            continue
-        circle = [n for n in definitions if n in reached and name in _reachable(n, uses)]
-        first = next((n for n in circle if n in named), circle[0] if circle else name)
-        if first == name or not users:
-            found.append(name)
-    return tuple(found)
-
-
-def _used(node: ast.stmt) -> set[str]:
-    """The global names that a statement or the body of a definition may read."""
-    flow = NameFlow()
-    flow.visit(node)
-    return set(flow.reads)
-
-
-def _passed(statement: ast.stmt) -> tuple[str, set[str]]:
-    """`f.defvjp(forward, backward)` → f, {forward, backward}."""
-    match statement:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=arguments)):
-            pass
-        case _:
-            return "", set()
-    return owner, {a.id for a in arguments if isinstance(a, ast.Name)}
-
-
-def _reachable(name: str, uses: dict[str, set[str]]) -> set[str]:
-    seen: set[str] = set()
-    waiting = [name]
-    while waiting:
-        for other in uses.get(waiting.pop(), set()) - seen:
-            seen.add(other)
-            waiting.append(other)
-    return seen
-
-
-def _yields(node: ast.FunctionDef) -> bool:
-    return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(node.body))
 
 
 def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -136,8 +31,6 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
             inner = list(ast.iter_child_nodes(node))
         waiting.extend(reversed(inner))
 
-
-# Statements that are not allowed at the top level
 
 _FIXES = {
     "return": "Make the value the last expression of the cell instead.",

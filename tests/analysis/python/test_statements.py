@@ -1,94 +1,10 @@
-"""The outline of a cell: its last expression, its functions, and statements it may not have."""
+"""Statements that a compiled cell may not have."""
 
 from __future__ import annotations
 
-import ast
-import textwrap
-
 import pytest
 
-from jaxscope.analysis.python.outline import (
-    entry_points,
-    forbidden,
-    is_silenced,
-    last_expression,
-    top_level_definitions,
-)
-
-
-def parse(text: str) -> ast.Module:
-    return ast.parse(textwrap.dedent(text))
-
-
-def test_the_last_expression_is_found() -> None:
-    last = last_expression(parse("x = 1\nx + 1"))
-    assert last is not None
-    assert ast.unparse(last) == "x + 1"
-    assert last_expression(parse("x + 1\ny = 2")) is None
-    assert last_expression(parse("")) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "silenced"),
-    [
-        ("x", False),
-        ("x;", True),
-        ("x;  # comment", True),
-        ("x;\n\n# comment\n", True),
-        ("x; y", False),
-        ("x # ;", False),
-        ("';'", False),
-        ("x = '''\n;'''", False),
-        ("", False),
-        ("(x", False),
-        ("if c:\n    x;\n", True),
-        ("x = 'unfinished", False),
-    ],
-)
-def test_a_trailing_semicolon_silences(text: str, silenced: bool) -> None:
-    assert is_silenced(text) is silenced
-
-
-def test_top_level_definitions_are_functions_and_classes() -> None:
-    tree = parse(
-        """
-        x = lambda: 1
-        def f(): pass
-        if x:
-            def hidden(): pass
-        class A: pass
-        async def g(): pass
-        """
-    )
-    assert [node.name for node in top_level_definitions(tree)] == ["f", "A", "g"]
-
-
-ENTRY_POINTS = [
-    ("def f(x):\n  return x", "f"),
-    ("def f(x):\n  return g(x)\ndef g(x):\n  return x", "f"),
-    ("def g(x):\n  return x\ndef f(x):\n  return lambda: g(x)", "f"),
-    ("def f(x): return x\ndef g(x): return x", "f g"),
-    ("def f(x): return x\ny = f(1)", "f"),
-    ("def f(n): return f(n - 1)", "f"),
-    ("def even(n): return odd(n - 1)\ndef odd(n): return even(n - 1)", "even"),
-    ("def even(n): return odd(n - 1)\ndef odd(n): return even(n - 1)\nodd(3)", "odd"),
-    ("def f(g): return g(1)\ndef g(x): return x", "f g"),
-    ("class A:\n  def m(self): return f(1)\ndef f(x): return x", ""),
-    ("async def f(): pass\ndef g(): return f()", "g"),
-    ("def gen():\n  yield 1\ndef g(): return 1", "g"),
-    ("def mk():\n  def gen():\n    yield 1\n  return gen", "mk"),
-    (("@jax.custom_vjp\ndef f(x): return x\ndef fwd(x): pass\ndef bwd(r, g): pass\n"
-     "f.defvjp(fwd, bwd)"), "f"),
-    ("def loss(w): return w\ngrad = jax.grad(loss)", "loss"),
-    ("def f(x, act=relu): return act(x)\ndef relu(x): return x", "f"),
-    ("x = 1", ""),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "expected"), ENTRY_POINTS)
-def test_entry_points_are_the_functions_that_no_other_uses(text: str, expected: str) -> None:
-    assert entry_points(parse(text)) == tuple(expected.split())
-
+from jaxscope.analysis.python.statements import forbidden
 
 FORBIDDEN = [
     ("x = 1\nreturn x", 2, "uses `return` outside a function"),
@@ -166,5 +82,5 @@ def test_a_forbidden_line_says_what_to_do() -> None:
     assert magic is not None
     assert magic.message == (
         "Line 2, `%timeit x`, is a magic command, which cannot be part of a compiled program. "
-        "Put it in a cell of its own."
+        "Move it to a different cell."
     )
