@@ -167,7 +167,7 @@ class Watching(Family):
         if given.since is not None and given.since > self._shell.execution_count:
             raise UsageError(
                 f"There is no cell In [{given.since}] yet; this is In "
-                f"[{self.scope.session.ledger.running}]."
+                f"[{self.scope.session.history.running}]."
             )
         log = self.scope.session.log()
         if given.since is not None:

@@ -90,9 +90,9 @@ def test_what_ran_before_an_error_is_kept(
     rows = {row.line: row for row in cell_profile(report).lines}
     assert rows[8].runs == 6
     assert rows[4].device_s > 0
-    assert report.record.notes[0] == f"{said}this is what ran until then."
+    assert report.record.notes[0] == f"{said}this is the run until then."
     shown = capsys.readouterr().out
-    assert "this is what ran until then" in " ".join(shown.replace("\\n", " ").split())
+    assert "this is the run until then" in " ".join(shown.replace("\\n", " ").split())
     assert "profiled.py" not in shown
     assert shell.run_cell(TRAINING).success  # the profiler's session is closed
 
@@ -103,7 +103,7 @@ def test_after_an_error_no_more_calls_are_made(shell: Any, monkeypatch: pytest.M
     failing = TRAINING.replace("%%jaxprof", "%%jaxprof --line-mode") + "raise KeyboardInterrupt\n"
     assert isinstance(shell.run_cell(failing).error_in_exec, KeyboardInterrupt)
     assert asked == []
-    assert jaxscope.last().record.notes[1].startswith("Line mode was left out")
+    assert jaxscope.last().record.notes[1].startswith("Line mode was skipped")
 
 
 def test_a_fault_of_ours_hides_no_error_of_the_cell(
@@ -121,7 +121,7 @@ def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     shell.run_cell(TRAINING)
     (finding,) = jaxscope.last().findings
     assert (finding.kind, finding.line) == (FindingKind.EAGER, 9)
-    assert finding.message.startswith("This line ran 3 operations one by one: ")
+    assert finding.message.startswith("This line ran 3 eager operations: ")
     assert finding.message.endswith("s.")
     assert finding.evidence.endswith(" of it compiling.")
     assert "jax.jit" in finding.fix

@@ -375,15 +375,15 @@ def test_numbers_are_right_after_ten_thousand_cells(notebook: Notebook) -> None:
     assert notebook.must(f"%jaxlog -q --since {number + 1}").text == "Nothing was compiled."
 
 
-def test_a_ledger_of_ten_thousand_cells_is_quick_and_bounded(notebook: Notebook) -> None:
-    ledger = session(notebook).ledger
+def test_a_history_of_ten_thousand_cells_is_quick_and_bounded(notebook: Notebook) -> None:
+    history = session(notebook).history
     began = time.perf_counter()
     for serial in range(30_000):
-        ledger.begin(serial)
-        ledger.end(serial + 1, serial + 1)
+        history.begin(serial)
+        history.end(serial + 1, serial + 1)
     assert time.perf_counter() - began < 60
-    assert len(ledger._cells) <= 10_001
-    assert [ledger.cell(n) for n in (29_999, 30_000)] == [29_999, 30_000]
+    assert len(history._cells) <= 10_001
+    assert [history.cell(n) for n in (29_999, 30_000)] == [29_999, 30_000]
 
 
 def test_a_cell_that_runs_a_cell_keeps_its_number(notebook: Notebook) -> None:
@@ -485,11 +485,11 @@ def test_a_front_end_hears_of_every_compile(notebook: Notebook) -> None:
     def fails(event: CompileEvent) -> None:
         raise ValueError("front end")
 
-    take_back = session(notebook).on_compile(fails)
+    unsubscribe = session(notebook).on_compile(fails)
     also = session(notebook).on_compile(told.append)
     notebook.shell.run_cell("step(np.ones(3))", store_history=True, cell_id="abc")
     notebook.must("# again\nstep(np.ones(4))")
-    take_back()
+    unsubscribe()
     also()
     notebook.must("step(np.ones(5))")
     first, second = told

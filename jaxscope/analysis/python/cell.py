@@ -190,7 +190,7 @@ class CellSyntax:
 
 
 NO_CODE = CellSyntax(ast.Module([], type_ignores=[]))
-"""The syntax of a call, which has no lines of its own."""
+"""The syntax of a call, which has no lines."""
 
 
 def is_silenced(text: str) -> bool:

@@ -154,7 +154,7 @@ class Block:
             eval(compile(ast.Expression(name), self.cell.file, "eval"), self._namespace)  # type: ignore[arg-type]
 
     def absent(self, name: str) -> str:
-        """Why a name is not an input: the end of a sentence, after `which`."""
+        """The reason why a name is not an input, after `which`."""
         if name not in self._reads and name in self.cell.syntax.bound:
             return "this cell assigns itself, so it is not an input"
         return "is not an input of this cell" if self._is_bound(name) else "is not defined"

@@ -41,7 +41,7 @@ class FunctionCall:
         args = self.args
         try:
             bound = inspect.signature(self.function).bind(*args, **self.kwargs)
-        # A builtin has none, and a wrapper may show that of what it wraps. Where the function does
+        # A builtin has none, and a wrapper may show that of its function. Where the function does
         # not take these arguments, Python's own error is clearer, once it is called.
         except (ValueError, TypeError):
             return tuple([f"arg{i}" for i in range(len(args))])
@@ -124,7 +124,7 @@ class PlainCall:
         """Nothing: Python has evaluated all names of a call already."""
 
     def absent(self, name: str) -> str:
-        """Why a name is not an input: the end of a sentence, after `which`."""
+        """The reason why a name is not an input, after `which`."""
         return "is not an input of this call"
 
 

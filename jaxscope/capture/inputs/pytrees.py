@@ -1,8 +1,8 @@
-"""The user's values as trees of leaves: survey, substitution by tracers, and settling of results.
+"""The user's values as trees of leaves: survey, packing, substitution by tracers.
 
-JAX's own flattening loses what a notebook keeps: which container *is* which, the order of a dict's
-keys, keys that cannot be sorted. So containers are walked here, one level at a time; JAX is asked
-only about types that users have registered as pytrees.
+JAX's own flattening loses properties that a notebook needs: the identity of containers, the order
+of a dict's keys, keys that cannot be sorted. So containers are walked here, one level at a time;
+JAX flattens only types that users have registered as pytrees.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Branch:
     keys: tuple[Any, ...]
     children: tuple[Node, ...]
     build: Callable[[Sequence[Any]], Any]
-    """A container like the original with these children in place of its own."""
+    """A container like the original with these children."""
     has_traced: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,7 +45,7 @@ class Branch:
 
 @dataclass(slots=True)
 class Object:
-    """A value that another rule carries into the trace (a Flax NNX object)."""
+    """A Flax NNX object, which enters the trace by a separate rule."""
 
     path: str
     value: Any
@@ -101,7 +101,7 @@ def pack(node: Node, take: Callable[[InputLeaf], Any]) -> Any:
 def substitute(
     node: Node, leaf: Callable[[InputLeaf], Any], thing: Callable[[Object], Any], copies: Copies
 ) -> Any:
-    """The value with tracers in place of traced leaves; what holds none is the original itself."""
+    """The value with tracers in place of traced leaves; the original itself if it has none."""
     if isinstance(node, InputLeaf):
         if node.choice.traced:
             return leaf(node)
@@ -124,7 +124,7 @@ def substitute(
 
 
 class Copies:
-    """Which container of the trace stands for which of the user's."""
+    """Copies of the user's containers in the trace, and their originals."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any, str]] = {}

@@ -1,4 +1,4 @@
-"""From JAX's shardings to the model: meshes, layouts, and where each value lies."""
+"""From JAX's shardings to the model: meshes, shardings and placements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jaxscope.model import Layout, Mesh, Placement
 
 
 class Placements:
-    """How values lie on the devices; meshes and layouts are each kept once."""
+    """Placements of values on the devices; meshes and shardings are deduplicated."""
 
     def __init__(self, devices: Sequence[Any]) -> None:
         self._positions = {device: number for number, device in enumerate(devices)}

@@ -140,7 +140,7 @@ class DecoratedCell:
         return self._executed(self.names())
 
     def notes(self) -> tuple[str, ...]:
-        """Which functions are compiled, for the first lines of the report."""
+        """Notes about the compiled functions, for the first lines of the report."""
         wrapped = self.names()
         if not wrapped:
             note = (

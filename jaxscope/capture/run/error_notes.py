@@ -46,7 +46,7 @@ class CellErrors:
         try:
             yield
         except Exception as error:
-            # Once the program inside the transforms is traced, what fails is a transform.
+            # After the program inside the transforms is traced, a failure is a transform's.
             applying = self.wrote or (request is not None and request.untransformed is not None)
             note = self.note(error, applying=applying)
             if note is not None:

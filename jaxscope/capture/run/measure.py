@@ -150,7 +150,7 @@ def is_abstract(arguments: Any) -> bool:
 
 
 def _too_much(captured: Captured) -> str | None:
-    """Why the device has too little memory for the program; None also where that is unknown."""
+    """The sentence for a device with too little memory; None also where that is unknown."""
     try:
         needs = memory.memory(captured.handles.compiled)
         found = describe.device_objects(captured.handles)

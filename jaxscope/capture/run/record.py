@@ -289,7 +289,7 @@ def _weight(program: Program) -> float:
 
 
 _PMAPPED = ("_fun", "call_wrapped")
-"""JAX's names for the program of a pmap inside another function: 0.9 and later, 0.8."""
+"""JAX's names for the program of a nested pmap: 0.9 and later, 0.8."""
 
 
 def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> list[Program]:

@@ -112,7 +112,7 @@ class Run:
         return record.describe(finished, self._given)
 
 
-# What a magic or a function of the API asks for.
+# Entry points of the magics and of the API.
 
 
 def cell(text: CellText, settings: Settings, context: RunContext, form: Form | None = None) -> Ran:
@@ -194,7 +194,7 @@ def _call_alone(
     return _without_report(value, settings, title, (), why)
 
 
-# How they do it.
+# Their implementation.
 
 
 def _form(text: CellText, settings: Settings, asked: Form | None) -> Form:
@@ -204,7 +204,7 @@ def _form(text: CellText, settings: Settings, asked: Form | None) -> Form:
 
 
 def _wait(settings: Settings, context: RunContext) -> None:
-    """Let another profiler session end first, where the settings ask for it."""
+    """Wait for a running profiler session to end, as the settings allow."""
     if settings.profile is not None:
         profiler.wait_until_free(settings.profile.wait_s, context.say)
 

@@ -1,8 +1,8 @@
 """The table of transforms: how each changes shapes, wraps a traced program, and wraps a function.
 
 All forms of all magics go through it. A program under a composition is a function of packed inputs
-that gives `(value, results)`: a derivative is taken of the value, and the cell binds the results.
-Each transform wraps such a function in another one.
+that returns `(value, results)`: a derivative is taken of the value, and the cell binds the results.
+Each transform wraps such a function.
 """
 
 from __future__ import annotations
