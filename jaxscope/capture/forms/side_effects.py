@@ -11,11 +11,11 @@ import builtins
 import inspect
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Self
 
 import jax
 
+from jaxscope.analysis.findings import ObservedSideEffect
 from jaxscope.capture._jax import jax_directory
 from jaxscope.capture.source.frames import is_user_file
 
@@ -74,14 +74,6 @@ def _line_of_user(file: str) -> int | bool | None:
 MOST_NOTES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class SideEffect:
-    """A `print` or a file opened for writing, with the line of the cell that led to it."""
-
-    line: int | None
-    text: str
-
-
 class SideEffectRecorder:
     """Records side effects that happen only while tracing: `print` and files opened for writing.
 
@@ -91,8 +83,8 @@ class SideEffectRecorder:
     def __init__(self, file: str) -> None:
         """`file` is the cell's."""
         self._file = file
-        self.printed: list[SideEffect] = []
-        self.written: list[SideEffect] = []
+        self.printed: list[ObservedSideEffect] = []
+        self.written: list[ObservedSideEffect] = []
         self._print = builtins.print
         self._open = builtins.open
 
@@ -106,14 +98,14 @@ class SideEffectRecorder:
 
     def _printing(self, *values: Any, **options: Any) -> None:
         if len(self.printed) < MOST_NOTES and options.get("file") is None:
-            self.printed.append(SideEffect(self._line(), " ".join(map(_short, values))))
+            self.printed.append(ObservedSideEffect(self._line(), " ".join(map(_short, values))))
         self._print(*values, **options)
 
     def _opening(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
         if len(self.written) < MOST_NOTES and set(mode) & set("wax+"):
             line = self._line()
             if line is not None:
-                self.written.append(SideEffect(line, _short(file)))
+                self.written.append(ObservedSideEffect(line, _short(file)))
         return self._open(file, mode, *args, **options)
 
     def _line(self) -> int | None:

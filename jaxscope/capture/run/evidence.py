@@ -10,13 +10,12 @@ from typing import Any
 from jaxscope.analysis.findings import (
     Evidence,
     NameFact,
-    ObservedSideEffect,
     count_computing,
     findings,
 )
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.analysis.python.parse import parsed
-from jaxscope.capture.forms.side_effects import SideEffect, SideEffectRecorder
+from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.inputs.traced_or_static import aval_text, choose
 from jaxscope.capture.options import error_origin
 from jaxscope.model import Cost, Form, Program, Record, SourceKind, StageKind, TextSource
@@ -68,8 +67,8 @@ def evidence(record: Record, texts: Sequence[TextSource], known: Known) -> Evide
     return Evidence(
         record,
         known.names,
-        None if effects is None else _happened(effects.printed),
-        None if effects is None else _happened(effects.written),
+        None if effects is None else tuple(effects.printed),
+        None if effects is None else tuple(effects.written),
         known.trace_s if record.form is Form.BLOCK else None,
         computing=tuple([_computing(p, t) for p, t in zip(record.programs, texts, strict=True)]),
     )
@@ -94,10 +93,6 @@ def _fact(name: str, value: Any) -> NameFact:
         return NameFact(name, f"{root}.{cls.__name__}", foreign=True)
     is_array = choice.traced and hasattr(value, "shape")
     return NameFact(name, kind, aval_text(value) if is_array else "")
-
-
-def _happened(effects: Iterable[SideEffect]) -> tuple[ObservedSideEffect, ...]:
-    return tuple([ObservedSideEffect(item.line, item.text) for item in effects])
 
 
 def _computing(program: Program, texts: TextSource) -> int | None:
