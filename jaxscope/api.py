@@ -1,4 +1,4 @@
-"""The public functions: what every magic does, usable in a script or a test."""
+"""The public functions: the work of every magic, for scripts and tests."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _OPTIONS: contextvars.ContextVar[dict[str, Any]] = contextvars.ContextVar("jaxsc
 
 
 def inspect(f: Any, /, *args: Any, **kwargs: Any) -> Report:
-    """Compile `f` for these arguments, run it, and report what it became and what it costs.
+    """Compile `f` for these arguments, run it, and report its program, time and cost.
 
-    `f` may be a plain function, a jitted one, or JAX's own `Traced`, `Lowered` or `Compiled`; of
-    the latter three nothing is compiled again, and a `Lowered` or `Compiled` is not run unless
-    arguments are given. Arguments may be `jax.ShapeDtypeStruct`: then the program is compiled and
-    not run. All keyword arguments go to `f`; settings come from `jaxscope.options`.
+    `f` may be a plain function, a jitted one, or JAX's own `Traced`, `Lowered` or `Compiled`. These
+    three are not recompiled, and run only if arguments are given. With `jax.ShapeDtypeStruct` as
+    arguments the program is compiled but not run. All keyword arguments go to `f`; settings come
+    from `jaxscope.options`.
 
-    A plain function follows the rule of the block form: arrays and floats are traced, ints, bools,
+    A plain function follows the rule of the block form: arrays and floats are traced; ints, bools,
     strings and other objects are static. A jitted one keeps its own `static_argnums`.
 
-    Raises what `f` raises while it is traced and what JAX raises for it, and TypeError when `f` is
-    nothing that can be compiled.
+    Raises what `f` raises while it is traced, what JAX raises for it, and TypeError when `f` cannot
+    be compiled.
 
     Example:
         >>> report = jaxscope.inspect(lambda x: (x - x.mean()) / x.std(), jnp.ones(1000))
@@ -41,7 +41,7 @@ def inspect(f: Any, /, *args: Any, **kwargs: Any) -> Report:
     """
     from jaxscope.capture.run import run
 
-    # The options of `profile` are not for here.
+    # The options of `profile` do not apply here.
     settings = dataclasses.replace(_settings(), profile=None)
     ran = run.call(f, args, kwargs, settings)
     report = Report(ran.record, ran.texts)
@@ -50,27 +50,28 @@ def inspect(f: Any, /, *args: Any, **kwargs: Any) -> Report:
 
 
 def profile(f: Any, /, *args: Any, **kwargs: Any) -> Report:
-    """Measure where the time goes inside `f`, by line of Python and by HLO instruction.
+    """Profile `f` by line of Python and by HLO instruction.
 
-    Does what `inspect` does, then calls the compiled program some 50 times with JAX's profiler on,
-    in five sessions, and as often with it off, for at most 5 s. A program with effects (a callback,
-    `jax.debug.print`) runs once, and that run is traced; donated inputs are copied for the others.
+    Like `inspect`; then calls the compiled program some 50 times with JAX's profiler, in five
+    sessions, and as often without it, for at most 5 s. A program with effects (a callback,
+    `jax.debug.print`) runs once, and that run is profiled; donated inputs are copied for the
+    others.
 
-    The report's `time_by_line()` and `time_by_op()` give seconds a call, `coverage` the share of a
-    call that passed inside instructions. Where XLA fuses several lines into one instruction only
-    their sum is measured: `report.profile.joint` has it, and each line of it has a bracket.
+    The report's `time_by_line()` and `time_by_op()` are seconds per call, `coverage` is the share
+    of a call inside instructions. Where XLA fuses several lines into one instruction, only their
+    sum is measured: it is in `report.profile.joint`, and each of its lines has a bracket.
 
-    Raises what `inspect` raises. What keeps the profiler from working is said in the report.
+    Raises what `inspect` raises. A profiler that fails is reported in the report.
 
     Example:
         >>> report = jaxscope.profile(train_step, params, batch)
         >>> report.time_by_line()
     """
-    from jaxscope.capture.options.profile_plan import Plan
+    from jaxscope.capture.options.profile_plan import ProfilePlan
     from jaxscope.capture.run import run
 
     settings = _settings()
-    settings = dataclasses.replace(settings, profile=settings.profile or Plan())
+    settings = dataclasses.replace(settings, profile=settings.profile or ProfilePlan())
     ran = run.call(f, args, kwargs, settings)
     report = Report(ran.record, ran.texts)
     keep_latest(report)
@@ -95,13 +96,13 @@ def options(
     runs: None repeats for at most half a second, 0 compiles only, N runs exactly N times.
     device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters.
 
-    For `profile`: line_mode also measures the program with a barrier between its lines, at the
-    price of one more compile; all_events traces also what executes so many instructions that it
-    takes long; wait gives another profiler session so many seconds to end.
+    For `profile`: line_mode also measures the program with optimization barriers between its lines,
+    which takes one more compilation; all_events also profiles programs with so many instructions
+    that profiling takes long; wait is the seconds to wait for a running profiler session to end.
 
     Raises ValueError for a negative number of runs or of seconds.
     """
-    from jaxscope.capture.options.profile_plan import Plan
+    from jaxscope.capture.options.profile_plan import ProfilePlan
     from jaxscope.capture.options.settings import Settings
 
     given: dict[str, Any] = {
@@ -118,7 +119,7 @@ def options(
     if asked:
         if not asked.get("wait_s", 0.0) >= 0:
             raise ValueError(f"wait is {wait}; it must be 0 seconds or more.")
-        chosen["profile"] = dataclasses.replace(chosen.get("profile") or Plan(), **asked)
+        chosen["profile"] = dataclasses.replace(chosen.get("profile") or ProfilePlan(), **asked)
     Settings(**chosen)
     token = _OPTIONS.set(chosen)
     try:
@@ -129,15 +130,15 @@ def options(
 
 @contextlib.contextmanager
 def watch(*, slow_path: bool = False) -> Generator[CompileLog]:
-    """A log of what JAX compiles inside the block: where, why, how long, and what to change.
+    """A log of the compilations inside the block: where, why, how long, and the fix.
 
-    All threads are heard; blocks may be nested, and in several threads at once. The log can be read
-    inside the block and after it. What the block raises passes through, and the log is kept. Should
-    jaxscope itself fail, the block runs all the same and `log.notes` says why.
+    All threads are observed; blocks may be nested, and run in several threads at once. The log can
+    be read inside the block and after it. Exceptions of the block pass through, and the log is
+    kept. If jaxscope itself fails, the block still runs, and `log.notes` has the reason.
 
-    With `slow_path=True`, `log.slow_calls` has the calls that went through Python each time though
-    nothing compiled (callbacks, `jax_debug_nans`); that needs Python 3.12, and makes those calls,
-    and no others, some 20 µs slower.
+    With `slow_path=True`, `log.slow_calls` has the calls that took the Python dispatch path though
+    nothing compiled (callbacks, `jax_debug_nans`). That needs Python 3.12, and slows only those
+    calls, by some 20 µs.
 
     Example:
         >>> with jaxscope.watch() as log:
@@ -160,12 +161,12 @@ def expect_compiles(
 ) -> Expected:
     """A guard for tests: the block, or each call of the function it decorates, compiles this often.
 
-    at_most: 1 unless another bound is given. function: count the compiles of this function alone,
-    by its name. eager: count single operations outside any jit as well; they are left out by
-    default because whether `jnp.ones(3)` compiles depends on what ran before in the process.
+    at_most: 1 unless a bound is given. function: count the compilations of this function only, by
+    its name. eager: also count single operations outside any jit; they are left out by default,
+    because whether `jnp.ones(3)` compiles depends on earlier code of the process.
 
-    Raises jaxscope.CompilesError, an AssertionError, at the end of the block; its text is what
-    compiled, why, and what to change. The block's own exceptions pass through instead.
+    Raises jaxscope.CompilesError, an AssertionError, at the end of the block; its text lists the
+    compilations with causes and fixes. The block's own exceptions pass through instead.
 
     Example:
         >>> with jaxscope.expect_compiles(at_most=1):
@@ -189,11 +190,11 @@ def compare_modes(
     time: bool = False,
     **kwargs: Any,
 ) -> ModeComparison:
-    """Forward and reverse mode of `f` for these arguments: which fits the shape of its Jacobian.
+    """Compare forward and reverse mode of `f` for the shape of its Jacobian.
 
-    Both are traced and their operations counted from the equations; nothing is compiled. `time`
-    compiles and times both. `order` also shows how the program grows from derivative to derivative,
-    up to that order. All other keyword arguments go to `f`; `jaxscope.options` applies.
+    Both are traced and their FLOPs counted from the equations; nothing is compiled. `time` compiles
+    and times both. `order` also shows the growth of the program from derivative to derivative, up
+    to that order. All other keyword arguments go to `f`; `jaxscope.options` applies.
 
     Raises ValueError for arguments without a derivative, and what JAX raises for `f`.
 
@@ -201,21 +202,21 @@ def compare_modes(
         >>> jaxscope.compare_modes(lambda x: jnp.sum(x**2), jnp.ones(1000)).fits
         'reverse'
     """
-    from jaxscope.capture.program.compile import context
+    from jaxscope.capture.program.compile import device_and_precision
     from jaxscope.capture.run.compare_modes import compare_modes as compare
     from jaxscope.results.mode_comparison import ModeComparison
 
     settings = _settings()
-    with context(settings):
+    with device_and_precision(settings):
         return ModeComparison(compare(f, args, kwargs, argnums, order, settings if time else None))
 
 
 def diff(before: Report, after: Report) -> ReportDiff:
-    """What is different between two reports: code, time, work, memory, findings and each stage.
+    """Differences between two reports: code, time, work, memory, findings and each stage.
 
-    Stages are compared by structure, so that renumbered names and another order are no changes, and
-    what changed is grouped by the line of Python that it belongs to. A run is faster or slower only
-    where the 95 % intervals of the two do not overlap. Texts that can no longer be had are named.
+    Stages are compared by structure, so that renumbered names and a different order are not
+    changes. Changes are grouped by line of Python. A run is faster or slower only where the 95 %
+    intervals of the two do not overlap. Texts that are unavailable are named.
 
     Raises TypeError for anything but reports.
 
@@ -241,10 +242,10 @@ def last() -> Report:
 
 
 def load(path: str | Path) -> Report:
-    """The report that `Report.save` wrote, without the live program.
+    """Read a report that `Report.save` wrote, without the live program.
 
-    Raises FileNotFoundError, and jaxscope.model.SchemaError when the file is no report of a schema
-    that this version reads.
+    Raises FileNotFoundError, and jaxscope.model.SchemaError when the file is not a report of a
+    schema that this version reads.
     """
     return read(path)
 

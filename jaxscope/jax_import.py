@@ -1,7 +1,7 @@
-"""Being told when the user imports jax, so that the first compile of their first cell is seen.
+"""Call back when the user imports jax, so that the first compilation of the first cell is observed.
 
-Nothing here imports jax. Python asks the finders on `sys.meta_path` for a module's spec; ours finds
-none itself, and lets the spec of jax say when its module has been executed.
+Nothing here imports jax. Python queries the finders on `sys.meta_path` for a module's spec; ours
+finds none itself, but wraps the loader of jax to be notified when the module has been executed.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class _Finder(MetaPathFinder):
         self._asking = True
         try:
             spec = importlib.util.find_spec(fullname)
-        except Exception:  # the import itself will say what is wrong
+        except Exception:  # the import itself will report the error
             return None
         finally:
             self._asking = False
         if spec is not None and spec.loader is not None:
-            self._tell_after(spec.loader)
+            self._notify_after(spec.loader)
         return spec
 
-    def _tell_after(self, loader: Any) -> None:
+    def _notify_after(self, loader: Any) -> None:
         execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
-            # The loader is as it was before the module runs, in case that asks for it.
+            # The loader is restored before the module runs, in case the module uses it.
             with suppress(AttributeError):
                 del loader.exec_module
             execute(module)
@@ -55,7 +55,7 @@ class _Finder(MetaPathFinder):
             with suppress(Exception):  # the import of jax must not fail because of us
                 self._arrived()
 
-        with suppress(AttributeError):  # a loader that takes no attributes: we are told later
+        with suppress(AttributeError):  # a loader without attributes: notified later
             loader.exec_module = exec_module
 
 
@@ -63,7 +63,7 @@ class _Finder(MetaPathFinder):
 def on_arrival(arrived: Callable[[], None], name: str = PACKAGE) -> Generator[None]:
     """Inside the block, `arrived` is called when the package has been imported.
 
-    Not called for a package that is there already. What it raises goes no further.
+    Not called for a package that is imported already. Its exceptions are suppressed.
     """
     if name in sys.modules:
         yield

@@ -123,7 +123,9 @@ def test_settings_that_cannot_be_met() -> None:
         jaxscope.options(runs=-1).__enter__()
     with (
         jaxscope.options(static=("nothing",)),
-        pytest.raises(ValueError, match="-s names `nothing`, which is no argument of this call"),
+        pytest.raises(
+            ValueError, match="-s names `nothing`, which is not an argument of this call"
+        ),
     ):
         jaxscope.inspect(layer, W, X)
     with (
@@ -151,7 +153,7 @@ def test_donated_arguments() -> None:
 
 
 def test_nothing_to_compile() -> None:
-    with pytest.raises(TypeError, match="There is nothing to compile: int is no function"):
+    with pytest.raises(TypeError, match="There is nothing to compile: int is not a function"):
         jaxscope.inspect(3, X)
 
 

@@ -23,7 +23,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.equations import entries_of
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader, open_jaxpr
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import BatchAxis, Batching, Frame, Unavailable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def batching_of(
-    captured: Captured, sources: Sources, regions: RegionReader
+    captured: Captured, sources: SourceFiles, regions: RegionReader
 ) -> Batching | Unavailable | None:
     """The batched equations of a captured program; None when it has no vmap."""
     body = captured.handles.tagged.body
@@ -57,7 +57,7 @@ JaxprPair = tuple[JaxprBody, Any]
 def read_batching(
     program: JaxprPair,
     entries: Sequence[_jax.VmapEntry],
-    sources: Sources,
+    sources: SourceFiles,
     base: JaxprPair | None = None,
     regions: RegionReader | None = None,
 ) -> Batching:
@@ -130,7 +130,7 @@ class _Tracebacks:
             for entry in entries
         ]
 
-    def described(self, axis: VmapAxis, sources: Sources) -> BatchAxis:
+    def described(self, axis: VmapAxis, sources: SourceFiles) -> BatchAxis:
         """The axis with the line of the user's code that calls the batched function."""
         frame = _user_frame(self._by_key[axis.key[0]], sources)
         line, source = (None, 0) if frame is None else (frame.span.line, frame.source or 0)
@@ -147,7 +147,7 @@ def _shape(value: Any) -> tuple[int, ...]:
     return getattr(getattr(value, "aval", None), "shape", ())
 
 
-def _user_frame(site: _jax.Site, sources: Sources) -> Frame | None:
+def _user_frame(site: _jax.Site, sources: SourceFiles) -> Frame | None:
     for code, offset in site:
         if sources.index(code.co_filename) is not None:
             positions = list(code.co_positions())

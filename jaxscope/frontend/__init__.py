@@ -1,1 +1,1 @@
-"""What a browser asks of the kernel: texts, figures, widgets."""
+"""Requests of the browser to the kernel: texts, figures, widgets."""

@@ -1,4 +1,4 @@
-"""Which front end shows what this process displays."""
+"""The front end that shows the displays of this process."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 
 class FrontEnd(StrEnum):
-    """A place that shows displays, as far as it matters for what it is given."""
+    """A front end, as far as displays depend on it."""
 
     NONE = "none"
-    """A terminal, a script: nobody takes more than text."""
+    """A terminal or a script: text only."""
     JUPYTER = "jupyter"
-    """JupyterLab, Notebook, or whatever else speaks to a kernel and keeps what it does not know."""
+    """JupyterLab, Notebook, and other front ends that preserve unknown MIME types."""
     VSCODE = "vscode"
     COLAB = "colab"
 
 
 def front_end() -> FrontEnd:
-    """The one of this process, as far as can be told from inside a kernel."""
+    """The front end of this process, as far as a kernel can detect it."""
     ipython = sys.modules.get("IPython")
     shell: Any = ipython.get_ipython() if ipython is not None else None
     if getattr(shell, "kernel", None) is None:

@@ -1,7 +1,7 @@
-"""What a viewer is answered that asks for more of a report: a text, or a figure.
+"""Answers to a viewer that requests a text or a figure of a report.
 
-Nothing here compiles or runs anything: texts come from live handles or from the record. Any thread
-may ask, also while a cell runs.
+Nothing here compiles or runs: texts come from live handles or from the record, in any thread, also
+while a cell runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jaxscope.model import StageKind, to_json
 
 Json = dict[str, Any]
 MANY = 2000
-"""Equations from which on a saved output may have none of them, so that they come with a text."""
+"""Equations above which a saved output may have none of them, so that they come with a text."""
 
 
 class Refused(Exception):
@@ -36,8 +36,8 @@ def answer(report: ShownReport, request: Mapping[str, Any]) -> bytes:
             text = _figure(report, request)
         case other:
             raise Refused(
-                f"This jaxscope does not know the request {other!r}: the viewer is newer. Upgrade "
-                "jaxscope in the kernel's environment, and restart the kernel."
+                f"The request {other!r} is unknown, because the viewer is newer than the kernel's "
+                "jaxscope. Upgrade jaxscope in the kernel's environment, and restart the kernel."
             )
     # Level 1: a tenth of the time, and it only travels to the browser.
     return gzip.compress(text.encode(), 1, mtime=0)
@@ -50,7 +50,7 @@ def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
     number, kind = request.get("program", 0), request.get("kind")
     if type(number) is not int or not 0 <= number < len(report.programs):
         has = count(len(report.programs), "program")
-        raise Refused(f"This report has {has}, and no number {number!r}.")
+        raise Refused(f"This report has {has}; there is no number {number!r}.")
     if kind not in list(StageKind):
         raise Refused(f"There is no stage {kind!r}; there are {', '.join(StageKind)}.")
     stage = report.stage(str(kind), number)
@@ -59,7 +59,7 @@ def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
     if stage.kind is StageKind.OPTIMIZED_HLO and stage.text:
         found["instructions"] = by_instruction(program, stage)
     if stage.kind in (StageKind.OPTIMIZED_HLO, StageKind.STABLEHLO):
-        # Why something vanished is told by the two together.
+        # Reasons for eliminated code need both texts.
         found |= lost(program)
     if len(program.equations) > MANY:
         found["equations"] = to_json(program.equations)

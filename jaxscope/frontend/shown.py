@@ -1,4 +1,4 @@
-"""The results that a front end can show, as far as it needs to know them."""
+"""Protocols of the results that a front end can show."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Shown(Protocol):
 
 
 class ShownReport(Protocol):
-    """A report: the viewer asks for its texts and figures later."""
+    """A report: the viewer requests its texts and figures later."""
 
     @property
     def id(self) -> str:
-        """The name under which the kernel answers for it."""
+        """The identifier of the report in requests."""
         ...
 
     @property

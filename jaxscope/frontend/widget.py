@@ -2,7 +2,7 @@
 
 Needs anywidget (`pip install jaxscope[widget]`); `Report.widget()` imports this module.
 
-What the front end may send, and what it gets, each request with a number of its own:
+Requests of the front end and their answers, each request with its own number:
 
     {"request": 1, "op": "stage", "program": 0, "kind": "hlo"}
     {"request": 2, "op": "figure", "kind": "stack"}
@@ -25,8 +25,7 @@ from jaxscope.view.bundle.page import built
 
 
 class ViewerWidget(anywidget.AnyWidget):
-    """The viewer of what `payload` holds, with HTML beside it for a saved notebook, whose kernel
-    has no widgets any more."""
+    """The viewer of a payload, with static HTML for a saved notebook without a kernel."""
 
     # Read when the first widget is made, since a checkout may have no viewer.
     _esm = traitlets.Unicode("").tag(sync=True)
@@ -44,7 +43,7 @@ class ViewerWidget(anywidget.AnyWidget):
         return {**data, **self.beside()}, metadata
 
     def beside(self) -> dict[str, Any]:
-        """What stands in the notebook with the widget."""
+        """The static displays beside the widget."""
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
@@ -69,7 +68,7 @@ class ReportWidget(ViewerWidget):
 
     @property
     def report(self) -> ShownReport:
-        """What it shows."""
+        """The report that it shows."""
         return self._report
 
     def beside(self) -> dict[str, Any]:
@@ -90,7 +89,7 @@ class ReportWidget(ViewerWidget):
 
 
 class DiffWidget(ViewerWidget):
-    """The viewer of a comparison; nothing is asked of the kernel."""
+    """The viewer of a diff; it sends no requests."""
 
     def __init__(self, diff: Shown, **traits: Any) -> None:
         self._diff = diff
@@ -98,7 +97,7 @@ class DiffWidget(ViewerWidget):
 
     @property
     def diff(self) -> Shown:
-        """What it shows."""
+        """The diff that it shows."""
         return self._diff
 
     def beside(self) -> dict[str, Any]:
@@ -110,7 +109,6 @@ def _viewer() -> tuple[str, str]:
     script, style = built("widget.js"), built("widget.css")
     if script is None or style is None:
         raise FileNotFoundError(
-            "There is no widget: the viewer is not built in this checkout of jaxscope. `make "
-            "setup` builds it."
+            "The widget needs the viewer, which is not built in this checkout: run `make setup`."
         )
     return script, style

@@ -1,4 +1,4 @@
-"""The rim between IPython and jaxscope."""
+"""The interface to IPython: magics, and the session of a shell."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FAMILIES: tuple[type[Family], ...] = (
     Differences,
     Serving,
 )
-"""Magics by subject. A new one is a class in a file of its own, and its name here."""
+"""Magics by subject. A new family is a class in its own file, and its name here."""
 
 _ATTRIBUTE = "jaxscope_magics"
 
 
 def load(shell: Any) -> None:
-    """Register the magics and start listening once jax is there. A second load changes nothing."""
+    """Register the magics, and listen once jax is imported. A second load changes nothing."""
     if getattr(shell, _ATTRIBUTE, None) is not None:
         return
     scope = JaxScope(shell)
@@ -42,7 +42,7 @@ def load(shell: Any) -> None:
 
 
 def unload(shell: Any) -> None:
-    """Take back everything that `load` installed."""
+    """Uninstall everything that `load` installed."""
     scope: JaxScope | None = getattr(shell, _ATTRIBUTE, None)
     if scope is None:
         return

@@ -16,8 +16,7 @@ from jaxscope.magics.cells import prompt
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import bench
 from jaxscope.magics.options.bench import BenchOptions
-from jaxscope.magics.options.completion import completer
-from jaxscope.magics.options.parser import documented, require_jax
+from jaxscope.magics.options.parser import completer, documented, require_jax
 from jaxscope.magics.progress import ProgressBar
 
 if TYPE_CHECKING:

@@ -1,16 +1,15 @@
-"""From the shell's text to a cell that can be run: file names, line numbers, AST transformers."""
+"""Cells of the shell: read with file names and line numbers, and run as IPython would."""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from IPython.core.error import UsageError
 
-from jaxscope.analysis.python.names import forbidden, is_silenced
-
-if TYPE_CHECKING:
-    from jaxscope.capture.forms.block import CellText
+from jaxscope.analysis.python.cell import CellSyntax, CellText
+from jaxscope.analysis.python.statements import misplaced, shell_line
+from jaxscope.magics import display
 
 MOST_TEXT = 2_000_000
 """Characters of a cell; CPython's parser takes minutes beyond."""
@@ -22,30 +21,74 @@ def read_cell(
     """The cell as Python, its `%%` line counted as line 1.
 
     `raw` is the whole cell as the front end sent it, from which the front end computes the cell's
-    file name; so tracebacks, breakpoints and links agree on file and line. `whole` says what the
-    cell becomes. Raises SyntaxError at
-    the right line for what is no Python, and UsageError for what cannot be compiled.
+    file name; so tracebacks, breakpoints and links agree on file and line. `whole` names the result
+    in errors. Raises SyntaxError at the right line for text that is not Python, and UsageError for
+    code that cannot be compiled.
     """
-    from jaxscope.capture.forms.block import CellText
-
     if len(body) > MOST_TEXT:
         raise UsageError(
-            f"The cell has {len(body) / 1e6:.0f} MB of text; cells of up to {MOST_TEXT // 10**6} "
-            "MB can be compiled. Load the data from a file instead of writing it out."
+            f"The cell has {len(body) / 1e6:.0f} MB of text, but the limit is "
+            f"{MOST_TEXT // 10**6} MB. Load the data from a file."
         )
-    # An empty first line stands for the `%%` line, so that lines count as in the whole cell.
+    # An empty first line replaces the `%%` line, so that lines count as in the whole cell.
     numbered = f"\n{body}"
-    found = forbidden(numbered, whole)
+    text, name = _cached(shell, head, body, raw)
+    try:
+        tree = ast.parse(numbered, filename=name)
+    except SyntaxError as error:
+        found = shell_line(numbered, error.lineno, whole)
+        if found is not None:
+            raise UsageError(found.message) from None
+        raise
+    found = misplaced(tree, whole)
     if found is not None:
         raise UsageError(found.message)
+    return CellText(text, body, name, CellSyntax(shell.transform_ast(tree)), shell.compile.flags)
+
+
+def _cached(shell: Any, head: str, body: str, raw: str) -> tuple[str, str]:
+    """The whole text of the cell, and its file name in IPython's cache."""
     text = f"{head}\n{body}"
     sent = raw if raw.strip() == text.strip() else text
-    name = shell.compile.cache(text, prompt(shell), raw_code=sent)
-    tree = shell.transform_ast(ast.parse(numbered, filename=name))
-    return CellText(text, body, name, tree, is_silenced(body), shell.compile.flags)
+    return text, shell.compile.cache(text, prompt(shell), raw_code=sent)
 
 
 def prompt(shell: Any) -> int:
-    """The number of the running cell. Some IPythons count `execution_count` up before it runs."""
+    """The number of the running cell. Some IPythons increase `execution_count` before it runs."""
     stored = getattr(shell.history_manager, "input_hist_parsed", ())
     return len(stored) - 1 if len(stored) > 1 else shell.execution_count
+
+
+def run_as_usual(shell: Any, head: str, body: str, raw: str = "") -> Any:
+    """Run the cell as IPython would; the value of its last expression, None if silenced.
+
+    `%magic` and `!shell` lines work. Line 1 is the `%%` line, so tracebacks and the compile log
+    count as in the whole cell. Raises what the cell raises, SyntaxError at its line, and UsageError
+    for `await` outside a function, which a cell magic cannot await.
+    """
+    __tracebackhide__ = True
+    _, name = _cached(shell, head, body, raw)
+    try:
+        tree = shell.transform_ast(ast.parse(_python(shell, body), filename=name))
+        text = CellText(body, body, name, CellSyntax(tree), shell.compile.flags)
+        statements, expression = text.code()
+    except SyntaxError as error:
+        if "await" in str(error) or "async" in str(error):
+            raise UsageError(
+                "%%jaxwatch cannot run `await` outside a function. Run `%jaxwatch on` in an "
+                "earlier cell, and this cell without %%jaxwatch."
+            ) from None
+        raise error.with_traceback(None)  # noqa: B904
+    space = shell.user_ns
+    try:
+        exec(statements, space)
+        value = None if expression is None else eval(expression, space)
+    except BaseException as error:
+        raise display.without_our_frames(error, name)  # noqa: B904
+    return None if text.silenced else value
+
+
+def _python(shell: Any, body: str) -> str:
+    """The body as Python, each line in its place: IPython drops empty lines at the top."""
+    first = len(body) - len(body.lstrip("\n"))
+    return "\n" * (first + 1) + shell.transform_cell(body[first:])

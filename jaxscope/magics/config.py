@@ -1,4 +1,4 @@
-"""jaxscope's defaults and its session, and the magics about jaxscope itself."""
+"""jaxscope's defaults, its session, and the magics about jaxscope itself."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from jaxscope.magics import status_pages
-from jaxscope.magics.options.completion import completer
-from jaxscope.magics.options.parser import documented
+from jaxscope.magics.options.parser import completer, documented
 from jaxscope.magics.session.session import Session
 
 if TYPE_CHECKING:
@@ -25,14 +24,14 @@ class JaxScope(Magics):
         config=True
     )
     runs = Integer(
-        None, allow_none=True, help="Runs of a program; None: as half a second allows."
+        None, allow_none=True, help="Runs of a program; None: as many as fit in half a second."
     ).tag(config=True)
-    device = Unicode("", help="Where programs run, such as cpu:1; empty: JAX's default.").tag(
+    device = Unicode("", help="Device of the programs, such as cpu:1; empty: JAX's default.").tag(
         config=True
     )
     quiet = Bool(False, help="Show one line instead of the report.").tag(config=True)
     footer_s = Float(
-        0.5, min=0.0, help="Seconds of compiling from which %jaxwatch on says so under a cell."
+        0.5, min=0.0, help="Seconds of compilation from which %jaxwatch on reports a cell."
     ).tag(config=True)
 
     def __init__(self, shell: Any) -> None:
@@ -54,24 +53,25 @@ class JaxScope(Magics):
     @no_var_expand
     @line_magic
     def jaxscope(self, line: str) -> None:
-        """Version, devices, what is on, and a guide."""
+        """Version, devices, state, and all magics."""
         if line.strip():
-            raise UsageError("%jaxscope takes no options. `%jaxjit?` lists those of %%jaxjit.")
+            raise UsageError("%jaxscope takes no options; `%jaxjit?` lists those of %%jaxjit.")
         status_pages.overview(self.session, self._shell)
 
     def before_cell(self, info: Any) -> None:
-        """Note the cell as the front end sent it, and start listening if jax is there by now."""
+        """Record the cell as the front end sent it; start listening if jax is imported."""
         self.raw_cell = getattr(info, "raw_cell", "") or ""
         self.session.listen_if_jax_is_there()
-        if getattr(info, "store_history", True):  # else it is part of another cell, or a question
+        # Otherwise it is part of a different cell, or a help request.
+        if getattr(info, "store_history", True):
             self.session.cell_begins(getattr(info, "cell_id", None) or "")
 
     def after_cell(self, result: Any = None) -> None:
-        """Note what the cell compiled."""
+        """Record the compilations of the cell."""
         self.session.listen_if_jax_is_there()
         if getattr(getattr(result, "info", None), "store_history", True):
             self.session.cell_ends(getattr(result, "execution_count", None))
 
     def close(self) -> None:
-        """Take everything back that was installed."""
+        """Uninstall everything."""
         self.session.close()

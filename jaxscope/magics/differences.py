@@ -1,4 +1,4 @@
-"""`%jaxdiff`: what is different between two runs."""
+"""`%jaxdiff`: the differences between two runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from IPython.core.magic import line_magic, magics_class, no_var_expand
 from jaxscope.magics import display
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.completion import completer
-from jaxscope.magics.options.parser import Parser, documented
+from jaxscope.magics.options.parser import Parser, completer, documented
 
 if TYPE_CHECKING:
     from jaxscope.results.report import Report
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
 _PARSER = Parser(
     "jaxdiff",
-    "Show what is different between two runs: time, work, memory, findings, code, and each stage\n"
-    "by structure, so that renumbered names are no changes.",
+    "Compare two runs: time, work, memory, findings, code, and each stage by structure, so that\n"
+    "renumbered names do not count as changes.",
     ("%jaxdiff [options] [BEFORE] [AFTER]",),
 )
 _PARSER.add_argument("-o", "--report", default=None, metavar="NAME", help="Bind the ReportDiff.")
@@ -30,12 +29,12 @@ _PARSER.add_argument(
 )
 _EXAMPLES = """
     %jaxdiff                  the last two runs of the cell that ran last
-    %jaxdiff before           a report that `-o before` kept, against the last report
+    %jaxdiff before           a report that `-o before` bound, against the last report
     %jaxdiff before after     two reports
     %jaxdiff -o d before      keeps it: d.stage("optimized_hlo").groups, d.quantities
 """
 _NAME_THEM = (
-    "Keep reports with `-o` (`%%jaxjit -o before`), and name two of them: %jaxdiff before after."
+    "Keep reports with `-o` (`%%jaxjit -o before`) and name two of them: %jaxdiff before after."
 )
 
 
@@ -71,7 +70,7 @@ class Differences(Family):
 
         try:
             found = compare_reports(before, after)
-        except Exception as error:  # reports of a broken or foreign file: say it in one line
+        except Exception as error:  # reports of a broken or foreign file: one line
             display.say(
                 f"jaxscope could not compare the reports ({type(error).__name__}: {error})."
             )
@@ -82,15 +81,15 @@ class Differences(Family):
 
     def _show(self, found: ReportDiff, view: str, quiet: bool) -> None:
         try:
-            display.show_difference(found, self._shell, view, quiet)
+            display.show(found, self._shell, view, quiet)
         except Exception as error:
             display.say(f"jaxscope could not show the diff ({type(error).__name__}: {error}).")
 
     def _reports(self, names: list[str]) -> tuple[Report, Report]:
-        """The two that were named, or what stands for those that were not."""
+        """The two reports to compare: those named, else the last ones."""
         if len(names) > 2:
             raise UsageError(
-                f"%jaxdiff compares two reports, and got {len(names)} names: {' '.join(names)}."
+                f"%jaxdiff compares two reports, but got {len(names)} names: {' '.join(names)}."
             )
         named = [self._named(name) for name in names]
         if len(named) == 2:
@@ -98,22 +97,22 @@ class Differences(Family):
         session = self.scope.session
         if not session.reports:
             raise UsageError(
-                "There is no report yet: run a %%jaxjit cell twice, with a change in between, "
-                "then %jaxdiff."
+                "There is no report yet: run a %%jaxjit cell, change it, run it again, then "
+                "%jaxdiff."
             )
         last = session.reports[-1]
         if named:
             if named[0] is last:
                 raise UsageError(
-                    f"`{names[0]}` is the last report itself, so there is nothing to compare it "
-                    "with. Run the cell again, or name two reports: %jaxdiff before after."
+                    f"`{names[0]}` is the last report itself. Run the cell again, or name two "
+                    "reports: %jaxdiff before after."
                 )
             return named[0], last
         runs = session.last_runs()
         if len(runs) < 2:
             raise UsageError(
-                f"Only one report of the cell that ran last ({last.record.title}) is kept, and "
-                f"it takes two to compare: run the cell again. {_NAME_THEM}"
+                f"There is only one report of the cell that ran last ({last.record.title}). Run "
+                f"the cell again. {_NAME_THEM}"
             )
         return runs[0], runs[1]
 
@@ -122,11 +121,11 @@ class Differences(Family):
 
         space = self._shell.user_ns
         if not transforms.is_name(name):
-            raise UsageError(f"%jaxdiff takes names of variables, and {name!r} is none.")
+            raise UsageError(f"%jaxdiff takes names of variables, and {name!r} is not a name.")
         if name not in space:
             raise UsageError(f"There is no variable `{name}`. {_NAME_THEM}")
         value = space[name]
         if not isinstance(value, Report):
             kind = type(value).__name__
-            raise UsageError(f"`{name}` is no report; its type is {kind}. {_NAME_THEM}")
+            raise UsageError(f"`{name}` is not a report; its type is {kind}. {_NAME_THEM}")
         return value

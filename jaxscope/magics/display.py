@@ -1,11 +1,11 @@
-"""How a report reaches the screen, and the shortening of tracebacks."""
+"""Displays of results, and the shortening of tracebacks."""
 
 from __future__ import annotations
 
 import json
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jaxscope.version import HOME
 
@@ -13,91 +13,69 @@ if TYPE_CHECKING:
     from jaxscope.model.compile_log import Log
     from jaxscope.results.comparison import Comparison
     from jaxscope.results.compile_log import CompileLog
-    from jaxscope.results.report import Report
-    from jaxscope.results.report_diff import ReportDiff
 
 
-def show(report: Report, shell: Any, view: str, quiet: bool) -> None:
-    """Display the report as asked: one line, text, HTML, or whatever the front end takes."""
+class Shown(Protocol):
+    """A result: a report, a comparison, a diff."""
+
+    def summary(self) -> str: ...
+
+    def static_html(self) -> str: ...
+
+    def to_text(self, *, color: bool = False) -> str: ...
+
+
+def show(found: Shown, shell: Any, view: str, quiet: bool, summary: str = "") -> None:
+    """Display a result: one line, text, HTML, or the richest form that the front end takes."""
     from IPython.display import display
 
     in_terminal = getattr(shell, "kernel", None) is None
-    if view == "widget" and not quiet and _show_widget(report, shell):
-        return
-    if quiet:
-        data = {"text/plain": report.summary()}
-    elif view == "html":
-        data = {"text/plain": report.summary(), "text/html": report.static_html()}
-    elif view == "text" or in_terminal:
-        color = in_terminal and sys.stdout.isatty()
-        data = {"text/plain": report.to_text(color=color)}
-    else:
-        display(report)
-        return
-    # As data and not printed: the cell's own output stays the cell's own.
-    display(data, raw=True)
-
-
-def _show_widget(found: Report | ReportDiff, shell: Any) -> bool:
-    """Whether it could be shown; if not, a line has said why."""
-    from IPython.display import display
-
-    if getattr(shell, "kernel", None) is None:
-        say("A terminal shows no widgets; this is what `auto` shows.")
-        return False
-    try:
-        widget = found.widget()
-    except Exception as error:
-        say(f"{error} This is what `auto` shows.")
-        return False
-    display(widget)
-    return True
-
-
-def show_comparison(comparison: Comparison, shell: Any, view: str, quiet: bool) -> None:
-    """Display what `%%jaxbench` measured: one line, text, HTML, or what the front end takes."""
-    from IPython.display import display
-
-    in_terminal = getattr(shell, "kernel", None) is None
-    if quiet:
-        from jaxscope.view.comparison.answer import not_run
-
-        missing = not_run(comparison.record)
-        line = f"{comparison.summary().rstrip('.')}. {missing}." if missing else ""
-        data = {"text/plain": line or comparison.summary()}
-    elif view == "html":
-        data = {"text/plain": comparison.summary(), "text/html": comparison.static_html()}
-    elif view == "text" or in_terminal:
-        color = in_terminal and sys.stdout.isatty()
-        data = {"text/plain": comparison.to_text(color=color)}
-    else:
-        display(comparison)
-        return
-    display(data, raw=True)
-
-
-def show_difference(found: ReportDiff, shell: Any, view: str, quiet: bool) -> None:
-    """Display what `%jaxdiff` found: one line, text, HTML, or what the front end takes."""
-    from IPython.display import display
-
-    in_terminal = getattr(shell, "kernel", None) is None
+    line = summary or found.summary()
     if view == "widget" and not quiet and _show_widget(found, shell):
         return
     if quiet:
-        data = {"text/plain": found.summary()}
+        data = {"text/plain": line}
     elif view == "html":
-        data = {"text/plain": found.summary(), "text/html": found.static_html()}
+        data = {"text/plain": line, "text/html": found.static_html()}
     elif view == "text" or in_terminal:
         color = in_terminal and sys.stdout.isatty()
         data = {"text/plain": found.to_text(color=color)}
     else:
         display(found)
         return
+    # As data, not printed: the cell's own output stays separate.
     display(data, raw=True)
 
 
+def _show_widget(found: Any, shell: Any) -> bool:
+    """Display the widget; where that is impossible, a line with the reason."""
+    from IPython.display import display
+
+    if getattr(shell, "kernel", None) is None:
+        say("A terminal has no widgets, so this is the view `auto`.")
+        return False
+    try:
+        widget = found.widget()
+    except Exception as error:
+        say(f"{error} This is the view `auto`.")
+        return False
+    display(widget)
+    return True
+
+
+def show_comparison(comparison: Comparison, shell: Any, view: str, quiet: bool) -> None:
+    """Display a comparison; its one line also names the implementations that did not run."""
+    from jaxscope.view.comparison.answer import not_run
+
+    summary = comparison.summary()
+    missing = not_run(comparison.record) if quiet else ""
+    if missing:
+        summary = f"{summary.rstrip('.')}. {missing}."
+    show(comparison, shell, view, quiet, summary)
+
+
 def say(line: str) -> None:
-    """Show one line, as data: the cell's own output stays the cell's own."""
+    """Show one line, as data: the cell's own output stays separate."""
     from IPython.display import display
 
     display({"text/plain": line}, raw=True)
@@ -106,8 +84,8 @@ def say(line: str) -> None:
 def without_our_frames(error: BaseException, file: str) -> BaseException:
     """The error with its traceback cut to begin in the user's cell, if it passes through it.
 
-    Else it begins below the last frame of jaxscope: in the user's function, or in JAX. What
-    jaxscope itself refuses is raised at the line that it refuses.
+    Else it begins below the last frame of jaxscope: in the user's function, or in JAX. A refusal of
+    jaxscope gets one frame, on the line that it refuses.
     """
     refused = isinstance(error, TypeError) and hasattr(error, "line")
     if refused or isinstance(error, MemoryError):
@@ -132,7 +110,7 @@ def _is_ours(frame: TracebackType) -> bool:
 
 
 def _at_line(error: BaseException, file: str, line: int) -> BaseException:
-    """The error with one frame, on that line of the cell, where nothing of the cell raised it."""
+    """The error with one frame, on that line of the cell, where no code of the cell raised it."""
     code = compile("\n" * (line - 1) + "raise error", file, "exec")
     try:
         exec(code, {"error": error.with_traceback(None)})
@@ -143,7 +121,7 @@ def _at_line(error: BaseException, file: str, line: int) -> BaseException:
 
 
 def show_log(log: CompileLog, shell: Any, view: str, quiet: bool, by: str | None = None) -> None:
-    """One line, text, HTML, or whatever the front end takes; `by` shows a table of sums."""
+    """Display a compile log: one line, text, or HTML; `by` selects a table of sums."""
     from IPython.display import display as show_data
 
     in_terminal = getattr(shell, "kernel", None) is None
@@ -154,7 +132,6 @@ def show_log(log: CompileLog, shell: Any, view: str, quiet: bool, by: str | None
         data = {"text/plain": _text(log, by, None, color)}
     else:
         data = {"text/plain": _text(log, by, 100, False), "text/html": _html(log, by)}
-    # As data and not printed: the cell's own output stays the cell's own.
     show_data(data, raw=True)
 
 
@@ -179,14 +156,14 @@ def _groups(log: CompileLog, by: str) -> Any:
 
 
 def show_figure(log: CompileLog, shell: Any) -> None:
-    """The plotly figure, or one line that says what is missing.
+    """Display the plotly figure, or one line with the missing package.
 
-    Where a front end has no plotly, and in a notebook on a page, the same sums stand as a table.
+    A front end without plotly shows the same sums as a table.
     """
     if getattr(shell, "kernel", None) is None:
         say(
-            "A terminal draws no figure: `%jaxlog --by function` has its sums, and after "
-            "`%jaxlog -o log`, `log.figure().show()` opens it in a browser."
+            "A terminal cannot draw figures: `%jaxlog --by function` shows the sums. After "
+            "`%jaxlog -o log`, `log.figure().show()` opens the figure in a browser."
         )
         return
     from IPython.display import display as show_data
@@ -205,7 +182,7 @@ def show_figure(log: CompileLog, shell: Any) -> None:
 
 
 def say_footer(log: Log) -> None:
-    """One line, and a second for what compiled again."""
+    """Show one line, and a second for recompilations."""
     from jaxscope.view.compiles.rows import footer
 
     say(footer(log))

@@ -1,4 +1,4 @@
-"""A family of magics: one subject, one class, one row in the table that is loaded and unloaded."""
+"""A family of magics: one subject, one class, one entry in the table of families."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from IPython.core.magic import Magics, magics_class
 
+from jaxscope.magics import display
+from jaxscope.results.report import Report
+
 if TYPE_CHECKING:
+    from jaxscope.capture.run.context import Ran
     from jaxscope.magics.session.session import Session
 
 Completer = Callable[[Any, Any], list[str]]
 
 
-class Scope(Protocol):
+class MagicScope(Protocol):
     """The defaults of all magics (traits of `%config JaxScope`) and the session."""
 
     view: Any
@@ -27,16 +31,31 @@ class Scope(Protocol):
 
 @magics_class
 class Family(Magics):
-    """What every family has: the shell, and `scope` with the defaults and the session.
+    """Base of the families: the shell, and `scope` with the defaults and the session.
 
-    A new family is a class in a file of its own and one entry in `FAMILIES`. It overrides what it
-    needs of the methods below; the magics themselves are marked as IPython does.
+    A new family is a class in its own file and an entry in `FAMILIES`. It overrides the methods
+    below as needed; the magics themselves use IPython's decorators.
     """
 
-    def __init__(self, shell: Any, scope: Scope) -> None:
+    def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell=shell)
         self._shell = shell
         self.scope = scope
+
+    def publish(self, ran: Ran, key: str, name: str | None, view: str, quiet: bool) -> Report:
+        """Keep the report of a run under the key of its cell, bind it to `name`, display it."""
+        report = Report(ran.record, ran.texts)
+        self.scope.session.add(report, key)
+        if name is not None:
+            self._shell.user_ns[name] = report
+        if ran.failure:
+            display.say(ran.failure)
+            return report
+        try:
+            display.show(report, self._shell, view, quiet or self.scope.quiet)
+        except Exception as error:  # the run is over: its value must not be lost
+            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
+        return report
 
     def completers(self) -> dict[str, Completer]:
         """Handlers of completion by the start of the line: `{"%%jaxjit": handler}`."""
@@ -49,4 +68,4 @@ class Family(Magics):
         """Called after each cell has run, with IPython's ExecutionResult."""
 
     def close(self) -> None:
-        """Take back what the family itself installed; called once, on unload."""
+        """Uninstall what the family installed; called once, on unload."""

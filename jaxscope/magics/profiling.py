@@ -1,4 +1,4 @@
-"""`%%jaxprof` and `%jaxprof`: where the time goes, by line of Python."""
+"""`%%jaxprof` and `%jaxprof`: time by line of Python."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
-from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
-from jaxscope.magics.family import Completer, Family, Scope
+from jaxscope.magics.family import Completer, Family, MagicScope
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.completion import completer
-from jaxscope.magics.options.parser import Parser, documented, require_jax
-from jaxscope.magics.status import Status
+from jaxscope.magics.options.parser import Parser, completer, documented, require_jax
+from jaxscope.magics.progress import Status
 from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.profile.xprof import Server
-    from jaxscope.capture.run.run import Ran
+    from jaxscope.capture.run.context import Ran
 
 _PARSER = Parser(
     "jaxprof",
-    "Measure where the time goes, by line of Python, inside compiled functions too.",
+    "Profile by line of Python, inside compiled functions too.",
     ("%%jaxprof [options]", "%jaxprof [options] f(x, y)"),
 )
 _PARSER.add_argument(
@@ -39,15 +38,15 @@ for _flags, _keywords in transforms.PROFILE:
 _PARSER.add_argument(
     "--xprof",
     action="store_true",
-    help="Open the trace in XProf, which listens on all network interfaces until the kernel ends.",
+    help="Open the profile in XProf, which listens on all interfaces until the kernel ends.",
 )
 _EXAMPLES = """
     %jaxprof step(params, batch)   one call: each line and instruction of the compiled function
 
-    %jaxprof --line-mode f(x)      also what each line costs where XLA may not fuse it with others
+    %jaxprof --line-mode f(x)      also the time of each line without fusion across lines
 
-    %%jaxprof                      a cell as it stands, run once: which line Python waits on,
-    for batch in batches:          what each line ran, and the lines inside jitted functions
+    %%jaxprof                      a cell as plain Python, run once: the lines that Python waits
+    for batch in batches:          on, the programs that each ran, and lines inside them
         params = step(params, batch)
 
     %%jaxjit --profile             a cell compiled as one program; --profile goes with
@@ -59,7 +58,7 @@ _EXAMPLES = """
 class Profiling(Family):
     """Profiles of calls and cells."""
 
-    def __init__(self, shell: Any, scope: Scope) -> None:
+    def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell, scope)
         self._servers: list[Server] = []
 
@@ -78,42 +77,31 @@ class Profiling(Family):
         given = _PARSER.parse_args(tokens)
         if cell is not None and rest:
             raise UsageError(
-                f"%%jaxprof takes options only, and {rest!r} is none. For one call, write "
+                f"%%jaxprof takes only options, but got {rest!r}. For one call, write "
                 f"%jaxprof {rest}"
             )
         if cell is None and not rest:
             raise UsageError(
-                "%jaxprof needs a call: %jaxprof f(x, y). For a cell, write %%jaxprof."
+                "%jaxprof needs a call, such as %jaxprof f(x, y). For a cell, write %%jaxprof."
             )
         transforms.check_name(given.report, "report")
         require_jax("jaxprof")
-        plan = transforms.plan(given, always=True) or Plan()
+        plan = transforms.plan(given, always=True) or ProfilePlan()
         ran = (
             self._call(rest, plan)
             if cell is None
             else self._cell(f"%%jaxprof {line}".rstrip(), cell, plan)
         )
-        report = Report(ran.record, ran.texts)
-        session = self.scope.session
-        session.add(report, f"line:{rest}" if cell is None else session.cell_key(cell))
-        if given.report is not None:
-            self._shell.user_ns[given.report] = report
+        key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)
+        view = given.view or self.scope.view
+        report = self.publish(ran, key, given.report, view, given.quiet)
         if ran.failure:
-            display.say(ran.failure)
             return ran.value
-        self._show(report, given)
         if ran.error is not None:
             raise ran.error
         if given.xprof:
             self._open_xprof(report)
         return None if silent else ran.value
-
-    def _show(self, report: Report, given: Any) -> None:
-        try:
-            view = given.view or self.scope.view
-            display.show(report, self._shell, view, given.quiet or self.scope.quiet)
-        except Exception as error:  # the run is over: nothing may take its value back
-            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
 
     def _open_xprof(self, report: Report) -> None:
         from IPython.display import IFrame
@@ -136,29 +124,28 @@ class Profiling(Family):
             show(IFrame(server.url(), "100%", 720))
 
     def close(self) -> None:
-        """Stop what `--xprof` started."""
+        """Stop the servers that `--xprof` started."""
         for server in self._servers:
             server.stop()
         self._servers.clear()
 
-    def _call(self, call: str, plan: Plan) -> Ran:
+    def _call(self, call: str, plan: ProfilePlan) -> Ran:
         __tracebackhide__ = True
-        from jaxscope.capture.forms import call as line_call
+        from jaxscope.capture.forms.call import FILE
         from jaxscope.capture.options.settings import Settings, SettingsError
-        from jaxscope.capture.options.stack import JIT
         from jaxscope.capture.run import run
 
         settings = Settings(device=self.scope.device or None, profile=plan)
         with Status(self._shell) as status:
             try:
-                around = self.scope.session.around(f"line:{call}", status.say)
-                return run.expression(call, settings, around, JIT, "jaxprof")
+                context = self.scope.session.context(f"line:{call}", status.say)
+                return run.expression(call, settings, context, "jaxprof")
             except SettingsError as error:
                 raise UsageError(str(error)) from None
             except BaseException as error:
-                raise display.without_our_frames(error, line_call.FILE)  # noqa: B904
+                raise display.without_our_frames(error, FILE)  # noqa: B904
 
-    def _cell(self, head: str, body: str, plan: Plan) -> Ran:
+    def _cell(self, head: str, body: str, plan: ProfilePlan) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture.run import profiled_cell
 
@@ -168,8 +155,9 @@ class Profiling(Family):
             raise error.with_traceback(None)  # noqa: B904
         with Status(self._shell) as status:
             try:
-                around = self.scope.session.around(self.scope.session.cell_key(body), status.say)
-                ran = profiled_cell.cell(text, around, plan)
+                session = self.scope.session
+                context = session.context(session.cell_key(body), status.say)
+                ran = profiled_cell.cell(text, context, plan)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
         if ran.error is None:

@@ -1,10 +1,14 @@
-"""A progress bar: one display that changes in a notebook, one line in a terminal."""
+"""Progress of long work: a status line, and a progress bar.
+
+Each is one display that changes in a notebook, and one line in a terminal.
+"""
 
 from __future__ import annotations
 
 import html
 import shutil
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,43 +17,22 @@ from jaxscope.view.base.visible import fitted
 if TYPE_CHECKING:
     from jaxscope.bench.plan import Progress
 
+STATUS_AFTER_S = 2.0
 _WIDTH = 24
-_WAIT_S = 0.4
-"""What is done sooner shows no bar."""
+_BAR_AFTER_S = 0.4
 _EVERY_S = 0.2
 
 
-class ProgressBar:
-    """Draws what it is told while the block runs, and is gone afterwards."""
+class _Line:
+    """A line that is drawn again in place."""
 
     def __init__(self, shell: Any) -> None:
         self._in_kernel = getattr(shell, "kernel", None) is not None
         self._display: Any = None
-        self._began = 0.0
-        self._drawn = 0.0
-        self._shown = False
+        self._drawn = False
 
-    def __enter__(self) -> Self:
-        self._began = time.monotonic()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            self._draw("", "")
-
-    def __call__(self, step: Progress) -> None:
-        """Show how far it is, at most five times a second."""
-        now = time.monotonic()
-        if now - self._began < _WAIT_S or now - self._drawn < _EVERY_S:
-            return
-        self._drawn = now
-        full = round(step.done * _WIDTH)
-        seconds = f"{now - self._began:.0f} s"
-        bar = "█" * full + "░" * (_WIDTH - full)
-        self._draw(f"{bar} {step.done:4.0%}  {step.text} · {seconds}", _drawn(step, seconds))
-        self._shown = True
-
-    def _draw(self, text: str, page: str) -> None:
+    def draw(self, text: str, page: str = "") -> None:
+        self._drawn = True
         if self._in_kernel:
             from IPython.display import DisplayHandle
 
@@ -60,14 +43,73 @@ class ProgressBar:
             else:
                 self._display.update(content, raw=True)
         elif sys.stderr.isatty():
-            # A line that wraps could not be taken back.
+            # A line that wraps could not be overwritten.
             room = shutil.get_terminal_size((80, 24)).columns - 1
             sys.stderr.write(f"\r\x1b[K{fitted(text, room)}")
             sys.stderr.flush()
 
+    def clear(self) -> None:
+        if self._drawn:
+            self.draw("")
 
-def _drawn(step: Progress, seconds: str) -> str:
-    return (
-        f'<progress value="{step.done:.3f}" max="1" style="vertical-align:middle"></progress> '
-        f"<code>{html.escape(step.text)}</code> · {seconds}"
-    )
+
+class Status:
+    """Shows `jaxscope: compiling … 5 s` while a long block runs; nothing for a quick one."""
+
+    def __init__(self, shell: Any) -> None:
+        self._line = _Line(shell)
+        self._phase = ""
+        self._began = 0.0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True, name="jaxscope-status")
+
+    def __enter__(self) -> Self:
+        self._began = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join(timeout=1.0)
+        self._line.clear()
+
+    def say(self, phase: str) -> None:
+        """Set the phase that begins now."""
+        self._phase = phase
+
+    def _watch(self) -> None:
+        if self._done.wait(STATUS_AFTER_S):
+            return
+        while not self._done.wait(0.5):
+            self._line.draw(f"jaxscope: {self._phase} … {time.monotonic() - self._began:.0f} s")
+
+
+class ProgressBar:
+    """Draws the steps of a block while it runs; disappears afterwards."""
+
+    def __init__(self, shell: Any) -> None:
+        self._line = _Line(shell)
+        self._began = 0.0
+        self._last = 0.0
+
+    def __enter__(self) -> Self:
+        self._began = time.monotonic()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._line.clear()
+
+    def __call__(self, step: Progress) -> None:
+        """Show the step, at most five times per second."""
+        now = time.monotonic()
+        if now - self._began < _BAR_AFTER_S or now - self._last < _EVERY_S:
+            return
+        self._last = now
+        full = round(step.done * _WIDTH)
+        seconds = f"{now - self._began:.0f} s"
+        bar = "█" * full + "░" * (_WIDTH - full)
+        page = (
+            f'<progress value="{step.done:.3f}" max="1" style="vertical-align:middle"></progress> '
+            f"<code>{html.escape(step.text)}</code> · {seconds}"
+        )
+        self._line.draw(f"{bar} {step.done:4.0%}  {step.text} · {seconds}", page)

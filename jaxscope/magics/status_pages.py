@@ -23,25 +23,25 @@ _GUIDE = {
     ("cell", "jaxgrad"): "differentiate the cell's last value: -w w --mode jacrev",
     ("cell", "jaxvmap"): "write the cell for one example, run it for the batch: -i x=0",
     ("cell", "jaxpmap"): "write the cell for one device, run it on several",
-    ("cell", "jaxcompose"): "any stack of them: jit | vmap -i x=0 | grad -w w",
-    ("line", "jaxprof"): "where the time goes inside a compiled function, by line",
-    ("cell", "jaxprof"): "the same for a cell as it stands: what each line waits for",
-    ("cell", "jaxwatch"): "run the cell as usual, show what it compiled and why",
-    ("line", "jaxwatch"): "on or off: a line under every cell that compiles long, or again",
-    ("line", "jaxlog"): "everything that was compiled: --by function, --slowest N",
-    ("cell", "jaxbench"): "NumPy, PyTorch, JAX and others side by side, over sizes",
+    ("cell", "jaxcompose"): "compose transforms: jit | vmap -i x=0 | grad -w w",
+    ("line", "jaxprof"): "profile a compiled function by line of Python",
+    ("cell", "jaxprof"): "profile a cell as plain Python: the time that each line waits",
+    ("cell", "jaxwatch"): "run the cell as usual, show its compilations and their causes",
+    ("line", "jaxwatch"): "on or off: a line under each cell that compiles long, or again",
+    ("line", "jaxlog"): "all compilations: --by function, --slowest N",
+    ("cell", "jaxbench"): "compare NumPy, PyTorch, JAX and others over sizes",
     ("line", "jaxbench"): "the same for expressions: %jaxbench f(x) vs g(x)",
-    ("line", "jaxdiff"): "what is different between a cell's last two runs, or two reports",
+    ("line", "jaxdiff"): "compare a cell's last two runs, or two reports",
     ("line", "jaxdevices"): "devices, memory, measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }
 _SIMULATED = "The CPU devices are simulated: they share the cores and the memory of this machine."
-_SIMULATED_PEAKS = "The peaks are those of all of them together."
+_SIMULATED_PEAKS = "The peaks are for all of them together."
 _HEADINGS = ("device", "kind", "memory", "free", "peak FLOP/s", "peak bytes/s", "measured")
 
 
 def overview(session: Session, shell: Any) -> None:
-    """Version, devices, what is on, and the magics. Imports no jax and starts no backend."""
+    """Print version, devices, state and magics. Imports no jax and starts no backend."""
     rows = [("jaxscope", f"{__version__} on Python {sys.version.split()[0]}")]
     rows += [("JAX", _jax_text()), ("devices", _device_text()), ("listening", _listening(session))]
     rows += [("defaults", _defaults(shell)), ("reports kept", _kept(session))]
@@ -49,11 +49,11 @@ def overview(session: Session, shell: Any) -> None:
     print()  # noqa: T201
     print(_columns(_guide(shell)))  # noqa: T201
     print()  # noqa: T201
-    print("%%jaxjit? shows the options, %config JaxScope the defaults.")  # noqa: T201
+    print("%%jaxjit? lists its options, %config JaxScope the defaults.")  # noqa: T201
 
 
 def devices(session: Session, line: str) -> None:
-    """The devices as a table; measures the peaks of those kinds that are not known yet."""
+    """Print the devices as a table; measures unknown peaks, one device per kind."""
     given = DEVICES.parse_args(line.split())
     require_jax("jaxdevices")
     from jaxscope.capture.devices import devices as found
@@ -94,7 +94,7 @@ def devices(session: Session, line: str) -> None:
 
 def _number(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of devices; give 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of devices, 1 or more")
     return int(text)
 
 
@@ -105,17 +105,17 @@ DEVICES = Parser(
 )
 """The options of `%jaxdevices`."""
 DEVICES.add_argument(
-    "--cpu", type=_number, metavar="N", help="First make N devices of the CPU, before JAX starts."
+    "--cpu", type=_number, metavar="N", help="Simulate N CPU devices; only before JAX starts."
 )
 DEVICES.add_argument(
     "--measure",
     action=argparse.BooleanOptionalAction,
     default=None,
-    help="Measure the peaks again, or not at all. Default: those that are not known yet.",
+    help="Measure the peaks again, or not at all. Default: measure unknown peaks.",
 )
 DEVICE_EXAMPLES = """
-    %jaxdevices                    the table; peaks that are not known yet are measured
-    %jaxdevices --no-measure       without measuring anything
+    %jaxdevices                    the table; unknown peaks are measured
+    %jaxdevices --no-measure       measure nothing
     %jaxdevices --cpu 8            in a fresh kernel: eight simulated devices
 """
 
@@ -130,14 +130,14 @@ def _device_text() -> str:
     from jaxscope.capture.devices import devices as found
 
     if sys.modules.get("jax") is None or not found.started():
-        return "JAX has not started yet; %jaxdevices starts it and lists them"
+        return "JAX has not started yet; %jaxdevices starts it and lists its devices"
     return ", ".join(f"{device.name} ({device.kind})" for device in found.devices())
 
 
 def _listening(session: Session) -> str:
     if session.listening_since is None:
-        return "not yet: it begins once jax is imported"
-    return f"for compiles, since {session.listening_since:%H:%M:%S}"
+        return "not yet: starts when jax is imported"
+    return f"to compilations, since {session.listening_since:%H:%M:%S}"
 
 
 def _kept(session: Session) -> str:
@@ -152,7 +152,7 @@ def _defaults(shell: Any) -> str:
 
 
 def _guide(shell: Any) -> list[tuple[str, ...]]:
-    """The magics of jaxscope that are registered, each with one line."""
+    """The registered magics of jaxscope, one line each."""
     registered = shell.magics_manager.magics
     return [
         (f"{'%%' if kind == 'cell' else '%'}{name}", text)

@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
-from jaxscope.analysis.python.outline import is_silenced
-from jaxscope.capture.options.stack import Stack, compiled, is_plain, written
-from jaxscope.magics import display, run_cell
+from jaxscope.analysis.python.cell import is_silenced
+from jaxscope.capture.options.composition import Composition
+from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import compose, transforms
-from jaxscope.magics.options.completion import completer
-from jaxscope.magics.options.parser import documented, require_jax
+from jaxscope.magics.options.parser import completer, documented, require_jax
 from jaxscope.magics.options.transform_help import EXAMPLES, PARSERS
-from jaxscope.magics.status import Status
+from jaxscope.magics.progress import Status
 from jaxscope.model import Form
-from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.options.settings import Settings
-    from jaxscope.capture.run.run import Ran
+    from jaxscope.capture.run.context import Ran
 
 
 @magics_class
@@ -32,7 +30,7 @@ class Transforms(Family):
     def completers(self) -> dict[str, Completer]:
         found: dict[str, Completer] = {}
         for name, parser in PARSERS.items():
-            handler = completer(parser, lambda: self._shell.user_ns, stack=name == "compose")
+            handler = completer(parser, lambda: self._shell.user_ns, composition=name == "compose")
             found |= {f"%%jax{name}": handler, f"%jax{name}": handler}
         return found
 
@@ -78,7 +76,7 @@ class Transforms(Family):
         magic = f"jax{name}"
         given = transforms.parse(line, PARSERS[name], self.scope.view)
         if name == "compose":
-            found, rest = compose.read_stack(given.rest)
+            found, rest = compose.read_composition(given.rest)
         else:
             found, rest = [compose.segment(name, given.found)], given.rest
         silent = cell is None and is_silenced(rest)
@@ -91,46 +89,35 @@ class Transforms(Family):
             and rest.split()[0] in PARSERS
         ):
             raise UsageError(
-                f"Transforms are written with `|` between them: %%{magic} jit | grad -w w. "
-                f"There is none before {rest!r}."
+                f"There is no `|` before {rest!r}: write `|` between transforms, such as "
+                f"%%{magic} jit | grad -w w."
             )
         if cell is not None and rest:
             raise UsageError(
-                f"%%{magic} takes options only, and {rest!r} is none. "
-                f"For one call, write %{magic} {given.rest}"
+                f"%%{magic} takes only options, but got {rest!r}. For one call, write "
+                f"%{magic} {given.rest}"
             )
         if cell is None and not rest:
             raise UsageError(
-                f"%{magic} needs a call: %{magic} f(x, y). For a cell, write %%{magic}."
+                f"%{magic} needs a call, such as %{magic} f(x, y). For a cell, write %%{magic}."
             )
         transforms.check_name(given.report, "report")
         require_jax(magic)
-        stack = compiled(found)
+        settings = self._settings(given, Composition.compiled(found))
         if cell is None:
-            ran = self._call(rest, given, stack, magic)
+            ran = self._call(rest, settings, magic)
         else:
-            ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given, stack)
-        report = Report(ran.record, ran.texts)
-        session = self.scope.session
-        session.add(report, f"line:{rest}" if cell is None else session.cell_key(cell))
-        if given.report is not None:
-            self._shell.user_ns[given.report] = report
-        if ran.failure:
-            display.say(ran.failure)
-            return None if silent else ran.value
-        try:
-            display.show(report, self._shell, given.view, given.quiet or self.scope.quiet)
-        except Exception as error:  # the run is over: nothing may take its value back
-            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
+            ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given, settings)
+        key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)
+        self.publish(ran, key, given.report, given.view, given.quiet)
         return None if silent else ran.value
 
-    def _cell(self, head: str, body: str, given: transforms.Options, stack: Stack) -> Ran:
+    def _cell(self, head: str, body: str, given: transforms.Options, settings: Settings) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture.options import error_origin
         from jaxscope.capture.options.settings import SettingsError
         from jaxscope.capture.run import run
 
-        settings = self._settings(given)
         try:
             text = read_cell(self._shell, head, body, self.scope.raw_cell)
         except SyntaxError as error:
@@ -138,8 +125,9 @@ class Transforms(Family):
         form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
         with Status(self._shell) as status:
             try:
-                around = self.scope.session.around(self.scope.session.cell_key(body), status.say)
-                return run.cell(text, settings, around, form, stack)
+                session = self.scope.session
+                context = session.context(session.cell_key(body), status.say)
+                return run.cell(text, settings, context, form)
             except SettingsError as error:
                 raise UsageError(str(error)) from None
             except BaseException as error:
@@ -147,30 +135,28 @@ class Transforms(Family):
                     raise display.without_our_frames(error, text.file)  # noqa: B904
                 why = error_origin.reason(error)
             try:
-                if not is_plain(stack):
-                    return run.without_report(text, settings, self._shell.user_ns, form, stack, why)
-                return run_cell.run(text, self._shell.user_ns, why)
+                return run.cell_alone(text, settings, self._shell.user_ns, form, why)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
 
-    def _call(self, call: str, given: transforms.Options, stack: Stack, magic: str) -> Ran:
+    def _call(self, call: str, settings: Settings, magic: str) -> Ran:
         __tracebackhide__ = True
-        from jaxscope.capture.forms import call as line_call
+        from jaxscope.capture.forms.call import FILE
         from jaxscope.capture.options.settings import SettingsError
         from jaxscope.capture.run import run
 
-        settings = self._settings(given)
         with Status(self._shell) as status:
-            around = self.scope.session.around(f"line:{written(stack)} {call}", status.say)
+            key = f"line:{settings.composition} {call}"
             try:
-                return run.expression(call, settings, around, stack, magic)
+                context = self.scope.session.context(key, status.say)
+                return run.expression(call, settings, context, magic)
             except SettingsError as error:  # in a cell it begins with the line
                 words = str(error)
                 raise UsageError(words[:1].upper() + words[1:]) from None
             except BaseException as error:
-                raise display.without_our_frames(error, line_call.FILE)  # noqa: B904
+                raise display.without_our_frames(error, FILE)  # noqa: B904
 
-    def _settings(self, given: transforms.Options) -> Settings:
+    def _settings(self, given: transforms.Options, composition: Composition) -> Settings:
         from jaxscope.capture.options.settings import Settings
 
         try:
@@ -180,9 +166,10 @@ class Transforms(Family):
                 given.donate,
                 given.device or self.scope.device or None,
                 self.scope.runs if given.runs is None else given.runs,
-                given.x64,
-                given.only,
-                transforms.plan(given.found),
+                x64=given.x64,
+                only=given.only,
+                profile=transforms.plan(given.found),
+                composition=composition,
             )
         except ValueError as error:
             raise UsageError(str(error)) from None

@@ -1,4 +1,4 @@
-"""The magics of the compile log: %%jaxwatch, %jaxwatch on|off, %jaxlog."""
+"""Magics of the compile log: %%jaxwatch, %jaxwatch on|off, %jaxlog."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, line_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
-from jaxscope.magics.family import Completer, Family, Scope
+from jaxscope.magics.cells import run_as_usual
+from jaxscope.magics.family import Completer, Family, MagicScope
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.completion import completer
-from jaxscope.magics.options.parser import Parser, documented
-from jaxscope.magics.run_cell import run_as_usual
+from jaxscope.magics.options.parser import Parser, completer, documented
 
 if TYPE_CHECKING:
     from jaxscope.results.compile_log import CompileLog
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 def _number(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number; give 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)
 
 
@@ -56,7 +55,7 @@ def _parser(
 
 _WATCH = _parser(
     "jaxwatch",
-    "Run the cell as usual, then show what it compiled and why.",
+    "Run the cell as usual, then show its compilations and their causes.",
     ("%%jaxwatch [options]", "%jaxwatch on [--over SECONDS]", "%jaxwatch off"),
     (
         ("--over",),
@@ -64,35 +63,35 @@ _WATCH = _parser(
             "type": _seconds,
             "default": None,
             "metavar": "SECONDS",
-            "help": "With `on`: say so under cells that compile this long, or again.",
+            "help": "With `on`: report cells that compile this long, or recompile.",
         },
     ),
     (
         ("--slow-path",),
         {
             "action": "store_true",
-            "help": "Also find calls that go through Python each time though nothing compiles "
+            "help": "Also find calls that take the Python dispatch path though nothing compiles "
             "(Python 3.12 and later).",
         },
     ),
 )
 _WATCH_EXAMPLES = """
-    %%jaxwatch                     run the cell, show what it compiled and why
+    %%jaxwatch                     run the cell, show its compilations and their causes
     train(batches)
 
     %%jaxwatch -o log              the same, with the log bound to a name
     train(batches)
 
-    %%jaxwatch --slow-path         also calls that are slow though nothing compiles
+    %%jaxwatch --slow-path         also slow calls that compile nothing
     y = step(x)
 
-    %jaxwatch on                   one line under every cell that compiles long, or again
+    %jaxwatch on                   one line under each cell that compiles long, or recompiles
     %jaxwatch on --over 0.1        from a tenth of a second on
-    %jaxwatch off                  no more lines; %jaxlog goes on listening
+    %jaxwatch off                  no more lines; %jaxlog keeps listening
 """
 _LOG = _parser(
     "jaxlog",
-    "What was compiled since %load_ext jaxscope, where, why, and what to change.",
+    "Compilations since %load_ext jaxscope: where, why, and the fix.",
     ("%jaxlog [options]",),
     (
         ("--by",),
@@ -108,24 +107,24 @@ _LOG = _parser(
     ),
     (
         ("--slowest",),
-        {"type": _number, "default": None, "metavar": "N", "help": "The N slowest compiles."},
+        {"type": _number, "default": None, "metavar": "N", "help": "The N slowest compilations."},
     ),
-    (("--figure",), {"action": "store_true", "help": "Draw where the time went, and when."}),
+    (("--figure",), {"action": "store_true", "help": "Draw the compilation time as a figure."}),
 )
 _LOG_EXAMPLES = """
-    %jaxlog                        everything, storms as one row each
+    %jaxlog                        everything, repeated recompilation as one row
     %jaxlog --since 12             since cell In [12]
-    %jaxlog --slowest 5            the five slowest compiles
-    %jaxlog --by function          where the time went: trace, lower, XLA
+    %jaxlog --slowest 5            the five slowest compilations
+    %jaxlog --by function          seconds of trace, lowering and XLA
     %jaxlog --figure               the same as a figure, with a timeline (needs plotly)
 """
 
 
 @magics_class
 class Watching(Family):
-    """The magics that tell what compiled."""
+    """The magics that report compilations."""
 
-    def __init__(self, shell: Any, scope: Scope) -> None:
+    def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell, scope)
         self._footer = False
         self._before: list[int] = []
@@ -147,13 +146,11 @@ class Watching(Family):
             return self._switch(switch, rest_of_line)
         given = _WATCH.parse_args(tokens)
         if rest:
-            raise UsageError(
-                f"%%jaxwatch takes options only, and {rest!r} is none. {_WATCH.page()}"
-            )
+            raise UsageError(f"%%jaxwatch takes only options, but got {rest!r}. {_WATCH.page()}")
         if given.over is not None:
             raise UsageError(
-                "--over is for the lines under cells: write `%jaxwatch on --over "
-                f"{given.over:g}` in a cell of its own."
+                f"--over goes with `on`: run `%jaxwatch on --over {given.over:g}` in an earlier "
+                "cell."
             )
         transforms.check_name(given.log, "log")
         return self._watch(line, cell, given)
@@ -165,12 +162,12 @@ class Watching(Family):
         tokens, rest = transforms.split(line, _LOG)
         given = _LOG.parse_args(tokens)
         if rest:
-            raise UsageError(f"%jaxlog takes options only, and {rest!r} is none. {_LOG.page()}")
+            raise UsageError(f"%jaxlog takes only options, but got {rest!r}. {_LOG.page()}")
         transforms.check_name(given.log, "log")
         if given.since is not None and given.since > self._shell.execution_count:
             raise UsageError(
                 f"There is no cell In [{given.since}] yet; this is In "
-                f"[{self.scope.session.ledger.running}]."
+                f"[{self.scope.session.history.running}]."
             )
         log = self.scope.session.log()
         if given.since is not None:
@@ -185,8 +182,8 @@ class Watching(Family):
     def _switch(self, switch: str, rest: str) -> None:
         if switch not in ("on", "off", ""):
             raise UsageError(
-                f"%jaxwatch takes on or off, and got {switch!r}. To see what one cell compiles, "
-                "write %%jaxwatch on its first line."
+                f"%jaxwatch takes on or off, but got {switch!r}. For one cell, write %%jaxwatch on "
+                "its first line."
             )
         tokens, left = transforms.split(rest, _WATCH)
         given = _WATCH.parse_args(tokens)
@@ -194,7 +191,7 @@ class Watching(Family):
         of_cells["--slow-path"] = given.slow_path
         wrong = left or next((option for option, value in of_cells.items() if value), "")
         if wrong:
-            raise UsageError(f"%jaxwatch {switch} takes --over SECONDS only, and got {wrong!r}.")
+            raise UsageError(f"%jaxwatch {switch} takes only --over SECONDS, but got {wrong!r}.")
         over = given.over
         if over is not None:
             self.scope.footer_s = over
@@ -202,9 +199,9 @@ class Watching(Family):
             self._footer = switch == "on"
         limit = f"{self.scope.footer_s:g} s"
         state = (
-            f"on: a line under each cell that compiles for {limit} or more, or again"
+            f"on: one line under each cell that compiles for {limit} or more, or recompiles"
             if self._footer
-            else "off; %jaxlog shows what was compiled"
+            else "off; %jaxlog shows all compilations"
         )
         display.say(f"jaxwatch is {state}.")
 
@@ -221,10 +218,10 @@ class Watching(Family):
                     log = stack.enter_context(watching(slow_path=True))
                 return run_as_usual(self._shell, head, cell, self.scope.raw_cell)
         finally:
-            # The cell is over: nothing may take its value or its error back.
+            # The cell is over: its value or its error must not be lost.
             try:
                 log.freeze()
-                # A cell that is no Python, or awaits, has not run.
+                # A cell with a syntax error or an `await` has not run.
                 if not isinstance(sys.exc_info()[1], (SyntaxError, UsageError)):
                     self._show(log, given)
             except Exception as error:
@@ -245,19 +242,19 @@ class Watching(Family):
             display.show_figure(log, self._shell)
 
     def before_cell(self, info: Any) -> None:
-        """Note where the log stands, for the footer."""
+        """Record the position in the log, for the footer."""
         self._before.append(self.scope.session.compiled)
 
     def after_cell(self, result: Any) -> None:
-        """One line under a cell that compiled for long, or again."""
+        """Show one line under a cell that compiled long, or recompiled."""
         since = self._before.pop() if self._before else self.scope.session.compiled
         if not self._footer or self._before or self.scope.session.compiled == since:
             return
         try:
             log = self.scope.session.log(since).log
-            # What %%jaxwatch and %jaxlog have just shown needs no footer.
+            # A cell that has just shown its compilations needs no footer.
             shown = _shows_itself(getattr(getattr(result, "info", None), "raw_cell", "") or "")
-            # New code has to be compiled: only what could be avoided is worth a word.
+            # New code has to be compiled: only avoidable recompilations are reported.
             avoidable = any(c.fix for compile in log.recompiles for c in compile.causes)
             if not shown and (log.total_s >= self.scope.footer_s or avoidable):
                 display.say_footer(log)

@@ -33,6 +33,11 @@ class StageKind(StrEnum):
     def label(self) -> str:
         return _LABELS[self]
 
+    @property
+    def costs_compile(self) -> bool:
+        """Whether fetching this text compiles the program again: then only on request."""
+        return self in _COSTS_COMPILE
+
 
 _LABELS = {
     StageKind.JAXPR: "jaxpr",
@@ -40,6 +45,8 @@ _LABELS = {
     StageKind.HLO: "HLO before optimization",
     StageKind.OPTIMIZED_HLO: "optimized HLO",
 }
+_COSTS_COMPILE: frozenset[StageKind] = frozenset()
+"""None of today's stages; a stage listed here is never fetched by saving or displaying a report."""
 
 
 class Phase(StrEnum):

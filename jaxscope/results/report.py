@@ -361,10 +361,11 @@ class Report:
         return source_lines(self.programs[0], stage, line, source)
 
     def complete(self) -> Report:
-        """Fetch every text that is still to be had; saving does this first."""
+        """Fetch every text that costs no compile; saving does this first."""
         for program in range(len(self.programs)):
             for kind in StageKind:
-                self.stage(kind, program)
+                if not kind.costs_compile:
+                    self.stage(kind, program)
         return self
 
     def _keep(self, program: int, stage: Stage) -> None:
@@ -514,7 +515,8 @@ class Report:
             here = {stage.kind for stage in program.stages}
             gone = self._texts[number] is None
             small = len(program.equations) <= SMALL_PROGRAM
-            wanted = [kind for kind in StageKind if whole or gone or small or kind in here]
+            cheap = [k for k in StageKind if (whole or small) and not k.costs_compile]
+            wanted = [kind for kind in StageKind if gone or kind in here or kind in cheap]
             stages = tuple(self.stage(kind, number) for kind in wanted)
             programs.append(dataclasses.replace(program, stages=stages))
         return dataclasses.replace(self._record, programs=tuple(programs))

@@ -18,7 +18,7 @@ _SHOWN = 8
 
 
 class CompilesError(AssertionError):
-    """JAX compiled more or less often than expected; the text says what, why, and what to change.
+    """JAX compiled more or less often than expected; the text has the causes and fixes.
 
     `log` is the compile log of the block.
     """
@@ -30,7 +30,7 @@ class CompilesError(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How many compiles are expected."""
+    """The expected number of compilations."""
 
     least: int = 0
     most: int | None = 1
@@ -42,10 +42,10 @@ class Bounds:
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int) or value < 0  # pyright: ignore[reportUnnecessaryIsInstance]
             ):
-                raise ValueError(f"{name} is a number of compiles, 0 or more, and not {value!r}.")
+                raise ValueError(f"{name} must be a number of compiles, 0 or more, not {value!r}.")
         if exactly is not None:
             if at_most is not None or at_least is not None:
-                raise ValueError("Give `exactly`, or `at_least` and `at_most`, but not both.")
+                raise ValueError("Give either `exactly`, or `at_least` and `at_most`.")
             return cls(exactly, exactly)
         if at_most is None and at_least is None:
             return cls()
@@ -70,7 +70,7 @@ class Bounds:
 
 
 class Expected(contextlib.ContextDecorator):
-    """What `jaxscope.expect_compiles` gives: a block, or a decorator of a function."""
+    """The guard of `jaxscope.expect_compiles`: a context manager, and a decorator of functions."""
 
     def __init__(
         self, bounds: Bounds, function: str | Callable[..., Any] | None, eager: bool
@@ -99,14 +99,14 @@ class Expected(contextlib.ContextDecorator):
 
     def __enter__(self) -> CompileLog:
         if self._stack is not None:
-            raise RuntimeError("This guard is in use already; make another one for another block.")
+            raise RuntimeError("This guard is already in use; create one per block.")
         stack = contextlib.ExitStack()
         self._log = stack.enter_context(watching())
         self._stack = stack
         return self._log
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # Of this guard the user is to see its line and its message.
+        # The traceback shows only the line and the message of the guard.
         __tracebackhide__ = True
         stack, log, self._stack = self._stack, self._log, None
         if stack is None or log is None:
@@ -125,13 +125,13 @@ def check(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False) 
 
 
 def verdict(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False) -> str:
-    """What is wrong with the number of compiles, or an empty text."""
+    """The explanation of a wrong number of compilations; empty if it is right."""
     counted = [compile for compile in log.compiles if _counts(compile, name, eager)]
     if bounds.hold(len(counted)):
         return ""
     of = f" of `{name}`" if name else ""
     was = "was none" if not counted else f"{'was' if len(counted) == 1 else 'were'} {len(counted)}"
-    lines = [f"Expected {bounds.text}{of}, and there {was}."]
+    lines = [f"Expected {bounds.text}{of}, but there {was}."]
     lines += _listed(log, counted, name) if len(counted) > bounds.least else _missing(log, name)
     left = [c for c in log.compiles if c.kind is CompileKind.EAGER and c not in counted]
     if left and not eager and not name:
@@ -150,10 +150,10 @@ def _missing(log: CompileLog, name: str) -> list[str]:
     others = tuple(dict.fromkeys(compile.fun_name for compile in log.compiles))
     lines: list[str] = []
     if name and others:
-        lines.append(f"Compiled were: {', '.join(others[:_SHOWN])}.")
+        lines.append(f"These functions compiled: {', '.join(others[:_SHOWN])}.")
     lines.append(
-        "A function that was compiled before this block, for the same arguments, is not compiled "
-        "again; `jax.clear_caches()` before the block makes JAX forget."
+        "A function that compiled before this block, for the same arguments, is cached; call "
+        "`jax.clear_caches()` before the block."
     )
     return lines
 

@@ -1,7 +1,7 @@
 """pytest plugin: `--jaxscope-compiles`, and the marker `jaxscope(max_compiles=…)`.
 
-Costs nothing and loads nothing unless one of the two is used, and never imports jax: it listens
-from the moment that the tests import it.
+Loads nothing unless one of the two is used, and never imports jax: it listens once the tests have
+imported it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ATTRIBUTE = "jaxscope_compiles"
 
 
 class Figures(TypedDict):
-    """What one phase of one test compiled: plain data, since xdist sends it between processes."""
+    """Compilations of one phase of one test: plain data, which xdist sends between processes."""
 
     compiles: int
     again: int
@@ -43,22 +43,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         _OPTION,
         action="store_true",
         default=False,
-        help="Show at the end which tests made JAX compile, how often, how long, and why again.",
+        help="Show at the end the compilations of each test: number, seconds, causes.",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and put what hears into the config."""
+    """Register the marker and the hooks."""
     config.addinivalue_line(
         "markers",
         f"{MARKER}(max_compiles=1, function=None, eager=False): fail the test if JAX compiles more "
-        "often while it runs; the failure says what was compiled, why, and what to change.",
+        "often while it runs; the failure lists the compilations with causes and fixes.",
     )
     config.pluginmanager.register(_Compiles(bool(config.getoption(_OPTION))), "jaxscope-compiles")
 
 
 class _Compiles:
-    """The hooks, with what was heard."""
+    """The hooks, and the observed compilations."""
 
     def __init__(self, summary: bool) -> None:
         self._summary = summary
@@ -68,14 +68,14 @@ class _Compiles:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         if self._summary:
-            with self._heard(item):
+            with self._observed(item):
                 return (yield)
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
         if self._summary:
-            with self._heard(item):
+            with self._observed(item):
                 return (yield)
         return (yield)
 
@@ -86,7 +86,7 @@ class _Compiles:
             return (yield)
         if marker is not None:
             _check_marker(marker)
-        with self._heard(item) as logs:
+        with self._observed(item) as logs:
             result = yield
         if marker is not None:
             for log in logs:
@@ -112,8 +112,8 @@ class _Compiles:
         self._stack.close()
 
     @contextlib.contextmanager
-    def _heard(self, item: pytest.Item) -> Generator[list[CompileLog]]:
-        """The log of the block, in a list that stays empty if nothing ever imported jax."""
+    def _observed(self, item: pytest.Item) -> Generator[list[CompileLog]]:
+        """The log of the block, in a list that stays empty if jax is never imported."""
         from jaxscope.jax_import import on_arrival
 
         logs: list[CompileLog] = []
@@ -136,7 +136,7 @@ class _Compiles:
                     item.stash[_FIGURES] = _figures(logs[0])
 
     def _keep_listening(self) -> None:
-        """One listener for the whole run: it knows what earlier tests compiled."""
+        """One listener for the whole session, with the compilations of earlier tests."""
         if not self._waiting:
             self._waiting = True
             from jaxscope.results.compile_log import watching
@@ -165,16 +165,16 @@ def _figures(log: CompileLog) -> Figures:
 
 
 def _check_marker(marker: pytest.Mark) -> None:
-    """Fail the test, in a sentence, for a marker that says what we do not understand."""
+    """Fail the test, in a sentence, for an invalid marker."""
     known = {"max_compiles", "function", "eager"}
     unknown = sorted(set(marker.kwargs) - known)
     most = marker.kwargs.get("max_compiles", 1)
     problem = ""
     if marker.args or unknown:
         got = ", ".join([*map(repr, marker.args), *unknown])
-        problem = f"takes {', '.join(sorted(known))} by keyword, and got {got}"
+        problem = f"takes {', '.join(sorted(known))} by keyword, but got {got}"
     elif isinstance(most, bool) or not isinstance(most, int) or most < 0:
-        problem = f"needs a number of compiles, 0 or more, for max_compiles, and got {most!r}"
+        problem = f"needs a number of compiles, 0 or more, for max_compiles, but got {most!r}"
     if problem:
         pytest.fail(
             f"The marker jaxscope {problem}: @pytest.mark.jaxscope(max_compiles=1).", pytrace=False
@@ -205,7 +205,7 @@ def _write_summary(terminalreporter: Any) -> None:
     write = terminalreporter.write_line
     terminalreporter.section("compiles by test")
     if not by_test:
-        write("No test made JAX compile.")
+        write("No test compiled anything.")
         return
     tests = sorted(by_test.items(), key=lambda entry: -_sum(entry[1], "seconds"))
     every = [figures for parts in by_test.values() for figures in parts]

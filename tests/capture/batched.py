@@ -11,7 +11,7 @@ import jax
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.equations import expand
 from jaxscope.capture.jaxpr.reader import JaxprReader
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.vmap import read_batching
 from jaxscope.model import BatchedEquation, Batching, BatchingResult, Equation
 
@@ -61,7 +61,7 @@ def read(function: Callable[..., Any], *args: Any, watch: bool = True) -> Read:
             traced = jitted.trace(*args)
     else:
         traced = jitted.trace(*args)
-    sources = Sources()
+    sources = SourceFiles()
     body = JaxprReader(sources).body(traced.jaxpr)
     batching = read_batching((body, traced.jaxpr), seen, sources)
     return Read(batching, expand(body).equations)

@@ -196,7 +196,7 @@ def test_the_transforms_demo_shows_what_its_text_speaks_of() -> None:
     said = "\n".join(words(cell) for cell in cells)
     assert "their mean is the gradient of the mean: True" in said
     assert "the same as a @ b: True" in said
-    assert "the conjugate of the one that PyTorch gives" in said
+    assert "the conjugate of PyTorch's" in said
     assert "largest difference from their conjugate (JAX's convention): 0.0" in said
     assert "1.41421354 float32" in said
     assert "1.41421356 float64" in said

@@ -146,7 +146,7 @@ def test_the_gradient_of_a_spectral_radius(cells: Cells, kind: str) -> None:
     notes = " ".join(cells.report.record.notes)
     if kind == "complex":
         np.testing.assert_allclose(gradient, of_pytorch.conj(), rtol=1e-5, atol=1e-7)
-        assert "`a` is JAX's, the conjugate of the one that PyTorch gives" in notes
+        assert "`a` follows JAX's convention, the conjugate of PyTorch's" in notes
     else:
         np.testing.assert_allclose(gradient, by_real, rtol=1e-5, atol=1e-7)
         assert "PyTorch" not in notes

@@ -323,9 +323,9 @@ BAD = {
         "%jaxbench f(x) vs for x", "`for x` is not a Python expression: invalid syntax"
     ),
     "mode": Bad(
-        "%%jaxbench --mode fast\nxp.sin(x)", "--mode takes latency or throughput, and got 'fast'."
+        "%%jaxbench --mode fast\nxp.sin(x)", "--mode takes latency or throughput, but got 'fast'."
     ),
-    "name": Bad("%jaxbench -o 1c f(x) vs f(x)", "-o needs a name to bind the comparison to"),
+    "name": Bad("%jaxbench -o 1c f(x) vs f(x)", "-o needs a name for the comparison"),
     "time limit": Bad("%jaxbench --time-limit 0 f(x) vs f(x)", "'0' is not a number above 0"),
     "bracket": Bad("%%jaxbench y=ones((3\nxp.sin(x)", "a bracket is not closed"),
 }

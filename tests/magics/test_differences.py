@@ -66,11 +66,13 @@ def test_reports_are_named_one_or_both(shell: Any, capsys: Any) -> None:
 def test_what_cannot_be_compared_is_said_in_a_sentence(shell: Any, capsys: Any) -> None:
     assert "There is no report yet" in refused(shell, "%jaxdiff", capsys)
     shell.run_cell(BEFORE.replace("-n 0", "-n 0 -o a"))
-    assert "it takes two to compare: run the cell again" in refused(shell, "%jaxdiff", capsys)
+    assert "There is only one report of the cell that ran last" in refused(
+        shell, "%jaxdiff", capsys
+    )
     assert "`a` is the last report itself" in refused(shell, "%jaxdiff a", capsys)
     assert "There is no variable `b`" in refused(shell, "%jaxdiff a b", capsys)
-    assert "`x` is no report; its type is ArrayImpl." in refused(shell, "%jaxdiff a x", capsys)
-    assert "and 'a.b' is none" in refused(shell, "%jaxdiff a.b", capsys)
+    assert "`x` is not a report; its type is ArrayImpl." in refused(shell, "%jaxdiff a x", capsys)
+    assert "'a.b' is not a name" in refused(shell, "%jaxdiff a.b", capsys)
     assert "got 3 names: a a a" in refused(shell, "%jaxdiff a a a", capsys)
     assert "-o needs a name" in refused(shell, "%jaxdiff -o 1 a", capsys)
     assert "There is no option --wrong" in refused(shell, "%jaxdiff --wrong", capsys)

@@ -90,9 +90,9 @@ def test_what_ran_before_an_error_is_kept(
     rows = {row.line: row for row in cell_profile(report).lines}
     assert rows[8].runs == 6
     assert rows[4].device_s > 0
-    assert report.record.notes[0] == f"{said}this is what ran until then."
+    assert report.record.notes[0] == f"{said}this is the run until then."
     shown = capsys.readouterr().out
-    assert "this is what ran until then" in " ".join(shown.replace("\\n", " ").split())
+    assert "this is the run until then" in " ".join(shown.replace("\\n", " ").split())
     assert "profiled.py" not in shown
     assert shell.run_cell(TRAINING).success  # the profiler's session is closed
 
@@ -103,7 +103,7 @@ def test_after_an_error_no_more_calls_are_made(shell: Any, monkeypatch: pytest.M
     failing = TRAINING.replace("%%jaxprof", "%%jaxprof --line-mode") + "raise KeyboardInterrupt\n"
     assert isinstance(shell.run_cell(failing).error_in_exec, KeyboardInterrupt)
     assert asked == []
-    assert jaxscope.last().record.notes[1].startswith("Line mode was left out")
+    assert jaxscope.last().record.notes[1].startswith("Line mode was skipped")
 
 
 def test_a_fault_of_ours_hides_no_error_of_the_cell(
@@ -112,7 +112,7 @@ def test_a_fault_of_ours_hides_no_error_of_the_cell(
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise LookupError("ours")
 
-    monkeypatch.setattr("jaxscope.capture.run.bare_record.record", broken)
+    monkeypatch.setattr("jaxscope.capture.run.profiled_cell.minimal", broken)
     result = shell.run_cell("%%jaxprof\nraise OSError('of the cell')\n")
     assert isinstance(result.error_in_exec, OSError)
 
@@ -121,7 +121,7 @@ def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     shell.run_cell(TRAINING)
     (finding,) = jaxscope.last().findings
     assert (finding.kind, finding.line) == (FindingKind.EAGER, 9)
-    assert finding.message.startswith("This line ran 3 operations one by one: ")
+    assert finding.message.startswith("This line ran 3 eager operations: ")
     assert finding.message.endswith("s.")
     assert finding.evidence.endswith(" of it compiling.")
     assert "jax.jit" in finding.fix
@@ -410,17 +410,17 @@ def test_another_profiler_session_is_said_and_the_cell_runs(
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        ("%jaxprof", "%jaxprof needs a call: %jaxprof f(x, y)."),
-        ("%jaxprof 3", "%jaxprof needs a call such as f(x, y), and `3` is none."),
-        ("%%jaxprof f(x)\ny = 1\n", "%%jaxprof takes options only, and 'f(x)' is none."),
-        ("%jaxprof -o 3 f(x)", "-o needs a name to bind the report to, and got '3'."),
+        ("%jaxprof", "%jaxprof needs a call, such as %jaxprof f(x, y)."),
+        ("%jaxprof 3", "%jaxprof needs a call such as f(x, y); `3` is not a call."),
+        ("%%jaxprof f(x)\ny = 1\n", "%%jaxprof takes only options, but got 'f(x)'."),
+        ("%jaxprof -o 3 f(x)", "-o needs a name for the report, but got '3'."),
         ("%jaxprof --no-such f(x)", "There is no option --no-such."),
         ("%jaxprof --linemode f(x)", "Did you mean --line-mode?"),
-        ("%jaxprof --view big f(x)", "--view takes auto, widget, html or text, and got 'big'."),
+        ("%jaxprof --view big f(x)", "--view takes auto, widget, html or text, but got 'big'."),
         ("%jaxprof -o", "--report needs a value."),
-        ("%jaxprof --wait long f(x)", "--wait: 'long' is no number of seconds;"),
-        ("%%jaxprof --wait -1\ny = 1\n", "--wait: '-1' is no number of seconds;"),
-        ("%jaxprof f(", "`f(` is no Python expression"),
+        ("%jaxprof --wait long f(x)", "--wait: 'long' is not a number of seconds,"),
+        ("%%jaxprof --wait -1\ny = 1\n", "--wait: '-1' is not a number of seconds,"),
+        ("%jaxprof f(", "`f(` is not a Python expression"),
         ("%jaxprof nowhere(x)", "name 'nowhere' is not defined"),
     ],
 )

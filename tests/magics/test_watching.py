@@ -102,7 +102,7 @@ def test_a_syntax_error_stands_at_its_line(notebook: Notebook) -> None:
 def test_await_is_refused_with_the_way_round_it(notebook: Notebook) -> None:
     ran = notebook.run("%%jaxwatch\nimport asyncio\nawait asyncio.sleep(0)")
     assert isinstance(ran.error, UsageError)
-    assert "write `%jaxwatch on` in a cell of its own" in ran.message
+    assert "Run `%jaxwatch on` in an earlier cell" in ran.message
 
 
 def test_the_log_can_be_bound_to_a_name(notebook: Notebook) -> None:
@@ -165,7 +165,7 @@ def test_calls_that_are_slow_though_nothing_compiles_are_found(notebook: Noteboo
 
 
 def test_the_footer_speaks_of_long_compiles_and_of_recompiles(notebook: Notebook) -> None:
-    assert "on: a line under each cell that compiles for 100 s or more, or again" in (
+    assert "on: one line under each cell that compiles for 100 s or more, or recompiles" in (
         notebook.must("%jaxwatch on --over 100").text
     )
     assert notebook.must("step(np.ones(3))").shown == ()
@@ -261,7 +261,7 @@ def test_the_log_before_anything_was_compiled(notebook: Notebook) -> None:
 def test_a_terminal_says_how_to_open_the_figure(notebook: Notebook) -> None:
     notebook.must("step(np.ones(3))")
     _, data = notebook.must("%jaxlog -q --figure").shown
-    assert data["text/plain"].startswith("A terminal draws no figure: `%jaxlog --by function`")
+    assert data["text/plain"].startswith("A terminal cannot draw figures: `%jaxlog --by function`")
 
 
 def test_the_figure_comes_with_its_sums_for_front_ends_without_plotly(
@@ -294,24 +294,24 @@ def test_the_figure_or_why_there_is_none(
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("%jaxlog --by module", "--by takes line, function or cell, and got 'module'."),
-        ("%jaxlog --since now", "'now' is not a number; give 1 or more"),
-        ("%jaxlog --since 0", "'0' is not a number; give 1 or more"),
+        ("%jaxlog --by module", "--by takes line, function or cell, but got 'module'."),
+        ("%jaxlog --since now", "'now' is not a whole number of 1 or more"),
+        ("%jaxlog --since 0", "'0' is not a whole number of 1 or more"),
         ("%jaxlog --since 999", "There is no cell In [999] yet; this is In [4]."),
-        ("%jaxlog --slowest -1", "'-1' is not a number; give 1 or more"),
-        ("%jaxlog step", "%jaxlog takes options only, and 'step' is none."),
-        ("%jaxlog -o 3x", "-o needs a name to bind the log to, and got '3x'."),
+        ("%jaxlog --slowest -1", "'-1' is not a whole number of 1 or more"),
+        ("%jaxlog step", "%jaxlog takes only options, but got 'step'."),
+        ("%jaxlog -o 3x", "-o needs a name for the log, but got '3x'."),
         ("%jaxlog --unknown", "There is no option --unknown. `%jaxlog?` lists the options."),
-        ("%jaxwatch maybe", "%jaxwatch takes on or off, and got 'maybe'."),
-        ("%jaxwatch on now", "%jaxwatch on takes --over SECONDS only, and got 'now'."),
+        ("%jaxwatch maybe", "%jaxwatch takes on or off, but got 'maybe'."),
+        ("%jaxwatch on now", "%jaxwatch on takes only --over SECONDS, but got 'now'."),
         ("%jaxwatch on --over soon", "'soon' is not a number of seconds, such as 0.5"),
-        ("%jaxwatch on --slow-path", "takes --over SECONDS only, and got '--slow-path'."),
-        ("%jaxwatch on -o log", "takes --over SECONDS only, and got '-o'."),
-        ("%%jaxwatch --over 1\n1", "write `%jaxwatch on --over 1` in a cell of its own."),
+        ("%jaxwatch on --slow-path", "takes only --over SECONDS, but got '--slow-path'."),
+        ("%jaxwatch on -o log", "takes only --over SECONDS, but got '-o'."),
+        ("%%jaxwatch --over 1\n1", "run `%jaxwatch on --over 1` in an earlier cell."),
         ("%%jaxwatch -n 2\n1", "There is no option -n. `%jaxwatch?` lists the options."),
         ("%jaxlog --cpu 2", "There is no option --cpu. `%jaxlog?` lists the options."),
-        ("%%jaxwatch on\n1", "%%jaxwatch takes options only, and 'on' is none"),
-        ("%%jaxwatch -o 1\n1", "-o needs a name to bind the log to, and got '1'."),
+        ("%%jaxwatch on\n1", "%%jaxwatch takes only options, but got 'on'"),
+        ("%%jaxwatch -o 1\n1", "-o needs a name for the log, but got '1'."),
     ],
 )
 def test_wrong_options_are_refused_in_a_sentence(
@@ -375,15 +375,15 @@ def test_numbers_are_right_after_ten_thousand_cells(notebook: Notebook) -> None:
     assert notebook.must(f"%jaxlog -q --since {number + 1}").text == "Nothing was compiled."
 
 
-def test_a_ledger_of_ten_thousand_cells_is_quick_and_bounded(notebook: Notebook) -> None:
-    ledger = session(notebook).ledger
+def test_a_history_of_ten_thousand_cells_is_quick_and_bounded(notebook: Notebook) -> None:
+    history = session(notebook).history
     began = time.perf_counter()
     for serial in range(30_000):
-        ledger.begin(serial)
-        ledger.end(serial + 1, serial + 1)
+        history.begin(serial)
+        history.end(serial + 1, serial + 1)
     assert time.perf_counter() - began < 60
-    assert len(ledger._cells) <= 10_001
-    assert [ledger.cell(n) for n in (29_999, 30_000)] == [29_999, 30_000]
+    assert len(history._cells) <= 10_001
+    assert [history.cell(n) for n in (29_999, 30_000)] == [29_999, 30_000]
 
 
 def test_a_cell_that_runs_a_cell_keeps_its_number(notebook: Notebook) -> None:
@@ -485,11 +485,11 @@ def test_a_front_end_hears_of_every_compile(notebook: Notebook) -> None:
     def fails(event: CompileEvent) -> None:
         raise ValueError("front end")
 
-    take_back = session(notebook).on_compile(fails)
+    unsubscribe = session(notebook).on_compile(fails)
     also = session(notebook).on_compile(told.append)
     notebook.shell.run_cell("step(np.ones(3))", store_history=True, cell_id="abc")
     notebook.must("# again\nstep(np.ones(4))")
-    take_back()
+    unsubscribe()
     also()
     notebook.must("step(np.ones(5))")
     first, second = told

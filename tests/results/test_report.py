@@ -227,6 +227,47 @@ def test_a_released_program_says_so_and_keeps_what_was_fetched() -> None:
     assert mine.to_text()
 
 
+class Counted:
+    """A text source that records which stages are fetched."""
+
+    def __init__(self, source: m.TextSource) -> None:
+        self.source = source
+        self.asked: list[str] = []
+
+    def text(self, kind: m.StageKind) -> m.Stage:
+        self.asked.append(str(kind))
+        return self.source.text(kind)
+
+
+def test_a_stage_that_costs_a_compile_is_fetched_on_request_only(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not any(kind.costs_compile for kind in m.StageKind)
+    monkeypatch.setattr("jaxscope.model.stage._COSTS_COMPILE", frozenset({m.StageKind.HLO}))
+    record = dataclasses.replace(
+        report.record, programs=(dataclasses.replace(report.programs[0], stages=()),)
+    )
+    (live,) = report._texts
+    assert live is not None
+    counted = Counted(live)
+    mine = Report(record, (counted,))
+    mine.complete()
+    mine.save(tmp_path / "report.json")
+    mine.to_html(tmp_path / "report.html")
+    mine.payload()
+    mine.payload(whole=True)
+    mine._repr_mimebundle_()
+    assert sorted(counted.asked) == ["jaxpr", "optimized_hlo", "stablehlo"]
+    saved = jaxscope.load(tmp_path / "report.json")
+    assert saved.stage("hlo").unavailable is not None
+    assert mine.stage("hlo").text
+    assert counted.asked[-1] == "hlo"
+    # Once it was fetched it costs nothing, so that it is saved and shown as well.
+    mine.save(tmp_path / "report.json")
+    assert jaxscope.load(tmp_path / "report.json").stage("hlo").text == mine.stage("hlo").text
+    assert counted.asked.count("hlo") == 1
+
+
 def test_a_saved_report_says_which_texts_it_lacks(report: Report) -> None:
     program = dataclasses.replace(report.programs[0], stages=())
     bare = Report(dataclasses.replace(report.record, programs=(program,)))

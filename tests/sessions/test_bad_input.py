@@ -70,7 +70,7 @@ def jit(body: str, options: str = "") -> str:
 
 
 USAGE = "UsageError"
-IN_PLACE = "in place, and a compiled program works on copies."
+IN_PLACE = "in place, but a compiled program works on copies."
 CASES = {
     "syntax error": Bad(jit("y = x\ny = = 2"), "SyntaxError", ("invalid syntax", "line 3")),
     "unclosed bracket": Bad(jit("y = (x"), "SyntaxError", ("'(' was never closed", "line 2")),
@@ -81,11 +81,11 @@ CASES = {
         USAGE,
         (
             "Line 3, `%time 1`, is a magic command, which cannot be part of a compiled program.",
-            "Put it in a cell of its own.",
+            "Move it to a different cell.",
         ),
     ),
     "shell inside": Bad(
-        jit("!ls"), USAGE, ("Line 2, `!ls`, is a shell command", "Put it in a cell of its own.")
+        jit("!ls"), USAGE, ("Line 2, `!ls`, is a shell command", "Move it to a different cell.")
     ),
     "return": Bad(
         jit("return x"),
@@ -93,7 +93,9 @@ CASES = {
         ("Line 2 uses `return` outside a function", "Make the value the last expression"),
     ),
     "await": Bad(
-        jit("await x"), USAGE, ("Line 2 uses `await` outside a function", "in a cell of its own")
+        jit("await x"),
+        USAGE,
+        ("Line 2 uses `await` outside a function", "Await it in an earlier cell"),
     ),
     "yield": Bad(
         jit("yield x"), USAGE, ("Line 2 uses `yield` outside a function", "Collect the values")
@@ -107,7 +109,7 @@ CASES = {
     "tracer as bound of a slice": Bad(
         jit("y = x[:n]", "-t n"),
         "IndexError",
-        ("Line 2: `n` is traced.", "need known ints", "run with `-s n`."),
+        ("Line 2: `n` is traced.", "must be known ints", "run with `-s n`."),
         2,
     ),
     "tracer as bool": Bad(
@@ -119,13 +121,13 @@ CASES = {
     "tracer as float": Bad(
         jit("y = float(x[0])"),
         "ConcretizationTypeError",
-        ("Line 2: `x` is traced. A Python number was asked for",),
+        ("Line 2: `x` is traced. The code needs a Python number",),
         2,
     ),
     "tracer as array": Bad(
         jit("y = np.sin(x)"),
         "TracerArrayConversionError",
-        ("Line 2: NumPy asked for the values of an array", "the same name in `jnp`."),
+        ("Line 2: NumPy needs the values of an array", "use the `jnp` function of the same name."),
         2,
     ),
     "boolean mask": Bad(
@@ -156,7 +158,7 @@ CASES = {
     "exception in a nested jit": Bad(
         jit("y = jax.jit(user)(x)"),
         "TracerArrayConversionError",
-        ("Line 2: NumPy asked for the values",),
+        ("Line 2: NumPy needs the values",),
         2,
     ),
     "user's own exception": Bad(
@@ -175,7 +177,7 @@ CASES = {
     "list changed": Bad(
         jit("rows.append(x)"),
         "RefusedError",
-        ("Line 2:", IN_PLACE, "`rows = [*rows, value]`. Nothing was written."),
+        ("Line 2:", IN_PLACE, "`rows = [*rows, value]`. No variable was changed."),
         2,
     ),
     "attribute changed": Bad(jit("thing.k = x"), "RefusedError", ("Line 2:", IN_PLACE), 2),
@@ -183,23 +185,25 @@ CASES = {
         jit("seen.add(2)"), "RefusedError", ("Line 2:", "`seen = seen | {value}`."), 2
     ),
     "numpy changed": Bad(
-        jit("a[0] = 5"), "TypeError", ("Line 2: Arrays do not change in place: write `x = x.at",), 2
+        jit("a[0] = 5"), "TypeError", ("Line 2: JAX arrays are immutable: write `x = x.at",), 2
     ),
     "braces": Bad(
-        jit("y = x", "{w} $x"), USAGE, ("%%jaxjit takes options only, and '{w} $x' is none.",)
+        jit("y = x", "{w} $x"), USAGE, ("%%jaxjit takes only options, but got '{w} $x'.",)
     ),
     "dollar": Bad(jit("y = x", "-s $w"), USAGE, ("'$w' is not a name; give names separated",)),
     "wrong option": Bad(jit("y = x", "--fast"), USAGE, ("There is no option --fast. ",)),
     "negative runs": Bad(
         jit("y = x", "-n -1"),
         USAGE,
-        ("'-1' is not a number of runs; give 0 (compile only), 1 (run once) or more",),
+        ("'-1' is not a number of runs: 0 (compile only), 1 (run once) or more",),
     ),
     "runs without number": Bad(jit("y = x", "-n"), USAGE, ("--runs needs a value.",)),
     "report name": Bad(
-        jit("y = x", "-o 1a"), USAGE, ("-o needs a name to bind the report to, and got '1a'.",)
+        jit("y = x", "-o 1a"), USAGE, ("-o needs a name for the report, but got '1a'.",)
     ),
-    "keyword as report name": Bad(jit("y = x", "-o class"), USAGE, ("-o needs a name to bind",)),
+    "keyword as report name": Bad(
+        jit("y = x", "-o class"), USAGE, ("-o needs a name for the report",)
+    ),
     "unknown static": Bad(
         jit("y = x", "-s q"),
         USAGE,
@@ -221,33 +225,35 @@ CASES = {
     "block and decorate": Bad(
         jit("y = x", "--block --decorate"),
         USAGE,
-        ("--block and --decorate exclude each other; give one of them.",),
+        ("--block and --decorate exclude each other; use one of them.",),
     ),
     "rest of the line": Bad(
         jit("y = x", "user(x)"),
         USAGE,
         (
-            "%%jaxjit takes options only, and 'user(x)' is none.",
+            "%%jaxjit takes only options, but got 'user(x)'.",
             "For one call, write %jaxjit user(x)",
         ),
     ),
     "unknown view": Bad(
         jit("y = x", "--view film"),
         USAGE,
-        ("--view takes auto, widget, html or text, and got 'film'.",),
+        ("--view takes auto, widget, html or text, but got 'film'.",),
     ),
     "line without call": Bad(
-        "%jaxjit", USAGE, ("%jaxjit needs a call: %jaxjit f(x, y). For a cell, write %%jaxjit.",)
+        "%jaxjit",
+        USAGE,
+        ("%jaxjit needs a call, such as %jaxjit f(x, y). For a cell, write %%jaxjit.",),
     ),
     "line with a syntax error": Bad(
-        "%jaxjit user(", USAGE, ("`user(` is no Python expression: '(' was never closed.",)
+        "%jaxjit user(", USAGE, ("`user(` is not a Python expression: '(' was never closed.",)
     ),
     "line that is no call": Bad(
-        "%jaxjit a + 1", USAGE, ("%jaxjit needs a call such as f(x, y), and `a + 1` is none.",)
+        "%jaxjit a + 1", USAGE, ("%jaxjit needs a call such as f(x, y); `a + 1` is not a call.",)
     ),
     "line with an unknown function": Bad("%jaxjit nofun(x)", "NameError", ("'nofun'",)),
     "line with no function": Bad(
-        "%jaxjit n(x)", USAGE, ("There is nothing to compile: int is no function.",)
+        "%jaxjit n(x)", USAGE, ("There is nothing to compile: int is not a function.",)
     ),
     "line with an error inside": Bad(
         "%jaxjit user(x)", "TracerArrayConversionError", ("__array__",)
@@ -259,9 +265,9 @@ CASES = {
     "gradient of a line with too many arguments": Bad(
         "%jaxgrad user(x, x)", "TypeError", ("user() takes 1 positional argument but 2",)
     ),
-    "gradient of no number": Bad("%jaxgrad print(x)", "RefusedError", ("The loss is None, and",)),
+    "gradient of no number": Bad("%jaxgrad print(x)", "RefusedError", ("The loss is None, but",)),
     "gradient of an empty cell": Bad(
-        "%%jaxgrad\n# nothing", "RefusedError", ("The value of the last statement",)
+        "%%jaxgrad\n# nothing", "RefusedError", ("The cell must end with an expression",)
     ),
     "batch of a line without arrays": Bad(
         "%jaxvmap len(w)",
@@ -277,14 +283,14 @@ CASES = {
         ("There is no option --device. `%jaxprof?` lists the options.",),
     ),
     "words after %jaxdevices": Bad(
-        "%jaxdevices now", USAGE, ("%jaxdevices takes options only, and 'now' is none.",)
+        "%jaxdevices now", USAGE, ("%jaxdevices takes only options, but got 'now'.",)
     ),
     "shell inside a profiled cell": Bad(
         "%%jaxprof\n!ls", USAGE, ("which cannot be part of a profiled cell.",)
     ),
     "options of %jaxscope": Bad("%jaxscope -n", USAGE, ("%jaxscope takes no options",)),
     "devices without number": Bad(
-        "%jaxdevices --cpu many", USAGE, ("'many' is not a number of devices; give 1 or more",)
+        "%jaxdevices --cpu many", USAGE, ("'many' is not a number of devices, 1 or more",)
     ),
     "unknown option of %jaxdevices": Bad(
         "%jaxdevices --mesure",
@@ -331,8 +337,8 @@ def test_the_traceback_of_a_line_ends_on_its_text(notebook: Notebook, line: str)
     assert linecache.getline("<call>", 1) == line.partition(" ")[2] + "\n"
 
 
-NUMPY = "NumPy asked for the values of an array that has none while the code is traced: use the "
-BRANCH = "A compiled program has no value to branch on while it is traced: use `jnp.where` for "
+NUMPY = "NumPy needs the values of an array that is traced: use the "
+BRANCH = "A traced value has no truth value: use `jnp.where` for "
 FIXED = "If its value may be fixed, run with `-s "
 
 
@@ -434,8 +440,8 @@ def test_an_empty_cell_is_told_by_ipython(notebook: Notebook) -> None:
 
 def test_ten_megabytes_of_source(notebook: Notebook) -> None:
     ran = refused(notebook, jit("y = [" + "1234567, " * 1_150_000 + "]"))
-    assert "The cell has 10 MB of text; cells of up to 2 MB can be compiled." in ran.message
-    assert "Load the data from a file instead of writing it out." in ran.message
+    assert "The cell has 10 MB of text, but the limit is 2 MB." in ran.message
+    assert "Load the data from a file." in ran.message
 
 
 def test_unicode_names(notebook: Notebook) -> None:
@@ -460,7 +466,7 @@ def test_a_donated_input_used_again(notebook: Notebook) -> None:
         assert "has been deleted" in ran.message
         if cell.startswith("%"):
             assert (
-                "`gone` was donated to an earlier run, and its memory is gone: make it again "
+                "`gone` was donated to an earlier run, so its memory was reused: create it again "
                 "before this run." in ran.message
             )
         assert "y" not in notebook.names
@@ -600,7 +606,7 @@ def test_a_python_without_jax() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    sentence = "%jaxjit needs JAX, and this Python has none: run `%pip install jax`"
+    sentence = "%jaxjit needs JAX, which is not installed: run `%pip install jax`"
     assert done.stdout.count(sentence) == 2
     assert "not imported yet" in done.stdout
     assert done.stdout.splitlines()[-1] == "2"

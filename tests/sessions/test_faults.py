@@ -152,16 +152,16 @@ def test_no_private_name_of_jax_is_needed_for_a_cell(
 
 
 BEFORE = (
-    "capture.forms.block.read_before_assigned",
+    "analysis.python.cell.NameFlow.visit",
     "capture.forms.block.Inputs",
-    "capture.forms.block.Photograph",
-    "capture.run.run.place",
+    "capture.forms.block.Snapshot",
+    "capture.run.context.place",
     "capture.transforms.apply.named",
-    "capture.run.run.Sources",
-    "capture.run.run.context",
-    "capture.run.run.collecting",
-    "capture.inputs.results.Reader.read",
-    "capture.run.run.Block.write",
+    "capture.run.context.SourceFiles",
+    "capture.run.context.device_and_precision",
+    "capture.run.context.collecting",
+    "capture.inputs.results.OutcomeReader.read",
+    "capture.forms.block.Block.finalize",
     "magics.session.session.Session.programs",
 )
 AFTER = (
@@ -184,7 +184,7 @@ AFTER = (
     "capture.program.compile.tag",
     "capture.program.compile.identity",
     "view.report.summary.first_line",
-    "capture.source.sources.Sources.index",
+    "capture.source.sources.SourceFiles.index",
 )
 SMALL = ("names", "print", "function")
 
@@ -216,8 +216,8 @@ def test_no_part_of_jaxscope_is_needed_for_a_cell(
 
 
 TRACED_BEFORE = (
-    "capture.inputs.results.Reader.read",
-    "capture.run.run.Block.write",
+    "capture.inputs.results.OutcomeReader.read",
+    "capture.forms.block.Block.finalize",
     "capture.program.compile.tag",
 )
 
@@ -248,7 +248,7 @@ def test_the_line_says_that_the_report_is_missing(
     break_("capture.run.record.record", monkeypatch)
     ran, names = play(notebook, "y = x * 2\ny.sum()", "%%jaxjit -o r")
     assert ran.text == (
-        "jaxscope could not make the report (AttributeError: this name is gone); the run is "
+        "jaxscope could not build the report (AttributeError: this name is gone); the run is "
         "complete."
     )
     assert float(ran.value) == 30.0
@@ -259,7 +259,7 @@ def test_the_line_says_that_the_report_is_missing(
 def test_the_line_says_that_the_report_cannot_be_drawn(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_("report.Report.to_text", monkeypatch)
+    break_("results.report.Report.to_text", monkeypatch)
     ran, _ = play(notebook, "x.sum()", "%%jaxjit -n 1")
     assert ran.text == "jaxscope could not show the report (AttributeError: this name is gone)."
     assert float(ran.value) == 15.0
@@ -268,7 +268,7 @@ def test_the_line_says_that_the_report_cannot_be_drawn(
 def test_a_cell_that_changes_what_it_reads_runs_once_when_jaxscope_fails_first(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_("capture.run.run.place", monkeypatch)
+    break_("capture.run.context.place", monkeypatch)
     _, names = play(notebook, "n += 1\nrows.append(n)\ny = x * n", "%%jaxjit")
     assert names["n"] == 4
     assert len(names["rows"]) == 3
@@ -312,7 +312,7 @@ def test_an_import_that_fails_inside_jaxscope_leaves_a_plain_cell(
 ) -> None:
     from jaxscope.magics.session.session import Session
 
-    monkeypatch.setattr(Session, "around", fault)
+    monkeypatch.setattr(Session, "context", fault)
     ran, names = play(notebook, "y = x * 2", "%%jaxjit")
     assert ran.error is None
     assert names["y"].shape == (2, 3)
@@ -321,7 +321,7 @@ def test_an_import_that_fails_inside_jaxscope_leaves_a_plain_cell(
 def test_the_line_form_gives_the_value_when_jaxscope_fails(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_("capture.run.one_call.PlainCall", monkeypatch)
+    break_("capture.run.subjects.PlainCall", monkeypatch)
     notebook.must(SETUP)
     ran = notebook.must("%jaxjit helper(x)")
     assert float(ran.value.sum()) == 36.0

@@ -26,7 +26,7 @@ def test_a_terminal_is_told_that_it_shows_no_widgets() -> None:
     with open_notebook() as notebook:
         notebook.must("import jax.numpy as jnp; x = jnp.ones(3)")
         ran = notebook.must("%%jaxjit --view widget -n 1\nx + 1")
-    assert "A terminal shows no widgets" in ran.text
+    assert "A terminal has no widgets" in ran.text
     assert "jit(cell)" in ran.text
 
 
@@ -95,5 +95,5 @@ def test_a_widget_that_cannot_be_made_is_said_and_the_report_shown(kernel: Kerne
     kernel.must("from jaxscope.frontend import widget; widget._viewer = widget.built")
     reply = kernel.must(CELL.replace("-o r", "--view widget -o r"))
     sentence, bundle = reply.displays
-    assert "This is what `auto` shows." in sentence["text/plain"]
+    assert "This is the view `auto`." in sentence["text/plain"]
     assert MIME in bundle

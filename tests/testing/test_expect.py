@@ -44,7 +44,7 @@ def test_a_block_that_compiles_too_often_says_what_why_and_what_to_change() -> N
     error = caught.value
     assert isinstance(error, jaxscope.CompilesError)
     lines = str(error).splitlines()
-    assert lines[0] == "Expected at most 1 compile, and there were 2."
+    assert lines[0] == "Expected at most 1 compile, but there were 2."
     assert lines[1].startswith("  1. step at test_expect.py:")
     assert lines[1].endswith("first call with x: f32[8]")
     assert lines[2].strip() == "step(ones(8))"
@@ -58,7 +58,7 @@ def test_a_storm_is_one_line_of_the_failure() -> None:
     with pytest.raises(jaxscope.CompilesError) as caught, guard:  # noqa: PT012
         for _ in range(6):
             jax.jit(lambda x: x + 1)(ones(3))
-    assert str(caught.value).splitlines()[0] == "Expected at most 3 compiles, and there were 6."
+    assert str(caught.value).splitlines()[0] == "Expected at most 3 compiles, but there were 6."
     assert str(caught.value).count("<lambda> × 6") == 1
 
 
@@ -66,7 +66,7 @@ def test_too_few_compiles_say_that_jax_may_have_known_it() -> None:
     step = fresh()
     step(ones(3))
     with (
-        pytest.raises(jaxscope.CompilesError, match="Expected at least 1 compile, and there was n"),
+        pytest.raises(jaxscope.CompilesError, match="Expected at least 1 compile, but there was n"),
         jaxscope.expect_compiles(at_least=1),
     ):
         step(ones(3))
@@ -80,7 +80,7 @@ def test_one_function_is_counted_by_name() -> None:
             other(ones(np.random.default_rng().integers(4, 10**6)))
     with (
         pytest.raises(
-            jaxscope.CompilesError, match="compile of `step`, and there was none"
+            jaxscope.CompilesError, match="compile of `step`, but there was none"
         ) as error,
         jaxscope.expect_compiles(exactly=1, function="step"),
     ):
@@ -171,9 +171,9 @@ def test_one_guard_is_for_one_block_at_a_time() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"at_most": -1}, "at_most is a number of compiles, 0 or more, and not -1"),
-        ({"at_least": 1.5}, "at_least is a number of compiles, 0 or more, and not 1.5"),
-        ({"exactly": True}, "exactly is a number of compiles, 0 or more, and not True"),
+        ({"at_most": -1}, "at_most must be a number of compiles, 0 or more, not -1"),
+        ({"at_least": 1.5}, "at_least must be a number of compiles, 0 or more, not 1.5"),
+        ({"exactly": True}, "exactly must be a number of compiles, 0 or more, not True"),
         ({"exactly": 1, "at_most": 2}, "but not both"),
         ({"at_least": 3, "at_most": 2}, "at_least=3 is more than at_most=2"),
         ({"function": 7}, "7 has no __name__; give the function's name as a string"),

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.python.outline import own_nodes
 from jaxscope.analysis.python.parse import Code, parsed
 from jaxscope.analysis.python.scopes import Binds, Function
+from jaxscope.analysis.python.statements import own_nodes
 from jaxscope.model import Form, ValueKind
 
 # Known at trace time, also of a tracer.

@@ -1,4 +1,4 @@
-"""Which names a module's code reads before it has certainly assigned them.
+"""Names that a module's code may read before it has certainly assigned them.
 
 A forward walk in evaluation order that carries the set of names certainly assigned so far. Where
 two paths meet, the sets are intersected; where a body may run later or not at all (functions,
@@ -32,7 +32,7 @@ Key = tuple[int, str]
 """A name in a scope: (0, name) is the module's."""
 
 State = set[Key] | None
-"""What is certainly assigned; None where control never arrives."""
+"""Names that are certainly assigned; None where control never arrives."""
 
 
 class _Kind(Enum):
@@ -51,8 +51,8 @@ class _Scope:
     """The class that private names are mangled for."""
 
 
-class Flow(ast.NodeVisitor):
-    """Walks a module and keeps what it reads, binds and certainly assigns."""
+class NameFlow(ast.NodeVisitor):
+    """Walks a module and collects the names that it reads, binds and certainly assigns."""
 
     def __init__(self) -> None:
         self.state: State = set()
@@ -104,7 +104,7 @@ class Flow(ast.NodeVisitor):
         return True
 
     def _key(self, name: str) -> Key | None:
-        """Where an assignment in the current scope goes; None for a function's own name."""
+        """The target of an assignment in the current scope; None for a function's local name."""
         for scope in reversed(self._scopes):
             if name in scope.binds.global_names:
                 return (0, self._mangled(name))
@@ -144,14 +144,14 @@ class Flow(ast.NodeVisitor):
         return None if self.state is None else set(self.state)
 
     def _block(self, nodes: Sequence[ast.AST], start: State) -> State:
-        """Walk the nodes from a state of their own; the state they end in."""
+        """Walk the nodes from this state; the state at their end."""
         self.state = None if start is None else set(start)
         for node in nodes:
             self.visit(node)
         return self.state
 
     def _perhaps(self, nodes: Sequence[ast.AST]) -> None:
-        """Walk nodes that may not run here: what they assign is not certain afterwards."""
+        """Walk nodes that may not run here: their assignments are not certain afterwards."""
         before = self._copy()
         self._block(nodes, before)
         self.state = before

@@ -19,12 +19,12 @@ def function(
     derived: bool = False,
     has_aux: bool = False,
 ) -> str:
-    """`@jax.jit` above a function that runs the body and returns what the cell bound.
+    """A function under `@jax.jit` that runs the body and returns the names that the cell bound.
 
-    The last expression is returned as well, last; a single result is returned bare. The text goes
-    through the syntax tree, so that strings over several lines keep what they hold. `transformed`
-    is an expression of plain JAX that is bound below the function instead of the decorator, and
-    `returns` says what it gives; `derived` that the function returns `(value, results)` for it.
+    The value of the last expression is returned last; a single result is returned bare. The text
+    goes through the syntax tree, so that strings over several lines are preserved. `transformed` is
+    an expression of plain JAX that is bound below the function instead of the decorator, and
+    `returns` describes its value; with `derived` the function returns `(value, results)` for it.
     """
     tree = ast.parse(body)
     values: list[ast.expr] = [ast.Name(result, ast.Load()) for result in results]

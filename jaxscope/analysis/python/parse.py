@@ -1,4 +1,4 @@
-"""A source as syntax."""
+"""Sources as syntax trees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Code:
         return [node for node in ast.walk(self.tree) if isinstance(node, kinds)]
 
     def position(self, line: int, column: int) -> tuple[int, int]:
-        """A place of the syntax tree, which counts UTF-8 bytes, in characters."""
+        """A location of the syntax tree, which counts UTF-8 bytes, in characters."""
         lines = self.source.lines
         text = lines[line - 1] if 0 < line <= len(lines) else ""
         if text.isascii():
@@ -36,10 +36,10 @@ class Code:
 
 
 def parsed(source: Source) -> ast.Module | None:
-    """The tree of a source, with the line numbers of the source; None for what is no Python."""
+    """The tree of a source, with the line numbers of the source; None if it is not Python."""
     text = source.text
     if source.kind is not SourceKind.MODULE and text.startswith("%%"):
-        # The magic's line counts as line 1 of the cell and is no Python.
+        # The magic's line counts as line 1 of the cell, but is not Python.
         text = "\n" + text.partition("\n")[2]
     tree = _tree(text)
     if tree is None and source.kind is not SourceKind.MODULE:

@@ -1,4 +1,4 @@
-"""The names of one scope: what its body binds, its parameters, what it deletes."""
+"""The names of one scope: bindings of its body, parameters, deletions."""
 
 from __future__ import annotations
 
@@ -100,14 +100,14 @@ def operands(node: ast.BinOp) -> list[ast.expr]:
 
 
 def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """What an import binds: `import a.b` binds `a`; `*` stands for a star import."""
+    """Names that an import binds: `import a.b` binds `a`; a star import binds `*`."""
     if isinstance(node, ast.ImportFrom):
         return [alias.asname or alias.name for alias in node.names]
     return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
 
 
 def elements(node: Comprehension) -> list[ast.expr]:
-    """What a comprehension computes for each pass."""
+    """The expressions that a comprehension computes per item."""
     return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
 
 

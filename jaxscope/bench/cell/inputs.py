@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.analysis.python.names import read_before_assigned
+from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.bench.cell.sections import CellError
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def spec(name: str, text: str) -> InputSpec:
             "Write it as `x=normal(n,n)`, or give the name of an array."
         ) from None
     whole = ast.Module(body=[ast.Expr(value=tree.body)], type_ignores=[])
-    return InputSpec(
-        name, text, compile(tree, f"<input {name}>", "eval"), read_before_assigned(whole)
-    )
+    return InputSpec(name, text, compile(tree, f"<input {name}>", "eval"), CellSyntax(whole).reads)
 
 
 def makers(seed: int) -> dict[str, Callable[..., Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxscope import words
-from jaxscope.analysis.python.names import read_before_assigned
+from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.bench.cell import arrays
 from jaxscope.bench.cell.inputs import MAKERS, InputSpec, check, estimated_bytes, makers, value
 from jaxscope.bench.cell.request import BenchRequest
@@ -32,7 +32,7 @@ class CellNamespace:
         self._request = request
         self._setup = tuple([compile(tree, file, "exec") for tree in setup])
         self.reads = {
-            *(name for tree in setup for name in read_before_assigned(tree)),
+            *(name for tree in setup for name in CellSyntax(tree).reads),
             *(name for one in request.inputs for name in one.reads),
         }
         self._names: dict[str, Any] = {}

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxscope.analysis.python.names import bound_names, forbidden, read_before_assigned
+from jaxscope.analysis.python.cell import CellSyntax
+from jaxscope.analysis.python.statements import forbidden
 from jaxscope.bench.cell.sections import SHARED, CellError, CellSection
 
 TIMED = "timed"
@@ -122,9 +123,9 @@ def timed_code(section: CellSection, inputs: Collection[str], file: str = "<cell
         timed = [_call_of(_last_definition(tree, section), section, inputs)]
     steps = _returning(timed, section)
     before = _module(once)
-    made = set(bound_names(before))
-    early = read_before_assigned(before)
-    reads = [name for name in read_before_assigned(_module(timed)) if name not in made]
+    made = set(CellSyntax(before).bound)
+    early = CellSyntax(before).reads
+    reads = [name for name in CellSyntax(_module(timed)).reads if name not in made]
     # At its first call a definition sees the names that the timed code has bound by then.
     return TimedCode(before, steps, tuple(dict.fromkeys([*reads, *early])), early)
 
@@ -137,18 +138,18 @@ def _split(tree: ast.Module, inputs: Collection[str]) -> tuple[list[ast.stmt], l
     """Top-level imports and definitions first, if they need nothing that is timed."""
     once: list[ast.stmt] = [node for node in tree.body if isinstance(node, _ONCE)]
     others = [node for node in tree.body if not isinstance(node, _ONCE)]
-    bound = {*bound_names(_module(others)), *inputs}
+    bound = {*CellSyntax(_module(others)).bound, *inputs}
     # What needs a late definition is late itself.
     while late := [node for node in once if _needs(node) & bound]:
         once = [node for node in once if node not in late]
-        bound |= {name for node in late for name in bound_names(_module([node]))}
+        bound |= {name for node in late for name in CellSyntax(_module([node])).bound}
     return once, [node for node in tree.body if node not in once]
 
 
 def _needs(node: ast.stmt) -> set[str]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return set()
-    return set(read_before_assigned(_module([node])))
+    return set(CellSyntax(_module([node])).reads)
 
 
 def _last_definition(tree: ast.Module, section: CellSection) -> ast.FunctionDef:

@@ -16,7 +16,7 @@ from jaxscope.capture.jaxpr.tags import untagged
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.frames import RawFrame
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Form, Program, Record, TextSource
 
 RELEASED = (
@@ -89,7 +89,7 @@ def reopened(
     if program is None:
         raise LookupError(RELEASED)
     began = time.perf_counter()
-    sources = Sources(None, cell_name)
+    sources = SourceFiles(None, cell_name)
     # What was compiled comes first: what it became stands beside it, and not beside the call.
     tagged = untagged(program.jaxpr, sources)
     executable = _Executable(program)
@@ -124,7 +124,7 @@ def reopened(
     return record, (handles,)
 
 
-def _place(frame: RawFrame, sources: Sources) -> str:
+def _place(frame: RawFrame, sources: SourceFiles) -> str:
     """As the log says it: `In [3]:2`, `train.py:12`."""
     index = sources.index(frame.file)
     name = os.path.basename(frame.file) if index is None else sources.all()[index].name

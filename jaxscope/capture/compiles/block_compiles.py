@@ -10,7 +10,7 @@ from jaxscope.model.compiles import Compile
 from jaxscope.model.source import Source
 
 
-class Run:
+class BlockCompiles:
     """The compiles of one block on one thread."""
 
     def __init__(

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any, Self, TypeVar
 
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.block_compiles import Run
+from jaxscope.capture.compiles.block_compiles import BlockCompiles
 from jaxscope.capture.compiles.history import History
 from jaxscope.capture.compiles.live_programs import KeptPrograms
 from jaxscope.capture.compiles.open_stages import Stage
@@ -172,11 +172,11 @@ class Listener:
         """How often XLA compiled on this thread since the listener began. Cheap."""
         return self._accounts.here.compile_count
 
-    def attach(self, run: Run) -> None:
+    def attach(self, run: BlockCompiles) -> None:
         """From now on the run gets the compiles of this thread; use `collecting`."""
         self._accounts.here.runs.append(run)
 
-    def detach(self, run: Run) -> None:
+    def detach(self, run: BlockCompiles) -> None:
         self._accounts.here.runs.remove(run)
 
     @property
@@ -223,14 +223,14 @@ def collecting(
     on_trace_start: Callable[[str], None] | None = None,
     on_lowering_start: Callable[[str], None] | None = None,
     on_compiled: Callable[[RawCompile], None] | None = None,
-) -> Generator[Run]:
+) -> Generator[BlockCompiles]:
     """The compiles of this block on this thread; blocks may be nested.
 
     Hooks are called in the middle of JAX's work, while `_jax.calling_jit`, `_jax.lowering_jaxpr`
     and, in `on_compiled`, `_jax.compiled_executable` can see it. What they raise is noted by the
     listener and goes no further.
     """
-    run = Run(on_trace_start, on_lowering_start, on_compiled)
+    run = BlockCompiles(on_trace_start, on_lowering_start, on_compiled)
     listener.attach(run)
     try:
         yield run

@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles import persistent_cache
-from jaxscope.capture.compiles.block_compiles import Run
+from jaxscope.capture.compiles.block_compiles import BlockCompiles
 from jaxscope.capture.compiles.caller import Caller
 from jaxscope.capture.compiles.history import History
 from jaxscope.capture.compiles.live_programs import KeptPrograms
@@ -42,7 +42,7 @@ class Thread(threading.local):
     def __init__(self) -> None:
         self.open: list[Open] = []
         self.recent: deque[Pending] = deque(maxlen=8)
-        self.runs: list[Run] = []
+        self.runs: list[BlockCompiles] = []
         self.compile_count = 0
 
 

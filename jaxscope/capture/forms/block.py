@@ -1,9 +1,9 @@
 """Block form: a cell as one program.
 
 The cell runs as module-level code in the user's own namespace while JAX traces it, with tracers in
-place of its traced inputs; then the namespace is put back. So `del`, `global`, walrus, conditional
-names and late binding keep their meaning, which a cell rewritten as a function would lose. What
-the cell bound is written when the compiled program has run: all of it, or nothing.
+place of its traced inputs; then the namespace is restored. So `del`, `global`, walrus, conditional
+names and late binding keep their meaning, which a cell rewritten as a function would lose. The
+names that the cell bound are written once the compiled program has run: all of them, or none.
 """
 
 from __future__ import annotations
@@ -13,80 +13,42 @@ import builtins
 import functools
 import inspect
 from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from jaxscope.analysis.python.names import (
-    bound_names,
-    certainly_read,
-    last_expression,
-    read_before_assigned,
-)
+from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.forms.side_effects import noted
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.inputs import Inputs, Substituted, is_code
-from jaxscope.capture.inputs.mutation import Photograph, contents, find_tracer, same_contents
-from jaxscope.capture.inputs.results import Outcome, Reader
+from jaxscope.capture.inputs.mutation import Snapshot, contents, find_tracer, same_contents
+from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     RefusedError,
-    attribute_roots,
     augmented_in_place,
     changed_in_place,
     keeps_results,
     sorted_in_place,
     swallowed,
 )
-from jaxscope.capture.options.settings import Settings, SettingsError
-from jaxscope.capture.options.stack import JIT, Stack, differentiates, extra_names, is_plain, maps
+from jaxscope.capture.options.settings import Settings
 
 _MISSING = object()
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
-
-
-@dataclass(frozen=True, slots=True)
-class CellText:
-    """A cell's text and what Python made of it."""
-
-    text: str
-    """The whole cell, its `%%` line first."""
-    body: str
-    file: str
-    """The name under which tracebacks and linecache know it."""
-    tree: ast.Module
-    """The body's tree, with the line numbers of the whole cell."""
-    silenced: bool
-    """Ends with `;`: no `Out`."""
-    flags: int = 0
-    """Compiler flags of the shell, from its `from __future__` imports."""
-
-    def code(self) -> tuple[CodeType, CodeType | None]:
-        """The statements, and the last expression apart, whose value is `Out`."""
-        expression = last_expression(self.tree)
-        body = self.tree.body if expression is None else self.tree.body[:-1]
-        statements = compile(
-            ast.Module(body, type_ignores=[]), self.file, "exec", self.flags, dont_inherit=True
-        )
-        if expression is None:
-            return statements, None
-        last = ast.Expression(expression)
-        return statements, compile(last, self.file, "eval", self.flags, dont_inherit=True)
 
 
 class LastValue:
     """The value of a cell's last statement, which a derivative is taken of."""
 
     def __init__(self, cell: CellText) -> None:
-        """Raises RefusedError when the last statement is no expression and no assignment."""
-        last = cell.tree.body[-1] if cell.tree.body else None
+        """Raises RefusedError unless the last statement is an expression or an assignment."""
+        last = cell.syntax.tree.body[-1] if cell.syntax.tree.body else None
         self.line = None if last is None else last.lineno
         self._name = _assigned(last)
         if self._name is None and not isinstance(last, ast.Expr):
             raise RefusedError(
-                "the value of the last statement is what is differentiated, so it must be an "
-                "expression or an assignment to one name. Add a line with the value. Nothing was "
-                "written.",
+                "the cell must end with an expression or a single assignment, because that value "
+                "is differentiated. Add a last line with it.",
                 self.line,
             )
 
@@ -110,23 +72,22 @@ def _assigned(statement: ast.stmt | None) -> str | None:
 class Block:
     """One run of a cell in block form: its inputs, the program to trace, and its outcome."""
 
+    noun = "this cell"
+    where = "Line 1: "
+
     def __init__(
-        self,
-        cell: CellText,
-        namespace: MutableMapping[str, Any],
-        settings: Settings,
-        stack: Stack = JIT,
+        self, cell: CellText, namespace: MutableMapping[str, Any], settings: Settings
     ) -> None:
-        """`stack` is what the program stands under: a derivative takes the last value as it is,
-        and a map gives every result an axis."""
+        """Raises SettingsError for names that the cell does not read, and RefusedError."""
         self.cell = cell
-        self._stack = stack
-        self._last = LastValue(cell) if differentiates(stack) else None
+        self._composition = settings.composition
+        self._last = LastValue(cell) if self._composition.differentiates else None
         self._namespace = namespace
         self._code = cell.code()
-        self._reads = (*read_before_assigned(cell.tree), *extra_names(stack))
-        self._check_names(settings)
-        refused = augmented_in_place(cell.tree, self._reads, namespace)
+        self._reads = (*cell.syntax.reads, *self._composition.extra_names)
+        known = [name for name in self._reads if name in namespace]
+        settings.check_names(known, "this cell does not read from the namespace", "inputs")
+        refused = augmented_in_place(cell.syntax, self._reads, namespace)
         if refused is not None:
             raise refused
         self.inputs = Inputs(
@@ -137,40 +98,46 @@ class Block:
             },
             settings,
         )
-        refused = sorted_in_place(cell.tree, self.inputs.numpy_names())
+        refused = sorted_in_place(cell.syntax, self.inputs.numpy_names())
         if refused is not None:
             raise refused
         self._caches: list[tuple[str, Any]] = []
-        self._photograph = self._take_photograph()
+        self._snapshot = self._take_snapshot()
         self._outcome: Outcome | None = None
         self.value: Any = None
-        """Under a derivative: the value to differentiate, made of tracers."""
+        """Under a derivative: the value to differentiate, with tracers as its leaves."""
+
+    @property
+    def silenced(self) -> bool:
+        """Whether the cell ends with `;`."""
+        return self.cell.silenced
 
     @property
     def value_line(self) -> int | None:
-        """Where the value to differentiate stands; None when the stack holds no derivative."""
+        """Line of the value to differentiate; None without a derivative."""
         return None if self._last is None else self._last.line
 
     def program(self, *packed: Any) -> list[Any]:
         """Run the cell on tracers; the outputs are the traced leaves of its results."""
         if self._outcome is not None:
             raise RuntimeError("jaxscope traced a cell twice; this is an error of jaxscope.")
-        self._outcome = self._run(self.inputs.substitute(packed, aliases=is_plain(self._stack)))
+        aliases = self._composition.is_plain
+        self._outcome = self._run(self.inputs.substitute(packed, aliases=aliases))
         return self._outcome.traced
 
     @property
     def outcome(self) -> Outcome:
-        """What the cell bound. Raises RuntimeError before `program` was traced."""
+        """The names that the cell bound. Raises RuntimeError before `program` was traced."""
         if self._outcome is None:
             raise RuntimeError("the cell has not been traced yet")
         return self._outcome
 
-    def write(self, results: Sequence[Any]) -> Any:
-        """Put the results into the namespace and return the last expression's value."""
+    def finalize(self, results: Sequence[Any]) -> Any:
+        """Write the results into the namespace; the last expression's value."""
         outcome = self.outcome
-        names, value, settle = outcome.settled(results)
+        names, value, finalize = outcome.finalized(results)
         if self.inputs.objects is not None and outcome.objects is not None:
-            self.inputs.objects.update(outcome.objects, settle)
+            self.inputs.objects.update(outcome.objects, finalize)
         self._namespace.update(names)
         for name in outcome.deleted:
             self._namespace.pop(name, None)
@@ -178,19 +145,19 @@ class Block:
 
     def read_unbound(self) -> None:
         """Raises Python's own NameError, on its line, for a name that is read and bound nowhere."""
-        bound = bound_names(self.cell.tree)
-        if "*" in bound:
+        syntax = self.cell.syntax
+        if "*" in syntax.bound:
             return
-        unbound = {n for n in self._reads if n not in bound and not self._is_bound(n)}
-        name = certainly_read(self.cell.tree, unbound)
+        unbound = {n for n in self._reads if n not in syntax.bound and not self._is_bound(n)}
+        name = syntax.certainly_read(unbound)
         if name is not None:
             eval(compile(ast.Expression(name), self.cell.file, "eval"), self._namespace)  # type: ignore[arg-type]
 
     def absent(self, name: str) -> str:
-        """What a name is that is no input, after `which`."""
-        if name not in self._reads and name in bound_names(self.cell.tree):
-            return "this cell assigns itself, so it is no input of it"
-        return "is no input of this cell" if self._is_bound(name) else "is not defined"
+        """The reason why a name is not an input, after `which`."""
+        if name not in self._reads and name in self.cell.syntax.bound:
+            return "this cell assigns itself, so it is not an input"
+        return "is not an input of this cell" if self._is_bound(name) else "is not defined"
 
     def _is_bound(self, name: str) -> bool:
         return name in self._namespace or hasattr(builtins, name)
@@ -204,7 +171,7 @@ class Block:
         try:
             namespace.update(inputs.values)
             start = dict(namespace)
-            with self._photograph.arrays_locked(), noted(self.cell.file) as caught:
+            with self._snapshot.arrays_locked(), noted(self.cell.file) as caught:
                 exec(self._code[0], namespace)  # type: ignore[arg-type]
                 if self._code[1] is not None:
                     value = eval(self._code[1], namespace)  # type: ignore[arg-type]
@@ -212,55 +179,40 @@ class Block:
                     self.value, value = self._last.of(namespace, value), None
             end = dict(namespace)
         finally:
-            put_back(namespace, before)
-            changes = self._photograph.changes()
-            self._photograph.restore()
+            restore(namespace, before)
+            changes = self._snapshot.changes()
+            self._snapshot.restore()
         for name, cached in self._caches:
             if find_tracer(cached):
                 cached.cache_clear()
-                raise keeps_results(name, self.cell.tree)
+                raise keeps_results(name, self.cell.syntax)
         if caught:
             raise swallowed(caught[0])
         changed_things = [(change.path, change.container) for change in changes] + [
             (path, made) for made, was, path in held if not same_contents(was, contents(made))
         ]
         if changed_things:
-            raise changed_in_place(*changed_things[0], self.cell.tree)
+            raise changed_in_place(*changed_things[0], self.cell.syntax)
         changed = {name: new for name, new in end.items() if start.get(name, _MISSING) is not new}
         deleted = tuple([name for name in start if name not in end])
-        if maps(self._stack):
+        if self._composition.maps:
             inputs = inputs.batched()
-        reader = Reader(inputs, self.inputs.objects, self.cell.tree, id(namespace))
+        reader = OutcomeReader(inputs, self.inputs.objects, self.cell.syntax, id(namespace))
         return reader.read(changed, deleted, None if self.cell.silenced else value)
 
-    def _check_names(self, settings: Settings) -> None:
-        for option, names in (
-            ("-s", settings.static),
-            ("-t", settings.traced),
-            ("-d", settings.donate),
-        ):
-            for name in names:
-                if name in self._reads and name in self._namespace:
-                    continue
-                known = ", ".join(n for n in self._reads if n in self._namespace) or "none"
-                raise SettingsError(
-                    f"{option} names `{name}`, which this cell does not read from the namespace. "
-                    f"Its inputs are: {known}."
-                )
-
-    def _take_photograph(self) -> Photograph:
-        photograph = Photograph()
-        stored = attribute_roots(self.cell.tree)
+    def _take_snapshot(self) -> Snapshot:
+        snapshot = Snapshot()
+        stored = {change.name for change in self.cell.syntax.changes if change.how == "attribute"}
         for name, value in _reachable(self._namespace, self._reads):
             if isinstance(value, _LRU_CACHE):
                 self._caches.append((name, value))
             elif not nnx.is_nnx(value) and (not isinstance(value, ModuleType) or name in stored):
-                photograph.take(name, value)
-        return photograph
+                snapshot.take(name, value)
+        return snapshot
 
 
 def _reachable(namespace: Mapping[str, Any], names: Sequence[str]) -> list[tuple[str, Any]]:
-    """The values that the names, and the user's functions among them, can reach by name."""
+    """The values that the names reach, also through the user's functions among them."""
     found: dict[tuple[int, str], tuple[str, Any]] = {}
     waiting: list[tuple[Mapping[str, Any], str]] = [(namespace, name) for name in names]
     while waiting:
@@ -300,8 +252,8 @@ def _is_users(function: FunctionType) -> bool:
     return "site-packages" not in file and "/lib/python" not in file
 
 
-def put_back(namespace: MutableMapping[str, Any], before: Mapping[str, Any]) -> None:
-    """Make the namespace hold what it held."""
+def restore(namespace: MutableMapping[str, Any], before: Mapping[str, Any]) -> None:
+    """Bind every name of the namespace as before."""
     for name in namespace.keys() - before.keys():
         del namespace[name]
     for name, value in before.items():

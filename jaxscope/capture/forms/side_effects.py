@@ -1,29 +1,28 @@
-"""Conversions of tracers that the user's code tried and then caught.
+"""Record side effects of tracing: caught conversion errors, `print`, files opened for writing.
 
-`try: float(x) except TypeError: ...` takes one way in plain Python and the other while tracing,
-with no error to tell. So the errors are noted when they are made, and a trace that ends well
-although the user's own code met one is refused.
+`try: float(x) except TypeError: ...` takes one branch in plain Python and the other while tracing,
+without an error. So the errors are recorded when they are created, and a trace in which the user's
+own code caught one is refused.
 """
 
 from __future__ import annotations
 
 import builtins
 import inspect
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Self
 
 import jax
 
+from jaxscope.analysis.findings import ObservedSideEffect
 from jaxscope.capture._jax import jax_directory
 from jaxscope.capture.source.frames import is_user_file
 
 
 @contextmanager
 def noted(file: str) -> Generator[list[int | None]]:
-    """The cell lines whose code, or the user's helpers they call, met such an error."""
+    """Collect the cell lines whose code, or whose helpers, got such an error."""
     lines: list[int | None] = []
     originals = [(kind, kind.__init__) for kind in _ERRORS if "__init__" in vars(kind)]
 
@@ -56,11 +55,11 @@ _ERRORS: tuple[Any, ...] = (
 
 
 def _line_of_user(file: str) -> int | bool | None:
-    """The line of the cell, None for a helper outside it; False when a library asked."""
+    """The line of the cell, None for a helper outside it; False for a library."""
     frame = inspect.currentframe()
-    home = jax_directory()
+    jax_home = jax_directory()
     while frame is not None and (
-        frame.f_code.co_filename.startswith(home) or frame.f_code.co_filename == __file__
+        frame.f_code.co_filename.startswith(jax_home) or frame.f_code.co_filename == __file__
     ):
         frame = frame.f_back
     if frame is None or not (
@@ -75,49 +74,38 @@ def _line_of_user(file: str) -> int | bool | None:
 MOST_NOTES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A side effect: what it was, and the line of the cell that led to it."""
+class SideEffectRecorder:
+    """Records side effects that happen only while tracing: `print` and files opened for writing.
 
-    line: int | None
-    text: str
-
-
-class Witness:
-    """Notes what the code prints and which files it opens for writing, while it is entered.
-
-    `print` and `open` do what they always do; they are put back at the end.
+    Both still do what they always do, and are restored at the end.
     """
 
     def __init__(self, file: str) -> None:
+        """`file` is the cell's."""
         self._file = file
-        self.printed: list[Seen] = []
-        self.written: list[Seen] = []
-        self.seconds = 0.0
-        self._began = 0.0
+        self.printed: list[ObservedSideEffect] = []
+        self.written: list[ObservedSideEffect] = []
         self._print = builtins.print
         self._open = builtins.open
 
     def __enter__(self) -> Self:
-        self._began = time.perf_counter()
         self._print, self._open = builtins.print, builtins.open
         builtins.print, builtins.open = self._printing, self._opening
         return self
 
     def __exit__(self, *_: object) -> None:
         builtins.print, builtins.open = self._print, self._open
-        self.seconds = time.perf_counter() - self._began
 
     def _printing(self, *values: Any, **options: Any) -> None:
         if len(self.printed) < MOST_NOTES and options.get("file") is None:
-            self.printed.append(Seen(self._line(), " ".join(map(_short, values))))
+            self.printed.append(ObservedSideEffect(self._line(), " ".join(map(_short, values))))
         self._print(*values, **options)
 
     def _opening(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
         if len(self.written) < MOST_NOTES and set(mode) & set("wax+"):
             line = self._line()
             if line is not None:
-                self.written.append(Seen(line, _short(file)))
+                self.written.append(ObservedSideEffect(line, _short(file)))
         return self._open(file, mode, *args, **options)
 
     def _line(self) -> int | None:

@@ -1,4 +1,4 @@
-"""The arguments of a captured program: named leaves packed into the pytrees that it takes."""
+"""Arguments of a compiled program: named leaves packed into the pytrees that it takes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class TracedLeaf:
     """One traced leaf."""
 
     path: str
@@ -20,34 +20,32 @@ class Slot:
     reason: str
     donated: bool = False
     same_as: str = ""
-    """Path of the slot before it with the same array, where the trace lets that one stand for both.
-    The program then takes nothing for this slot."""
+    """Path of an earlier leaf with the same array; the program then takes that one only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Positional arguments by name, each a pytree whose leaves are indices into `slots`."""
+    """Positional arguments by name, each a pytree whose leaves are indices into `leaves`."""
 
     packed: Mapping[str, Any]
-    slots: tuple[Slot, ...]
+    leaves: tuple[TracedLeaf, ...]
 
     @property
     def paths(self) -> tuple[str, ...]:
         """Paths in the order in which JAX flattens the arguments."""
-        return tuple([self.slots[i].path for i in self._order()])
+        return tuple([self.leaves[i].path for i in self._order()])
 
     @property
     def donated(self) -> tuple[int, ...]:
         """Positions of the arguments that are donated."""
-        slots = self.slots
         return tuple(
             position
             for position, tree in enumerate(self.packed.values())
-            if any(slots[i].donated for i in jax.tree_util.tree_leaves(tree))
+            if any(self.leaves[i].donated for i in jax.tree_util.tree_leaves(tree))
         )
 
     def pack(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The argument list with these values in place of the slots, in slot order."""
+        """The argument list with these values, given in the order of the leaves."""
         return tuple(
             jax.tree_util.tree_map(lambda i: values[i], tree) for tree in self.packed.values()
         )
@@ -57,17 +55,17 @@ class Arguments:
         return dict(zip(self.paths, jax.tree_util.tree_leaves(tuple(packed)), strict=True))
 
     def with_shared(self) -> Arguments:
-        """The same arguments; each array that came before names the slot that stands for it."""
+        """The same arguments; a repeated array names the leaf where it came first."""
         first: dict[int, str] = {}
-        slots: list[Slot] = []
-        for slot in self.slots:
-            if isinstance(slot.value, (jax.Array, np.ndarray)):
-                path = first.setdefault(id(slot.value), slot.path)
-                if path != slot.path:
-                    reason = f"{slot.reason}, the same array as {path}"
-                    slot = replace(slot, reason=reason, same_as=path)
-            slots.append(slot)
-        return Arguments(self.packed, tuple(slots))
+        leaves: list[TracedLeaf] = []
+        for leaf in self.leaves:
+            if isinstance(leaf.value, (jax.Array, np.ndarray)):
+                path = first.setdefault(id(leaf.value), leaf.path)
+                if path != leaf.path:
+                    reason = f"{leaf.reason}, the same array as {path}"
+                    leaf = replace(leaf, reason=reason, same_as=path)
+            leaves.append(leaf)
+        return Arguments(self.packed, tuple(leaves))
 
     def _order(self) -> list[int]:
         return jax.tree_util.tree_leaves(tuple(self.packed.values()))
@@ -87,17 +85,17 @@ def paths_of(function: Callable[..., Any], args: Sequence[Any]) -> tuple[str, ..
 def named(
     function: Callable[..., Any], name: str, parameters: Sequence[str], file: str, line: int
 ) -> Callable[..., Any]:
-    """A function of positional arguments that JAX calls by this name, parameters and place.
+    """A function of positional arguments with this name, these parameters and this location.
 
-    JAX names the place of the innermost `__wrapped__` in its error texts; without it they would
-    point into jaxscope.
+    JAX's error texts give the location of the innermost `__wrapped__`; without it they would point
+    into jaxscope.
     """
 
     def call(*arguments: Any) -> Any:
         return function(*arguments)
 
     def place() -> None:
-        """Only its code's place is read."""
+        """Never called: JAX reads the location of its code."""
 
     code = place.__code__.replace(co_filename=file, co_firstlineno=line, co_name=name)
     place.__code__ = code

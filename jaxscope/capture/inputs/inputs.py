@@ -1,4 +1,4 @@
-"""The inputs of a program by name: which leaves are traced, and the values that the trace sees."""
+"""The inputs of a program by name: traced and static leaves, and their values in the trace."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import jax
 import numpy as np
 
 from jaxscope.capture.inputs import nnx, pytrees
-from jaxscope.capture.inputs.arguments import Arguments, Slot
-from jaxscope.capture.inputs.pytrees import Branch, Copies, Leaf, Node, Object
+from jaxscope.capture.inputs.arguments import Arguments, TracedLeaf
+from jaxscope.capture.inputs.pytrees import Branch, Copies, InputLeaf, Node, Object
 from jaxscope.capture.inputs.traced_or_static import (
     Choice,
     aval_text,
@@ -34,14 +34,17 @@ class Substituted:
     values: Mapping[str, Any]
     copies: Copies
     originals: Mapping[int, tuple[Any, Any]]
-    """By identity: a tracer, and the user's value that it stands for."""
+    """By identity: a tracer, and the user's value that it replaces."""
     merged: nnx.Merged | None
     mapped: bool = False
-    """Whether a map gives every result an axis."""
+    """Whether a map adds an axis to every result."""
 
     def batched(self) -> Substituted:
-        """The same for reading results that a map gives an axis: an input that the cell binds to
-        another name is then a new, batched value, and so is a container of inputs."""
+        """The same for results with a mapped axis.
+
+        An input that the cell binds to a different name is then a new, batched value, and so is a
+        container of inputs.
+        """
         states = set() if self.merged is None else {id(v) for v in self.merged.after().values()}
         kept = {key: pair for key, pair in self.originals.items() if key in states}
         copies = Copies()
@@ -57,7 +60,7 @@ class Inputs:
     def __init__(
         self, values: Mapping[str, Any], settings: Settings, *, shapes: bool = False
     ) -> None:
-        """`shapes` says that a `jax.ShapeDtypeStruct` stands for an array, as in a call."""
+        """With `shapes`, a `jax.ShapeDtypeStruct` counts as an array, as in a call."""
         self._settings = settings
         self._choose = _choose_shapes if shapes else choose
         self._nodes = {
@@ -87,7 +90,7 @@ class Inputs:
         )
 
     def static_values(self) -> tuple[Value, ...]:
-        """The static inputs that are data: what a change of would change the program."""
+        """The static inputs that are data: changing one changes the program."""
         return tuple(
             [
                 Value(
@@ -103,7 +106,7 @@ class Inputs:
         )
 
     def statics(self) -> dict[str, Any]:
-        """The static leaves by path: what a generated function has to be given as constants."""
+        """The static leaves by path: the constants of a generated function."""
         return {leaf.path: leaf.value for leaf in self._leaves() if not leaf.choice.traced}
 
     def foreign(self) -> tuple[tuple[str, Any], ...]:
@@ -111,24 +114,24 @@ class Inputs:
         return tuple([(leaf.path, leaf.value) for leaf in self._leaves() if leaf.choice.foreign])
 
     def trees(self, names: Sequence[str], leaf: Callable[[int], Any]) -> dict[str, Any]:
-        """By name: the user's containers with `leaf(slot)` at traced leaves and None at others."""
-        slots = {slot.path: i for i, slot in enumerate(self.arguments.slots)}
+        """By name: the user's containers with `leaf(index)` at traced leaves and None at others."""
+        index = {leaf.path: i for i, leaf in enumerate(self.arguments.leaves)}
 
         def build(node: Node) -> Any:
             if isinstance(node, Object):
                 assert self.objects is not None
-                return self.objects.tree(node.path, lambda path: leaf(slots[path]))
+                return self.objects.tree(node.path, lambda path: leaf(index[path]))
             if isinstance(node, Branch):
                 return node.build([build(child) for child in node.children])
-            return leaf(slots[node.path]) if node.choice.traced else None
+            return leaf(index[node.path]) if node.choice.traced else None
 
         return {name: build(self._nodes[name]) for name in names}
 
     def substitute(self, packed: Sequence[Any], *, aliases: bool = True) -> Substituted:
         """The values with tracers, given as the packed arguments, in place of traced leaves.
 
-        `aliases` says that one array in two places is one object in the cell too. Under a
-        transform it must not be: the places may be mapped along other axes, or differentiated by.
+        With `aliases`, an array that is used twice is one object in the cell too. Under a transform
+        it must not be: each use may be mapped along a different axis, or differentiated by.
         """
         tracers = self.arguments.flat(packed)
         copies = Copies()
@@ -145,10 +148,10 @@ class Inputs:
 
         first: dict[int, Any] = {}
 
-        def leaf(node: Leaf) -> Any:
+        def leaf(node: InputLeaf) -> Any:
             tracer = tracers[node.path]
             if aliases and isinstance(node.value, (jax.Array, np.ndarray)):
-                # One array in two places stays one object in the cell too.
+                # An array that is used twice stays one object in the cell too.
                 tracer = first.setdefault(id(node.value), tracer)
             originals[id(tracer)] = (tracer, node.value)
             return tracer
@@ -165,18 +168,18 @@ class Inputs:
         }
         return Substituted(values, copies, originals, merged)
 
-    def _leaves(self) -> list[Leaf]:
+    def _leaves(self) -> list[InputLeaf]:
         return [leaf for node in self._nodes.values() for leaf in pytrees.leaves(node)]
 
     def _pack(self) -> Arguments:
-        slots: list[Slot] = []
+        leaves: list[TracedLeaf] = []
         packed: dict[str, Any] = {}
 
-        def take(leaf: Leaf) -> int:
+        def take(leaf: InputLeaf) -> int:
             check_range(leaf.path, leaf.value)
             donated = _root(leaf.path) in self._settings.donate
-            slots.append(Slot(leaf.path, leaf.value, leaf.choice.reason, donated))
-            return len(slots) - 1
+            leaves.append(TracedLeaf(leaf.path, leaf.value, leaf.choice.reason, donated))
+            return len(leaves) - 1
 
         for name, node in self._nodes.items():
             if not isinstance(node, Object) and pytrees.is_traced(node):
@@ -185,13 +188,13 @@ class Inputs:
                     packed[name] = tree
         if self.objects is not None:
             state = [
-                take(Leaf(leaf.path, leaf.value, leaf.choice))
+                take(InputLeaf(leaf.path, leaf.value, leaf.choice))
                 for leaf in self.objects.leaves
                 if leaf.choice.traced
             ]
             if state:
                 packed["nnx_state"] = state
-        return Arguments(packed, tuple(slots))
+        return Arguments(packed, tuple(leaves))
 
     def _decide(self, name: str) -> Callable[[Any], Choice]:
         if name in self._settings.static:

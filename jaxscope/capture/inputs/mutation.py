@@ -1,8 +1,8 @@
-"""Noticing that a cell changed something in place while it was traced, and putting it back.
+"""Detect and undo in-place changes that a cell makes while it is traced.
 
-Plain Python would keep such a change; here it would keep a tracer, or happen although the cell
-failed. So what the cell can reach is photographed before the trace, compared after it, and put
-back.
+Plain Python would keep such a change; here it would leave a tracer behind, or survive a cell that
+failed. So the containers that the cell can reach are recorded in a snapshot before the trace,
+compared after it, and restored.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ MOST_OBJECTS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A container that no longer holds what it held."""
+class Mutation:
+    """A container whose contents changed."""
 
     path: str
     container: Any
 
 
-class Photograph:
-    """What mutable containers held at one moment."""
+class Snapshot:
+    """Shallow copies of mutable containers, taken at one moment."""
 
     def __init__(self) -> None:
         self._seen: dict[int, tuple[Any, Any, str]] = {}
@@ -56,19 +56,19 @@ class Photograph:
             elif isinstance(item, np.ndarray) and item.flags.writeable:
                 self._arrays.append(item)
 
-    def changes(self) -> list[Change]:
-        """The containers that hold something else now, in the order they were reached."""
+    def changes(self) -> list[Mutation]:
+        """The containers whose contents changed, in the order they were reached."""
         return [
-            Change(path, item)
+            Mutation(path, item)
             for item, held, path in self._seen.values()
             if not same_contents(held, contents(item))
         ]
 
     def restore(self) -> None:
-        """Put back what the changed containers held."""
+        """Restore the contents of the changed containers."""
         for item, held, _ in self._seen.values():
             if not same_contents(held, contents(item)):
-                _put_back(item, held)
+                _restore(item, held)
 
     @contextmanager
     def arrays_locked(self) -> Generator[None]:
@@ -86,7 +86,7 @@ class Photograph:
 
 
 def contents(item: Any) -> Any:
-    """A shallow copy of what a mutable container holds; None for anything else."""
+    """A shallow copy of a mutable container's contents; None for anything else."""
     for kind in _CONTAINERS:
         if isinstance(item, kind):
             return kind(item)
@@ -100,12 +100,12 @@ def contents(item: Any) -> Any:
 
 
 def _members(kind: type) -> dict[str, Any]:
-    """What a class holds, the machinery that Python keeps in it left out."""
+    """Members of a class without Python's own dunder names."""
     return {name: value for name, value in vars(kind).items() if not name.startswith("__")}
 
 
 def _function_state(function: types.FunctionType) -> dict[str, Any]:
-    """A function's attributes, and the defaults through which it may keep things."""
+    """A function's attributes and its defaults, which may keep values between calls."""
     return {**vars(function), "__defaults__": function.__defaults__}
 
 
@@ -122,7 +122,7 @@ def is_users_object(item: Any) -> bool:
 
 
 def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
-    """Whether a tracer hides anywhere below `value`: in a closure, a generator, an object.
+    """Whether a tracer is anywhere below `value`: in a closure, a generator, an object.
 
     Walks the references that the garbage collector sees; modules, classes and the globals of
     functions are not followed.
@@ -196,7 +196,7 @@ def _named(where: str, item: Any, held: Any) -> Iterator[tuple[str, Any]]:
 
 
 def same_contents(before: Any, now: Any) -> bool:
-    """Whether two photographs of a container show the same objects."""
+    """Whether two snapshots of a container hold the same objects."""
     if isinstance(before, dict):
         return before.keys() == now.keys() and all(before[k] is now[k] for k in before)
     if isinstance(before, (list, collections.deque)):
@@ -204,7 +204,7 @@ def same_contents(before: Any, now: Any) -> bool:
     return bool(before == now)
 
 
-def _put_back(item: Any, held: Any) -> None:
+def _restore(item: Any, held: Any) -> None:
     if isinstance(item, (list, bytearray)):
         item[:] = held
         return

@@ -1,8 +1,8 @@
 """Flax NNX objects: split before the trace, merged inside it, updated after it.
 
-NNX modules are mutable on purpose, so they are the one thing that a cell may change in place. All
-of them go through one split, which keeps the variables that they share shared. Nothing here runs
-unless the user's process has imported `flax.nnx`.
+NNX modules are mutable on purpose, so they alone may be changed in place by a cell. All of them go
+through one split, which preserves the variables that they share. Nothing here runs unless the
+user's process has imported `flax.nnx`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class StateLeaf:
 
 
 class Split:
-    """The user's NNX objects, taken apart."""
+    """The user's NNX objects, split into graph and state."""
 
     def __init__(self, objects: Sequence[Any], names: Sequence[str]) -> None:
         self.objects = tuple(objects)
@@ -63,16 +63,16 @@ class Split:
         paths = [_path(self._names, (jax.tree_util.SequenceKey(place), *path)) for path, _ in flat]
         return treedef.unflatten([leaf(path) if path in traced else None for path in paths])
 
-    def update(self, after: After, settle: Callable[[Any], Any]) -> None:
-        """Write the state that the cell left behind into the user's own objects."""
-        state = jax.tree_util.tree_map(settle, after.state)
+    def update(self, after: After, finalize: Callable[[Any], Any]) -> None:
+        """Write the state at the end of the cell into the user's own objects."""
+        state = jax.tree_util.tree_map(finalize, after.state)
         _nnx().update(self.objects, state)
         _copy_attributes(after.objects, self.objects)
 
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """What the merged objects hold when the cell is done."""
+    """State of the merged objects at the end of the cell."""
 
     objects: tuple[Any, ...]
     state: Any
@@ -102,14 +102,14 @@ class Merged:
 
 
 def state_of(value: Any) -> Any:
-    """The state of an object that the cell made."""
+    """State of an object that the cell created."""
     return _nnx().split(value)[1]
 
 
-def rebuilt(value: Any, settle: Callable[[Any], Any]) -> Any:
-    """An object that the cell made, with results in place of tracers."""
+def rebuilt(value: Any, finalize: Callable[[Any], Any]) -> Any:
+    """An object that the cell created, with results in place of tracers."""
     graph, state = _nnx().split(value)
-    return _nnx().merge(graph, jax.tree_util.tree_map(settle, state))
+    return _nnx().merge(graph, jax.tree_util.tree_map(finalize, state))
 
 
 def _nnx() -> Any:
@@ -128,7 +128,7 @@ def _path(names: Sequence[str], path: Sequence[Any]) -> str:
 
 
 def _parts(objects: Sequence[Any]) -> set[tuple[Any, str]]:
-    """Paths and types of all nodes and variables: the structure that a cell must keep."""
+    """Paths and types of all nodes and variables: the structure that a cell may not change."""
     nnx = _nnx()
     return {
         (path, type(node).__name__)
@@ -150,5 +150,5 @@ def _copy_attributes(source: Sequence[Any], target: Sequence[Any]) -> None:
 
 
 def is_plain(value: Any) -> bool:
-    """A value that an attribute holds by itself: a flag, a number, a text."""
+    """Whether an attribute holds a flag, a number or a text."""
     return value is None or isinstance(value, (bool, int, float, str, bytes))

@@ -1,8 +1,8 @@
-"""The user's values as trees of leaves: survey, substitution by tracers, and settling of results.
+"""The user's values as trees of leaves: survey, packing, substitution by tracers.
 
-JAX's own flattening loses what a notebook keeps: which container *is* which, the order of a dict's
-keys, keys that cannot be sorted. So containers are walked here, one level at a time; JAX is asked
-only about types that users have registered as pytrees.
+JAX's own flattening loses properties that a notebook needs: the identity of containers, the order
+of a dict's keys, keys that cannot be sorted. So containers are walked here, one level at a time;
+JAX flattens only types that users have registered as pytrees.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jaxscope.capture.inputs.traced_or_static import Choice, choose
 
 
 @dataclass(slots=True)
-class Leaf:
+class InputLeaf:
     """A value that is traced or static as a whole."""
 
     path: str
@@ -36,7 +36,7 @@ class Branch:
     keys: tuple[Any, ...]
     children: tuple[Node, ...]
     build: Callable[[Sequence[Any]], Any]
-    """A container like the original with these children in place of its own."""
+    """A container like the original with these children."""
     has_traced: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,18 +45,18 @@ class Branch:
 
 @dataclass(slots=True)
 class Object:
-    """A value that another rule carries into the trace (a Flax NNX object)."""
+    """A Flax NNX object, which enters the trace by a separate rule."""
 
     path: str
     value: Any
 
 
-Node = Leaf | Branch | Object
+Node = InputLeaf | Branch | Object
 
 
 def is_traced(node: Node) -> bool:
     """Whether anything below the node is replaced while tracing."""
-    if isinstance(node, Leaf):
+    if isinstance(node, InputLeaf):
         return node.choice.traced or node.choice.fresh
     return isinstance(node, Object) or node.has_traced
 
@@ -72,18 +72,18 @@ def survey(
     return _survey(path, value, decide, is_object, [])
 
 
-def leaves(node: Node) -> Iterator[Leaf]:
+def leaves(node: Node) -> Iterator[InputLeaf]:
     """The leaves in order, static ones too."""
-    if isinstance(node, Leaf):
+    if isinstance(node, InputLeaf):
         yield node
     elif isinstance(node, Branch):
         for child in node.children:
             yield from leaves(child)
 
 
-def pack(node: Node, take: Callable[[Leaf], Any]) -> Any:
+def pack(node: Node, take: Callable[[InputLeaf], Any]) -> Any:
     """The traced leaves as a pytree of dicts, so that JAX names them as users do."""
-    if isinstance(node, Leaf):
+    if isinstance(node, InputLeaf):
         return take(node)
     assert isinstance(node, Branch)
     packed = {
@@ -99,10 +99,10 @@ def pack(node: Node, take: Callable[[Leaf], Any]) -> Any:
 
 
 def substitute(
-    node: Node, leaf: Callable[[Leaf], Any], thing: Callable[[Object], Any], copies: Copies
+    node: Node, leaf: Callable[[InputLeaf], Any], thing: Callable[[Object], Any], copies: Copies
 ) -> Any:
-    """The value with tracers in place of traced leaves; what holds none is the original itself."""
-    if isinstance(node, Leaf):
+    """The value with tracers in place of traced leaves; the original itself if it has none."""
+    if isinstance(node, InputLeaf):
         if node.choice.traced:
             return leaf(node)
         if not node.choice.fresh:
@@ -124,7 +124,7 @@ def substitute(
 
 
 class Copies:
-    """Which container of the trace stands for which of the user's."""
+    """Copies of the user's containers in the trace, and their originals."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any, str]] = {}
@@ -190,10 +190,10 @@ def _survey(
     if is_object(value):
         return Object(path, value)
     if id(value) in above:
-        return Leaf(path, value, Choice(False, "a container that holds itself, so static"))
+        return InputLeaf(path, value, Choice(False, "a container that holds itself, so static"))
     level = children(value)
     if level is None:
-        return Leaf(path, value, decide(value))
+        return InputLeaf(path, value, decide(value))
     keys, below, build = level
     above.append(id(value))
     nodes = tuple(
@@ -235,7 +235,7 @@ def has_tracer(node: Node) -> bool:
 def _has_leaf(node: Node) -> bool:
     if isinstance(node, Branch):
         return any(_has_leaf(child) for child in node.children)
-    return isinstance(node, Leaf) and node.choice.traced
+    return isinstance(node, InputLeaf) and node.choice.traced
 
 
 def _like_dict(original: dict[Any, Any], new: Sequence[Any]) -> dict[Any, Any]:

@@ -1,22 +1,22 @@
-"""What a traced cell bound: which of it is a result of the program, and which was there already."""
+"""Outcome of a trace: results of the program, and values that existed before it."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import jax
 from jax.core import Tracer
 
+from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.capture.inputs import nnx, pytrees
 from jaxscope.capture.inputs.inputs import Substituted
 from jaxscope.capture.inputs.mutation import find_tracer
 from jaxscope.capture.options.refusals import RefusedError, holds_tracer
 
-# What JAX prints for a tracer: `Traced<float32[3]>with<…>`, `JitTracer(float32[3])` (0.8 to 0.12).
+# JAX's text of a tracer: `Traced<float32[3]>with<…>`, `JitTracer(float32[3])` (0.8 to 0.12).
 _TRACER_TEXT = re.compile(r"traced<|\b\w*tracer[(<]", re.IGNORECASE)
 
 
@@ -30,25 +30,27 @@ class Outcome:
     traced: list[Any]
     """The program's outputs: each tracer among the results, once."""
     objects: nnx.After | None
-    _settler: Callable[[Sequence[Any]], Callable[[Any], Any]]
+    _: KW_ONLY
+    finalizer: Callable[[Sequence[Any]], Callable[[Any], Any]]
+    """From the program's results, a function that replaces the tracers in a value by them."""
     labels: tuple[str, ...]
-    """Where each output goes: `y`, `params['w']`, `Out`."""
+    """Destination of each output: `y`, `params['w']`, `Out`."""
 
-    def settled(self, results: Sequence[Any]) -> tuple[dict[str, Any], Any, Callable[[Any], Any]]:
+    def finalized(self, results: Sequence[Any]) -> tuple[dict[str, Any], Any, Callable[[Any], Any]]:
         """Names and the last value with results in place of tracers, and the function doing it."""
-        settle = self._settler(results)
-        names = {name: settle(value) for name, value in self.names.items()}
-        return names, settle(self.value), settle
+        finalize = self.finalizer(results)
+        names = {name: finalize(value) for name, value in self.names.items()}
+        return names, finalize(self.value), finalize
 
 
-class Reader:
+class OutcomeReader:
     """Reads the outcome of one trace."""
 
     def __init__(
         self,
         inputs: Substituted,
         split: nnx.Split | None,
-        tree: ast.Module,
+        syntax: CellSyntax,
         namespace_id: int = 0,
     ) -> None:
         self._originals = inputs.originals
@@ -56,7 +58,7 @@ class Reader:
         self._merged = inputs.merged
         self._mapped = inputs.mapped
         self._split = split
-        self._tree = tree
+        self._syntax = syntax
         self._namespace_id = namespace_id
         self._traced: dict[int, Any] = {}
         self._labels: list[str] = []
@@ -72,14 +74,14 @@ class Reader:
         if after is not None:
             if not after.same_structure:
                 raise RefusedError(
-                    "the cell adds or removes parts of a Flax NNX object, which a compiled program "
-                    "cannot do. Build the object in a cell of its own. Nothing was written."
+                    "the cell adds or removes parts of a Flax NNX object, but a compiled program "
+                    "cannot do that. Build the object in a different cell."
                 )
             if self._mapped and any(map(self._is_new, after.values())):
                 raise RefusedError(
-                    "the cell changes the state of a Flax NNX object, and under a map there is one "
-                    "new state for each example. Use the object in evaluation mode "
-                    "(`model.eval()`), or update it in a cell without the map. Nothing was written."
+                    "the cell changes the state of a Flax NNX object, but under a map each example "
+                    "has its own new state. Use `model.eval()`, or update the object in a cell "
+                    "without the map."
                 )
             for state in after.values():
                 self._collect("nnx_state", "nnx_state", state)
@@ -92,8 +94,8 @@ class Reader:
             value,
             list(self._traced.values()),
             after,
-            self._settler,
-            tuple(self._labels),
+            finalizer=self._finalizer,
+            labels=tuple(self._labels),
         )
 
     def _is_new(self, value: Any) -> bool:
@@ -121,16 +123,16 @@ class Reader:
             return
         if isinstance(value, str):
             if _TRACER_TEXT.search(value):
-                raise holds_tracer(name, "the text of an array", self._tree)
+                raise holds_tracer(name, "the text of an array", self._syntax)
             return
         if not isinstance(value, jax.Array) and find_tracer(value, {self._namespace_id}):
-            raise holds_tracer(name, f"an array inside a {type(value).__name__}", self._tree)
+            raise holds_tracer(name, f"an array inside a {type(value).__name__}", self._syntax)
 
-    def _settler(self, results: Sequence[Any]) -> Callable[[Any], Any]:
+    def _finalizer(self, results: Sequence[Any]) -> Callable[[Any], Any]:
         by_tracer = dict(zip(self._traced, results, strict=True))
         done: dict[int, tuple[Any, Any]] = {}
 
-        def settle(value: Any) -> Any:
+        def finalize(value: Any) -> Any:
             if isinstance(value, Tracer):
                 if id(value) in by_tracer:
                     return by_tracer[id(value)]
@@ -140,7 +142,7 @@ class Reader:
             if id(value) in done:
                 return done[id(value)][1]
             if id(value) in self._new_objects:
-                made = nnx.rebuilt(value, settle)
+                made = nnx.rebuilt(value, finalize)
                 done[id(value)] = (value, made)
                 return made
             if nnx.is_nnx(value):
@@ -151,17 +153,17 @@ class Reader:
             if isinstance(value, (dict, list)):
                 done[id(value)] = (value, value)
                 for key, child in zip(level[0], level[1], strict=True):
-                    new = settle(child)
+                    new = finalize(child)
                     if new is not child:
                         value[key] = new
                 return value
-            new_children = [settle(child) for child in level[1]]
+            new_children = [finalize(child) for child in level[1]]
             same = all(a is b for a, b in zip(new_children, level[1], strict=True))
             made = value if same else level[2](new_children)
             done[id(value)] = (value, made)
             return made
 
-        return settle
+        return finalize
 
     def _counterpart(self, value: Any) -> Any:
         if self._merged is None or self._split is None:

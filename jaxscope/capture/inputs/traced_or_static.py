@@ -1,4 +1,4 @@
-"""Which values of the user's are traced and which are static, leaf by leaf."""
+"""Classify each leaf of the user's values as traced or static."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Choice:
     traced: bool
     reason: str
     fresh: bool = False
-    """Static, and copied for every trace: JAX remembers some NumPy arrays by their identity, and
-    would use the values that they had when it first saw them."""
+    """Static, and copied for every trace: JAX caches some NumPy arrays by identity, with the values
+    of the first time."""
     foreign: bool = False
-    """An array of another library, which JAX can only bake in as a constant."""
+    """An array of a different library, which JAX can only capture as a constant."""
 
 
 def choose(value: Any) -> Choice:
@@ -106,8 +106,8 @@ def check_range(path: str, value: Any) -> None:
         good = not np.isfinite(largest) or largest <= np.finfo(target).max
     if not good:
         raise OverflowError(
-            f"`{path}` holds {value.dtype} values beyond {np.dtype(target).name}, the widest type "
-            "that JAX uses without 64-bit types. Run with --x64, or scale the values."
+            f"`{path}` has {value.dtype} values beyond {np.dtype(target).name}, JAX's widest type "
+            "without 64-bit types. Run with --x64, or scale the values."
         )
 
 

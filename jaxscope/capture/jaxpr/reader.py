@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxscope.analysis.links.tags import TAG, TAG_HEX
 from jaxscope.capture import _jax
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Frame, SourceKind
 
 # A kernel's own jaxpr: it never becomes StableHLO, and its name stacks mean other things.
@@ -67,7 +67,7 @@ def is_opaque(primitive: str) -> bool:
 class JaxprReader:
     """Reads jaxprs; equal parts (jaxprs, code positions, avals) are read once."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: SourceFiles) -> None:
         self._sources = sources
         self._bodies: dict[int, JaxprBody] = {}
         self._avals: dict[int, str] = {}
@@ -173,7 +173,7 @@ class _Code:
 
     __slots__ = ("_positions", "begins_trace", "code", "is_user")
 
-    def __init__(self, code: types.CodeType, sources: Sources) -> None:
+    def __init__(self, code: types.CodeType, sources: SourceFiles) -> None:
         self.code = code
         self.begins_trace = _jax.begins_trace(code)
         self.is_user = sources.index(code.co_filename) is not None

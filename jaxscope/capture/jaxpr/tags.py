@@ -13,7 +13,7 @@ from jaxscope.analysis.links.tags import tag as spell_tag
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.equations import entries_of, expand
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Equation
 
 ALREADY_LOWERED = (
@@ -45,7 +45,7 @@ class Tagged:
     """The reason that the compiled text can have tags of a different program."""
 
 
-def tag(traced: Any, sources: Sources) -> Tagged:
+def tag(traced: Any, sources: SourceFiles) -> Tagged:
     """Tag a `Traced` in place, before it is lowered. Never raises: `why` has the reason.
 
     In place, because JAX keys its caches on the jaxpr object: the lowering that follows is the one
@@ -58,7 +58,7 @@ def tag(traced: Any, sources: Sources) -> Tagged:
     return tag_jaxpr(closed_jaxpr, sources)
 
 
-def tag_jaxpr(closed_jaxpr: Any, sources: Sources) -> Tagged:
+def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles) -> Tagged:
     """Tag a jaxpr that JAX is about to lower, in place; see `tag`."""
     try:
         body = JaxprReader(sources).body(closed_jaxpr)
@@ -74,7 +74,7 @@ def tag_jaxpr(closed_jaxpr: Any, sources: Sources) -> Tagged:
     return replace(tagged, chains=tagged.chains.joined(before))
 
 
-def untagged(traced: Any, sources: Sources, why: str = ALREADY_LOWERED) -> Tagged:
+def untagged(traced: Any, sources: SourceFiles, why: str = ALREADY_LOWERED) -> Tagged:
     """The equations of a program that was lowered before, and so cannot be tagged any more.
 
     `traced` is a `Traced`, or a jaxpr; None when the user gave what was lowered already.

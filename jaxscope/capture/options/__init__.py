@@ -1,1 +1,1 @@
-"""What a run was asked for, and what it refuses."""
+"""Options of a run, and refusals."""

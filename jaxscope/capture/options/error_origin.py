@@ -11,7 +11,7 @@ from jaxscope.capture.options.refusals import RefusedError
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.version import HOME
 
-# What jaxscope says on purpose, and what the user's text or machine is to blame for.
+# Errors that jaxscope raises on purpose, and those of the user's text or machine.
 _MEANT = (RefusedError, SettingsError, SyntaxError, MemoryError)
 
 _CALLERS: set[CodeType] = set()
@@ -33,7 +33,7 @@ def is_ours(error: BaseException, file: str) -> bool:
     """Whether jaxscope itself failed, and neither the user's code nor JAX on the user's program.
 
     `file` is the cell's. An error that passed through the cell is the user's; so is one from below
-    a place where jaxscope hands over to JAX or to the user's code. All others are ours.
+    a function that calls JAX or the user's code. All others are ours.
     """
     if not isinstance(error, Exception) or isinstance(error, _MEANT):
         return False
@@ -49,7 +49,7 @@ def is_ours(error: BaseException, file: str) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """The error in a few words, for a line that says what was left out."""
+    """The error in a few words, for a one-line failure."""
     text = str(error).strip().partition("\n")[0]
     text = text if len(text) <= 160 else text[:159] + "…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,14 +1,24 @@
-"""What the user asked for: the options that every transform shares."""
+"""Options of one run, and the errors for options that cannot be followed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 
-from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.capture.options.composition import JIT, Composition
+from jaxscope.capture.options.profile_plan import ProfilePlan
 
 
 class SettingsError(ValueError):
-    """What was asked for cannot be done, in a sentence for the user."""
+    """An option that cannot be followed; the text is a sentence for the user."""
+
+
+class TransformError(SettingsError, TypeError):
+    """A transform that does not fit the program; the text is a sentence for the user."""
+
+
+class NoInputError(TransformError):
+    """A transform without an input to work on: no float input, or no axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +34,14 @@ class Settings:
     """`cpu:1`, `gpu`; None for JAX's default."""
     runs: int | None = None
     """None: as often as the time limits allow; 0: compile only; N: exactly N."""
+    _: KW_ONLY
     x64: bool = False
     only: tuple[str, ...] = ()
-    """Decorator form: these functions instead of the roots."""
-    profile: Plan | None = None
-    """Measure the time inside the program, by calls like these; None: do not."""
+    """Decorator form: these functions instead of the entry points."""
+    profile: ProfilePlan | None = None
+    """The calls to profile; None: no profile."""
+    composition: Composition = JIT
+    """The transforms to apply, outermost first."""
 
     def __post_init__(self) -> None:
         if self.runs is not None and self.runs < 0:
@@ -40,3 +53,13 @@ class Settings:
             raise SettingsError(
                 f"`{both[0]}` cannot be both static and traced; name it in one of the two."
             )
+
+    def check_names(self, known: Sequence[str], why: str, noun: str) -> None:
+        """Raises SettingsError where -s, -t or -d names something that is not `known`."""
+        for option, names in (("-s", self.static), ("-t", self.traced), ("-d", self.donate)):
+            for name in names:
+                if name not in known:
+                    listing = ", ".join(known) or "none"
+                    raise SettingsError(
+                        f"{option} names `{name}`, which {why}. Its {noun} are: {listing}."
+                    )

@@ -22,7 +22,7 @@ from jaxscope.analysis.profile import (
 )
 from jaxscope.capture import _jax
 from jaxscope.capture.profile.line_mode import seconds_by_line
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Program, Stage, StageKind, Unavailable
 from jaxscope.model.profile import Place, Profile
 
@@ -131,7 +131,7 @@ def records(
     texts: Mapping[int, str],
     programs: Mapping[int, RunProgram],
     by_op: Mapping[int, Mapping[str, float]],
-    sources: Sources,
+    sources: SourceFiles,
     apart: Mapping[str, Profile | Unavailable],
 ) -> tuple[Program, ...]:
     """The compiled functions that ran, the longest in all first, each with its own profile.
@@ -182,7 +182,7 @@ def records(
     return tuple(found)
 
 
-def _files(module: HloModule, sources: Sources) -> dict[str, int]:
+def _files(module: HloModule, sources: SourceFiles) -> dict[str, int]:
     """The user's files that the function's frames name, also other cells and modules."""
     names = {frame.file for _, frames in frames_inside(module) for frame in frames}
     found = {name: sources.index(name) for name in sorted(names)}

@@ -20,13 +20,13 @@ from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.jaxpr.reader import is_opaque, jaxprs_in, open_jaxpr
 from jaxscope.capture.jaxpr.tags import tag, untagged
-from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.capture.profile.jitted_calls import JittedCall
 from jaxscope.capture.profile.sessions import profile_of, sessions_of, timed
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.stages import Handles
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Equation, Program, Unavailable
 from jaxscope.model.profile import Place, Profile
 
@@ -49,7 +49,11 @@ Key = tuple[int, int, str] | None
 
 
 def line_mode(
-    program: Program, handles: Handles, leaves: Sequence[Any], sources: Sources, plan: Plan
+    program: Program,
+    handles: Handles,
+    leaves: Sequence[Any],
+    sources: SourceFiles,
+    plan: ProfilePlan,
 ) -> Profile | Unavailable:
     """The profile of the program with a barrier between its lines.
 
@@ -75,7 +79,11 @@ def line_mode(
 
 
 def _measured(
-    program: Program, handles: Handles, leaves: Sequence[Any], sources: Sources, plan: Plan
+    program: Program,
+    handles: Handles,
+    leaves: Sequence[Any],
+    sources: SourceFiles,
+    plan: ProfilePlan,
 ) -> Profile | Unavailable:
     barriers = _Barriers(program.equations)
     closed = handles.traced.jaxpr
@@ -246,7 +254,7 @@ class _Replay:
 
 
 def of_calls(
-    calls: Sequence[JittedCall], sources: Sources, plan: Plan
+    calls: Sequence[JittedCall], sources: SourceFiles, plan: ProfilePlan
 ) -> dict[str, Profile | Unavailable]:
     """By name; of several functions of one name, the first."""
     found: dict[str, Profile | Unavailable] = {}
@@ -256,7 +264,7 @@ def of_calls(
     return found
 
 
-def _of_call(call: JittedCall, sources: Sources, plan: Plan) -> Profile | Unavailable:
+def _of_call(call: JittedCall, sources: SourceFiles, plan: ProfilePlan) -> Profile | Unavailable:
     """The function is traced again, and compiled once more with the barriers."""
     try:
         with own_work():
@@ -279,7 +287,7 @@ def _of_call(call: JittedCall, sources: Sources, plan: Plan) -> Profile | Unavai
     return found if isinstance(found, Unavailable) else replace(found, usual_s=usual)
 
 
-def _usual_s(call: JittedCall, plan: Plan) -> float:
+def _usual_s(call: JittedCall, plan: ProfilePlan) -> float:
     """The median of as many calls as one session has, in a fifth of the time at most."""
     found: list[float] = []
     spent = 0.0

@@ -19,7 +19,7 @@ from jaxscope.analysis.trace import (
     hidden_in_graphs,
     operations,
 )
-from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.program.stages import Handles
@@ -73,7 +73,7 @@ class Traced:
 def sessions_of(
     call: Callable[..., Any],
     batch: Callable[[int], Iterable[tuple[Any, ...]]],
-    plan: Plan,
+    plan: ProfilePlan,
     handles: Handles,
 ) -> Traced:
     """Call the program untraced and traced in turn, as often as the plan and its cost allow.

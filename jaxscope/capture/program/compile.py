@@ -1,7 +1,7 @@
 """From a function to a compiled program: one trace, one lowering, at most one compile.
 
-A cell is traced on every run. Its compiled program is used again when what XLA would be given is
-the same: the StableHLO without locations, the arguments that it keeps, and where they lie.
+A cell is traced on every run. Its compiled program is reused when XLA's input is the same: the
+StableHLO without locations, the arguments that it keeps, and their shardings.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import jax
@@ -23,12 +23,12 @@ from jaxscope.capture.devices import devices
 from jaxscope.capture.jaxpr.callbacks import callback_marks
 from jaxscope.capture.jaxpr.tags import Tagged, adopt, compiled_from, tag
 from jaxscope.capture.jaxpr.untransformed import Base, Untransformed
+from jaxscope.capture.options.composition import JIT, Composition
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings
-from jaxscope.capture.options.stack import JIT, Stack
 from jaxscope.capture.program.describe import argument_infos
 from jaxscope.capture.program.stages import Handles
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.vmap import watching, without_arrays
 
 _OTHER_TEXT = (
@@ -36,92 +36,118 @@ _OTHER_TEXT = (
     "primitive, name and position"
 )
 PROGRAMS_PER_CELL = 8
-"""Compiled programs kept for each cell: shapes that alternate should not compile again."""
+"""Compiled programs kept per cell: alternating shapes should not recompile."""
 
 VMAPS_PER_CELL = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A jitted function and the arguments to capture it for."""
+class CompileRequest:
+    """A jitted function, the arguments to trace it for, and their names."""
 
     name: str
     transforms: tuple[str, ...]
     jitted: Any
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
     paths: tuple[str, ...] = ()
-    """Names of the flat leaves, when the caller knows better ones than JAX."""
-    stack: Stack = JIT
+    """Names of the flat leaves, where the caller has better ones than JAX."""
+    composition: Composition = JIT
     """The transforms with their options, outermost first."""
     base: Base | None = None
-    """The program under the transforms; None where only JAX has it (a decorated function)."""
+    """The program inside the transforms; None for a decorated function, where only JAX has it."""
     statics: Mapping[str, str] = field(default_factory=dict[str, str])
     """Values that the program holds as constants, by name, in short texts."""
+    programs: Programs | None = None
+    """Compiled programs of earlier runs, which may be reused; None: none."""
+    tagged: Tagged | None = None
+    """The jaxpr where it was tagged while JAX lowered it."""
+    vmaps: Sequence[_jax.VmapEntry] = ()
+    """Values that entered a vmap before the trace."""
 
     @property
     def untransformed(self) -> Untransformed | None:
-        """The program of one example as it was traced, with the shapes that it takes.
+        """The traced program of one example, with the shapes that it takes.
 
-        None under nothing but jit, for a decorated function, and before the request was captured.
+        None under jit alone, for a decorated function, and before the trace.
         """
         return None if self.base is None else self.base.known
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    """A compiled program that later runs of the same cell may use."""
+class CachedProgram:
+    """A compiled program that later runs of the same cell may reuse."""
 
     call: Any
-    """The jitted function of the run that compiled it: what a user would call."""
+    """The jitted function of the run that compiled it, which a user would call."""
     compiled: Any
     tagged: Tagged
     paths: tuple[str, ...]
     treedef: Any
     spare: Mapping[str, Any]
-    """Stand-ins for the arguments that the program does not use."""
+    """Placeholders for the arguments that the program does not use."""
 
     def arrange(self, leaves: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The leaves as this program's arguments, whatever else the cell reads by now."""
+        """The leaves as this program's arguments, without other inputs of the present cell."""
         flat = [self.spare[p] if p in self.spare else leaves[p] for p in self.paths]
         return jax.tree_util.tree_unflatten(self.treedef, flat)
 
+
+Say = Callable[[str], None]
+"""Notify of the phase that begins: `tracing`, `compiling`."""
 
 Key = tuple[str, Hashable]
 """A program's hash, and the settings of JAX that it was traced under."""
 
 
 class Programs:
-    """The compiled programs of one cell, the latest kept."""
+    """The latest compiled programs of one cell."""
 
     def __init__(self) -> None:
-        self._entries: collections.OrderedDict[Key, Compiled] = collections.OrderedDict()
+        self._entries: collections.OrderedDict[Key, CachedProgram] = collections.OrderedDict()
         self.vmaps: collections.deque[_jax.VmapEntry] = collections.deque(maxlen=VMAPS_PER_CELL)
-        """What entered a vmap in earlier runs: a function that the cell calls is traced once."""
+        """Values that entered a vmap in earlier runs: JAX traces a helper function only once."""
 
-    def get(self, key: Key) -> Compiled | None:
+    def get(self, key: Key) -> CachedProgram | None:
         entry = self._entries.get(key)
         if entry is not None:
             self._entries.move_to_end(key)
         return entry
 
-    def put(self, key: Key, entry: Compiled) -> None:
+    def put(self, key: Key, entry: CachedProgram) -> None:
         self._entries[key] = entry
         while len(self._entries) > PROGRAMS_PER_CELL:
             self._entries.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
-    """A program that is ready to run, with the handles that its report needs."""
+class TracedProgram:
+    """A program that JAX has traced, with tagged equations."""
 
-    request: Request
+    request: CompileRequest
+    traced: Any
+    """JAX's `Traced`; None where the user gave a later stage."""
+    tagged: Tagged | None
+    """None where no jaxpr is known."""
+    trace_s: float = 0.0
+    vmaps: Sequence[_jax.VmapEntry] = ()
+    """Values that entered a vmap while JAX traced it."""
+    stage: Any = None
+    """The stage that the user gave: a `Traced`, `Lowered` or `Compiled`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A compiled program that is ready to run, with the handles that its report needs."""
+
+    request: CompileRequest
     handles: Handles
-    entry: Compiled
+    entry: CachedProgram
     reused: bool
     trace_s: float
     vmaps: Sequence[_jax.VmapEntry] = ()
-    """What entered a vmap while JAX traced it."""
+    """Values that entered a vmap while JAX traced it."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -148,8 +174,8 @@ class Captured:
 
 
 @contextmanager
-def context(settings: Settings) -> Generator[Any]:
-    """The device and precision that the settings ask for; yields the device or None."""
+def device_and_precision(settings: Settings) -> Generator[Any]:
+    """Apply the device and precision of the settings; yields the device or None."""
     with ExitStack() as stack:
         device = None
         if settings.x64:
@@ -161,89 +187,89 @@ def context(settings: Settings) -> Generator[Any]:
 
 
 @calls_user_code
-def capture(
-    request: Request,
-    sources: Sources,
-    programs: Programs | None = None,
-    say: Callable[[str], None] = lambda phase: None,
-    tagged: Tagged | None = None,
-) -> Captured:
-    """Trace, tag and lower the request; compile it unless `programs` holds the same program.
-
-    `tagged` is given where the program was tagged while JAX lowered it.
+def trace_program(request: CompileRequest, sources: SourceFiles, say: Say) -> TracedProgram:
+    """Trace the request and tag its equations.
 
     Raises what the user's code raises while it is traced, and what JAX raises for it.
     """
-    origin = None
-    if programs is not None:
-        origin = Origin(programs, sources.all()[0].text if sources.all() else "", request.statics)
-    with standing_for(origin):
-        return _captured(request, sources, programs, say, tagged)
-
-
-def _captured(
-    request: Request,
-    sources: Sources,
-    programs: Programs | None,
-    say: Callable[[str], None],
-    tagged: Tagged | None,
-) -> Captured:
     say("tracing")
-    began = time.perf_counter()
     vmaps: list[_jax.VmapEntry] = []
-    with watching(vmaps):
-        traced = request.jitted.trace(*request.args, **request.kwargs)
-    trace_s = time.perf_counter() - began
-    if programs is not None:
-        earlier = tuple(programs.vmaps)
-        programs.vmaps.extend(without_arrays(vmaps))
-        vmaps = [*vmaps, *earlier]
-    tagged = tagged or tag(traced, sources)
-    say("lowering")
-    lowered = traced.lower()
-    key = None if programs is None else _key(request, traced, lowered)
-    entry = None if programs is None or key is None else programs.get(key)
-    reused = entry is not None
-    if entry is None:
-        say("compiling")
-        entry = _compiled(request, lowered.compile(), lowered, tagged, request.jitted)
-        if programs is not None and key is not None:
-            programs.put(key, entry)
+    with standing_for(_origin(request, sources)):
+        began = time.perf_counter()
+        with watching(vmaps):
+            traced = request.jitted.trace(*request.args, **request.kwargs)
+        trace_s = time.perf_counter() - began
+    earlier: tuple[_jax.VmapEntry, ...] = ()
+    if request.programs is not None:
+        earlier = tuple(request.programs.vmaps)
+        request.programs.vmaps.extend(without_arrays(vmaps))
+    tagged = request.tagged or tag(traced, sources)
+    return TracedProgram(request, traced, tagged, trace_s, (*request.vmaps, *vmaps, *earlier))
+
+
+@calls_user_code
+def compile_program(program: TracedProgram, sources: SourceFiles, say: Say) -> Captured:
+    """Lower the program; compile it unless the request has the same program already.
+
+    Raises what JAX raises for the program.
+    """
+    if program.stage is not None:
+        return _compiled_stage(program, sources, say)
+    request, traced, tagged = program.request, program.traced, program.tagged
+    assert tagged is not None
+    with standing_for(_origin(request, sources)):
+        say("lowering")
+        lowered = traced.lower()
+        key = None if request.programs is None else _key(request, traced, lowered)
+        entry = None if request.programs is None or key is None else request.programs.get(key)
+        reused = entry is not None
+        if entry is None:
+            say("compiling")
+            entry = _cached(request, lowered.compile(), lowered, tagged)
+            if request.programs is not None and key is not None:
+                request.programs.put(key, entry)
     if reused:
         # The program carries the tags of the run that compiled it.
         tagged = adopt(tagged, entry.tagged) or compiled_from(tagged, _OTHER_TEXT)
     handles = Handles(traced, lowered, entry.compiled, tagged, sources)
-    return Captured(request, handles, entry, reused, trace_s, vmaps)
+    return Captured(request, handles, entry, reused, program.trace_s, program.vmaps)
+
+
+def _origin(request: CompileRequest, sources: SourceFiles) -> Origin | None:
+    """The cell that the compile log compares with its earlier runs."""
+    if request.programs is None:
+        return None
+    cell = sources.all()
+    return Origin(request.programs, cell[0].text if cell else "", request.statics)
+
+
+def traced_by_user(stage: Any, sources: SourceFiles) -> TracedProgram:
+    """The program of a `Traced`, `Lowered` or `Compiled` of the user's."""
+    if isinstance(stage, jax.stages.Traced):
+        request = CompileRequest(stage.fun_name, ("jit",), None, ())
+        return TracedProgram(request, stage, tag(stage, sources), stage=stage)
+    return TracedProgram(CompileRequest("program", (), None, ()), None, None, stage=stage)
 
 
 @calls_user_code
-def finished(traced: Any, sources: Sources, say: Callable[[str], None]) -> Captured:
-    """A `Traced` of the user's, lowered and compiled; exact unless it was lowered before."""
-    say("compiling")
-    tagged = tag(traced, sources)
-    lowered = traced.lower()
-    compiled = lowered.compile()
-    request = Request(traced.fun_name, ("jit",), None, ())
-    entry = _compiled(request, compiled, lowered, tagged, compiled)
-    return Captured(request, Handles(traced, lowered, compiled, tagged, sources), entry, False, 0.0)
-
-
-@calls_user_code
-def opened(stage: Any, sources: Sources) -> Captured:
-    """A `Lowered` or `Compiled` of the user's: nothing is traced, and its links are not exact."""
+def _compiled_stage(program: TracedProgram, sources: SourceFiles, say: Say) -> Captured:
+    """A stage of the user's, compiled. Its links are exact unless it was lowered before."""
+    stage = program.stage
     lowered = stage if isinstance(stage, jax.stages.Lowered) else None
+    if program.traced is not None:
+        say("compiling")
+        lowered = program.traced.lower()
     compiled = stage if lowered is None else lowered.compile()
-    handles = Handles(None, lowered, compiled, None, sources)
-    treedef = jax.tree_util.tree_structure(stage.args_info)
-    entry = Compiled(compiled, compiled, handles.tagged, (), treedef, {})
-    return Captured(Request("program", (), None, ()), handles, entry, False, 0.0)
+    handles = Handles(program.traced, lowered, compiled, program.tagged, sources)
+    entry = CachedProgram(compiled, compiled, handles.tagged, paths=(), treedef=None, spare={})
+    return Captured(program.request, handles, entry, False, 0.0)
 
 
-def _key(request: Request, traced: Any, lowered: Any) -> Key | None:
-    """The program's identity; None when it cannot be told, and then nothing is used again.
+def _key(request: CompileRequest, traced: Any, lowered: Any) -> Key | None:
+    """The program's identity; None where it is unknown, so that nothing is reused.
 
-    JAX's settings belong to it: under another one JAX would trace the earlier function again, even
-    if the program is the same.
+    JAX's settings belong to it: with other settings JAX would trace the earlier function again,
+    even if the program is the same.
     """
     try:
         key = (identity(request, traced, lowered), _jax.trace_context())
@@ -253,8 +279,8 @@ def _key(request: Request, traced: Any, lowered: Any) -> Key | None:
         return None
 
 
-def identity(request: Request, traced: Any, lowered: Any) -> str:
-    """A hash of all that decides what XLA compiles and how its results look in Python."""
+def identity(request: CompileRequest, traced: Any, lowered: Any) -> str:
+    """A hash of everything that determines XLA's input and the results' Python types."""
     leaves = _leaves(request)
     kept = _jax.kept_arguments(lowered)
     digest = hashlib.sha256(lowered.as_text().encode())
@@ -279,7 +305,7 @@ def _place(leaf: Any) -> str:
     return f"{leaf.sharding}/{layout}"
 
 
-def _compiled(request: Request, compiled: Any, lowered: Any, tagged: Tagged, call: Any) -> Compiled:
+def _cached(request: CompileRequest, compiled: Any, lowered: Any, tagged: Tagged) -> CachedProgram:
     arguments = (tuple(request.args), dict(request.kwargs))
     leaves, treedef = jax.tree_util.tree_flatten(arguments)
     try:
@@ -288,14 +314,21 @@ def _compiled(request: Request, compiled: Any, lowered: Any, tagged: Tagged, cal
         kept = None
     paths = _paths(request)
     spare = {
-        path: _stand_in(leaf)
+        path: _placeholder(leaf)
         for position, (path, leaf) in enumerate(zip(paths, leaves, strict=True))
         if kept is not None and position not in kept
     }
-    return Compiled(call, compiled, tagged, paths, treedef, spare)
+    return CachedProgram(
+        call=request.jitted,
+        compiled=compiled,
+        tagged=tagged,
+        paths=paths,
+        treedef=treedef,
+        spare=spare,
+    )
 
 
-def _stand_in(leaf: Any) -> Any:
+def _placeholder(leaf: Any) -> Any:
     """A value of the leaf's type that holds no memory."""
     if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.extended):
         return leaf
@@ -306,11 +339,11 @@ def _stand_in(leaf: Any) -> Any:
     return leaf
 
 
-def _leaves(request: Request) -> list[Any]:
+def _leaves(request: CompileRequest) -> list[Any]:
     return jax.tree_util.tree_leaves((tuple(request.args), dict(request.kwargs)))
 
 
-def _paths(request: Request, handles: Handles | None = None) -> tuple[str, ...]:
+def _paths(request: CompileRequest, handles: Handles | None = None) -> tuple[str, ...]:
     """The caller's names of the flat arguments, else JAX's own, else their numbers."""
     number = len(_leaves(request))
     if request.paths and len(request.paths) == number:
@@ -319,7 +352,7 @@ def _paths(request: Request, handles: Handles | None = None) -> tuple[str, ...]:
         known = () if handles is None else _jax.argument_names(handles.traced)
     except Exception:
         known = ()
-    # JAX names what it traces; static arguments are leaves of the call and no inputs.
+    # JAX names traced arguments; static ones are leaves of the call, but not inputs.
     if known and handles is not None and len(known) in (number, len(argument_infos(handles))):
         return known
     return tuple([str(i) for i in range(number)])

@@ -1,4 +1,4 @@
-"""From live handles to the model: what JAX knows of a program, as data."""
+"""From live handles to the model: JAX's facts about a program, as data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from jaxscope.model import (
 )
 from jaxscope.version import __version__
 
-# Primitives that call back into Python: each run of the program runs them again.
+# Primitives that call back into Python: every run of the program calls them.
 _CALLBACKS = {
     "debug_callback": Effect.DEBUG,
     "debug_print": Effect.DEBUG,
@@ -107,7 +107,7 @@ def constants(handles: Handles) -> tuple[Value, ...]:
 
 
 def effects(handles: Handles) -> tuple[Effect, ...]:
-    """Why the program must not be run more often than asked: callbacks and ordered effects."""
+    """Reasons not to repeat the program: callbacks and ordered effects."""
     shared = len({device.process_index for device in device_objects(handles)}) > 1
     others = {Effect.OTHER_PROCESSES} if shared else set[Effect]()
     if handles.traced is None:
@@ -231,7 +231,7 @@ def spec_text(spec: Any) -> str:
 
 
 def kind_of(leaf: Any) -> str:
-    """Why a leaf is traced; empty for one that nobody has."""
+    """The reason why a leaf is traced; empty for an unknown leaf."""
     from jaxscope.capture.inputs.traced_or_static import choose
 
     if leaf is None or isinstance(leaf, jax.ShapeDtypeStruct):

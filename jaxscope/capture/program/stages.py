@@ -14,7 +14,7 @@ from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Stage, StageKind, Unavailable
 
 FROM_CACHE = (
@@ -27,7 +27,7 @@ RELEASED = "the compiled program was released; re-run the cell"
 class Handles:
     """A `model.TextSource` over JAX's Traced, Lowered and Compiled objects.
 
-    Nothing here compiles. Texts are made when first asked for and kept; any thread may ask.
+    Nothing here compiles. Texts are created when first requested and kept, in any thread.
     """
 
     def __init__(
@@ -36,12 +36,12 @@ class Handles:
         lowered: Any = None,
         compiled: Any = None,
         tagged: Tagged | None = None,
-        sources: Sources | None = None,
+        sources: SourceFiles | None = None,
     ) -> None:
         """`traced` may be None when `tagged` has the equations; without `tagged`, the program
         counts as lowered elsewhere, and its links are not exact."""
         if tagged is None:
-            tagged = untagged(traced, sources or Sources())
+            tagged = untagged(traced, sources or SourceFiles())
         self.tagged = tagged
         self._traced = traced
         self._lowered = lowered
@@ -98,10 +98,10 @@ class Handles:
             return module
 
     def doubt(self) -> str:
-        """Why not every link of the compiled text is by a tag of this program; empty if each is.
+        """The reason why some links of the compiled text are not exact; empty if all are.
 
-        Reads the compiled text, which takes 15 ms for a 12-layer transformer. Instructions that
-        XLA added without a name are no doubt of the program; their anchors say so themselves.
+        Reads the compiled text, which takes 15 ms for a 12-layer transformer. Instructions that XLA
+        added without a name do not count; their anchors have a reason.
         """
         if self.tagged.why:
             return self.tagged.why
@@ -110,7 +110,7 @@ class Handles:
         return next((a.why for a in anchors if a.why in doubts), "")
 
     def release(self) -> None:
-        """Let go of the live objects; texts that were fetched stay."""
+        """Release the live objects; texts that were fetched stay."""
         with self._lock:
             self._released = True
             self._traced = self._lowered = self._compiled = None
@@ -126,10 +126,10 @@ class Handles:
                 return Stage(kind, unavailable=Unavailable("the program was not compiled"))
             text = self._compiled.as_text()
             if not text:
-                return Stage(kind, unavailable=Unavailable("this device shows no optimized HLO"))
+                return Stage(kind, unavailable=Unavailable("this device has no optimized HLO text"))
             return self._hlo(kind, text)
         if self._lowered is None:
-            reason = "the program was compiled before jaxscope saw it, so only the result is known"
+            reason = "the program was compiled before jaxscope saw it, so this stage is unknown"
             return Stage(kind, unavailable=Unavailable(reason))
         if kind is StageKind.STABLEHLO:
             raw = self._lowered.as_text("stablehlo", debug_info=True)
@@ -151,7 +151,7 @@ class Handles:
         return Stage(kind, text, None, hlo_anchors(parse_module(raw), locator, shown))
 
     def _why(self, raw: str) -> str:
-        """Why a text has no tags; empty if it has."""
+        """The reason why a text has no tags; empty if it has."""
         if self.tagged.why or TAG.search(raw):
             return self.tagged.why
         return ALREADY_LOWERED

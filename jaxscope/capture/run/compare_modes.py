@@ -14,7 +14,7 @@ from jaxscope.capture.inputs.traced_or_static import choose
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.reader import JaxprReader
 from jaxscope.capture.options.settings import Settings, SettingsError
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import DerivativeMode, DerivativeModes, DerivativeOrder
 
 Function = Callable[..., Any]
@@ -97,7 +97,7 @@ def _mode(
 
 def _flow(function: Function, values: Sequence[Any]) -> Region:
     traced = jax.jit(function).trace(*values)
-    return RegionReader().region(JaxprReader(Sources()).body(traced.jaxpr))
+    return RegionReader().region(JaxprReader(SourceFiles()).body(traced.jaxpr))
 
 
 def _seconds(function: Function, values: Sequence[Any], settings: Settings) -> float | None:

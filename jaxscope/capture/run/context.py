@@ -1,43 +1,166 @@
-"""What a run happens in, and what it gives."""
+"""The context of a run (namespace, listener, caches), the values of its steps, and its result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Generator, Mapping, MutableMapping
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
-from jaxscope.capture.compiles.listener import Listener
-from jaxscope.capture.program.compile import Programs
+from jaxscope.capture.compiles.block_compiles import BlockCompiles
+from jaxscope.capture.compiles.listener import Listener, collecting
+from jaxscope.capture.inputs.arguments import Arguments
+from jaxscope.capture.options.settings import Settings
+from jaxscope.capture.program.compile import (
+    Captured,
+    CompileRequest,
+    Programs,
+    Say,
+    device_and_precision,
+)
+from jaxscope.capture.run.measure import Measured
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.peaks import PeakCache
-from jaxscope.model import Record, TextSource
-
-Say = Callable[[str], None]
+from jaxscope.capture.timing.transfer import place
+from jaxscope.model import Form, Record, Source, TextSource, Timing, Value
 
 
 def _silent(phase: str) -> None:
-    """Nobody watches."""
+    """Reports no progress."""
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a run happens in."""
+class RunContext:
+    """The context of a run: the user's namespace, the listener, and caches."""
 
     namespace: MutableMapping[str, Any]
     listener: Listener
     peaks: PeakCache
     cell_name: Callable[[str], str | None] = lambda file: None
     programs: Programs | None = None
+    _: KW_ONLY
     say: Say = _silent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One magic or one `inspect`: the settings and sources that its runs share."""
+
+    title: str
+    form: Form
+    settings: Settings
+    context: RunContext
+    sources: SourceFiles
+    device: Any
+    """The device that the settings name, or None for JAX's default."""
+    compiles: BlockCompiles
+    """Compiles since it began."""
+    began: float
+    """Seconds of `time.perf_counter`."""
+
+
+@contextmanager
+def invocation(
+    title: str, form: Form, settings: Settings, context: RunContext, source: Source | None
+) -> Generator[Invocation]:
+    """Apply the settings and collect compiles while the runs of the invocation take place."""
+    began = time.perf_counter()
+    sources = SourceFiles(source, context.cell_name)
+    with device_and_precision(settings) as device, collecting(context.listener) as compiles:
+        yield Invocation(
+            title=title,
+            form=form,
+            settings=settings,
+            context=context,
+            sources=sources,
+            device=device,
+            compiles=compiles,
+            began=began,
+        )
+
+
+# The values of the steps, besides `TracedProgram`, `Captured` and `Measured`.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramFacts:
+    """Facts about a program that only its form has."""
+
+    arguments: Arguments | None = None
+    labels: tuple[str, ...] = ()
+    """Names of the results; empty for JAX's own order."""
+    statics: tuple[Value, ...] = ()
+    python: str = ""
+    """The program as plain JAX."""
+    mapped: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Mapped axes of the inputs, by path, where `arguments` does not have them."""
+
+
+def _no_facts(captured: Captured) -> ProgramFacts:
+    return ProgramFacts()
+
+
+def _unchanged(results: Any) -> Any:
+    return results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrappedCall:
+    """The value of the step `read`: JAX's function, its arguments, and the way of its results."""
+
+    request: CompileRequest
+    arguments: Arguments | None = None
+    """Named arguments that may still have to move to the device."""
+    transfer: Timing | None = None
+    """The time of that."""
+    stage: Any = None
+    """A `Traced`, `Lowered` or `Compiled` of the user's, in place of the function."""
+    stage_arguments: tuple[tuple[Any, ...], Mapping[str, Any]] = ((), {})
+    """Arguments to run that stage with; empty to run nothing."""
+    again: bool = False
+    """The user's own call has run already: a program with effects is not run again."""
+    finalize: Callable[[Any], Any] = _unchanged
+    """From the program's results, the user's value; writes what the code binds."""
+    facts: Callable[[Captured], ProgramFacts] = _no_facts
+    """Called once the run is over."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def call(self) -> tuple[tuple[Any, ...], Mapping[str, Any]] | None:
+        """The arguments to run the program with; None to compile only."""
+        if self.stage is not None:
+            return self.stage_arguments if any(self.stage_arguments) else None
+        return self.request.args, self.request.kwargs
+
+    def placed(self, device: Any) -> WrappedCall:
+        """The call with its NumPy arguments on the device, so that no run includes the transfer."""
+        if self.arguments is None:
+            return self
+        values, transfer = place([leaf.value for leaf in self.arguments.leaves], device)
+        request = replace(self.request, args=self.arguments.pack(values))
+        return replace(self, request=request, transfer=transfer)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """The value of the step `run`: a program with its results and timings."""
+
+    wrapped: WrappedCall
+    captured: Captured
+    measured: Measured
+    value: Any
+    """The user's value; None where the program was not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a run gave."""
+    """The result of an invocation: its value, its record, and the live texts of its programs."""
 
     value: Any
     record: Record
     texts: tuple[TextSource, ...] = field(repr=False)
     failure: str = ""
-    """One line that says what jaxscope could not do; empty when all is well."""
+    """One line on what jaxscope could not do; usually empty."""
     error: BaseException | None = None
-    """What the user's code raised, where the record tells of what ran until then."""
+    """An exception of the user's code, where the record covers the run until then."""

@@ -1,87 +1,123 @@
-"""One sentence beside JAX's own errors: which line of the cell, and what to do there.
+"""One sentence beside JAX's own errors: the line of the cell, and the fix.
 
 The error itself stays as JAX raised it; the sentence is added with `add_note`.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 import traceback
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 from jax.core import Tracer
 
-from jaxscope.analysis.python.names import roots
-from jaxscope.capture.forms.call import parameter_names
-from jaxscope.capture.options.refusals import RefusedError
+from jaxscope.analysis.python.cell import CellText
+from jaxscope.capture.forms.call import FunctionCall
+from jaxscope.capture.options.composition import Composition
+from jaxscope.capture.options.refusals import NOTHING_CHANGED, RefusedError
 from jaxscope.capture.options.settings import SettingsError
-from jaxscope.capture.options.stack import Stack, maps
+from jaxscope.capture.program.compile import CompileRequest
 from jaxscope.capture.run import jax_errors
 
 
-def explain(
-    error: BaseException,
-    file: str,
-    tree: ast.Module,
-    traced: Collection[str],
-    values: Mapping[str, Any],
-    *,
-    wrote: bool = False,
-    stack: str = "",
-    pmap: bool = False,
-    mapped: bool = False,
-) -> str | None:
-    """The note for an error of a cell, or None when there is nothing to add.
+@dataclass(frozen=True, slots=True)
+class CellErrors:
+    """The notes for errors of one cell."""
 
-    `traced` holds the names of the cell's traced inputs, `values` its inputs by name. `wrote` says
-    that the cell ran as Python does, and what it had bound by then is bound. `stack` spells the
-    transforms that were being applied, after the cell itself was traced, or that decorate it;
-    `pmap` says that one of all its transforms is a pmap, `mapped` that one is a map of some kind.
-    """
-    line = line_of(error, file)
-    cure = jax_errors.of_meshes(error, pmap=pmap) or jax_errors.cure(error, values)
-    if wrote and "pmap" in stack and any(part in str(error) for part in _TOO_LONG):
-        cure = (
-            "A pmap gives each device one slice: the mapped axis may be no longer than there are "
-            "devices. `%jaxdevices --cpu N` simulates some, before JAX starts."
-        )
-    if cure is None and stack and not wrote and not isinstance(error, RefusedError | SettingsError):
-        where = "" if line is None else f"Line {line}: "
-        return f"jaxscope: {where}{not_allowed(error, stack)} Nothing was written."
-    if cure is None:
-        if line is None:
+    cell: CellText
+    values: Mapping[str, Any]
+    """The namespace."""
+    composition: Composition
+    traced: Collection[str] = ()
+    """Names of its traced inputs."""
+    wrote: bool = False
+    """The cell runs as plain Python does, so the names that it has bound stay bound."""
+
+    @contextmanager
+    def explained(self, request: CompileRequest | None = None) -> Generator[None]:
+        """Add the note to an error of the block; the error itself stays as it is.
+
+        `request` is given while it is traced and compiled.
+        """
+        try:
+            yield
+        except Exception as error:
+            # After the program inside the transforms is traced, a failure is a transform's.
+            applying = self.wrote or (request is not None and request.untransformed is not None)
+            note = self.note(error, applying=applying)
+            if note is not None:
+                error.add_note(note)
+            raise
+
+    def note(self, error: BaseException, *, applying: bool = False) -> str | None:
+        """The note, or None where there is nothing to add.
+
+        `applying` says that the cell is traced and its transforms are being applied, or that they
+        decorate its functions.
+        """
+        if isinstance(error, RefusedError | SettingsError):
             return None
-        return f"jaxscope: Line {line} of the cell." + ("" if wrote else " Nothing was written.")
-    where = "" if line is None else f"Line {line}: "
-    if _asks_for_a_value(error):
-        fixable = _parameters(error, file, tree) if wrote else set(traced)
-        names = _blamed(error) & fixable or _names_on(tree, line) & fixable
-        cure = _with_names(error, cure, names, values, fixable=not mapped)
-    return f"jaxscope: {where}{cure}"
+        line = line_of(error, self.cell.file)
+        where = "" if line is None else f"Line {line}: "
+        fix = self._fix(error)
+        if fix is None and applying and not self.wrote:
+            return f"jaxscope: {where}{not_allowed(error, self.composition)} {NOTHING_CHANGED}"
+        if fix is None and line is None:
+            return None
+        if fix is None:
+            return f"jaxscope: Line {line} of the cell." + (
+                "" if self.wrote else f" {NOTHING_CHANGED}"
+            )
+        if _needs_a_value(error):
+            fixable = self._parameters(error) if self.wrote else set(self.traced)
+            found = _blamed(error) & fixable or self.cell.syntax.names_on(line) & fixable
+            maps = self.composition.maps
+            fix = _with_names(error, fix, found, self.values, fixable=not maps)
+        return f"jaxscope: {where}{fix}"
+
+    def _fix(self, error: BaseException) -> str | None:
+        pmap = self.composition.has_pmap
+        if self.wrote and pmap and any(part in str(error) for part in _TOO_LONG):
+            return (
+                "A pmap gives each device one slice: the mapped axis may not be longer than the "
+                "number of devices. `%jaxdevices --cpu N` simulates more, before JAX starts."
+            )
+        return jax_errors.fix_of_meshes(error, pmap=pmap) or jax_errors.fix(error, self.values)
+
+    def _parameters(self, error: BaseException) -> set[str]:
+        """Scalar parameters of the compiled function that failed: `-s` makes them static."""
+        found: set[str] = set()
+        compiled = self.cell.syntax.entry_points
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            code = frame.f_code
+            if code.co_filename == self.cell.file and code.co_name in compiled:
+                given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+                held = {name: frame.f_locals.get(name) for name in given}
+                found = {n for n, v in held.items() if isinstance(v, Tracer) and v.ndim == 0}
+        return found
 
 
 @contextmanager
-def of_call(
-    function: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    values: Mapping[str, Any],
-    stack: Stack,
+def explained_call(
+    call: FunctionCall,
+    composition: Composition,
+    namespace: Mapping[str, Any],
     *,
     settable: bool,
 ) -> Generator[None]:
-    """Adds the note to an error of one call, which has its line from the traceback already.
+    """Add the note to an error of one call, which has its line from the traceback already.
 
-    `values` is the namespace; `settable` says that the magic has `-s`.
+    `settable` says that the magic has `-s`.
     """
     try:
         yield
     except Exception as error:
-        note = _note_of_call(error, function, args, kwargs, values, stack, settable=settable)
+        fixable = settable and not call.is_jitted and not composition.maps
+        note = _note_of_call(error, call, composition, namespace, fixable=fixable)
         if note is not None:
             error.add_note(f"jaxscope: {note}")
         raise
@@ -89,31 +125,26 @@ def of_call(
 
 def _note_of_call(
     error: BaseException,
-    function: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    values: Mapping[str, Any],
-    stack: Stack,
+    call: FunctionCall,
+    composition: Composition,
+    namespace: Mapping[str, Any],
     *,
-    settable: bool,
+    fixable: bool,
 ) -> str | None:
     if isinstance(error, RefusedError | SettingsError):
         return None
-    pmap = any(segment.name == "pmap" for segment in stack)
-    cure = jax_errors.of_meshes(error, pmap=pmap) or jax_errors.cure(error, values)
-    if cure is None or not _asks_for_a_value(error):
-        return cure
-    name = getattr(function, "__name__", type(function).__name__)
-    if f"while tracing the function {name} at " not in str(error):
-        return cure  # a function that this one calls may have a parameter of the same name
-    jitted = hasattr(function, "trace") and hasattr(function, "lower")  # it has options of its own
-    given = {**dict(zip(parameter_names(function, args, kwargs)[0], args, strict=True)), **kwargs}
-    fixable = settable and not jitted and not maps(stack)
-    return _with_names(error, cure, _blamed(error) & given.keys(), given, fixable=fixable)
+    pmap = composition.has_pmap
+    fix = jax_errors.fix_of_meshes(error, pmap=pmap) or jax_errors.fix(error, namespace)
+    if fix is None or not _needs_a_value(error):
+        return fix
+    if f"while tracing the function {call.name} at " not in str(error):
+        return fix  # a function that this one calls may have a parameter of the same name
+    given = call.arguments()
+    return _with_names(error, fix, _blamed(error) & given.keys(), given, fixable=fixable)
 
 
-def _asks_for_a_value(error: BaseException) -> bool:
-    """Whether a fixed value in place of a tracer would have served."""
+def _needs_a_value(error: BaseException) -> bool:
+    """Whether a fixed value in place of a tracer would have avoided the error."""
     kinds = (
         jax.errors.TracerIntegerConversionError,
         jax.errors.TracerBoolConversionError,
@@ -126,24 +157,24 @@ def _asks_for_a_value(error: BaseException) -> bool:
 
 def _with_names(
     error: BaseException,
-    cure: str,
+    fix: str,
     found: Collection[str],
     values: Mapping[str, Any],
     *,
     fixable: bool,
 ) -> str:
-    """The cure after the names of the inputs that are to blame."""
+    """The fix after the names of the inputs that caused the error."""
     names = sorted(found)
     if isinstance(error, (jax.errors.TracerIntegerConversionError, IndexError)):
-        # An int was asked for: where a scalar stands there, it is the one that is meant.
+        # The code needs an int: a scalar among the names is the one.
         names = [n for n in names if getattr(values.get(n), "ndim", 0) == 0] or names
     if not names:
-        return cure
+        return fix
     which = " and ".join(f"`{name}`" for name in names)
-    cure = f"{which} {'is' if len(names) == 1 else 'are'} traced. {cure}"
-    if fixable:  # an input that is mapped has a value for each example
-        cure += f" If its value may be fixed, run with `{' '.join(f'-s {n}' for n in names)}`."
-    return cure
+    fix = f"{which} {'is' if len(names) == 1 else 'are'} traced. {fix}"
+    if fixable:  # a mapped input has a value for each example
+        fix += f" If its value may be fixed, run with `{' '.join(f'-s {n}' for n in names)}`."
+    return fix
 
 
 _BLAMED = re.compile(r"depends on the values? of the arguments? (.+)\.")
@@ -155,24 +186,11 @@ def _blamed(error: BaseException) -> set[str]:
     return set() if found is None else set(re.findall(r"(?:^|[ ,])([^\W\d]\w*)", found[1]))
 
 
-def _parameters(error: BaseException, file: str, tree: ast.Module) -> set[str]:
-    """Numbers among the parameters of the compiled function that failed: `-s` makes them static."""
-    found: set[str] = set()
-    compiled = roots(tree)
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        code = frame.f_code
-        if code.co_filename == file and code.co_name in compiled:
-            given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            held = {name: frame.f_locals.get(name) for name in given}
-            found = {n for n, v in held.items() if isinstance(v, Tracer) and v.ndim == 0}
-    return found
-
-
 def line_of(error: BaseException, file: str) -> int | None:
     """The innermost line of the cell in the error's traceback.
 
-    What fails while a transform is applied fails after the cell was traced: JAX then hangs the
-    traceback of the equation on the error, as its cause.
+    An error of a transform comes after the trace of the cell: JAX then attaches the traceback of
+    the equation to it, as its cause.
     """
     found = None
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -183,19 +201,11 @@ def line_of(error: BaseException, file: str) -> int | None:
     return found
 
 
-def not_allowed(error: BaseException, stack: str) -> str:
-    """What to say when JAX could not apply the transforms to a program that it could trace."""
+def not_allowed(error: BaseException, composition: Composition) -> str:
+    """The sentence for transforms that JAX could not apply to a program that it could trace."""
     reason = re.split(r"(?<=[.!?])\s|\n", str(error).strip())[0].rstrip(".:")
-    return f"JAX cannot apply `{stack}` to this program: {reason}."
+    return f"JAX cannot apply `{composition}` to this program: {reason}."
 
 
-# A pmap is a shard_map since JAX 0.8: these are what it says of an axis longer than the devices.
+# A pmap is a shard_map since JAX 0.8: its texts for an axis longer than the number of devices.
 _TOO_LONG = ("evenly divi", "axis to squeeze out")
-
-
-def _names_on(tree: ast.Module, line: int | None) -> set[str]:
-    names: set[str] = set()
-    for statement in ast.walk(tree):
-        if isinstance(statement, ast.Name) and statement.lineno == line:
-            names.add(statement.id)
-    return names

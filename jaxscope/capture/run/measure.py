@@ -1,10 +1,10 @@
-"""Running a captured program: for its results, and to time it."""
+"""Run a captured program: for its results, and to time it."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import jax
@@ -12,7 +12,7 @@ import jax
 from jaxscope.analysis.profile import TracedSession
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.devices import memory
-from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.profile.sessions import (
@@ -29,29 +29,29 @@ from jaxscope.model import Memory, Timing, Unavailable
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The results of a program, and what its runs took."""
+    """The results and timings of a program, and its profile."""
 
     results: Any
     """None when the program was not run."""
     timings: tuple[Timing, ...] = ()
     sessions: tuple[TracedSession, ...] | Unavailable = ()
-    """Traced calls, where the time inside the program was asked for."""
+    """Profiled calls; empty without a profile."""
     trace: bytes = field(default=b"", repr=False)
-    """The last session as XSpace."""
-    plan: Plan | None = None
-    """What the profile was asked to be."""
+    """The last profiler session as XSpace."""
+    plan: ProfilePlan | None = None
+    """The requested profile."""
+    _: KW_ONLY
     guard: str = ""
-    """Why fewer calls were traced than usual."""
+    """Reason for fewer profiled calls than usual."""
 
     def with_transfer(self, transfer: Timing | None) -> Measured:
-        """With the row for moving NumPy inputs to the device."""
+        """With the time to move NumPy inputs to the device."""
         return self if transfer is None else replace(self, timings=(*self.timings, transfer))
 
 
 def measure(
     captured: Captured,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    call: tuple[Sequence[Any], Mapping[str, Any]] | None,
     settings: Settings,
     listener: Listener,
     *,
@@ -62,24 +62,25 @@ def measure(
     `again` says that the user's own call has run already: then a program with effects is not run.
     Raises MemoryError when the program needs more than the device has free.
     """
-    if settings.runs == 0 or is_abstract((tuple(args), dict(kwargs))):
+    if settings.runs == 0 or call is None or is_abstract(call):
         return Measured(None)
-    packed, named = captured.arguments(tuple(args), kwargs)
+    args, kwargs = tuple(call[0]), dict(call[1])
+    packed, named = captured.arguments(args, kwargs)
     runs = settings.runs
     try:
         effects, copier = describe.effects(captured.handles), _copier(captured, packed)
-    except Exception:  # one run is all that is safe when nothing is known of the program
+    except Exception:  # the effects of the program are unknown: only one run is safe
         effects, copier, runs = (), None, 1
     if again and (runs == 1 or (effects and runs is None)):
         return Measured(None)
     too_much = _too_much(captured)
     if too_much:
         raise MemoryError(too_much)
-    call = functools.partial(captured.entry.call, **named) if named else captured.entry.call
+    program = functools.partial(captured.entry.call, **named) if named else captured.entry.call
     once = runs == 1 or (runs is None and bool(effects))
     run = functools.partial(
         timed_calls.measure,
-        call,
+        program,
         packed,
         fresh_args=copier,
         effects=effects,
@@ -92,21 +93,23 @@ def measure(
         return Measured(results, timings)
     plan = settings.profile
     if once:
-        return replace(_traced_once(run, plan, captured), plan=plan)
-    # What donates its arguments is profiled first, on copies: the run that is kept comes last.
+        return replace(_profiled_once(run, plan, captured), plan=plan)
+    batch = sampling.copied_arguments(copier) if copier else sampling.same_arguments(packed)
+    # A program that donates its arguments is profiled first, on copies: the run that counts is the
+    # last one.
     if copier is None:
         results, timings = run()
-        sessions, trace, guard = _sessions(captured, call, packed, None, plan)
+        profiled = _profiled(captured, program, batch, plan)
     else:
-        sessions, trace, guard = _sessions(captured, call, packed, copier, plan)
+        profiled = _profiled(captured, program, batch, plan)
         results, timings = run()
-    return Measured(results, timings, sessions, trace, plan, guard)
+    return replace(profiled, results=results, timings=timings, plan=plan)
 
 
-def _traced_once(
-    run: Callable[[], tuple[Any, tuple[Timing, ...]]], plan: Plan, captured: Captured
+def _profiled_once(
+    run: Callable[[], tuple[Any, tuple[Timing, ...]]], plan: ProfilePlan, captured: Captured
 ) -> Measured:
-    """The only run that is allowed, under the profiler; without it where that is not to be had."""
+    """The only run that is allowed, under the profiler; without it where it is unavailable."""
     try:
         if refused := plan.too_many(events_of(captured.handles)):
             raise TooManyEventsError(refused)
@@ -118,45 +121,43 @@ def _traced_once(
     return Measured(results, timings, sessions, trace)
 
 
-def _sessions(
+def _profiled(
     captured: Captured,
-    call: Callable[..., Any],
-    args: tuple[Any, ...],
-    copier: Callable[[], tuple[Any, ...]] | None,
-    plan: Plan,
-) -> tuple[tuple[TracedSession, ...] | Unavailable, bytes, str]:
-    """Traced calls of a program that may be repeated; its results are not needed."""
+    program: Callable[..., Any],
+    batch: Callable[[int], Iterable[tuple[Any, ...]]],
+    plan: ProfilePlan,
+) -> Measured:
+    """Profiled calls of a program that may be repeated; its results are not needed."""
     try:
-        batch = sampling.copied_arguments(copier) if copier else sampling.same_arguments(args)
-        found = sessions_of(call, batch, plan, captured.handles)
+        found = sessions_of(program, batch, plan, captured.handles)
     except (Exception, KeyboardInterrupt) as error:
-        return Unavailable(_why(error)), b"", ""
-    return found.sessions, found.xspace, found.guard
+        return Measured(None, sessions=Unavailable(_why(error)))
+    return Measured(None, sessions=found.sessions, trace=found.xspace, guard=found.guard)
 
 
 def _why(error: BaseException) -> str:
     if isinstance(error, SettingsError):
         return str(error)
     if isinstance(error, KeyboardInterrupt):
-        return "the profile was interrupted; the results are those of the run before it"
+        return "the profile was interrupted; the results are from the run before it"
     return f"the profiler failed ({type(error).__name__}: {error})"
 
 
 def is_abstract(arguments: Any) -> bool:
-    """Whether some argument is a shape without values."""
+    """Whether some argument is a `jax.ShapeDtypeStruct`."""
     leaves = jax.tree_util.tree_leaves(arguments)
     return any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
 
 
 def _too_much(captured: Captured) -> str | None:
-    """Why the program cannot run for want of memory; None also where nobody can tell."""
+    """The sentence for a device with too little memory; None also where that is unknown."""
     try:
         needs = memory.memory(captured.handles.compiled)
         found = describe.device_objects(captured.handles)
-        said = [memory.fits(needs, d) for d in found] if isinstance(needs, Memory) else []
+        refused = [memory.fits(needs, d) for d in found] if isinstance(needs, Memory) else []
     except Exception:
         return None
-    return next((sentence for sentence in said if sentence), None)
+    return next((sentence for sentence in refused if sentence), None)
 
 
 def _devices(captured: Captured) -> str:
@@ -170,7 +171,7 @@ def _devices(captured: Captured) -> str:
 
 
 def _copier(captured: Captured, args: tuple[Any, ...]) -> Callable[[], tuple[Any, ...]] | None:
-    """Copies of the arguments with donated arrays of their own; None when nothing is donated."""
+    """A function that copies the arguments, donated arrays too; None when nothing is donated."""
     if not any(info.donated for info in describe.argument_infos(captured.handles)):
         return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import collections
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -21,24 +20,22 @@ from jaxscope.analysis.profile import (
     program_runs,
 )
 from jaxscope.analysis.profile.compile_phases import compile_phases
+from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.trace import TraceEvent, operations
 from jaxscope.capture.compiles.listener import collecting
-from jaxscope.capture.forms.block import CellText
-from jaxscope.capture.options.profile_plan import Plan
+from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.profile import cell_programs, line_mode, profiler
 from jaxscope.capture.profile.jitted_calls import Called, JittedCall
 from jaxscope.capture.profile.line_clock import LineClock
 from jaxscope.capture.program import describe
-from jaxscope.capture.run import bare_record
-from jaxscope.capture.run.run import Ran, Surroundings
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.run.context import Ran, RunContext
+from jaxscope.capture.run.record import minimal
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import (
     Finding,
     FindingKind,
     Form,
     Record,
-    Source,
-    SourceKind,
     Stage,
     StageKind,
     Unavailable,
@@ -47,28 +44,30 @@ from jaxscope.model.profile import CellProfile, LiveArrays, Profile
 
 _MOST_LIVE = 20
 _FEW = 3
-"""Single operations on one line below which nobody needs advice."""
+"""Eager operations on one line from which the finding is shown."""
 
 
-def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
-    """Run a cell as plain Python under the profiler, and say where its time went.
+def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -> Ran:
+    """Run a cell as plain Python under the profiler, and attribute its time to lines.
 
-    Nothing is repeated: the cell runs exactly once, whatever it does. What it raises is the `error`
-    of the answer, an interrupt too, and the record tells what ran until then. Where the profiler
-    cannot be had the cell runs without it, and the record says so.
+    The cell runs exactly once. Its exception, an interrupt too, is the `error` of the result, and
+    the record covers the run until then. Without the profiler the cell still runs, and the record
+    has the reason.
     """
     __tracebackhide__ = True
-    plan = plan or Plan()
-    profiler.wait_until_free(plan.wait_s, around.say)
+    plan = plan or ProfilePlan()
+    profiler.wait_until_free(plan.wait_s, context.say)
     began = time.perf_counter()
-    sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
+    sources = SourceFiles(text.source, context.cell_name)
     called = Called()
-    run = replace(text, tree=called.tree(text.tree)) if plan.line_mode else text
+    run = (
+        replace(text, syntax=CellSyntax(called.tree(text.syntax.tree))) if plan.line_mode else text
+    )
     statements, expression = run.code()
     clock = LineClock(*(code for code in (statements, expression) if code is not None))
-    with suppress(Exception):  # what failed there is the cell's to meet
-        # Work that earlier cells left running would end inside the trace and count as this cell's.
-        _settle(text.tree, None, around.namespace)
+    with suppress(Exception):  # an error of earlier work is raised again in the cell
+        # Work of earlier cells that is still running would count as this cell's.
+        _wait_for(text.syntax.mentioned, None, context.namespace)
     try:
         session = profiler.opened()
         failed = ""
@@ -78,23 +77,23 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     zero = settling = time.perf_counter_ns()
     try:
         with (
-            collecting(around.listener) as compiles,
-            called.listening(around.namespace),
+            collecting(context.listener) as compiles,
+            called.listening(context.namespace),
             clock.watching(),
             _Marked() as marked,
         ):
             zero = marked.began
             try:
-                exec(statements, around.namespace)  # type: ignore[arg-type]
+                exec(statements, context.namespace)  # type: ignore[arg-type]
                 if expression is not None:
-                    value = eval(expression, around.namespace)  # type: ignore[arg-type]
+                    value = eval(expression, context.namespace)  # type: ignore[arg-type]
             except BaseException as raised:
                 error = raised
-            clock.moved(0)  # what follows is no line's
+            clock.moved(0)  # the rest belongs to no line
             settling = time.perf_counter_ns()
             try:
-                # After an interrupt too: another one ends the wait.
-                _settle(text.tree, value, around.namespace)
+                # After an interrupt too: a second one ends the wait.
+                _wait_for(text.syntax.mentioned, value, context.namespace)
             except BaseException as raised:
                 error = error or raised
     finally:
@@ -108,20 +107,18 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     notes: list[str] = []
     if error is not None:
         notes.append(_stopped(error, text))
-        if plan.line_mode:  # whoever ended the cell asks for no more calls
+        if plan.line_mode:  # a stopped cell makes no more calls
             plan = replace(plan, line_mode=False)
-            notes.append("Line mode was left out, because the cell did not come to its end.")
+            notes.append("Line mode was skipped, because the cell did not finish.")
     try:
-        record = bare_record.record(
-            "cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began
-        )
+        record = minimal("cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began)
         record = replace(record, compiles=compiles.compiles(sources.all()), notes=tuple(notes))
-        record, texts = _read(record, session or failed, watched, around, sources, plan)
+        record, texts = _read(record, session or failed, watched, context, sources, plan)
         record = replace(record, wall_s=time.perf_counter() - began)
     except Exception:
         if error is None:
             raise
-        raise error from None  # what failed of ours hides nothing of the cell's
+        raise error from None  # the cell's own error takes precedence
     return Ran(None if text.silenced else value, record, texts, error=error)
 
 
@@ -129,11 +126,11 @@ def _read(
     record: Record,
     session: profiler.Recording | str,
     watched: _Watched,
-    around: Surroundings,
-    sources: Sources,
-    plan: Plan,
+    context: RunContext,
+    sources: SourceFiles,
+    plan: ProfilePlan,
 ) -> tuple[Record, tuple[Ended, ...]]:
-    """The record with what the session tells, and its texts; a session that is none says why."""
+    """The record with the profile of the session; without a session, with its reason."""
     if isinstance(session, str):
         note = f"There is no profile: {session}."
         return replace(record, notes=(*record.notes, note)), ()
@@ -142,16 +139,16 @@ def _read(
         note = f"There is no profile: {refused}."
         return replace(record, notes=(*record.notes, note)), (Ended((), trace),)
     try:
-        record = _profiled(record, watched, list(session.events()), around, sources, plan)
+        record = _profiled(record, watched, list(session.events()), context, sources, plan)
     except Exception as error:
-        note = f"The trace could not be read ({type(error).__name__}: {error}); the cell has run."
+        note = f"The profile could not be read ({type(error).__name__}: {error}); the cell has run."
         record = replace(record, notes=(*record.notes, note))
     texts = tuple(Ended(program.stages, trace) for program in record.programs)
     return record, texts or (Ended((), trace),)
 
 
 def _stopped(error: BaseException, text: CellText) -> str:
-    """Where the cell ended before its end."""
+    """A note with the line at which the cell stopped."""
     line, entry = 0, error.__traceback__
     while entry is not None:
         if entry.tb_frame.f_code.co_filename == text.file:
@@ -159,11 +156,11 @@ def _stopped(error: BaseException, text: CellText) -> str:
         entry = entry.tb_next
     how = "was interrupted" if isinstance(error, KeyboardInterrupt) else "raised an exception"
     kind = "" if isinstance(error, KeyboardInterrupt) else f" ({type(error).__name__})"
-    return f"The cell {how}{f' on line {line}' if line else ''}{kind}: this is what ran until then."
+    return f"The cell {how}{f' on line {line}' if line else ''}{kind}: this is the run until then."
 
 
 class Ended:
-    """A `model.TextSource` of a program that ran in a cell: what was read while it ran."""
+    """A `model.TextSource` of a program that ran in a profiled cell, with the texts read then."""
 
     def __init__(self, stages: Sequence[Stage], trace: bytes) -> None:
         self._stages = {stage.kind: stage for stage in stages}
@@ -171,12 +168,12 @@ class Ended:
         """The profiler's session as XSpace."""
 
     def text(self, kind: StageKind) -> Stage:
-        reason = f"a profiled cell keeps no {kind.label}; %jaxjit of the call shows all stages"
+        reason = f"a profiled cell has no {kind.label}; %jaxjit of the call shows all stages"
         return self._stages.get(kind) or Stage(kind, unavailable=Unavailable(reason))
 
 
 class _Marked:
-    """The event that spans the cell, and when it began by Python's clock: the two clocks meet."""
+    """The event that spans the cell, with its start on Python's clock: aligns the two clocks."""
 
     def __init__(self) -> None:
         self._annotation = jax.profiler.TraceAnnotation(profiler.CALL, call=0)
@@ -191,9 +188,8 @@ class _Marked:
         self._annotation.__exit__(*error)
 
 
-def _settle(tree: ast.Module, value: Any, namespace: Mapping[str, Any]) -> None:
-    """Wait for what the cell made, so that its work ends inside the trace."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+def _wait_for(names: Sequence[str], value: Any, namespace: Mapping[str, Any]) -> None:
+    """Wait for the arrays of the cell, so that its work ends inside the trace."""
     made = [namespace[name] for name in names if name in namespace]
     jax.block_until_ready(_arrays((value, made)))
     jax.effects_barrier()
@@ -206,14 +202,14 @@ def _arrays(value: Any) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """What was seen of the cell from outside JAX."""
+    """Observations of the cell outside JAX."""
 
     text: CellText
     clock: LineClock
     began: int
-    """By Python's clock, when the trace's event of the cell did."""
+    """Start of the cell's event on Python's clock."""
     settling: int
-    """When its last line was over, and its work was waited for."""
+    """End of its last line, and start of the wait for its work."""
     ended: int
     calls: tuple[JittedCall, ...]
 
@@ -222,19 +218,19 @@ def _profiled(
     record: Record,
     watched: _Watched,
     events: list[TraceEvent],
-    around: Surroundings,
-    sources: Sources,
-    plan: Plan,
+    context: RunContext,
+    sources: SourceFiles,
+    plan: ProfilePlan,
 ) -> Record:
     text, clock = watched.text, watched.clock
     span = next(event for event in events if event.name == profiler.CALL)
     ops = [op for op in operations(events) if span.start <= op.start <= span.end]
     runs = program_runs(ops, events, span.thread)
     modules, texts = cell_programs.modules(runs)
-    functions = cell_programs.function_lines(text.tree)
+    functions = cell_programs.function_lines(text.syntax.tree)
     programs = {
         number: cell_programs.known_program(
-            runs, number, module, text.file, functions, around.namespace
+            runs, number, module, text.file, functions, context.namespace
         )
         for number, module in modules.items()
     }
@@ -257,9 +253,9 @@ def _profiled(
     found = replace(found, live=_live(sources), waited_s=waited)
     apart: dict[str, Profile | Unavailable] = {}
     if plan.line_mode:
-        around.say("keeping lines apart")
+        context.say("profiling with barriers between lines")
         apart = line_mode.of_calls(watched.calls, sources, plan)
-        found = replace(found, doubts=(*found.doubts, *_not_apart(runs, programs, apart, around)))
+        found = replace(found, doubts=(*found.doubts, *_not_apart(runs, programs, apart, context)))
     written = cell_programs.records(runs, modules, texts, programs, by_op, sources, apart)
     return replace(
         record,
@@ -271,8 +267,8 @@ def _profiled(
     )
 
 
-def _live(sources: Sources) -> tuple[LiveArrays, ...]:
-    """Arrays alive on the devices, by the line that made them; none where JAX does not tell."""
+def _live(sources: SourceFiles) -> tuple[LiveArrays, ...]:
+    """Live arrays on the devices, by the line that created them; empty where JAX has no data."""
     try:
         made = live_buffers(jax.profiler.device_memory_profile())
     except Exception:
@@ -288,21 +284,21 @@ def _not_apart(
     runs: Sequence[ProgramRun],
     programs: Mapping[int, RunProgram],
     apart: Collection[str],
-    around: Surroundings,
+    context: RunContext,
 ) -> tuple[str, ...]:
-    """Which functions line mode did not see, as their calls are not in the cell's own lines."""
+    """A sentence for functions whose calls are not in the cell's own lines."""
     names = {cell_programs.title(run.module) for run in runs if not programs[run.program].eager}
     missing = sorted(names - set(apart))
     if not names:
-        return ("Line mode has no compiled function to measure: the cell calls none.",)
+        return ("Line mode has nothing to measure: the cell calls no compiled function.",)
     if not missing:
         return ()
-    known = list(around.namespace.items())
+    known = list(context.namespace.items())
     # `step = jax.jit(jax.grad(loss))` runs as `loss`, and is called by its other name.
     name = next((n for n, v in known if cell_programs.is_jitted(v, missing[0])), missing[0])
     sentence = (
-        f"Line mode did not see the call of {', '.join(missing[:3])}, which is in no line of the "
-        f"cell outside functions: `%jaxprof --line-mode {name}(...)` measures it."
+        f"Line mode measures only calls in the cell's own lines, so {', '.join(missing[:3])} is "
+        f"missing: use `%jaxprof --line-mode {name}(...)`."
     )
     return (sentence,)
 
@@ -315,15 +311,15 @@ def _doubts(
 ) -> tuple[str, ...]:
     doubts: list[str] = []
     if clock.full:
-        doubts.append("The cell changed lines more than a million times; later lines are missing.")
+        doubts.append("The cell executed more than a million lines; later lines are missing.")
     gone = {run.module for run in runs if modules.get(run.program) is None}
     if gone:
         names = ", ".join(sorted(gone)[:3])
-        doubts.append(f"The text of {names} was released, so its time stays with the calling line.")
+        doubts.append(f"The text of {names} was released, so its time counts for the calling line.")
     if found.compile_s > 0.2 * found.wall_s:
         doubts.append(
-            f"{100 * found.compile_s / found.wall_s:.0f} % of the cell was compiling; run it again "
-            "to see it warm."
+            f"{100 * found.compile_s / found.wall_s:.0f} % of the cell was compilation; run it "
+            "again to profile it warm."
         )
     if not runs:
         doubts.append("JAX ran no program in this cell.")
@@ -331,7 +327,7 @@ def _doubts(
 
 
 def _findings(found: CellProfile) -> tuple[Finding, ...]:
-    """Lines that ran operation by operation, the costliest first."""
+    """Lines with eager operations, the costliest first."""
     rows = [row for row in found.lines if row.eager >= _FEW]
     rows.sort(key=lambda row: -row.host_s)
     compiling = f", {_ms(found.compile_s)} of it compiling" if found.compile_s else ""
@@ -339,10 +335,10 @@ def _findings(found: CellProfile) -> tuple[Finding, ...]:
         Finding(
             FindingKind.EAGER,
             row.line,
-            f"This line ran {row.eager} operations one by one: {_ms(row.host_s)} passed on it, and "
-            f"the work that it started took {_ms(row.device_s)}.",
-            "Put it into a function under `jax.jit`, so that one program does them all.",
-            f"Counted in the trace; the whole cell took {_ms(found.wall_s)}{compiling}.",
+            f"This line ran {row.eager} eager operations: {_ms(row.host_s)} in Python, "
+            f"{_ms(row.device_s)} on the device.",
+            "Move it into a function under `jax.jit`, so that one program runs them all.",
+            f"Counted in the profile; the whole cell took {_ms(found.wall_s)}{compiling}.",
         )
         for row in rows[:5]
     )

@@ -1,27 +1,28 @@
-"""The record of a run, put together from its live parts."""
+"""From finished runs to their record: programs as data, compiles, notes."""
 
 from __future__ import annotations
 
+import datetime
+import platform
+import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata
 
 from jaxscope.analysis.cost.roofline import verdict
-from jaxscope.capture.compiles.listener import Listener, Run
 from jaxscope.capture.devices import memory
-from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.gradient import gradient_of
-from jaxscope.capture.options.stack import applied, differentiates
 from jaxscope.capture.profile.line_mode import line_mode, seconds_by_line
 from jaxscope.capture.profile.memory_plan import buffers_of
 from jaxscope.capture.profile.sessions import profile_of
-from jaxscope.capture.program import describe
+from jaxscope.capture.program import describe as live
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.program.stages import Handles
-from jaxscope.capture.run.measure import Measured
+from jaxscope.capture.run.context import FinishedRun, Invocation, ProgramFacts
 from jaxscope.capture.sharding import program_sharding
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.peaks import peaks as measure_peaks
 from jaxscope.capture.vmap import batching_of
@@ -29,86 +30,116 @@ from jaxscope.model import (
     Batching,
     Compile,
     Cost,
+    Environment,
     Form,
     Program,
     Record,
+    Source,
     StageKind,
     TextSource,
     Timing,
     Unavailable,
-    Value,
     ValueKind,
 )
 from jaxscope.model.memory_plan import BufferTimeline
 from jaxscope.model.profile import Place, Profile
+from jaxscope.version import __version__
+from jaxscope.words import names
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One program of a run with what only its form knows."""
+class Described:
+    """The value of the step `describe`: a program as data, its live texts, and notes."""
 
-    captured: Captured
-    measured: Measured
-    arguments: Arguments | None = None
-    labels: tuple[str, ...] = ()
-    """Names of the results; empty for JAX's own order."""
-    statics: tuple[Value, ...] = ()
-    python: str = ""
-    mapped: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What maps do with the inputs, by path, where `arguments` does not say it."""
+    program: Program
+    texts: TextSource
+    notes: tuple[str, ...]
+
+
+def describe(finished: FinishedRun, given: Invocation) -> Described:
+    """The program of a finished run."""
+    facts = finished.wrapped.facts(finished.captured)
+    handles = finished.captured.handles
+    program = _program(finished, facts, given.sources)
+    program = judged(
+        _profiled(program, finished, given.sources),
+        handles,
+        given.context.peaks,
+        ask=finished.measured.plan is not None,  # a profile is compared with the peaks
+    )
+    return Described(program, handles, tuple(_notes(finished.captured, facts)))
 
 
 def record(
-    title: str,
-    form: Form,
-    parts: Sequence[Part],
-    compiles: Run,
-    sources: Sources,
-    listener: Listener,
-    peaks: PeakCache,
-    notes: Sequence[str],
-    began: float,
+    given: Invocation, described: Sequence[Described], notes: Sequence[str]
 ) -> tuple[Record, tuple[TextSource, ...]]:
     """The record without findings, and the live texts of its programs in the same order."""
-    programs = [
-        judged(
-            _profiled(_program(part, sources), part, sources),
-            part.captured.handles,
-            peaks,
-            ask=part.measured.plan is not None,  # a profile is read against the roofs
-        )
-        for part in parts
-    ]
-    made = compiles.compiles(sources.all())
+    compiles = given.compiles.compiles(given.sources.all())
     # Before they are sorted: both are in the order in which the programs were met.
-    programs = _with_compiles(programs, made)
+    programs = _with_compiles([one.program for one in described], compiles)
     order = sorted(range(len(programs)), key=lambda i: -_weight(programs[i]))
     result = Record(
+        given.title,
+        given.form,
+        live.now(),
+        live.environment(),
+        given.sources.all(),
+        programs=tuple([programs[i] for i in order]),
+        compiles=compiles,
+        notes=(
+            *notes,
+            *(note for one in described for note in one.notes),
+            *given.context.listener.notes,
+        ),
+        wall_s=time.perf_counter() - given.began,
+    )
+    return result, tuple([described[i].texts for i in order])
+
+
+def minimal(
+    title: str, form: Form, sources: Sequence[Source], notes: Sequence[str], wall_s: float
+) -> Record:
+    """A minimal `Record` for a run that could not be inspected; calls nothing of JAX."""
+    x64 = getattr(getattr(sys.modules.get("jax"), "config", None), "jax_enable_x64", False)
+    return Record(
         title,
         form,
-        describe.now(),
-        describe.environment(),
-        sources.all(),
-        tuple([programs[i] for i in order]),
-        made,
-        (),
-        (*notes, *_notes(parts), *listener.notes),
-        time.perf_counter() - began,
+        datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        Environment(
+            __version__,
+            _version("jax"),
+            _version("jaxlib"),
+            platform.python_version(),
+            platform=f"{platform.system()}-{platform.release()} {platform.machine()}",
+            devices=(),
+            x64=bool(x64),
+        ),
+        tuple(sources),
+        programs=(),
+        compiles=(),
+        notes=tuple(notes),
+        wall_s=wall_s,
     )
-    return result, tuple([parts[i].captured.handles for i in order])
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "?"
 
 
 def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = False) -> Program:
-    """The program with its roofline verdict, once the peaks of its device are known.
+    """The program with its roofline verdict, if the peaks of its device are known.
 
-    `ask` measures them, which takes up to half a second.
+    `ask` measures unknown ones, which takes up to half a second.
     """
     call = program.call
     if call is None or not call.samples:
         call = _profiled_call(program)
     if call is None or isinstance(program.cost, Unavailable):
         return program
-    devices = describe.device_objects(handles)
+    devices = live.device_objects(handles)
     device = devices[0]
     known = measure_peaks(device, peaks) if ask else peaks.get(device)
     if known is None:
@@ -121,7 +152,7 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
 
 
 def _profiled_call(program: Program) -> Timing | None:
-    """The calls that a profile made with the profiler off, of a program too slow to time."""
+    """The unprofiled calls of a profile, for a program too slow to time."""
     found = program.profile
     if not isinstance(found, Profile):
         return None
@@ -141,44 +172,44 @@ def _of_all(cost: Cost, devices: int) -> Cost:
     )
 
 
-def _program(part: Part, sources: Sources) -> Program:
-    captured, handles = part.captured, part.captured.handles
+def _program(finished: FinishedRun, facts: ProgramFacts, sources: SourceFiles) -> Program:
+    captured, handles = finished.captured, finished.captured.handles
     tagged = handles.tagged
-    # Also a tagged program can come back from a cache with other tags, or with none.
+    # A tagged program can also come back from a cache with other tags, or with none.
     doubt = handles.doubt()
     leaves = captured.leaves()
     reasons: dict[str, str] = {}
     paths: Sequence[str] = captured.paths
     if len(paths) < len(leaves):
         leaves = captured.traced_leaves()
-    if part.arguments is not None:
-        reasons = {slot.path: slot.reason for slot in part.arguments.slots}
-        by_path = {slot.path: slot.value for slot in part.arguments.slots}
+    if facts.arguments is not None:
+        reasons = {leaf.path: leaf.reason for leaf in facts.arguments.leaves}
+        by_path = {leaf.path: leaf.value for leaf in facts.arguments.leaves}
         leaves = [by_path.get(path) for path in paths]
     for path, leaf in zip(paths, leaves, strict=False):
-        if path in part.mapped:
-            reasons[path] = f"{describe.kind_of(leaf)}, {part.mapped[path]}".removeprefix(", ")
-    inputs = describe.inputs(handles, paths, reasons, leaves)
-    outputs = describe.outputs(handles, part.labels)
+        if path in facts.mapped:
+            reasons[path] = f"{live.kind_of(leaf)}, {facts.mapped[path]}".removeprefix(", ")
+    inputs = live.inputs(handles, paths, reasons, leaves)
+    outputs = live.outputs(handles, facts.labels)
     regions = RegionReader()
     batching = batching_of(captured, sources, regions)
     return Program(
         captured.request.name,
         captured.request.transforms,
-        describe.devices(handles),
-        (*inputs, *part.statics),
+        live.devices(handles),
+        (*inputs, *facts.statics),
         outputs,
-        describe.constants(handles),
-        tagged.equations,
-        timings=part.measured.timings,
-        cost=describe.cost(handles),
+        constants=live.constants(handles),
+        equations=tagged.equations,
+        timings=finished.measured.timings,
+        cost=live.cost(handles),
         memory=memory.memory(handles.compiled),
-        effects=describe.effects(handles),
+        effects=live.effects(handles),
         exact=not doubt,
         inexact_why=doubt,
         tag=tagged.hash,
-        python=part.python,
-        stack=applied(captured.request.stack),
+        python=facts.python,
+        stack=captured.request.composition.applied,
         gradient=gradient_of(
             tagged,
             paths,
@@ -192,23 +223,24 @@ def _program(part: Part, sources: Sources) -> Program:
     )
 
 
-def _profiled(program: Program, part: Part, sources: Sources) -> Program:
+def _profiled(program: Program, finished: FinishedRun, sources: SourceFiles) -> Program:
     """With the time by line, if the program was profiled."""
-    sessions = part.measured.sessions
+    captured, measured = finished.captured, finished.measured
+    handles, sessions = captured.handles, measured.sessions
     if isinstance(sessions, Unavailable):
-        # XLA's plan of the memory needs no traced call; where it fails, too, one reason is enough.
-        plan = buffers_of(program, part.captured.handles)
+        # XLA's memory plan needs no profiled call; where it fails too, one reason is enough.
+        plan = buffers_of(program, handles)
         known = plan if isinstance(plan, BufferTimeline) else None
         return replace(program, profile=sessions, buffers=known)
     if not sessions:
         return program
-    handles, number = part.captured.handles, len(sources.all())
-    handles.trace = part.measured.trace
+    number = len(sources.all())
+    handles.trace = measured.trace
     apart = None
-    if part.measured.plan is not None and part.measured.plan.line_mode:
+    if measured.plan is not None and measured.plan.line_mode:
         try:
-            leaves = part.captured.traced_leaves()
-            apart = line_mode(program, handles, leaves, sources, part.measured.plan)
+            leaves = captured.traced_leaves()
+            apart = line_mode(program, handles, leaves, sources, measured.plan)
         except Exception as error:
             apart = Unavailable(f"its inputs could not be read ({type(error).__name__}: {error})")
     split: list[dict[Place, float]] = []
@@ -219,13 +251,13 @@ def _profiled(program: Program, part: Part, sources: Sources) -> Program:
     except Exception as error:
         found = Unavailable(f"the trace could not be read ({type(error).__name__}: {error})")
     if isinstance(found, Profile):
-        found = replace(found, guard=part.measured.guard)
+        found = replace(found, guard=measured.guard)
     buffers = buffers_of(program, handles)
     return replace(program, profile=found, line_mode=apart, buffers=buffers)
 
 
 def _weight(program: Program) -> float:
-    """Seconds of a call where it was timed, else FLOPs on a scale far below."""
+    """Seconds per call where it was timed, else FLOPs on a much smaller scale."""
     first = next((t for t in program.timings if t.label in ("call", "first call")), None)
     if first is not None and first.samples:
         return first.median_s
@@ -234,7 +266,7 @@ def _weight(program: Program) -> float:
 
 
 _PMAPPED = ("_fun", "call_wrapped")
-"""What JAX 0.9 and later, and 0.8, call the program of any pmap that was not called as such."""
+"""JAX's names for the program of a nested pmap: 0.9 and later, 0.8."""
 
 
 def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> list[Program]:
@@ -254,57 +286,48 @@ def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> 
     return result
 
 
-def _notes(parts: Sequence[Part]) -> list[str]:
+def _notes(captured: Captured, facts: ProgramFacts) -> list[str]:
     notes: list[str] = []
-    for part in parts:
-        if _empty(part):
-            notes.append(
-                "The program is empty: there is no traced input and no operation of JAX, so Python "
-                "computed everything while JAX traced."
-            )
-        shared = _shared(part)
-        unused = _names([name for name in _unused(part) if name not in shared])
-        if unused and differentiates(part.captured.request.stack):
-            # A derivative by it can be there, and is constant.
-            notes.append(f"No result depends on the value of {unused}.")
-        elif unused:
-            notes.append(f"No result depends on {unused}.")
-        for stands in dict.fromkeys(shared.values()):
-            again = [name for name, path in shared.items() if path == stands]
-            verb = "is" if len(again) == 1 else "are"
-            notes.append(
-                f"{_names(again)} {verb} the same array as `{stands}`: the program takes it once."
-            )
+    if _empty(captured.handles, facts):
+        notes.append(
+            "The program is empty: it has no traced input and no JAX operation, so Python computed "
+            "everything while tracing."
+        )
+    shared = _shared(captured, facts)
+    unused = [name for name in _unused(captured) if name not in shared]
+    if unused:
+        # A derivative by an unused input may exist, and is constant.
+        derived = captured.request.composition.differentiates
+        what = "the value of " if derived else ""
+        notes.append(f"No result depends on {what}{names(unused)}.")
+    for first in dict.fromkeys(shared.values()):
+        again = [name for name, path in shared.items() if path == first]
+        verb = "is" if len(again) == 1 else "are"
+        notes.append(
+            f"{names(again)} {verb} the same array as `{first}`: the program takes it once."
+        )
     return notes
 
 
-def _empty(part: Part) -> bool:
-    """Whether the program is given nothing, does nothing and gives nothing back."""
-    handles = part.captured.handles
-    if handles.tagged.equations or describe.outputs(handles, part.labels):
+def _empty(handles: Handles, facts: ProgramFacts) -> bool:
+    """Whether the program has no inputs, no equations and no outputs."""
+    if handles.tagged.equations or live.outputs(handles, facts.labels):
         return False
-    return not describe.argument_infos(handles)
+    return not live.argument_infos(handles)
 
 
-def _unused(part: Part) -> list[str]:
-    values = describe.inputs(part.captured.handles, part.captured.paths, {}, ())
+def _unused(captured: Captured) -> list[str]:
+    values = live.inputs(captured.handles, captured.paths, {}, ())
     return [value.name for value in values if value.kind is ValueKind.UNUSED]
 
 
-def _shared(part: Part) -> dict[str, str]:
-    """The inputs that the program does not take, since another that it takes is the same array."""
-    if part.arguments is None:
+def _shared(captured: Captured, facts: ProgramFacts) -> dict[str, str]:
+    """Inputs that the program does not take, because an input that it takes is the same array."""
+    if facts.arguments is None:
         return {}
-    unused = set(_unused(part))
+    unused = set(_unused(captured))
     return {
-        slot.path: slot.same_as
-        for slot in part.arguments.slots
-        if slot.same_as and slot.path in unused and slot.same_as not in unused
+        leaf.path: leaf.same_as
+        for leaf in facts.arguments.leaves
+        if leaf.same_as and leaf.path in unused and leaf.same_as not in unused
     }
-
-
-def _names(paths: Sequence[str]) -> str:
-    names = [f"`{path}`" for path in paths]
-    if len(names) > 3:
-        return f"{', '.join(names[:3])} and {len(names) - 3} more"
-    return ", ".join(names)

@@ -1,4 +1,4 @@
-"""Where a function's text stands, and the module text that `Report.to_python` gives."""
+"""The source of a function, and the module text of `Report.to_python`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 import inspect
 import linecache
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -15,20 +15,21 @@ import jax
 import numpy as np
 
 from jaxscope.analysis.python import module_text
-from jaxscope.capture.forms.block import Block, CellText
-from jaxscope.capture.options.stack import GradOptions, differentiates, is_plain
-from jaxscope.capture.source.sources import Sources, as_typed
-from jaxscope.capture.transforms.apply import Work
+from jaxscope.analysis.python.cell import CellSyntax, CellText
+from jaxscope.capture.forms.block import Block
+from jaxscope.capture.options.composition import GradOptions
+from jaxscope.capture.source.sources import SourceFiles, as_typed
+from jaxscope.capture.transforms.apply import TransformedForm
 from jaxscope.capture.transforms.to_source import spelled
 from jaxscope.model import Source, SourceKind
 
 
 def source_of(function: Any, cell_name: Callable[[str], str | None]) -> Source | None:
     """The file or the cell that defines a function; None for a library and without a text."""
-    file, _ = place_of(function)
+    file, _ = location_of(function)
     text = "".join(linecache.getlines(file))
     name = cell_name(file)
-    if not text or (name is None and Sources().index(file) is None):
+    if not text or (name is None and SourceFiles().index(file) is None):
         return None
     kind = SourceKind.MODULE if name is None else SourceKind.OTHER_CELL
     if name is None:
@@ -36,8 +37,8 @@ def source_of(function: Any, cell_name: Callable[[str], str | None]) -> Source |
     return Source(name, file, kind, as_typed(text))
 
 
-def place_of(function: Any) -> tuple[str, int]:
-    """File and first line of a function; of a callable object, those of its class's call."""
+def location_of(function: Any) -> tuple[str, int]:
+    """File and first line of a function; of a callable object, those of its `__call__`."""
     inner = inspect.unwrap(function)
     while isinstance(inner, (functools.partial, MethodType)):
         inner = inner.func if isinstance(inner, functools.partial) else inner.__func__
@@ -47,17 +48,19 @@ def place_of(function: Any) -> tuple[str, int]:
     return (code.co_filename, code.co_firstlineno) if code is not None else ("<unknown>", 1)
 
 
-def of_block(text: CellText, block: Block, namespace: Mapping[str, Any], work: Work) -> str:
+def of_block(
+    text: CellText, block: Block, namespace: Mapping[str, Any], form: TransformedForm
+) -> str:
     """The cell as a function of its traced inputs, with its static inputs as constants.
 
     Under transforms it is followed by the transformed function.
     """
-    derived = differentiates(work.stack)
+    composition = form.composition
     transformed, returns = "", ""
-    if not is_plain(work.stack):
+    if not composition.is_plain:
         values = jax.tree_util.tree_leaves(block.value)
         holomorphic = any(jax.numpy.iscomplexobj(value) for value in values)
-        transformed, returns = spelled(work.stack, work.levels, "cell", holomorphic)
+        transformed, returns = spelled(composition, form.levels, "cell", holomorphic)
     names, traced = block.inputs.names(), block.inputs.traced_names()
     return module_text.function(
         "cell",
@@ -75,20 +78,20 @@ def of_block(text: CellText, block: Block, namespace: Mapping[str, Any], work: W
             for name in names
             if name not in traced and _is_literal(namespace.get(name))
         },
-        preamble=_preamble(text.tree, namespace, set(names)),
+        preamble=_preamble(text.syntax, namespace, names),
         transformed=transformed,
         returns=returns,
-        derived=derived,
+        derived=composition.differentiates,
         has_aux=any(
             isinstance(segment.options, GradOptions) and segment.options.has_aux
-            for segment in work.stack
+            for segment in composition.segments
         ),
     )
 
 
 def of_cell(text: CellText, namespace: Mapping[str, Any]) -> str:
-    """The cell of a decorator form, with the imports that it needs."""
-    return module_text.joined(_preamble(text.tree, namespace, set()), text.body)
+    """A cell in decorator form, with the imports that it needs."""
+    return module_text.joined(_preamble(text.syntax, namespace), text.body)
 
 
 def of_function(function: Any) -> str:
@@ -96,61 +99,59 @@ def of_function(function: Any) -> str:
     inner = inspect.unwrap(function)
     try:
         body = textwrap.dedent(inspect.getsource(inner))
-        tree = ast.parse(body)
+        syntax = CellSyntax(ast.parse(body))
     except (OSError, TypeError, SyntaxError):
         return ""
-    return module_text.joined(_preamble(tree, getattr(inner, "__globals__", {}), set()), body)
+    return module_text.joined(_preamble(syntax, getattr(inner, "__globals__", {})), body)
 
 
-def _preamble(tree: ast.AST, namespace: Mapping[str, Any], skip: set[str]) -> list[str]:
-    """Imports, and the texts of the user's functions and classes, that the tree names."""
-    imports: dict[str, None] = {"import jax": None}
-    definitions: dict[str, str] = {}
-    _gather(tree, namespace, skip | _defined(tree), imports, definitions)
-    return [*sorted(imports), *definitions.values()]
+def _preamble(
+    syntax: CellSyntax, namespace: Mapping[str, Any], inputs: Sequence[str] = ()
+) -> list[str]:
+    """Imports, and the texts of the user's functions and classes, that the text names."""
+    found = _Preamble(namespace, set(inputs))
+    found.gather(syntax)
+    return [*sorted(found.imports), *found.definitions.values()]
 
 
-def _gather(
-    tree: ast.AST,
-    namespace: Mapping[str, Any],
-    skip: set[str],
-    imports: dict[str, None],
-    definitions: dict[str, str],
-) -> None:
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Name) or node.id in skip or node.id not in namespace:
-            continue
-        name, value = node.id, namespace[node.id]
-        skip.add(name)
+class _Preamble:
+    """Imports and definitions that a text needs, in an order in which they can run."""
+
+    def __init__(self, namespace: Mapping[str, Any], known: set[str]) -> None:
+        self._namespace = namespace
+        self._known = known
+        self.imports: dict[str, None] = {"import jax": None}
+        self.definitions: dict[str, str] = {}
+
+    def gather(self, syntax: CellSyntax) -> None:
+        for name in syntax.reads:
+            if name not in self._known and name in self._namespace:
+                self._known.add(name)
+                self._add(name, self._namespace[name])
+
+    def _add(self, name: str, value: Any) -> None:
         if isinstance(value, ModuleType):
             path = value.__name__
-            imports[f"import {path}" if path == name else f"import {path} as {name}"] = None
-            continue
-        home = getattr(value, "__module__", None)
+            self.imports[f"import {path}" if path == name else f"import {path} as {name}"] = None
+            return
+        module = getattr(value, "__module__", None)
         inner = inspect.unwrap(value) if callable(value) else value
-        if isinstance(inner, (FunctionType, type)) and home == namespace.get("__name__"):
+        if isinstance(inner, (FunctionType, type)) and module == self._namespace.get("__name__"):
             try:
                 text = textwrap.dedent(inspect.getsource(inner))
-                definitions[name] = ""  # holds its place while its own helpers are gathered
-                below = ast.parse(text)
+                below = CellSyntax(ast.parse(text))
             except (OSError, TypeError, SyntaxError):
-                continue
-            del definitions[name]
-            _gather(below, namespace, skip, imports, definitions)
-            definitions[name] = text.rstrip()
-        elif home and isinstance(inner, (FunctionType, type)):
-            imports[f"from {home} import {name}"] = None
+                return
+            self.gather(below)
+            self.definitions[name] = text.rstrip()
+        elif module and isinstance(inner, (FunctionType, type)):
+            self.imports[f"from {module} import {name}"] = None
         elif _is_literal(value) and not isinstance(value, str | bytes):
-            definitions[name] = f"{name} = {value!r}"
-
-
-def _defined(tree: ast.AST) -> set[str]:
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    return {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+            self.definitions[name] = f"{name} = {value!r}"
 
 
 def _is_result(value: Any) -> bool:
-    """Whether a traced function can return it, and it holds something that was computed."""
+    """Whether a traced function can return it, and it contains an array."""
     try:
         leaves = jax.tree_util.tree_leaves(value)
     except ValueError:  # keys that JAX cannot sort: a function under jit could not return it

@@ -1,4 +1,4 @@
-"""What to call the places that compiled: the cell that ran, and each file on screen."""
+"""Names of the cells and files in which programs compile."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 class Places:
-    """Names as far as they can be had without a session; a session knows the cells better."""
+    """Names without a session; a session overrides them with its cell history."""
 
     def cell(self, serial: int) -> int | None:
-        """The number of the cell that ran during this compile."""
+        """The number of the cell that ran during this compilation."""
         return None
 
     def cell_id(self, serial: int) -> str:
@@ -19,12 +19,12 @@ class Places:
         return ""
 
     def number(self, file: str, serial: int) -> int | None:
-        """The number of the cell that has this file name, as of this compile."""
+        """The number of the cell that has this file name, as of this compilation."""
         found = filename_map(current_shell()).get(file)
         return found if isinstance(found, int) else None
 
     def name(self, file: str, serial: int) -> str:
-        """`In [3]`, `train.py`, or what Python itself calls it."""
+        """`In [3]`, `train.py`, or Python's own name for it."""
         number = self.number(file, serial)
         return f"In [{number}]" if number is not None else os.path.basename(file) or file
 
@@ -45,8 +45,8 @@ def cell_name(file: str) -> str | None:
 def filename_map(shell: Any) -> dict[str, int]:
     """IPython's own table: the file name of each cell's code and the number it last ran under.
 
-    `CachingCompiler._filename_map`, seen on IPython 8.18 to 9.18. Empty when it is gone: places are
-    then shown by their file names.
+    `CachingCompiler._filename_map`, seen on IPython 8.18 to 9.18. Empty when it is gone: locations
+    are then shown by file name.
     """
     found = getattr(getattr(shell, "compile", None), "_filename_map", None)
     return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""The user's own stack frames: where in their code something happened."""
+"""Stack frames of the user's own code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GENERATED = ("<frozen ", "<__array_function__", "<attrs generated", "<decorator
 
 @dataclass(frozen=True, slots=True)
 class RawFrame:
-    """A place as Python gives it: lines from 1, columns in UTF-8 bytes or None where unknown.
+    """A location from Python: lines from 1, columns in UTF-8 bytes or None where unknown.
 
     Kept raw because it is taken while JAX compiles; `locate` reads the source text, later.
     """
@@ -56,7 +56,7 @@ def _characters(text: str, column: int | None) -> int:
 def user_frames(frame: types.FrameType | None, limit: int = 8) -> tuple[RawFrame, ...]:
     """The user's frames from `frame` outwards, innermost first, at most `limit`.
 
-    Stops at IPython: what lies outside of it is not the user's cell.
+    Stops at IPython: frames outside of it are not the user's cell.
     """
     found: list[RawFrame] = []
     while frame is not None and len(found) < limit:
@@ -104,7 +104,7 @@ def _is_front_end(file: str) -> bool:
 def _libraries() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     homes = {paths["stdlib"], paths["platstdlib"], HOME.rstrip(os.sep)}
-    # A JAX installed from a checkout lies outside site-packages.
+    # A JAX installed from a checkout is outside site-packages.
     for name in ("jax", "jaxlib"):
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.origin:

@@ -1,4 +1,4 @@
-"""The user's source texts, met while reading stack frames."""
+"""The user's source texts, found while reading stack frames."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def _no_cell(file: str) -> str | None:
     return None
 
 
-class Sources:
-    """Tells the user's files from libraries, and keeps the texts of the user's.
+class SourceFiles:
+    """The user's files, distinguished from libraries, with their texts.
 
     The cell comes first; a file that a frame names is added on first sight. Not thread safe: one
     program is read by one thread.
@@ -120,8 +120,8 @@ class Sources:
 def as_typed(cell: str) -> str:
     """A cell with its line magics as they were typed: `%jaxprof f(x)`.
 
-    Python sees, and keeps, what IPython made of them, a call on a line of the same number. For
-    reading only: it is no Python any more.
+    Python has the call that IPython wrote for each, on a line of the same number. For display only:
+    the result is not Python.
     """
     return _MAGIC.sub(_typed, cell)
 

@@ -1,4 +1,4 @@
-"""A cell or a call under its stack of transforms: the function to compile, and its results."""
+"""A cell or a call under its transforms: the function to compile, and its results."""
 
 from __future__ import annotations
 
@@ -12,122 +12,121 @@ from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import PlainCall
 from jaxscope.capture.inputs.arguments import Arguments, named
 from jaxscope.capture.jaxpr.untransformed import Base
-from jaxscope.capture.options.stack import (
+from jaxscope.capture.options.composition import (
+    Composition,
     GradOptions,
     PmapOptions,
-    Stack,
-    TransformError,
     VmapOptions,
-    differentiates,
-    is_plain,
-    titles,
-    written,
 )
-from jaxscope.capture.program.compile import Request
+from jaxscope.capture.options.settings import NoInputError, TransformError
+from jaxscope.capture.program.compile import CompileRequest
 from jaxscope.capture.transforms import derivatives, table
 from jaxscope.capture.transforms.shapes import Level
 
 
-class Work:
-    """One run of a block or of a call: what is traced, and how its results are read."""
+class TransformedForm:
+    """A block or a call under its transforms: the function to trace, and its results."""
 
-    def __init__(
-        self,
-        subject: Block | PlainCall,
-        stack: Stack,
-        where: str,
-        noun: str,
-        device: Any = None,
-    ) -> None:
+    def __init__(self, form: Block | PlainCall, composition: Composition, device: Any) -> None:
         """Raises TransformError for options that do not fit the inputs.
 
-        `where` begins such a sentence (`Line 1: `), `noun` is `this cell` or `this call`; `device`
-        is the one that was asked for.
+        `device` is the one that the user chose, or None. A name that is bound nowhere raises its
+        NameError before a missing input is reported.
         """
-        if device is not None and any(segment.name == "pmap" for segment in stack):
+        if device is not None and composition.has_pmap:
             raise TransformError(
-                f"{where}--device names one device, and pmap runs on several: leave it out, or say "
-                "how many with --devices."
+                f"{form.where}--device names one device, but pmap uses several: leave it out, or "
+                "give their number with --devices."
             )
-        self._subject = subject
-        self.stack = stack
-        table.check(stack, where)
-        self.levels = [] if is_plain(stack) else table.levels(stack, self._level(where, noun))
+        self._form = form
+        self.composition = composition
+        table.check(composition, form.where)
+        self.levels: list[Level] = []
+        if not composition.is_plain:
+            try:
+                self.levels = table.levels(composition, Level.outermost(form))
+            except NoInputError:
+                form.read_unbound()
+                raise
         self._results = 0
         self._tree: Any = None
 
-    def request(self, name: str, args: tuple[Any, ...], file: str, line: int) -> Request:
-        """The request to capture, for these packed arguments; errors name this file and line."""
-        arguments = self._subject.inputs.arguments
+    def request(self, name: str, args: tuple[Any, ...], file: str, line: int) -> CompileRequest:
+        """The request to compile for these packed arguments; errors name this file and line."""
+        form, arguments = self._form, self._form.inputs.arguments
 
         def as_user(function: Callable[..., Any]) -> Callable[..., Any]:
             return named(function, name, list(arguments.packed), file, line)
 
         base = None
-        program = self._subject.program
-        if not is_plain(self.stack):
+        program = form.program
+        if not self.composition.is_plain:
             base = Base(self._traced, arguments.paths, as_user)
-            stands = self._subject.value_line
-            program = self._flat(table.transformed(self.stack, base, self.levels, stands))
-        jitted = jax.jit(as_user(program), donate_argnums=arguments.donated)
-        paths = arguments.paths
-        statics = {value.name: value.aval for value in self._subject.inputs.static_values()}
-        # Another stack makes another program of the same cell.
-        statics["the transforms"] = written(self.stack)
-        return Request(name, titles(self.stack), jitted, args, {}, paths, self.stack, base, statics)
+            made = table.transformed(self.composition, base, self.levels, form.value_line)
+            program = self._flat(made)
+        statics = {value.name: value.aval for value in form.inputs.static_values()}
+        # A different composition is a different program of the same cell.
+        statics["the transforms"] = str(self.composition)
+        return CompileRequest(
+            name,
+            self.composition.titles,
+            jax.jit(as_user(program), donate_argnums=arguments.donated),
+            args,
+            paths=arguments.paths,
+            composition=self.composition,
+            base=base,
+            statics=statics,
+        )
 
     def arguments(self) -> Arguments:
         """The arguments, those that are mapped with a word on their axes."""
-        arguments = self._subject.inputs.arguments
-        if is_plain(self.stack):
+        arguments = self._form.inputs.arguments
+        if self.composition.is_plain:
             return arguments.with_shared()
-        said: list[list[str]] = [[] for _ in arguments.slots]
-        for segment, level in zip(self.stack, self.levels, strict=False):
+        axes: list[list[str]] = [[] for _ in arguments.leaves]
+        for segment, level in zip(self.composition.segments, self.levels, strict=False):
             if isinstance(segment.options, VmapOptions | PmapOptions):
-                axes = level.axes(segment.options.axes, segment.name)
-                for slot, axis in enumerate(axes):
+                for index, axis in enumerate(level.axes(segment.options.axes, segment.name)):
                     whole = f"whole under {segment.name}"
-                    said[slot].append(
-                        whole if axis is None else f"{segment.name} along axis {axis}"
-                    )
-        slots = [
-            replace(slot, reason=", ".join([slot.reason, *words]))
-            for slot, words in zip(arguments.slots, said, strict=True)
+                    along = f"{segment.name} along axis {axis}"
+                    axes[index].append(whole if axis is None else along)
+        leaves = [
+            replace(leaf, reason=", ".join([leaf.reason, *words]))
+            for leaf, words in zip(arguments.leaves, axes, strict=True)
         ]
-        return Arguments(arguments.packed, tuple(slots))
+        return Arguments(arguments.packed, tuple(leaves))
 
     def notes(self) -> tuple[str, ...]:
-        """What to know of the transforms that were applied."""
+        """Conventions of the derivatives that were applied."""
         found = [
             derivatives.conjugate_note(segment.options, level)
-            for segment, level in zip(self.stack, self.levels, strict=False)
+            for segment, level in zip(self.composition.segments, self.levels, strict=False)
             if isinstance(segment.options, GradOptions)
         ]
         return tuple([note for note in dict.fromkeys(found) if note])
 
     def labels(self) -> tuple[str, ...]:
-        """Where each result goes: `y`, `params['w']`, `Out`."""
-        labels = self._subject.outcome.labels
-        if not differentiates(self.stack):
+        """Destination of each result: `y`, `params['w']`, `Out`."""
+        labels = self._form.outcome.labels
+        if not self.composition.differentiates:
             return labels
         flat, _ = jax.tree_util.tree_flatten_with_path(self._unflat(range(self._tree.num_leaves)))
         return (*labels, *(f"Out{jax.tree_util.keystr(path)}" for path, _ in flat))
 
-    def split(self, results: Sequence[Any]) -> tuple[Sequence[Any], Any]:
-        """The results that the cell binds, and the derivative if there is one."""
-        if not differentiates(self.stack):
-            return results, None
-        return results[: self._results], self._unflat(results[self._results :])
-
-    def _level(self, where: str, noun: str) -> Level:
-        return Level.outermost(self._subject.inputs, where, noun, self._subject.absent)
+    def finalize(self, results: Sequence[Any]) -> Any:
+        """Write the results to where the user expects them; the value to show."""
+        if not self.composition.differentiates:
+            return self._form.finalize(results)
+        self._form.finalize(results[: self._results])
+        derivative = self._unflat(results[self._results :])
+        return None if self._form.silenced else derivative
 
     def _traced(self, *packed: Any) -> tuple[Any, list[Any]]:
-        results = self._subject.program(*packed)
-        return self._subject.value, results
+        results = self._form.program(*packed)
+        return self._form.value, results
 
     def _flat(self, made: table.Program) -> Callable[..., list[Any]]:
-        """The program as a function that gives a list: what the cell binds, then the value."""
+        """The program as a function whose list has the cell's results, then the derivative."""
 
         def program(*packed: Any) -> list[Any]:
             value, results = made(*packed)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.capture.options.stack import Axes, PmapOptions, Stack, TransformError, VmapOptions
+from jaxscope.capture.options.composition import Axes, Composition, PmapOptions, VmapOptions
+from jaxscope.capture.options.settings import TransformError
 from jaxscope.capture.transforms.shapes import root
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -24,8 +25,11 @@ def argnums(function: Callable[..., Any], names: Sequence[str]) -> int | tuple[i
 
 
 def in_axes(function: Callable[..., Any], axes: Axes) -> Any:
-    """`in_axes` for the positional parameters; those that are not named stay whole if some
-    parameter is mapped by name, else all are mapped along their first axis."""
+    """`in_axes` for the positional parameters.
+
+    Parameters that are not named stay whole if some parameter is mapped by name; else all are
+    mapped along their first axis.
+    """
     if not axes:
         return 0
     known = _parameters(function)
@@ -33,7 +37,7 @@ def in_axes(function: Callable[..., Any], axes: Axes) -> Any:
     found: dict[str, int | None] = dict.fromkeys(known, default)
     for name, axis in axes:
         found[_known(name, known, "-i", function)] = axis
-    # A parameter with a default is most often left out of the call, and JAX counts the arguments.
+    # Calls usually omit a parameter with a default, and JAX wants one axis per argument.
     named, parameters = [name for name, _ in axes], inspect.signature(function).parameters
     while known[-1] not in named and parameters[known[-1]].default is not inspect.Parameter.empty:
         del found[known.pop()]
@@ -41,19 +45,22 @@ def in_axes(function: Callable[..., Any], axes: Axes) -> Any:
 
 
 def mapped(
-    stack: Stack, function: Callable[..., Any], kwargs: Mapping[str, Any], leaves: Mapping[str, Any]
+    composition: Composition,
+    function: Callable[..., Any],
+    kwargs: Mapping[str, Any],
+    leaves: Mapping[str, Any],
 ) -> dict[str, str]:
-    """What the maps of a stack do with each argument of a call of the function, by path."""
+    """The mapped axes of each argument of a call, in words, by path."""
     said: dict[str, list[str]] = {path: [] for path in leaves}
     ranks = {path: np.ndim(leaf) for path, leaf in leaves.items()}
-    for segment in stack:
+    for segment in composition.segments:
         if not isinstance(segment.options, VmapOptions | PmapOptions):
             continue
         given = in_axes(function, segment.options.axes)
         known = {} if given == 0 else dict(zip(_parameters(function), given, strict=False))
         for path in leaves:
             name = root(path)
-            # JAX maps what is given by keyword along its first axis, whatever `in_axes` says.
+            # JAX maps arguments given by keyword along its first axis, whatever `in_axes` says.
             axis = 0 if given == 0 or name in kwargs else known.get(name)
             if axis is None:
                 said[path].append(f"whole under {segment.name}")
@@ -69,8 +76,8 @@ def _known(name: str, known: Sequence[str], option: str, function: Callable[...,
     called = getattr(function, "__name__", "the function")
     listing = ", ".join(f"`{n}`" for n in known) or "none"
     raise TransformError(
-        f"Line 1: {option} names `{name}`, which is no positional parameter of `{called}`. Its "
-        f"parameters: {listing}."
+        f"Line 1: {option} names `{name}`, which is not a positional parameter of `{called}`. Its "
+        f"parameters are: {listing}."
     )
 
 

@@ -1,42 +1,42 @@
-"""The arguments of a program as one transform of its stack sees them: shapes lose mapped axes."""
+"""The arguments of a program as one transform of its composition sees them, without mapped axes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 
+from jaxscope.capture.forms.block import Block
+from jaxscope.capture.forms.call import PlainCall
 from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.inputs.inputs import Inputs
-from jaxscope.capture.options.stack import Axes, NoInputError, TransformError
+from jaxscope.capture.options.composition import Axes
+from jaxscope.capture.options.settings import NoInputError, TransformError
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Arguments and shapes at one place of the stack."""
+    """Arguments and shapes at one level of the composition."""
 
-    inputs: Inputs
+    form: Block | PlainCall
     shapes: tuple[tuple[int, ...], ...]
-    """By slot."""
-    where: str
-    """`Line 1: ` where the options stand on a cell's first line, else empty."""
-    noun: str
-    """`this cell` or `this call`."""
-    absent: Callable[[str], str]
-    """Of a name that is no input: what it is then, after `which`."""
+    """By leaf."""
 
     @classmethod
-    def outermost(
-        cls,
-        inputs: Inputs,
-        where: str,
-        noun: str,
-        absent: Callable[[str], str],
-    ) -> Level:
-        shapes = [tuple(jax.typeof(slot.value).shape) for slot in inputs.arguments.slots]
-        return cls(inputs, tuple(shapes), where, noun, absent)
+    def outermost(cls, form: Block | PlainCall) -> Level:
+        shapes = [tuple(jax.typeof(leaf.value).shape) for leaf in form.inputs.arguments.leaves]
+        return cls(form, tuple(shapes))
+
+    @property
+    def inputs(self) -> Inputs:
+        return self.form.inputs
+
+    @property
+    def where(self) -> str:
+        """`Line 1: ` where the options are on a cell's first line, else empty."""
+        return self.form.where
 
     @property
     def arguments(self) -> Arguments:
@@ -44,7 +44,7 @@ class Level:
 
     @property
     def statics(self) -> dict[str, str]:
-        """Names of inputs that are data and not traced, each with the reason."""
+        """Names of the static inputs that are data, each with the reason."""
         traced = set(self.names())
         return {
             root(value.name): value.reason
@@ -54,19 +54,19 @@ class Level:
 
     def names(self) -> tuple[str, ...]:
         """The traced inputs by name, in order."""
-        return tuple(dict.fromkeys(root(slot.path) for slot in self.arguments.slots))
+        return tuple(dict.fromkeys(root(slot.path) for slot in self.arguments.leaves))
 
     def slots_of(self, name: str) -> list[int]:
-        """The slots at or below a name or a path."""
-        return [i for i, slot in enumerate(self.arguments.slots) if _below(slot.path, name)]
+        """Indices of the leaves at or below a name or a path."""
+        return [i for i, slot in enumerate(self.arguments.leaves) if _below(slot.path, name)]
 
     def dtype(self, slot: int) -> Any:
-        """The type that JAX computes with."""
-        return jax.typeof(self.arguments.slots[slot].value).dtype
+        """The dtype that JAX computes with."""
+        return jax.typeof(self.arguments.leaves[slot].value).dtype
 
     def packed_shapes(self) -> tuple[Any, ...]:
         """The arguments of the function below, as shapes and types."""
-        avals = [jax.typeof(slot.value) for slot in self.arguments.slots]
+        avals = [jax.typeof(slot.value) for slot in self.arguments.leaves]
         shapes = [
             jax.ShapeDtypeStruct(shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
             for shape, aval in zip(self.shapes, avals, strict=True)
@@ -74,13 +74,13 @@ class Level:
         return self.arguments.pack(shapes)
 
     def has_explicit_sharding(self) -> bool:
-        """Whether some input carries its sharding in its type."""
-        found = [getattr(jax.typeof(s.value), "sharding", None) for s in self.arguments.slots]
+        """Whether the type of some input includes its sharding."""
+        found = [getattr(jax.typeof(s.value), "sharding", None) for s in self.arguments.leaves]
         kinds = [getattr(getattr(sharding, "mesh", None), "axis_types", ()) for sharding in found]
         return any(jax.sharding.AxisType.Explicit in kind for kind in kinds)
 
     def mapped(self, axes: Sequence[int | None]) -> Level:
-        """What the function below a map along these axes sees."""
+        """The level of the function inside a map along these axes."""
         shapes = [
             shape if axis is None else shape[:axis] + shape[axis + 1 :]
             for shape, axis in zip(self.shapes, axes, strict=True)
@@ -88,14 +88,14 @@ class Level:
         return replace(self, shapes=tuple(shapes))
 
     def axes(self, given: Axes, magic: str) -> tuple[int | None, ...]:
-        """The mapped axis of each slot, counted from the front.
+        """The mapped axis of each leaf, counted from the front.
 
-        What is not named is left whole if some other input is mapped by name; else its first axis
-        is mapped, unless it is a scalar. Raises TransformError where that cannot be.
+        An input that is not named stays whole if some other input is mapped by name; else its first
+        axis is mapped, unless it is a scalar. Raises TransformError where that is impossible.
         """
         default = None if any(axis is not None for _, axis in given) else 0
         asked: list[int | None] = [default if shape else None for shape in self.shapes]
-        # A path below a name says more than the name.
+        # A path below a name is more specific than the name.
         for name, axis in sorted(given, key=lambda pair: len(pair[0])):
             slots = self.slots_of(name)
             if not slots and not (axis is None and root(name) in self.statics):
@@ -112,12 +112,12 @@ class Level:
         if not sizes:
             raise NoInputError(
                 f"{self.where}`{magic}` has no axis to map. {self._listing()}. Name an input and "
-                "the axis of its examples: `-i x=0`."
+                "its batch axis: `-i x=0`."
             )
         return tuple(chosen)
 
     def size(self, axes: Sequence[int | None]) -> int:
-        """How many examples there are along the mapped axes."""
+        """The batch size: the length of the mapped axes."""
         return next(
             shape[axis] for shape, axis in zip(self.shapes, axes, strict=True) if axis is not None
         )
@@ -125,38 +125,38 @@ class Level:
     def _axis(self, slot: int, axis: int | None) -> int | None:
         if axis is None:
             return None
-        shape, path = self.shapes[slot], self.arguments.slots[slot].path
+        shape, path = self.shapes[slot], self.arguments.leaves[slot].path
         if -len(shape) <= axis < len(shape):
             return axis % len(shape)
         if not shape:
             raise TransformError(
-                f"{self.where}-i maps axis {axis} of `{path}`, which is a scalar here and has no "
-                f"axes. Leave it whole with `-i {path}=None`."
+                f"{self.where}-i maps axis {axis} of `{path}`, but it is a scalar here. "
+                f"Leave it whole with `-i {path}=None`."
             )
         has = "only axis 0" if len(shape) == 1 else f"axes 0 to {len(shape) - 1}"
         raise TransformError(
-            f"{self.where}-i maps axis {axis} of `{path}`, which has shape {shape} here: it has "
+            f"{self.where}-i maps axis {axis} of `{path}`, but its shape here is {shape}: it has "
             f"{has}."
         )
 
     def _disagree(self, sizes: Mapping[int, int], axes: Sequence[int | None]) -> TransformError:
         parts = [
-            f"`{self.arguments.slots[slot].path}` has {size} along axis {axes[slot]}"
+            f"`{self.arguments.leaves[slot].path}` has {size} along axis {axes[slot]}"
             for size, slot in sizes.items()
         ]
         return TransformError(
-            f"{self.where}the batch sizes disagree: {_joined(parts)}. Mapped axes must be equally "
-            "long; leave an input whole with `-i name=None`, or choose another of its axes."
+            f"{self.where}the batch sizes differ: {_joined(parts)}. Mapped axes must have equal "
+            "sizes; leave an input whole with `-i name=None`, or map a different axis."
         )
 
     def unknown(self, option: str, name: str) -> TransformError:
-        """The error for a name that is no input, or that is not traced."""
+        """The error for a name that is not an input, or not traced."""
         if root(name) in self.statics:
             return TransformError(
                 f"{self.where}{option} names `{name}`, which is {self.statics[root(name)]}."
             )
         return TransformError(
-            f"{self.where}{option} names `{name}`, which {self.absent(root(name))}. "
+            f"{self.where}{option} names `{name}`, which {self.form.absent(root(name))}. "
             f"{self._listing()}."
         )
 

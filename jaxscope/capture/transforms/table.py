@@ -1,8 +1,8 @@
-"""The table of transforms: what each makes of a traced program and of a function.
+"""The table of transforms: how each changes shapes, wraps a traced program, and wraps a function.
 
-All forms of all magics go through it. A program under a stack is a function of packed inputs that
-gives `(value, results)`: the value is what a derivative is taken of, the results are what the cell
-binds. Each transform makes another such function of it.
+All forms of all magics go through it. A program under a composition is a function of packed inputs
+that returns `(value, results)`: a derivative is taken of the value, and the cell binds the results.
+Each transform wraps such a function.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from typing import Any
 import jax
 
 from jaxscope.capture.jaxpr.untransformed import Base
-from jaxscope.capture.options.error_origin import calls_user_code
-from jaxscope.capture.options.stack import (
+from jaxscope.capture.options.composition import (
+    Composition,
     GradOptions,
     JitOptions,
     PmapOptions,
-    Stack,
-    TransformError,
+    Segment,
     VmapOptions,
 )
+from jaxscope.capture.options.error_origin import calls_user_code
+from jaxscope.capture.options.settings import TransformError
 from jaxscope.capture.transforms import derivatives
 from jaxscope.capture.transforms.parameters import argnums, in_axes
 from jaxscope.capture.transforms.shapes import Level
@@ -32,40 +33,41 @@ Program = Callable[..., tuple[Any, list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a transform stands in its stack, and on what."""
+class TransformContext:
+    """The level of one transform, and the program inside of it."""
 
     level: Level
     base: Base
-    inside: Stack
-    """The transforms below this one."""
+    inside: Sequence[Segment]
+    """The transforms inside this one."""
     loss_line: int | None
     """Line of the statement whose value is transformed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """One magic's way to turn Python into a function of JAX."""
+    """One transform of JAX, as each form of a magic applies it."""
 
     below: Callable[[Any, Level], Level]
-    """What the function under it sees, from its options. Raises TransformError if it cannot be."""
-    maps: Callable[[Program, Any, Place], Program]
-    """The part that must surround the trace of the program: its maps, without the rest."""
-    block: Callable[[Program, Any, Place], Program]
+    """From its options and its level, the level inside. Raises TransformError if there is none."""
+    maps: Callable[[Program, Any, TransformContext], Program]
+    """Wraps the program for tracing: its maps alone, so that their axes are in scope."""
+    block: Callable[[Program, Any, TransformContext], Program]
+    """Wraps the traced program."""
     decorate: Callable[[Callable[..., Any], Any, Mapping[str, Any]], Callable[..., Any]]
-    """Of a function of the user's, and the options of `jax.jit` that apply to it, JAX's own."""
-    roots: int | None = 1
-    """How many roots the decorator form needs; None for any number."""
+    """Wraps a function of the user's; also takes the options of `jax.jit` that apply to it."""
+    entry_points: int | None = 1
+    """Number of functions that the decorator form needs; None for any number."""
 
 
-def _unchanged(program: Program, options: Any, place: Place) -> Program:
+def _unchanged(program: Program, options: Any, place: TransformContext) -> Program:
     return program
 
 
 # jit
 
 
-def _jit_block(program: Program, options: JitOptions, place: Place) -> Program:
+def _jit_block(program: Program, options: JitOptions, place: TransformContext) -> Program:
     return jax.jit(program)
 
 
@@ -82,7 +84,7 @@ def _vmap_below(options: VmapOptions, level: Level) -> Level:
     return level.mapped(level.axes(options.axes, "vmap"))
 
 
-def _vmap_block(program: Program, options: VmapOptions, place: Place) -> Program:
+def _vmap_block(program: Program, options: VmapOptions, place: TransformContext) -> Program:
     axes = place.level.axes(options.axes, "vmap")
     return jax.vmap(
         program,
@@ -111,31 +113,28 @@ def _pmap_below(options: PmapOptions, level: Level) -> Level:
     size, here = level.size(axes), len(jax.local_devices())
     if options.devices is not None and options.devices > here:
         raise TransformError(
-            f"{level.where}--devices asks for {options.devices} devices, and there "
+            f"{level.where}--devices {options.devices} needs {options.devices} devices, but there "
             f"{_are(here)}. {_simulate(options.devices)}"
         )
     if options.devices is not None and options.devices != size:
         raise TransformError(
-            f"{level.where}the mapped axis has length {size}, and --devices asks for "
-            f"{options.devices}: each device takes one slice. Reshape the inputs to "
-            f"({options.devices}, …), or use `vmap` inside for more examples on each device."
+            f"{level.where}the mapped axis has length {size}, but --devices is {options.devices}: "
+            f"each device takes one slice. Reshape the inputs to ({options.devices}, …), or use "
+            "`vmap` inside for more examples per device."
         )
     if size > here:
         raise TransformError(
-            f"{level.where}the mapped axis has length {size}, and there {_are(here)}: each device "
+            f"{level.where}the mapped axis has length {size}, but there {_are(here)}: each device "
             f"takes one slice. {_fewer(here)} {_simulate(size)}"
         )
     return level.mapped(axes)
 
 
 def _fewer(devices: int) -> str:
-    """What to do with the examples that have no device."""
+    """The fix for more examples than devices."""
     if devices == 1:
-        return "Take `vmap` for several examples on one device."
-    return (
-        f"Reshape the inputs to ({devices}, …), the examples of each device along the next axis, "
-        "and put `vmap` inside."
-    )
+        return "Use `vmap` for several examples on one device."
+    return f"Reshape the inputs to ({devices}, …), and put `vmap` inside."
 
 
 def _are(number: int) -> str:
@@ -149,7 +148,7 @@ def _simulate(number: int) -> str:
     )
 
 
-def _pmap_block(program: Program, options: PmapOptions, place: Place) -> Program:
+def _pmap_block(program: Program, options: PmapOptions, place: TransformContext) -> Program:
     axes = place.level.axes(options.axes, "pmap")
     return jax.pmap(
         program,
@@ -161,8 +160,8 @@ def _pmap_block(program: Program, options: PmapOptions, place: Place) -> Program
 
 
 _AXIS = "devices"
-"""The axis of a pmap that the user gave no name. JAX 0.8 would make a new one for each pmap, and
-the traced program could stand under no other."""
+"""Axis name of a pmap without `--axis-name`. JAX 0.8 would create a new one for each pmap, and the
+traced program would fit only that one."""
 
 
 def _pmap_function(
@@ -194,14 +193,15 @@ def _grad_below(options: GradOptions, level: Level) -> Level:
     return level
 
 
-def _grad_block(program: Program, options: GradOptions, place: Place) -> Program:
+def _grad_block(program: Program, options: GradOptions, place: TransformContext) -> Program:
     inside = [segment.name for segment in place.inside]
 
     def value_of(function: Callable[[Any], Any], tree: Any) -> Any:
         innermost = all(name == "jit" for name in inside)
         return place.base.value if innermost else jax.eval_shape(function, tree)
 
-    return derivatives.of_program(program, options, place.level, value_of, inside, place.loss_line)
+    made = derivatives.Derivative(options, place.level, inside, place.loss_line)
+    return made.of_program(program, value_of)
 
 
 def _grad_function(
@@ -218,45 +218,52 @@ TRANSFORMS: Mapping[str, Transform] = {
 }
 
 
-def check(stack: Stack, where: str = "") -> None:
-    """Raise TransformError for a stack that JAX does not allow, whatever it is applied to."""
-    names = [segment.name for segment in stack]
+def check(composition: Composition, where: str = "") -> None:
+    """Raise TransformError for a composition that JAX allows for no program."""
+    names = [segment.name for segment in composition.segments]
     if names.count("pmap") > 1:
         raise TransformError(
-            f"{where}JAX does not allow `pmap` inside `pmap`: each is a map over a mesh of devices "
-            "of its own, and meshes do not nest. Use one pmap with vmap inside, or jax.shard_map "
-            "over a mesh of two axes."
+            f"{where}JAX does not allow `pmap` inside `pmap`: each maps over its own mesh of "
+            "devices, and meshes do not nest. Use one pmap with vmap inside, or jax.shard_map over "
+            "a mesh with two axes."
         )
-    given = [s.options.axis_name for s in stack if isinstance(s.options, VmapOptions | PmapOptions)]
-    axes = [name for name in given if name]
+    maps = [
+        s.options for s in composition.segments if isinstance(s.options, (VmapOptions, PmapOptions))
+    ]
+    axes = [options.axis_name for options in maps if options.axis_name]
     if len(set(axes)) < len(axes):
-        raise TransformError(
-            f"{where}two maps of this stack have the same --axis-name; give each its own."
-        )
+        raise TransformError(f"{where}two maps have the same --axis-name; give each its own.")
 
 
-def levels(stack: Stack, outermost: Level) -> list[Level]:
-    """What each transform of the stack sees, outermost first, and last what the program sees.
+def levels(composition: Composition, outermost: Level) -> list[Level]:
+    """The level of each transform, outermost first, and last that of the program itself.
 
     Raises TransformError for axes and devices that do not fit.
     """
     found = [outermost]
-    for segment in stack:
+    for segment in composition.segments:
         found.append(TRANSFORMS[segment.name].below(segment.options, found[-1]))
     return found
 
 
-def transformed(stack: Stack, base: Base, seen: Sequence[Level], loss_line: int | None) -> Program:
+def transformed(
+    composition: Composition, base: Base, seen: Sequence[Level], loss_line: int | None
+) -> Program:
     """The program under all transforms but an outermost jit; traces `base` when it is called."""
+    segments = composition.segments
     steps = [
-        (TRANSFORMS[segment.name], segment.options, Place(level, base, stack[n + 1 :], loss_line))
-        for n, (segment, level) in enumerate(zip(stack, seen, strict=False))
+        (
+            TRANSFORMS[segment.name],
+            segment.options,
+            TransformContext(level, base, segments[n + 1 :], loss_line),
+        )
+        for n, (segment, level) in enumerate(zip(segments, seen, strict=False))
         if (n, segment.name) != (0, "jit")
     ]
 
     @calls_user_code
     def program(*packed: Any) -> tuple[Any, list[Any]]:
-        if _has_context(stack, seen[0]):
+        if _has_context(composition, seen[0]):
             probe: Any = base.trace
             for transform, options, place in reversed(steps):
                 probe = transform.maps(probe, options, place)
@@ -271,26 +278,28 @@ def transformed(stack: Stack, base: Base, seen: Sequence[Level], loss_line: int 
     return program
 
 
-def _has_context(stack: Stack, outermost: Level) -> bool:
+def _has_context(composition: Composition, outermost: Level) -> bool:
     """Whether the program must be traced inside its maps: it may name their axes or meshes."""
     named = any(
         isinstance(segment.options, PmapOptions)
         or (isinstance(segment.options, VmapOptions) and segment.options.axis_name)
-        for segment in stack
+        for segment in composition.segments
     )
     return bool(named) or outermost.has_explicit_sharding()
 
 
-def decorated(stack: Stack, function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """The function under all transforms; `given` goes to the outermost one that compiles."""
+def decorated(
+    composition: Composition, function: Callable[..., Any], given: Mapping[str, Any]
+) -> Any:
+    """The function under all transforms; `given` are the options of the outermost one."""
     made = function
-    for number in reversed(range(len(stack))):
-        segment = stack[number]
+    for number, segment in reversed(list(enumerate(composition.segments))):
         options = given if number == 0 else {}
         made = TRANSFORMS[segment.name].decorate(made, segment.options, options)
     return made
 
 
-def roots_needed(stack: Stack) -> int | None:
-    """How many roots a cell in decorator form must have; None for any number."""
-    return next((n for s in stack if (n := TRANSFORMS[s.name].roots) is not None), None)
+def entry_points_needed(composition: Composition) -> int | None:
+    """Number of entry points that a cell in decorator form must have; None for any number."""
+    needed = (TRANSFORMS[segment.name].entry_points for segment in composition.segments)
+    return next((number for number in needed if number is not None), None)

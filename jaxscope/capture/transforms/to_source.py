@@ -1,4 +1,4 @@
-"""A stack of transforms as an expression of plain JAX, for `Report.to_python`."""
+"""A composition of transforms as an expression of plain JAX, for `Report.to_python`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import jax
 
-from jaxscope.capture.options.stack import (
+from jaxscope.capture.options.composition import (
+    Composition,
+    GradMode,
     GradOptions,
-    Mode,
     PmapOptions,
     Segment,
-    Stack,
     VmapOptions,
 )
 from jaxscope.capture.transforms.shapes import Level, root
@@ -20,21 +20,21 @@ from jaxscope.capture.transforms.wrt import select
 
 
 def spelled(
-    stack: Stack, levels: Sequence[Level], function: str, holomorphic: bool
+    composition: Composition, levels: Sequence[Level], function: str, holomorphic: bool
 ) -> tuple[str, str]:
-    """The expression, and a sentence on what it returns.
+    """The expression, and a sentence about its value.
 
     The function takes the traced inputs by position; under a derivative it returns the value to
-    differentiate and, as aux, what the cell binds.
+    differentiate and, as aux, the names that the cell binds.
     """
     text = function
     derived = False
-    for segment, level in reversed(list(zip(stack, levels, strict=False))):
+    for segment, level in reversed(list(zip(composition.segments, levels, strict=False))):
         text = _one(segment, level, text, holomorphic)
         derived = derived or isinstance(segment.options, GradOptions)
-    returns = "what the cell binds, then its last value"
+    returns = "the names that the cell binds, then its last value"
     if derived:
-        returns = "the derivative, then what the cell binds (value_and_grad: the value with them)"
+        returns = "the derivative, then the names that the cell binds"
     return text, returns
 
 
@@ -77,11 +77,11 @@ def _derivative(options: GradOptions, level: Level, inner: str, holomorphic: boo
     names = [root(name) for name in select(level, options.wrt).names]
     places = [parameters.index(name) for name in names if name in parameters]
     argnums = str(places[0]) if len(places) == 1 else str(tuple(places))
-    if options.mode in (Mode.JVP, Mode.VJP):
+    if options.mode in (GradMode.JVP, GradMode.VJP):
         return _along(options, parameters, names, inner)
     keywords = f"argnums={argnums}, has_aux=True" + (", holomorphic=True" if holomorphic else "")
     function = str(options.mode)
-    if options.mode is Mode.GRAD and options.value and options.order == 1:
+    if options.mode is GradMode.GRAD and options.value and options.order == 1:
         function = "value_and_grad"
     for _ in range(options.order):
         inner = f"jax.{function}({inner}, {keywords})"
@@ -94,7 +94,7 @@ def _along(
     every, chosen = ", ".join(parameters), ", ".join(names)
     ones = "jax.tree_util.tree_map(jax.numpy.ones_like, {})"
     function = f"lambda {chosen}: {inner}({every})"
-    if options.mode is Mode.JVP:
+    if options.mode is GradMode.JVP:
         tangents = ", ".join(options.tangents or [ones.format(name) for name in names])
         return (
             f"(lambda {every}: jax.jvp({function}, ({chosen},), ({tangents},), has_aux=True)[1:])"

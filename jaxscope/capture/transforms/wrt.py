@@ -1,4 +1,4 @@
-"""What a gradient is taken by: the leaves that `-w` names, in the user's own containers."""
+"""Inputs to differentiate by: the leaves that `-w` names, in the user's own containers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxscope.capture.options.stack import NoInputError, TransformError
+from jaxscope.capture.options.settings import NoInputError, TransformError
 from jaxscope.capture.transforms.shapes import Level, root
 
 
@@ -19,19 +19,19 @@ class Selection:
 
     names: tuple[str, ...]
     tree: Any
-    """Bare for one name, else a dict by name: the user's containers with the number of the slot at
-    each leaf, and None where a leaf is not differentiable."""
+    """Bare for one name, else a dict by name: the user's containers with the index of the leaf at
+    each leaf, and None where it is not differentiable."""
 
     def slots(self) -> list[int]:
-        """The slots in the order in which JAX flattens the tree."""
+        """Indices of the leaves in the order in which JAX flattens the tree."""
         return jax.tree_util.tree_leaves(self.tree)
 
     def take(self, values: Sequence[Any]) -> Any:
-        """The tree with values, given by slot, at its leaves."""
+        """The tree with values, given by index, at its leaves."""
         return jax.tree_util.tree_map(lambda slot: values[slot], self.tree)
 
     def put(self, values: Sequence[Any], tree: Any) -> list[Any]:
-        """All values by slot, those of the selection replaced by the leaves of `tree`."""
+        """All values by index, those of the selection replaced by the leaves of `tree`."""
         new = list(values)
         for slot, leaf in zip(self.slots(), jax.tree_util.tree_leaves(tree), strict=True):
             new[slot] = leaf
@@ -50,8 +50,8 @@ def select(level: Level, names: Sequence[str]) -> Selection:
     )
     if not chosen:
         raise NoInputError(
-            f"{level.where}there is nothing to differentiate by: {level.noun} has no traced float "
-            "input. Make one a float array or a Python float."
+            f"{level.where}{level.form.noun} has no traced float input to differentiate by. Make "
+            "one a float array or a Python float."
         )
     trees = level.inputs.trees(chosen, lambda slot: slot if _is_float(level, slot) else None)
     return Selection(chosen, trees[chosen[0]] if len(chosen) == 1 else trees)
@@ -59,10 +59,10 @@ def select(level: Level, names: Sequence[str]) -> Selection:
 
 def complex_names(level: Level, selection: Selection) -> tuple[str, ...]:
     """The selected inputs that are complex."""
-    slots = level.arguments.slots
+    leaves = level.arguments.leaves
     return tuple(
         [
-            slots[i].path
+            leaves[i].path
             for i in selection.slots()
             if jnp.issubdtype(level.dtype(i), jnp.complexfloating)
         ]
@@ -70,17 +70,17 @@ def complex_names(level: Level, selection: Selection) -> tuple[str, ...]:
 
 
 def matching(level: Level, names: Sequence[str], others: Sequence[str]) -> Mapping[int, int]:
-    """By slot of a tangent's own leaf: the leaf of the same path below another name."""
-    by_path = {slot.path: i for i, slot in enumerate(level.arguments.slots)}
+    """By index of a primal leaf: the leaf of the same path below the tangent's name."""
+    by_path = {slot.path: i for i, slot in enumerate(level.arguments.leaves)}
     found: dict[int, int] = {}
     for name, other in zip(names, others, strict=True):
         for slot in level.slots_of(name):
-            path = other + level.arguments.slots[slot].path[len(name) :]
+            path = other + level.arguments.leaves[slot].path[len(name) :]
             if path not in by_path and _is_float(level, slot):
                 raise TransformError(
-                    f"{level.where}the tangent of `{level.arguments.slots[slot].path}` would be "
-                    f"`{path}`, which is no traced input. A tangent needs the structure and the "
-                    "shapes of what it belongs to."
+                    f"{level.where}the tangent of `{level.arguments.leaves[slot].path}` would be "
+                    f"`{path}`, which is not a traced input. A tangent needs the pytree structure "
+                    "and the shapes of its primal."
                 )
             if path in by_path:
                 found[slot] = by_path[path]
@@ -92,11 +92,10 @@ def matching(level: Level, names: Sequence[str], others: Sequence[str]) -> Mappi
 def _check_tangent(level: Level, slot: int, other: int) -> None:
     own, given = _type(level, slot), _type(level, other)
     if own != given:
-        slots = level.arguments.slots
+        leaves = level.arguments.leaves
         raise TransformError(
-            f"{level.where}--tangents gives `{slots[other].path}`, {given}, to "
-            f"`{slots[slot].path}`, which is {own}. A tangent needs the type and the shape of what "
-            "it belongs to."
+            f"{level.where}--tangents pairs `{leaves[other].path}`, {given}, with "
+            f"`{leaves[slot].path}`, {own}. A tangent needs the shape and dtype of its primal."
         )
 
 
@@ -110,17 +109,17 @@ def _check(level: Level, name: str) -> None:
     if root(name) in level.statics and not slots:
         raise TransformError(
             f"{level.where}-w names `{name}`, which is not traced "
-            f"({level.statics[root(name)].partition(';')[0]}), and JAX differentiates by floats. "
-            f"Make it one, `{name} = float({name})`, or leave it out of -w."
+            f"({level.statics[root(name)].partition(';')[0]}). JAX differentiates by floats: write "
+            f"`{name} = float({name})`, or leave it out of -w."
         )
     if not slots or root(name) != name:
         raise level.unknown("-w", name)
     whole = [slot for slot in slots if not _is_float(level, slot)]
     if whole:
-        path, dtype = level.arguments.slots[whole[0]].path, level.dtype(whole[0])
+        path, dtype = level.arguments.leaves[whole[0]].path, level.dtype(whole[0])
         raise TransformError(
-            f"{level.where}-w names `{name}`, and `{path}` is {dtype}: JAX differentiates by "
-            f"floats. Make it one, `{path}.astype(float)`, or leave it out of -w."
+            f"{level.where}-w names `{name}`, and `{path}` is {dtype}. JAX differentiates by "
+            f"floats: write `{path}.astype(float)`, or leave it out of -w."
         )
 
 

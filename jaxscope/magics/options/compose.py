@@ -1,4 +1,4 @@
-"""The options of each transform, and the stack that a `%%jaxcompose` line spells."""
+"""Options of each transform, and the composition of a `%%jaxcompose` line."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from jaxscope.capture.options.stack import (
+from jaxscope.capture.options.composition import (
     Axes,
+    GradMode,
     GradOptions,
     JitOptions,
-    Mode,
     PmapOptions,
     Segment,
     VmapOptions,
@@ -29,17 +29,17 @@ _MAPPED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
             "action": "append",
             "default": [],
             "metavar": "NAME=AXIS",
-            "help": "The axis of an input that is mapped; None leaves it whole. If no axis is "
-            "given, all inputs but scalars are mapped along axis 0; else the others stay whole.",
+            "help": "The mapped axis of an input; None leaves it whole. Without any axis, all "
+            "inputs but scalars are mapped along axis 0; else the others stay whole.",
         },
     ),
     (
         ("--out-axes",),
-        {"default": "0", "metavar": "AXIS", "help": "Where results get the mapped axis."},
+        {"default": "0", "metavar": "AXIS", "help": "The mapped axis of the results."},
     ),
     (
         ("--axis-name",),
-        {"default": "", "metavar": "NAME", "help": "The axis for collectives: lax.psum(x, NAME)."},
+        {"default": "", "metavar": "NAME", "help": "Axis name for collectives: lax.psum(x, NAME)."},
     ),
 )
 _OWN: Mapping[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = {
@@ -47,9 +47,9 @@ _OWN: Mapping[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = {
     "grad": (
         (
             ("-w", "--wrt"),
-            {**_NAMES, "help": "Differentiate by these; default: every traced float input."},
+            {**_NAMES, "help": "Differentiate by these; default: all traced float inputs."},
         ),
-        (("--value",), {"action": "store_true", "help": "Give (value, gradient)."}),
+        (("--value",), {"action": "store_true", "help": "Return (value, gradient)."}),
         (
             ("--has-aux",),
             {"action": "store_true", "help": "The value is (loss, aux); aux is passed through."},
@@ -60,15 +60,19 @@ _OWN: Mapping[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = {
         ),
         (
             ("--mode",),
-            {"default": "grad", "metavar": "MODE", "help": f"One of {', '.join(Mode)}."},
+            {"default": "grad", "metavar": "MODE", "help": f"One of {', '.join(GradMode)}."},
         ),
         (
             ("--tangents",),
-            {**_NAMES, "help": "jvp: one for each of -w; default: ones."},
+            {**_NAMES, "help": "jvp: one tangent for each of -w; default: ones."},
         ),
         (
             ("--cotangent",),
-            {"default": "", "metavar": "NAME", "help": "vjp: of the value; default: ones."},
+            {
+                "default": "",
+                "metavar": "NAME",
+                "help": "vjp: cotangent of the value; default: ones.",
+            },
         ),
         (
             ("--holomorphic",),
@@ -80,25 +84,25 @@ _OWN: Mapping[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = {
         *_MAPPED,
         (
             ("--devices",),
-            {"default": None, "metavar": "N", "help": "On so many devices; default: the axis."},
+            {"default": None, "metavar": "N", "help": "Number of devices; default: axis length."},
         ),
     ),
 }
 _ALIASES = {
-    **{str(mode): ("grad", f"--mode {mode}") for mode in Mode if mode is not Mode.GRAD},
+    **{str(mode): ("grad", f"--mode {mode}") for mode in GradMode if mode is not GradMode.GRAD},
     "value_and_grad": ("grad", "--value"),
 }
-"""JAX's other names, as segments of a stack."""
+"""JAX's other names, as segments of a composition."""
 
 
 def add_own(parser: argparse.ArgumentParser, name: str) -> None:
-    """Give a parser the options that only this transform has."""
+    """Add the transform's own options to a parser."""
     for flags, keywords in _OWN[name]:
         parser.add_argument(*flags, **keywords)
 
 
 def segment(name: str, found: argparse.Namespace) -> Segment:
-    """The transform with its parsed options. Raises UsageError for values that it cannot take."""
+    """The transform with its parsed options. Raises UsageError for invalid values."""
     match name:
         case "grad":
             made = GradOptions(
@@ -122,10 +126,10 @@ def segment(name: str, found: argparse.Namespace) -> Segment:
     return Segment(name, made)
 
 
-def read_stack(text: str) -> tuple[list[Segment], str]:
+def read_composition(text: str) -> tuple[list[Segment], str]:
     """`jit | vmap -i x=0 | grad -w w` → segments, and what follows the last one, verbatim.
 
-    Raises UsageError for a transform that does not exist, and for an option that it does not have.
+    Raises UsageError for unknown transforms and options.
     """
     found: list[Segment] = []
     rest = _spaced(text).strip()
@@ -160,30 +164,29 @@ def _spaced(text: str) -> str:
 
 
 class _SegmentParser(Parser):
-    """Says in which segment an option stands that its transform does not have."""
+    """Names the segment of an option that its transform does not have."""
 
     place = ""
 
     def error(self, message: str) -> Any:
         own = [name for action in self._actions for name in action.option_strings]
-        has = f"Its options are {', '.join(own)}" if own else "It has none of its own"
+        has = f"Its options are {', '.join(own)}" if own else "It has no options"
         given = message.removeprefix("unrecognized arguments: ")
         what = f", has no option {given}."
         if given == message:
             what = f": {self.sentence(message)}"
         raise UsageError(
-            f"Line 1: {self.place}{what} {has}; those that all transforms share stand before "
-            "the first one."
+            f"Line 1: {self.place}{what} {has}; shared options go before the first transform."
         )
 
 
 def _no_transform(rest: str, number: int) -> str:
     token = rest.split(None, 1)[0].split("|")[0] if rest else ""
-    what = f"`{token}` is no transform" if token else "a transform is missing"
+    what = f"`{token}` is not a transform" if token else "a transform is missing"
     known = ", ".join([*_OWN, *_ALIASES])
     return (
-        f"Line 1: segment {number} of the stack: {what}. The transforms are {known}; write them "
-        "outermost first, each with its options: `jit | vmap -i x=0 | grad -w w`."
+        f"Line 1: segment {number}: {what}. The transforms are {known}; write them outermost "
+        "first, each with its options: `jit | vmap -i x=0 | grad -w w`."
     )
 
 
@@ -200,7 +203,7 @@ def _named_axis(text: str) -> tuple[str, int | None]:
     name, sign, axis = text.rpartition("=")
     if not sign or not name.strip():
         raise UsageError(
-            f"Line 1: -i takes a name and an axis, and got {text!r}. Write `-i {text or 'x'}=0`, "
+            f"Line 1: -i takes a name and an axis, but got {text!r}. Write `-i {text or 'x'}=0`, "
             "or `=None` to leave an input whole."
         )
     return name.strip(), _axis(axis.strip(), "-i")
@@ -213,20 +216,20 @@ def _axis(text: str, option: str = "--out-axes") -> int | None:
         return int(text)
     except ValueError:
         raise UsageError(
-            f"Line 1: {option} needs an axis, a whole number or None, and got {text!r}."
+            f"Line 1: {option} needs an axis, a whole number or None, but got {text!r}."
         ) from None
 
 
 def _number(text: str, option: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"Line 1: {option} needs a whole number of 1 or more, and got {text!r}.")
+        raise UsageError(f"Line 1: {option} needs a whole number of 1 or more, but got {text!r}.")
     return int(text)
 
 
-def _mode(text: str) -> Mode:
+def _mode(text: str) -> GradMode:
     try:
-        return Mode(text)
+        return GradMode(text)
     except ValueError:
         raise UsageError(
-            f"Line 1: --mode {text!r} does not exist; it is one of {', '.join(Mode)}."
+            f"Line 1: --mode {text!r} does not exist; it is one of {', '.join(GradMode)}."
         ) from None

@@ -1,4 +1,4 @@
-"""A magic's options, refused in whole sentences."""
+"""Options of a magic: parsing with errors in whole sentences, help pages, completion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import difflib
 import importlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from IPython.core.error import UsageError
@@ -15,19 +15,34 @@ from IPython.core.magic_arguments import MagicArgumentParser
 _OF_OPTION = re.compile(r"argument (?P<option>\S+): (?P<said>.*)", re.S)
 _CHOICE = re.compile(r"invalid choice: (?P<got>.*?) \(choose from (?P<choices>.*)\)", re.S)
 _UNKNOWN = "unrecognized arguments: "
+_TAKE_NAMES = ("-s", "--static", "-t", "--traced", "-d", "--donate", "--only", "-w", "--wrt")
+_TAKE_VALUES = ("--tangents", "--cotangent", "-i", "--in-axes")
+_MODES = ("grad", "jvp", "vjp", "jacfwd", "jacrev", "hessian")
+_TRANSFORMS = ("jit", "vmap", "pmap", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian")
+_OF_SEGMENT = (
+    "-w",
+    "-i",
+    "--mode",
+    "--order",
+    "--value",
+    "--has-aux",
+    "--out-axes",
+    "--axis-name",
+)
+_DEVICES = ("cpu:0", "gpu:0", "tpu:0")
 
 
 class _PageFormatter(argparse.RawDescriptionHelpFormatter):
-    """IPython's own writes for Sphinx: `--view <{auto,text}>`."""
+    """Plain text; IPython's own formatter writes for Sphinx: `--view <{auto,text}>`."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=100)
 
 
 class Parser(MagicArgumentParser):
-    """Says what argparse says, as a sentence that names what may stand there.
+    """An argument parser whose errors are sentences that name the valid values.
 
-    `forms` is how the magic is written, a line for each form.
+    `forms` are the ways to write the magic, one line each.
     """
 
     def __init__(self, name: str, description: str, forms: Sequence[str] = ()) -> None:
@@ -36,7 +51,7 @@ class Parser(MagicArgumentParser):
         self.forms = tuple(forms)
 
     def format_help(self) -> str:
-        """What the magic does, how it is written, its options."""
+        """The help page: description, forms, options."""
         page = self._get_formatter()
         page.add_text(self.description)
         page.start_section("forms")
@@ -53,23 +68,23 @@ class Parser(MagicArgumentParser):
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Every way to write an option."""
+        """All option strings."""
         return tuple([name for action in self._actions for name in action.option_strings])
 
     @property
     def takes_value(self) -> dict[str, bool]:
-        """Whether a value may stand behind an option."""
+        """Whether an option takes a value, by option string."""
         return {
             name: action.nargs != 0 for action in self._actions for name in action.option_strings
         }
 
     def choices(self, option: str) -> list[str]:
-        """What may stand behind an option that has choices."""
+        """The choices of an option."""
         found = [a.choices for a in self._actions if option in a.option_strings]
         return [str(choice) for choices in found for choice in choices or ()]
 
     def sentence(self, message: str) -> str:
-        """What argparse says, as a whole sentence."""
+        """argparse's message as a whole sentence."""
         if message.startswith(_UNKNOWN):
             return self.unknown(message.removeprefix(_UNKNOWN).split()[0])
         of_option = _OF_OPTION.fullmatch(message)
@@ -79,24 +94,24 @@ class Parser(MagicArgumentParser):
         choice = _CHOICE.fullmatch(said)
         if choice is not None:
             *rest, last = [one.strip(" '") for one in choice["choices"].split(",")]
-            return f"{option} takes {', '.join(rest)} or {last}, and got {choice['got']}."
+            return f"{option} takes {', '.join(rest)} or {last}, but got {choice['got']}."
         if said == "expected one argument":
             return f"{option} needs a value."
         return f"{option}: {said}."
 
     def unknown(self, given: str) -> str:
-        """What is said of an option that does not exist."""
+        """The error for an option that does not exist."""
         magic = f"%{self.prog.split()[0]}"
         if not given.startswith("-"):
-            return f"{magic} takes options only, and {given!r} is none. {self.page()}"
+            return f"{magic} takes only options, but got {given!r}. {self.page()}"
         return f"There is no option {given}.{self._meant(given)} {self.page()}"
 
     def page(self) -> str:
-        """Where the options are listed."""
+        """A pointer to the list of options."""
         return f"`%{self.prog.split()[0]}?` lists the options."
 
     def _meant(self, given: str) -> str:
-        """The option that is spelled almost so: without its dashes, which make all look alike."""
+        """The closest option, compared without dashes, which make all options similar."""
         known = {name.lstrip("-"): name for name in self.flags}
         bare = given.partition("=")[0].lstrip("-")
         near = difflib.get_close_matches(bare, list(known), 1, 0.7) if len(bare) > 1 else []
@@ -107,7 +122,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def documented(parser: Parser, examples: str) -> Callable[[F], F]:
-    """Gives a magic its page: what it does, how it is written, its options, examples."""
+    """Set the help page of a magic: description, forms, options, examples."""
 
     def set_page(function: F) -> F:
         function.__doc__ = f"{parser.format_help().strip()}\n\nexamples:\n{examples}"
@@ -117,13 +132,39 @@ def documented(parser: Parser, examples: str) -> Callable[[F], F]:
 
 
 def require_jax(magic: str) -> None:
-    """Raises UsageError with the cure when there is no JAX."""
+    """Raises UsageError with the fix when JAX is not installed."""
     try:
         importlib.import_module("jax")
     except ModuleNotFoundError as error:
         if error.name not in ("jax", "jaxlib"):
             raise
         raise UsageError(
-            f"%{magic} needs JAX, and this Python has none: run `%pip install jax` and restart "
-            "the kernel."
+            f"%{magic} needs JAX, which is not installed: run `%pip install jax` and restart the "
+            "kernel."
         ) from None
+
+
+def completer(
+    parser: Parser,
+    names: Callable[[], Mapping[str, Any]],
+    *,
+    composition: bool = False,
+) -> Callable[[Any, Any], list[str]]:
+    """A handler for IPython's `complete_command` hook; `composition` adds the transforms."""
+    flags = sorted(parser.flags)
+
+    def complete(shell: Any, event: Any) -> list[str]:
+        before = event.line[: len(event.line) - len(event.symbol)].split()
+        if before and before[-1] in (*_TAKE_NAMES, *_TAKE_VALUES):
+            return [name for name in names() if not name.startswith("_")]
+        if before and before[-1] == "--mode":
+            return list(_MODES)
+        if before and before[-1] == "--device":
+            return list(_DEVICES)
+        if before and (choices := parser.choices(before[-1])):
+            return choices
+        if composition and (len(before) == 1 or before[-1] == "|"):
+            return [*_TRANSFORMS, *flags]
+        return [*flags, *_OF_SEGMENT, "|"] if composition else flags
+
+    return complete

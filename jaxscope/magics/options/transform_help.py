@@ -1,4 +1,4 @@
-"""What `%magic?` shows for each transform: its options and examples."""
+"""Help pages of the transforms: options and examples, for `%magic?`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DESCRIPTIONS = {
     "grad": "Differentiate the cell's last value, run it, show the report.",
     "vmap": "Write the cell for one example, run it for the batch, show the report.",
     "pmap": "Write the cell for one device, run it on several, show the report.",
-    "compose": "Run the cell under any stack of transforms, outermost first, show the report.",
+    "compose": "Run the cell under a composition of transforms, outermost first, show the report.",
 }
 EXAMPLES = {
     "jit": """
@@ -23,7 +23,7 @@ EXAMPLES = {
     for i in range(n):
         w = w - 0.1 * g
 
-    %%jaxjit                       a cell with a def: its root functions are jitted
+    %%jaxjit                       a cell with a def: its entry points are jitted
     def loss(w, x):
         return ((x @ w) ** 2).mean()
     loss(w, x)
@@ -50,10 +50,10 @@ EXAMPLES = {
     %jaxgrad --mode jvp -w x --tangents v f(x)   along v
 """,
     "vmap": """
-    %%jaxvmap -i x=0 -i w=None     x holds one example in the cell; all results are batched
+    %%jaxvmap -i x=0 -i w=None     x is one example in the cell; all results are batched
     y = jnp.tanh(x @ w)
 
-    %%jaxvmap -i "batch['image']=0" --out-axes 1   paths, and where the results get the axis
+    %%jaxvmap -i "batch['image']=0" --out-axes 1   paths, and the batch axis of the results
     z = batch['image'].sum()
 
     %%jaxvmap -i x=0               a cell with a def: f becomes jax.jit(jax.vmap(f, (0, None)))
@@ -61,12 +61,12 @@ EXAMPLES = {
         return x @ w
     f(xs, w)
 
-    %jaxvmap -i x=0 f(xs, w)       one call; names are those of the parameters
+    %jaxvmap -i x=0 f(xs, w)       one call; the names are the parameters
 """,
     "pmap": """
     %jaxdevices --cpu 8            first of all: simulate 8 devices on a CPU
 
-    %%jaxpmap -i w=None --axis-name i      x has one slice a device; w is on each
+    %%jaxpmap -i w=None --axis-name i      x has one slice per device; w is replicated
     g = jax.lax.pmean(x @ w, 'i')
 
     %%jaxpmap                      a cell with a def: f becomes jax.pmap(f)
@@ -86,14 +86,14 @@ EXAMPLES = {
     %jaxcompose jit | vmap -i x=0 | hessian -w x f(x)  one call; binds nothing
 
 Options that all transforms share come first, then the transforms, each with its own options, which
-%jaxgrad?, %jaxvmap? and %jaxpmap? list. A jit is put around the stack unless it begins with jit or
-pmap.
+%jaxgrad?, %jaxvmap? and %jaxpmap? list. The whole is compiled by a jit, unless it begins with jit
+or pmap.
 """,
 }
 
 
 def made_parsers() -> Mapping[str, Parser]:
-    """The parser of each transform's magic: the options that all share, and its own."""
+    """The parser of each transform's magic: the shared options, and its own."""
     found: dict[str, Parser] = {}
     for name, description in _DESCRIPTIONS.items():
         stack = " TRANSFORM [| TRANSFORM ...]" if name == "compose" else ""

@@ -1,4 +1,4 @@
-"""The options of the magics: where they end, and what they mean."""
+"""Options that the transforms share: parsing of a magic line, and its remainder."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from IPython.core.error import UsageError
 from jaxscope.magics.options.parser import Parser
 
 if TYPE_CHECKING:
-    from jaxscope.capture.options.profile_plan import Plan
+    from jaxscope.capture.options.profile_plan import ProfilePlan
 
 _TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a transform's magic line asks for."""
+    """The options of a transform's magic line."""
 
     static: tuple[str, ...]
     traced: tuple[str, ...]
@@ -36,9 +36,9 @@ class Options:
     decorate: bool
     only: tuple[str, ...]
     rest: str
-    """What follows the options, as it was typed."""
+    """The text after the options, as it was typed."""
     found: argparse.Namespace = field(default_factory=argparse.Namespace, compare=False, repr=False)
-    """All that was parsed, the transform's own options too."""
+    """All parsed options, the transform's own too."""
 
 
 def split(line: str, parser: Parser) -> tuple[list[str], str]:
@@ -75,11 +75,11 @@ def parser(name: str, description: str, stack: str = "") -> Parser:
 
 
 def parse(line: str, using: Parser, default_view: str = "auto") -> Options:
-    """Read a magic line. Raises UsageError with a sentence for what it cannot take."""
+    """Read a magic line. Raises UsageError for invalid options."""
     tokens, rest = split(line, using)
     found = using.parse_args(tokens)
     if found.block and found.decorate:
-        raise UsageError("--block and --decorate exclude each other; give one of them.")
+        raise UsageError("--block and --decorate exclude each other; use one of them.")
     return Options(
         names(found.static),
         names(found.traced),
@@ -98,25 +98,27 @@ def parse(line: str, using: Parser, default_view: str = "auto") -> Options:
     )
 
 
-def plan(found: argparse.Namespace, *, always: bool = False) -> Plan | None:
-    """What the profile is to be; None where nothing asks for one."""
-    from jaxscope.capture.options.profile_plan import Plan
+def plan(found: argparse.Namespace, *, always: bool = False) -> ProfilePlan | None:
+    """The requested profile; None where no option requests one."""
+    from jaxscope.capture.options.profile_plan import ProfilePlan
 
     asked = (found.line_mode, found.all_events, found.wait is not None)
     if not (always or any(asked) or found.profile):
         return None
-    return Plan(line_mode=found.line_mode, all_events=found.all_events, wait_s=found.wait or 0.0)
+    return ProfilePlan(
+        line_mode=found.line_mode, all_events=found.all_events, wait_s=found.wait or 0.0
+    )
 
 
 def is_name(text: str) -> bool:
-    """Whether a variable can be called so."""
+    """Whether the text is a valid name of a variable."""
     return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def check_name(given: str | None, what: str) -> None:
-    """Raises UsageError for what `-o` cannot bind a report, a log, … to."""
+    """Raises UsageError for a value of `-o` that is not a name."""
     if given is not None and not is_name(given):
-        raise UsageError(f"-o needs a name to bind the {what} to, and got {given!r}.")
+        raise UsageError(f"-o needs a name for the {what}, but got {given!r}.")
 
 
 def names(given: Sequence[str]) -> tuple[str, ...]:
@@ -126,8 +128,8 @@ def names(given: Sequence[str]) -> tuple[str, ...]:
         whole = re.match(r"\w+(?=[.\[])", name)
         if whole is not None and is_name(whole[0]):
             raise UsageError(
-                f"{name!r} is not a name; give names separated by commas: {whole[0]}. A part needs "
-                "a name of its own: bind it in an earlier cell."
+                f"{name!r} is not a name; give names separated by commas: {whole[0]}. For a part "
+                "of it, bind the part to a name in an earlier cell."
             )
         if not is_name(name):
             raise UsageError(f"{name!r} is not a name; give names separated by commas: n,mode")
@@ -141,7 +143,7 @@ def _runs(text: str) -> int:
         number = -1
     if number < 0:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number of runs; give 0 (compile only), 1 (run once) or more"
+            f"{text!r} is not a number of runs: 0 (compile only), 1 (run once) or more"
         )
     return number
 
@@ -157,9 +159,7 @@ def _wait(text: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no number of seconds; give how long to wait, such as 30"
-        )
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, such as 30")
     return seconds
 
 
@@ -168,14 +168,14 @@ PROFILE: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         ("--line-mode",),
         {
             "action": "store_true",
-            "help": "Profile also with the lines kept apart, which costs one more compile.",
+            "help": "Also profile with optimization barriers between lines: one more compilation.",
         },
     ),
     (
         ("--all-events",),
         {
             "action": "store_true",
-            "help": "Profile also what executes so many instructions that tracing takes long.",
+            "help": "Also profile programs with so many instructions that profiling takes long.",
         },
     ),
     (
@@ -184,34 +184,37 @@ PROFILE: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
             "type": _wait,
             "default": None,
             "metavar": "SECONDS",
-            "help": "Profile after another profiler session has ended, waiting no longer.",
+            "help": "Wait at most so long for another profiler session to end.",
         },
     ),
 )
-"""How a profile is made; each of them asks for one."""
+"""Options of a profile; each of them requests one."""
 
 _MANY: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
 _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("-s", "--static"), {**_MANY, "help": "Static by value, whatever their type."}),
-    (("-t", "--traced"), {**_MANY, "help": "Traced although an int or bool is static."}),
-    (("-d", "--donate"), {**_MANY, "help": "Give up these inputs' memory to the results."}),
-    (("--device",), {"default": None, "metavar": "DEV", "help": "Run there: cpu:1, gpu, tpu:0."}),
+    (("-s", "--static"), {**_MANY, "help": "Static arguments: compile-time constants."}),
+    (
+        ("-t", "--traced"),
+        {**_MANY, "help": "Trace these ints or bools, which are static by default."},
+    ),
+    (("-d", "--donate"), {**_MANY, "help": "Donate these inputs' buffers to the results."}),
+    (("--device",), {"default": None, "metavar": "DEV", "help": "Device: cpu:1, gpu, tpu:0."}),
     (
         ("-n", "--runs"),
         {
             "type": _runs,
             "default": None,
             "metavar": "N",
-            "help": "Run exactly N times; 0 compiles only, 1 never repeats. Default: as often as "
-            "half a second allows.",
+            "help": "Run exactly N times; 0 compiles only, 1 never repeats. Default: as many as "
+            "fit in half a second.",
         },
     ),
     (
         ("--profile",),
-        {"action": "store_true", "help": "Measure the time inside the program, line by line."},
+        {"action": "store_true", "help": "Profile the program line by line."},
     ),
     *PROFILE,
-    (("--x64",), {"action": "store_true", "help": "With 64-bit types enabled."}),
+    (("--x64",), {"action": "store_true", "help": "Enable 64-bit types."}),
     (("-o", "--report"), {"default": None, "metavar": "NAME", "help": "Bind the Report to NAME."}),
     (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),
     (
@@ -222,7 +225,10 @@ _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
             "help": "How to show the report.",
         },
     ),
-    (("--block",), {"action": "store_true", "help": "The whole cell, definitions and all."}),
-    (("--decorate",), {"action": "store_true", "help": "Only the cell's root functions."}),
-    (("--only",), {**_MANY, "help": "Decorator form: these functions, not the roots."}),
+    (("--block",), {"action": "store_true", "help": "Compile the whole cell, definitions too."}),
+    (("--decorate",), {"action": "store_true", "help": "Compile only the cell's entry points."}),
+    (
+        ("--only",),
+        {**_MANY, "help": "Decorator form: these functions instead of the entry points."},
+    ),
 )

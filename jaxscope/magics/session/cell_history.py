@@ -1,4 +1,4 @@
-"""Which cell ran when: numbers of cells for compiles, right also after a cell was run again."""
+"""The cells that ran, and their numbers for compilations, also after a cell ran again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jaxscope.capture.compiles.raw_compile import RawCompile
 
 _KEPT = 10_000
-"""Entries at most, as many as a listener remembers compiles."""
+"""Maximum number of entries: as many as a listener keeps compilations."""
 
 
 _MAGIC_FILES = {"<timed exec>": "%time", "<timed eval>": "%time", "<magic-timeit>": "%timeit"}
@@ -22,7 +22,7 @@ _MAGIC_FILES = {"<timed exec>": "%time", "<timed eval>": "%time", "<magic-timeit
 
 @dataclass(slots=True)
 class _Begun:
-    """A cell, and the serial of the last compile before it."""
+    """A cell, and the serial of the last compilation before it."""
 
     serial: int
     number: int
@@ -31,17 +31,17 @@ class _Begun:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """From this compile on, a file name stood for the cell of this number."""
+    """From this compilation on, a file name belonged to the cell of this number."""
 
     serial: int
     number: int
 
 
-class Ledger(Places):
-    """Names for a session of a notebook.
+class CellHistory(Places):
+    """Names of the cells of one session.
 
-    A front end names the code of a cell by its text, so a cell that is run again has the same file
-    under another number. IPython knows the last number only; the ledger knows which it was when.
+    A front end names the code of a cell by its text, so a cell that runs again has the same file
+    under a new number. IPython has only the last number; the history has all of them.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -49,15 +49,15 @@ class Ledger(Places):
         self._cells: list[_Begun] = []
         self._running: list[_Begun] = []
         self._files: dict[str, list[_Named]] = {}
-        self._noted = 0
+        self._recorded = 0
 
     def begin(self, serial: int, cell_id: str = "") -> None:
-        """A cell begins; `serial` is that of the latest compile."""
+        """A cell begins; `serial` is that of the latest compilation."""
         self._running.append(_Begun(serial, self._next_number(), cell_id))
         self._write(self._running[-1])
 
     def end(self, serial: int, number: int | None) -> None:
-        """The cell that began last has ended, and IPython says which it was."""
+        """The cell that began last has ended, under this number of IPython's."""
         if not self._running:
             return
         ended = self._running.pop()
@@ -76,7 +76,7 @@ class Ledger(Places):
 
     def _write(self, begun: _Begun) -> None:
         if self._cells and self._cells[-1].serial >= begun.serial:
-            self._cells.pop()  # nothing compiled in it
+            self._cells.pop()  # it compiled nothing
         self._cells.append(begun)
         if len(self._cells) > _KEPT:
             del self._cells[: _KEPT // 10]
@@ -86,8 +86,8 @@ class Ledger(Places):
         """The number of the cell that runs."""
         return self._running[-1].number if self._running else self._next_number() - 1
 
-    def note(self, raws: Sequence[RawCompile]) -> None:
-        """Keep what the files of these compiles are called now."""
+    def record(self, raws: Sequence[RawCompile]) -> None:
+        """Record the present names of the files of these compilations."""
         known = filename_map(self._shell)
         for raw in raws:
             for frame in raw.frames:
@@ -95,12 +95,12 @@ class Ledger(Places):
                 entries = self._files.setdefault(frame.file, []) if number is not None else []
                 if number is not None and (not entries or entries[-1].number != number):
                     entries.append(_Named(raw.number, number))
-            self._noted = max(self._noted, raw.number)
+            self._recorded = max(self._recorded, raw.number)
 
     @property
-    def noted(self) -> int:
-        """The serial of the latest compile whose files are known."""
-        return self._noted
+    def recorded(self) -> int:
+        """The serial of the latest recorded compilation."""
+        return self._recorded
 
     def cell(self, serial: int) -> int | None:
         found = self._begun(serial)
@@ -118,7 +118,7 @@ class Ledger(Places):
         return entries[max(index, 0)].number
 
     def name(self, file: str, serial: int) -> str:
-        # The code of `%time` and `%timeit` has a file name of IPython's.
+        # IPython has its own file names for the code of `%time` and `%timeit`.
         magic = _MAGIC_FILES.get(file)
         cell = self.cell(serial)
         if magic is not None and cell is not None:
@@ -126,6 +126,6 @@ class Ledger(Places):
         return super().name(file, serial)
 
     def _begun(self, serial: int) -> _Begun | None:
-        # The cell that began after a compile is not its cell: strictly smaller serials.
+        # A cell that began after a compilation is not its cell: strictly smaller serials.
         index = bisect_right(self._cells, serial - 1, key=attrgetter("serial")) - 1
         return self._cells[index] if index >= 0 else None

@@ -1,4 +1,4 @@
-"""The reports that a front end may ask about."""
+"""Reports that a front end may query."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import threading
 from jaxscope.results.report import Report
 
 REPORTS = 16
-"""As many as a session keeps: each holds its compiled programs, with their constants."""
+"""As many as a session keeps: each keeps its compiled programs alive, with their constants."""
 BYTES = 256_000_000
-"""Of texts; a large module has 50 MB."""
+"""Size of the texts; a large module has 50 MB."""
 
 
 class ReportStore:
-    """The reports shown last, by id; the one asked for longest ago goes first.
+    """The reports shown last, by id; the least recently used is dropped first.
 
-    Front ends ask from threads of their own.
+    Front ends query from their own threads.
     """
 
     def __init__(self, reports: int = REPORTS, characters: int = BYTES) -> None:
@@ -27,7 +27,7 @@ class ReportStore:
         self._known: set[str] = set()
 
     def put(self, report: Report) -> str:
-        """Keep the report; its id."""
+        """Store the report; its id."""
         with self._lock:
             self._reports[report.id] = report
             self._known.add(report.id)
@@ -36,7 +36,7 @@ class ReportStore:
         return report.id
 
     def get(self, report_id: str) -> Report | None:
-        """The report, unless it made room for others or belongs to another kernel."""
+        """The report, unless it was dropped or belongs to a different kernel."""
         with self._lock:
             found = self._reports.get(report_id)
             if found is not None:
@@ -44,12 +44,12 @@ class ReportStore:
             return found
 
     def had(self, report_id: str) -> bool:
-        """Whether the report was ever put here, so that it made room for others if it is gone."""
+        """Whether the report was ever stored, so that a missing one was dropped."""
         with self._lock:
             return report_id in self._known
 
     def shrink(self) -> None:
-        """Let go of what is too much, after texts were fetched."""
+        """Drop reports beyond the limits, after texts were fetched."""
         with self._lock:
             self._shrink()
 
@@ -70,5 +70,5 @@ class ReportStore:
 
 
 def characters(report: Report) -> int:
-    """Of all texts that were fetched."""
+    """Size of all texts that were fetched."""
     return sum(len(stage.text) for program in report.programs for stage in program.stages)

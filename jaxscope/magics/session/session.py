@@ -1,4 +1,4 @@
-"""What jaxscope remembers between the cells of one shell."""
+"""State of one shell between its cells: listener, compiled programs, reports."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.jax_import import on_arrival
-from jaxscope.magics.session.cell_history import Ledger
+from jaxscope.magics.session.cell_history import CellHistory
 from jaxscope.results.report import Report, keep_latest
 
 if TYPE_CHECKING:
     from jaxscope.capture.compiles.listener import Listener
     from jaxscope.capture.compiles.raw_compile import RawCompile
     from jaxscope.capture.program.compile import Programs
-    from jaxscope.capture.run.context import Surroundings
+    from jaxscope.capture.run.context import RunContext
     from jaxscope.capture.timing.peaks import PeakCache
     from jaxscope.model import Compile
     from jaxscope.model.compile_log import CompileEvent, Log
     from jaxscope.results.compile_log import CompileLog
 
 REPORTS_KEPT = 16
-"""So that after all cells of a usual notebook ran again, each can be compared with its last run."""
+"""Enough to compare each cell of a usual notebook with its previous run."""
 CELLS_KEPT = 256
-"""Cells whose compiled programs are kept: notebooks have fewer."""
+"""Cells whose compiled programs are kept; notebooks have fewer."""
 
 
 class Session:
@@ -39,10 +39,10 @@ class Session:
         self._listener: Listener | None = None
         self.listening_since: datetime.datetime | None = None
         self._began = time.time()
-        self.ledger = Ledger(shell)
+        self.history = CellHistory(shell)
         self._hooks: tuple[Callable[[CompileEvent], None], ...] = ()
         self._raw_hooks: tuple[Callable[[RawCompile], None], ...] = ()
-        # A cell that imports jax and compiles at once is heard from its first compile on.
+        # Observes a cell that imports jax and compiles from its first compilation on.
         self._stack.enter_context(on_arrival(self.listen_if_jax_is_there))
         self._peaks: PeakCache | None = None
         self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
@@ -50,7 +50,7 @@ class Session:
         self._keys: collections.deque[str] = collections.deque(maxlen=REPORTS_KEPT)
 
     def close(self) -> None:
-        """Take everything back that was installed."""
+        """Uninstall everything."""
         self._stack.close()
         self._listener = None
         self.listening_since = None
@@ -59,9 +59,11 @@ class Session:
         self._keys.clear()
 
     def listen_if_jax_is_there(self, *_: object) -> None:
-        """Start listening once the user has imported jax, which this never does; and once more
-        where somebody took our listeners away."""
-        # Should it fail, the next magic that needs the listener says why.
+        """Start listening once the user has imported jax, which this never does.
+
+        Also restores listeners that other code has removed.
+        """
+        # If it fails, the next magic that needs the listener reports why.
         with contextlib.suppress(Exception):
             if self._listener is not None:
                 self._listener.listen_again()
@@ -76,8 +78,8 @@ class Session:
         from jaxscope.capture.compiles.listener import Listener
 
         listener = self._stack.enter_context(Listener())
-        listener.places = self.ledger
-        self._stack.enter_context(listener.telling(self._tell))
+        listener.places = self.history
+        self._stack.enter_context(listener.telling(self._notify))
         self._listener = listener
         self.listening_since = datetime.datetime.now()
         return listener
@@ -86,60 +88,60 @@ class Session:
 
     @property
     def compiled(self) -> int:
-        """The serial of the latest compile; 0 before the first."""
+        """The serial of the latest compilation; 0 before the first."""
         return self._listener.count if self._listener is not None else 0
 
     def cell_begins(self, cell_id: str = "") -> None:
         """A cell is about to run."""
-        self.ledger.begin(self.compiled, cell_id)
+        self.history.begin(self.compiled, cell_id)
 
     def cell_ends(self, number: int | None) -> None:
-        """It has run, under this number. Notes what its code was called."""
+        """A cell has run, under this number. Records the file names of its code."""
         if self._listener is not None:
-            # A failure here would be shown under the cell as if it were the cell's own.
+            # A failure here would look like a failure of the cell.
             with contextlib.suppress(Exception):
-                self.ledger.note(self._listener.since(self.ledger.noted))
-        self.ledger.end(self.compiled, number)
+                self.history.record(self._listener.since(self.history.recorded))
+        self.history.end(self.compiled, number)
 
     def log(self, since: int = 0) -> CompileLog:
-        """What was compiled after that serial, kept up to date."""
+        """The compilations after that serial, kept up to date."""
         from jaxscope.results.compile_log import CompileLog
 
         losses = self._listener.losses if since and self._listener is not None else 0
         return CompileLog(lambda: self._read_log(since, losses), self._open)
 
     def on_compile(self, hook: Callable[[CompileEvent], None]) -> Callable[[], None]:
-        """Call `hook` with a CompileEvent after every compile; returns what takes it back.
+        """Call `hook` with a CompileEvent after every compilation; the result unsubscribes it.
 
-        It is called on the thread that compiled, while the user waits: it should only hand the
-        event on. What it raises does not reach the user.
+        The hook runs on the thread that compiled, while the user waits: it should only pass the
+        event on. Its exceptions do not reach the user.
         """
         self._hooks = (*self._hooks, hook)
 
-        def take_back() -> None:
+        def unsubscribe() -> None:
             self._hooks = tuple([one for one in self._hooks if one is not hook])
 
-        return take_back
+        return unsubscribe
 
     def on_finish(self, hook: Callable[[RawCompile], None]) -> Callable[[], None]:
-        """The same for a hook that has `told` make the event later, on another thread."""
+        """The same for a hook that calls `event` later, on a different thread."""
         self._raw_hooks = (*self._raw_hooks, hook)
 
-        def take_back() -> None:
+        def unsubscribe() -> None:
             self._raw_hooks = tuple([one for one in self._raw_hooks if one is not hook])
 
-        return take_back
+        return unsubscribe
 
     def finished(self) -> tuple[RawCompile, ...]:
-        """The compiles that have ended, as far as they are still kept, in the order they began."""
+        """The finished compilations that are still kept, in the order they began."""
         found = self._listener.since(0) if self._listener is not None else ()
         return tuple([raw for raw in found if raw.compiled])
 
-    def told(self, raw: RawCompile) -> CompileEvent:
-        """What a front end is told of a compile."""
+    def event(self, raw: RawCompile) -> CompileEvent:
+        """A compilation as a front end gets it."""
         from jaxscope.capture.compile_log.log import event
 
-        return event(raw, self.ledger)
+        return event(raw, self.history)
 
     def _read_log(self, since: int, losses: int) -> Log:
         from jaxscope.model.compile_log import Log
@@ -150,32 +152,32 @@ class Session:
         from jaxscope.capture.compile_log.log import gather, lost
 
         listener.listen_again()
-        self.ledger.note(listener.since(self.ledger.noted))
+        self.history.record(listener.since(self.history.recorded))
         notes = lost(listener, since, losses)
-        return gather(listener.since(since), self._began, self.ledger, notes)
+        return gather(listener.since(since), self._began, self.history, notes)
 
     def _open(self, compile: Compile) -> Report:
         if self._listener is None:
-            raise LookupError("jaxscope was unloaded, and its programs with it.")
+            raise LookupError("jaxscope was unloaded, and its programs were released.")
         from jaxscope.capture.compile_log.open_program import program_of
 
         return Report(*program_of(self._listener, compile.serial, self.cell_name))
 
-    def _tell(self, raw: RawCompile) -> None:
-        for take in self._raw_hooks:
+    def _notify(self, raw: RawCompile) -> None:
+        for hook in self._raw_hooks:
             with contextlib.suppress(Exception):
-                take(raw)
+                hook(raw)
         if not self._hooks:
             return
-        told = self.told(raw)
+        event = self.event(raw)
         for hook in self._hooks:
-            # One front end that fails must not silence the others.
+            # A front end that fails must not affect the others.
             with contextlib.suppress(Exception):
-                hook(told)
+                hook(event)
 
     @property
     def peaks(self) -> PeakCache:
-        """Measured peaks of the devices, this session's and those on disk."""
+        """Measured peaks of the devices, of this session and on disk."""
         if self._peaks is None:
             from jaxscope.capture.timing.peaks import PeakCache
 
@@ -183,7 +185,7 @@ class Session:
         return self._peaks
 
     def add(self, report: Report, key: str) -> None:
-        """Keep a report of a cell: with it live the texts of its programs."""
+        """Keep a report of a cell, and with it the texts of its programs."""
         self.reports.append(report)
         self._keys.append(key)
         keep_latest(report)
@@ -203,13 +205,13 @@ class Session:
             self._programs.popitem(last=False)
         return found
 
-    def around(self, key: str, say: Callable[[str], None]) -> Surroundings:
-        """What a run under this key finds around it: names, caches, and whom to tell its phase."""
-        from jaxscope.capture.run.context import Surroundings
+    def context(self, key: str, say: Callable[[str], None]) -> RunContext:
+        """The context of a run under this key; `say` is notified of its phases."""
+        from jaxscope.capture.run.context import RunContext
 
         programs = self.programs(key)
         space = self._shell.user_ns
-        return Surroundings(space, self.listener, self.peaks, self.cell_name, programs, say)
+        return RunContext(space, self.listener, self.peaks, self.cell_name, programs, say=say)
 
     def cell_key(self, body: str) -> str:
         """The front end's id of the running cell; without one, the first line of its text."""

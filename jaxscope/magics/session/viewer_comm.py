@@ -1,4 +1,4 @@
-"""The kernel's end of the viewer: what it is shown, and what it is answered.
+"""The kernel's side of the viewer: displays, and answers to requests.
 
 The front end opens a comm `jaxscope.report` with one request as its data:
 
@@ -7,8 +7,8 @@ The front end opens a comm `jaxscope.report` with one request as its data:
 
 It gets one message, `{"ok": true}` with one buffer (see `jaxscope.frontend.requests`), or
 `{"ok": false, "why": "gone" | "forgotten" | "error", "message": SENTENCE}`; then the kernel
-closes the comm, so that nothing has to be restored after a restart or a reload. JupyterLab runs the
-handler in a thread of its own while a cell runs.
+closes the comm, so that nothing has to be restored after a restart or a reload. While a cell runs,
+JupyterLab runs the handler in a separate thread.
 """
 
 from __future__ import annotations
@@ -21,28 +21,25 @@ from IPython.core.magic import magics_class
 
 from jaxscope.frontend.front_end import FrontEnd, front_end
 from jaxscope.frontend.requests import Refused, answer
-from jaxscope.magics.family import Family, Scope
+from jaxscope.magics.family import Family, MagicScope
 from jaxscope.magics.session.compile_feed import Feed
 from jaxscope.magics.session.report_store import ReportStore
 from jaxscope.results.report import Report
 
 REPORT_TARGET = "jaxscope.report"
 EVENTS_TARGET = "jaxscope.events"
-GONE = (
-    "The running kernel no longer has this report: it has kept newer ones instead. Run the cell "
-    "again."
-)
+GONE = "The running kernel has dropped this report in favor of newer ones. Run the cell again."
 FORGOTTEN = (
-    "The running kernel never had this report: it was restarted, or jaxscope was loaded anew. Run "
-    "the cell again."
+    "The running kernel never had this report: it was restarted, or jaxscope was reloaded. Run the "
+    "cell again."
 )
 
 
 @magics_class
 class Serving(Family):
-    """No magics: what goes on between the kernel and a viewer."""
+    """The communication between the kernel and a viewer; no magics."""
 
-    def __init__(self, shell: Any, scope: Scope) -> None:
+    def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell, scope)
         self.store = ReportStore()
         self.feed = Feed(scope.session)
@@ -62,10 +59,10 @@ class Serving(Family):
         self.store.clear()
 
     def _bundle(self, report: Report) -> Any:
-        """What a report is displayed as; it never raises."""
+        """The MIME bundle of a report; never raises."""
         place = front_end()
         if place in (FrontEnd.VSCODE, FrontEnd.COLAB):
-            # Our plugin cannot be there. Without anywidget the HTML is shown.
+            # The plugin cannot be installed there. Without anywidget the HTML is shown.
             with contextlib.suppress(Exception):
                 return report.widget().bundle()
         if place is not FrontEnd.JUPYTER:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import itertools
 import linecache
 import re
 from dataclasses import dataclass
@@ -19,9 +20,9 @@ import jax
 import pytest
 
 from jaxscope.analysis.findings import findings
+from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.capture.compiles.listener import Listener
-from jaxscope.capture.forms.block import CellText
-from jaxscope.capture.forms.side_effects import Witness
+from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.run import evidence, run
 from jaxscope.capture.timing.peaks import PeakCache
@@ -88,14 +89,15 @@ def found_in(golden: Golden, name: str) -> tuple[tuple[Finding, ...], list[str]]
     body = "\n" + golden.sections["cell"]
     file = files["cell"]
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    tree = ast.parse(body, file)
-    names = evidence.name_facts([tree, *map(ast.parse, golden.sections.values())], namespace)
-    others = {files["setup"]: "setup", files["helper"]: "helper"}
-    with Listener() as listener, Witness(file) as witness:
-        around = run.Surroundings(namespace, listener, PeakCache(), others.get)
-        cell = CellText(text, body, file, tree, silenced=False)
-        ran = run.cell(cell, settings(golden.options), around)
-    known = evidence.evidence(ran.record, ran.texts, names, witness)
+    syntax = CellSyntax(ast.parse(body, file))
+    others = [CellSyntax(ast.parse(text)).mentioned for text in golden.sections.values()]
+    names = evidence.name_facts([*syntax.mentioned, *itertools.chain(*others)], namespace)
+    other_cells = {files["setup"]: "setup", files["helper"]: "helper"}
+    with Listener() as listener, SideEffectRecorder(file) as effects:
+        context = run.RunContext(namespace, listener, PeakCache(), other_cells.get)
+        cell = CellText(text, body, file, syntax)
+        ran = run.cell(cell, settings(golden.options), context)
+    known = evidence.evidence(ran.record, ran.texts, evidence.Known(names, effects))
     findings(known)  # raises where a rule fails; the report would only have a note
     return ran.record.findings, [source.name for source in ran.record.sources]
 

@@ -10,7 +10,7 @@ import pytest
 
 from jaxscope.capture.jaxpr.equations import expand
 from jaxscope.capture.jaxpr.reader import JaxprReader
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Phase, Source, SourceKind, Span
 from tests.capture.program.programs import PROGRAMS
 
@@ -24,7 +24,7 @@ def read(text, name, *args, transform=lambda f: f, file="<the cell>", others=())
     """The equations of a function that a cell's text defines."""
     namespace = {"jax": jax, "jnp": jnp, **dict(others)}
     exec(compile(text, file, "exec"), namespace)
-    sources = Sources(Source("cell", file, SourceKind.CELL, text))
+    sources = SourceFiles(Source("cell", file, SourceKind.CELL, text))
     traced = jax.jit(transform(namespace[name])).trace(*args)
     return read_equations(traced.jaxpr, sources), sources
 
@@ -111,7 +111,7 @@ def test_an_equation_outside_the_cell_has_the_span_of_its_own_file(monkeypatch):
     namespace = {"jnp": jnp}
     exec(compile(text, "<other>", "exec"), namespace)
     cell = Source("cell", "<the cell>", SourceKind.CELL, "f(x)\n")
-    sources = Sources(cell, {"<other>": "In [1]"}.get)
+    sources = SourceFiles(cell, {"<other>": "In [1]"}.get)
     [equation] = read_equations(jax.jit(namespace["f"]).trace(jnp.ones(3)).jaxpr, sources)
     assert equation.frames[0].source == 1
     assert equation.span == Span(2, 11, 2, 21)
@@ -130,7 +130,7 @@ def test_phases_tell_the_forward_pass_from_the_backward_pass():
 
 def test_phases_reach_into_loops():
     f, args = PROGRAMS["RNN by scan, gradient"]()
-    equations = read_equations(jax.jit(f).trace(*args).jaxpr, Sources())
+    equations = read_equations(jax.jit(f).trace(*args).jaxpr, SourceFiles())
     scans = [e for e in equations if e.primitive == "scan"]
     assert [e.phase for e in scans] == [Phase.FORWARD, Phase.BACKWARD]
     for scan in scans:
@@ -145,10 +145,12 @@ def test_scopes_are_joined_and_hold_no_tags():
             return jax.lax.cond(x[0] > 0, lambda v: jnp.sin(v), lambda v: v, x)
 
     traced = jax.jit(f).trace(jnp.ones(3))
-    before = read_equations(traced.jaxpr, Sources())
-    tagged = tag(traced, Sources())
+    before = read_equations(traced.jaxpr, SourceFiles())
+    tagged = tag(traced, SourceFiles())
     assert [e.scope for e in tagged.equations] == [e.scope for e in before]
-    assert [e.scope for e in read_equations(traced.jaxpr, Sources())] == [e.scope for e in before]
+    assert [e.scope for e in read_equations(traced.jaxpr, SourceFiles())] == [
+        e.scope for e in before
+    ]
     assert next(e.scope for e in before if e.primitive == "sin") == "layer"
 
 
@@ -156,7 +158,7 @@ def test_scopes_are_joined_and_hold_no_tags():
 def test_reading_twice_gives_the_same_equations(name):
     f, args = PROGRAMS[name]()
     jaxpr = jax.jit(f).trace(*args).jaxpr
-    assert read_equations(jaxpr, Sources()) == read_equations(jaxpr, Sources())
+    assert read_equations(jaxpr, SourceFiles()) == read_equations(jaxpr, SourceFiles())
 
 
 def test_the_inside_of_a_kernel_is_left_alone():
@@ -169,5 +171,5 @@ def test_the_inside_of_a_kernel_is_left_alone():
         shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
         return pallas.pallas_call(kernel, out_shape=shape, interpret=True)(x)
 
-    equations = read_equations(jax.jit(f).trace(jnp.ones(8)).jaxpr, Sources())
+    equations = read_equations(jax.jit(f).trace(jnp.ones(8)).jaxpr, SourceFiles())
     assert [e.primitive for e in equations][-1] == "pallas_call"

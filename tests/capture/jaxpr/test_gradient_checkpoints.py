@@ -10,7 +10,7 @@ from jaxscope.analysis.jaxpr.calls import lines_in_loops
 from jaxscope.capture.jaxpr.gradient import gradient_of as read_gradient
 from jaxscope.capture.jaxpr.tags import tag
 from jaxscope.capture.program.stages import Handles
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Source, SourceKind, StageKind
 
 D, H, LAYERS, BATCH = 32, 64, 6, 64
@@ -46,7 +46,7 @@ def weights():
 
 def traced(gradient, *args):
     program = jax.jit(gradient).trace(*args)
-    sources = Sources(Source("cell", "<blocks>", SourceKind.CELL, BLOCKS))
+    sources = SourceFiles(Source("cell", "<blocks>", SourceKind.CELL, BLOCKS))
     return program, read_gradient(tag(program, sources), (), sources.all())
 
 
@@ -119,7 +119,7 @@ def test_outside_loops_the_estimate_is_what_xla_saves_unless_it_undoes_the_check
     names = functions()
     params, x = weights(), jnp.ones((BATCH, D))
     plain = jax.jit(gradient_of(names["layers"], names["block"])).trace(params, x)
-    sources = Sources(Source("cell", "<blocks>", SourceKind.CELL, BLOCKS))
+    sources = SourceFiles(Source("cell", "<blocks>", SourceKind.CELL, BLOCKS))
     tagged = tag(plain, sources)
     lowered = plain.lower()
     handles = Handles(plain, lowered, lowered.compile(), tagged, sources)
@@ -181,7 +181,7 @@ def test_iterations_of_a_python_loop_are_not_calls_of_the_function_around_it():
     namespace = {"jnp": jnp}
     exec(compile(LOOP, "<loop>", "exec"), namespace)
     program = jax.jit(jax.grad(namespace["unrolled"])).trace(jnp.eye(D), jnp.ones((BATCH, D)))
-    sources = Sources(Source("cell", "<loop>", SourceKind.CELL, LOOP))
+    sources = SourceFiles(Source("cell", "<loop>", SourceKind.CELL, LOOP))
     found = read_gradient(tag(program, sources), (), sources.all())
     assert [c.function for c in found.checkpoints] == []
 
@@ -216,7 +216,7 @@ def test_a_value_that_others_read_stays():
     namespace = {"jnp": jnp}
     exec(compile(text, "<half>", "exec"), namespace)
     program = jax.jit(jax.grad(namespace["loss"])).trace(jnp.eye(D), jnp.ones((BATCH, D)))
-    sources = Sources(Source("cell", "<half>", SourceKind.CELL, text))
+    sources = SourceFiles(Source("cell", "<half>", SourceKind.CELL, text))
     found = read_gradient(tag(program, sources), (), sources.all())
     [advice] = found.checkpoints
     # Only the cosine of each call can be forgotten: its result is read by the powers outside.

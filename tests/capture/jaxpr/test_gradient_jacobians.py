@@ -8,7 +8,7 @@ from jaxscope.analysis.gradient.jacobians import jacobian
 from jaxscope.analysis.jaxpr.flops import region_flops
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.reader import JaxprReader
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from tests.capture.batched import read
 
 WIDE = jnp.ones((50, 20))
@@ -29,7 +29,9 @@ def recurrent(x):
 
 
 def flow(function, *args):
-    return RegionReader().region(JaxprReader(Sources()).body(jax.jit(function).trace(*args).jaxpr))
+    return RegionReader().region(
+        JaxprReader(SourceFiles()).body(jax.jit(function).trace(*args).jaxpr)
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.links.line_figures import differentiates, figures, phase_of, phase_shares
 from jaxscope.capture.jaxpr.tags import tag
 from jaxscope.capture.program.stages import Handles
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Phase, Program, Source, SourceKind, StageKind
 from tests.capture.jaxpr.gradients import LOSSES, W, X, mlp
 from tests.capture.jaxpr.test_equations import read_equations
@@ -37,10 +37,10 @@ def compared(function, *args):
     """The equations, and (equation, phases by JAX's own name) of every instruction, of what JAX
     gave to XLA and of what XLA made of it."""
     traced = (function if hasattr(function, "trace") else jax.jit(function)).trace(*args)
-    tagged = tag(traced, Sources())
+    tagged = tag(traced, SourceFiles())
     lowered = traced.lower()
     compiled = lowered.compile()
-    handles = Handles(traced, lowered, compiled, tagged, Sources())
+    handles = Handles(traced, lowered, compiled, tagged, SourceFiles())
     pairs = []
     for kind, raw in (
         (StageKind.HLO, lowered.as_text("hlo", debug_info=True)),
@@ -116,7 +116,7 @@ def test_a_batched_gradient_has_the_same_phases(name):
 
 def compare_with_name_stacks(function, args):
     jaxpr = jax.make_jaxpr(function)(*args)
-    equations = read_equations(jaxpr, Sources())
+    equations = read_equations(jaxpr, SourceFiles())
     names = list(spelled(jaxpr))
     assert len(names) == len(equations)
     wrong = [n for n, e in zip(names, equations, strict=True) if {e.phase} != said(n)]
@@ -163,7 +163,7 @@ def step(w, x):
 def program():
     namespace = {"jnp": jnp, "jax": jax}
     exec(compile(CELL, "<the cell>", "exec"), namespace)
-    sources = Sources(Source("cell", "<the cell>", SourceKind.CELL, CELL))
+    sources = SourceFiles(Source("cell", "<the cell>", SourceKind.CELL, CELL))
     traced = jax.jit(namespace["step"]).trace(W, X)
     tagged = tag(traced, sources)
     lowered = traced.lower()

@@ -12,7 +12,7 @@ from jaxscope.analysis.gradient.residuals import residuals
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.equations import expand
 from jaxscope.capture.jaxpr.reader import JaxprReader
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import ResidualKind, Source, SourceKind
 from tests.capture.jaxpr.gradients import LOSSES, W, X, mlp, rnn
 
@@ -28,7 +28,7 @@ def listed(capsys, function, *args):
 
 def kept(function, *args, names=()):
     traced = jax.jit(function).trace(*args)
-    return residuals(RegionReader().region(JaxprReader(Sources()).body(traced.jaxpr)), names)
+    return residuals(RegionReader().region(JaxprReader(SourceFiles()).body(traced.jaxpr)), names)
 
 
 def nbytes(aval):
@@ -131,7 +131,7 @@ def test_each_residual_has_its_reason_and_its_line():
     scale = jnp.arange(12.0).reshape(4, 3)
     namespace = {"jnp": jnp, "checkpoint_name": checkpoint_name, "scale": scale}
     exec(compile(text, "<a cell>", "exec"), namespace)
-    sources = Sources(Source("cell", "<a cell>", SourceKind.CELL, text))
+    sources = SourceFiles(Source("cell", "<a cell>", SourceKind.CELL, text))
     traced = jax.jit(jax.grad(namespace["loss"])).trace(W, X)
     body = JaxprReader(sources).body(traced.jaxpr)
     equations = expand(body).equations

@@ -16,7 +16,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.reader import jaxprs_in, open_jaxpr
 from jaxscope.capture.jaxpr.tags import adopt, compiled_from, tag, tag_jaxpr, untagged
 from jaxscope.capture.program.stages import Handles
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Phase, StageKind
 from tests.capture.program.programs import PROGRAMS, attention, conv_batchnorm, fft_linalg
 from tests.private_names import break_private
@@ -65,7 +65,7 @@ def test_a_tagged_program_compiles_once_and_the_users_call_compiles_nothing():
     x = jnp.ones(3)
     with counted(COMPILE) as compiles:
         traced = f.trace(x)
-        assert tag(traced, Sources()).hash
+        assert tag(traced, SourceFiles()).hash
         traced.lower().compile()
         assert len(compiles) == 1
         f(x)
@@ -79,7 +79,7 @@ def test_the_tagged_executable_is_the_untagged_one(name):
     plain = jax.jit(f).lower(*args).compile().as_text()
     g, args = PROGRAMS[name]()
     traced = jax.jit(g).trace(*args)
-    tagged = tag(traced, Sources())
+    tagged = tag(traced, SourceFiles())
     text = traced.lower().compile().as_text()
     assert tagged.hash in text
     assert canonical(text) == canonical(plain)
@@ -93,7 +93,7 @@ def test_the_tagged_executable_is_the_untagged_one(name):
 def test_donation_and_static_arguments_are_kept():
     f = jax.jit(lambda x, n: x * n + 1, donate_argnums=0, static_argnums=1)
     traced = f.trace(jnp.ones(8), 3)
-    tag(traced, Sources())
+    tag(traced, SourceFiles())
     compiled = traced.lower().compile()
     assert "input_output_alias" in compiled.as_text()
     given = jnp.ones(8)
@@ -105,7 +105,7 @@ def test_shardings_are_kept():
     sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
     f = jax.jit(lambda x: x + 1, in_shardings=sharding, out_shardings=sharding)
     traced = f.trace(jnp.ones(4))
-    tag(traced, Sources())
+    tag(traced, SourceFiles())
     compiled = traced.lower().compile()
     assert jax.tree.leaves(compiled.output_shardings) == [sharding]
 
@@ -114,7 +114,7 @@ def test_shardings_are_kept():
 def test_every_equation_at_every_depth_has_a_tag_without_at_sign(build):
     f, args = build()
     traced = jax.jit(f).trace(*args)
-    tagged = tag(traced, Sources())
+    tagged = tag(traced, SourceFiles())
     equations = list(all_equations(traced.jaxpr))
     assert len(equations) == len(tagged.equations)
     for equation in equations:
@@ -128,7 +128,7 @@ def test_tag_paths_are_distinguished_by_call_site():
         return jnp.sin(x)
 
     traced = jax.jit(lambda x: helper(helper(x))).trace(jnp.ones(3))
-    tagged = tag(traced, Sources())
+    tagged = tag(traced, SourceFiles())
     sines = [e for e in tagged.equations if e.primitive == "sin"]
     assert len(sines) == 2
     assert sines[0].parent != sines[1].parent
@@ -143,11 +143,11 @@ def test_a_shared_jaxpr_is_tagged_once_and_later_programs_reuse_its_tags():
         return jnp.cos(x) + 1
 
     first = jax.jit(lambda x: helper(x) * 2).trace(jnp.ones(5))
-    tag(first, Sources())
+    tag(first, SourceFiles())
     inner = first.jaxpr.eqns[0].params["jaxpr"]
     before = [spelled(equation) for equation in open_jaxpr(inner).eqns]
     second = jax.jit(lambda x: helper(x) - 7).trace(jnp.ones(5))
-    tagged = tag(second, Sources())
+    tagged = tag(second, SourceFiles())
     assert open_jaxpr(second.jaxpr.eqns[0].params["jaxpr"]) is open_jaxpr(inner)
     assert [spelled(equation) for equation in open_jaxpr(inner).eqns] == before
     text = second.lower().compile().as_text()
@@ -158,19 +158,19 @@ def test_a_shared_jaxpr_is_tagged_once_and_later_programs_reuse_its_tags():
 
 def test_tagging_twice_changes_nothing():
     traced = jax.jit(lambda x: jnp.exp(x) + x).trace(jnp.ones(2))
-    first = tag(traced, Sources())
+    first = tag(traced, SourceFiles())
     scopes = [spelled(equation) for equation in traced.jaxpr.eqns]
-    assert tag(traced, Sources()).hash == first.hash
+    assert tag(traced, SourceFiles()).hash == first.hash
     assert [spelled(equation) for equation in traced.jaxpr.eqns] == scopes
 
 
 def test_the_gradient_of_a_tagged_function_is_linked_to_its_own_equations():
     f = jax.jit(lambda x: jnp.sum(jnp.tanh(x) ** 3))
     traced = f.trace(jnp.ones(4))
-    tag(traced, Sources())
+    tag(traced, SourceFiles())
     traced.lower().compile()
     gradient = jax.jit(jax.grad(f)).trace(jnp.ones(4))
-    tagged = tag(gradient, Sources())
+    tagged = tag(gradient, SourceFiles())
     for name in re.findall(r'op_name="([^"]*eqn_[^"]*)"', gradient.lower().compile().as_text()):
         [found] = tagged.chains.find(tags_of(name)).equations
         backward = tagged.equations[found].phase is Phase.BACKWARD
@@ -181,7 +181,7 @@ def test_the_hash_depends_on_spans_primitives_and_avals():
     def hash_of(text, x):
         namespace = {"jnp": jnp}
         f = eval(compile(text, __file__, "eval"), namespace)
-        return tag(jax.jit(f).trace(x), Sources()).hash
+        return tag(jax.jit(f).trace(x), SourceFiles()).hash
 
     x = jnp.ones(3)
     base = hash_of("lambda x: jnp.sin(x)", x)
@@ -197,7 +197,7 @@ def test_a_program_that_cannot_be_tagged_is_left_untagged_with_the_reason(monkey
 
     break_private(monkeypatch, "push_scope", refuse)
     traced = jax.jit(lambda x: jnp.sin(x) + 1).trace(jnp.ones(3))
-    tagged = tag(traced, Sources())
+    tagged = tag(traced, SourceFiles())
     assert tagged.hash == ""
     assert "does not let equations be tagged" in tagged.why
     assert [e.primitive for e in tagged.equations] == ["sin", "add"]
@@ -208,14 +208,14 @@ def test_a_program_that_cannot_be_tagged_is_left_untagged_with_the_reason(monkey
 
 
 def test_an_object_that_is_not_traced_gives_a_reason_and_no_exception():
-    assert "no jaxpr" in tag(object(), Sources()).why
-    assert "could not be read" in tag_jaxpr(None, Sources()).why
-    assert "could not be read" in untagged(object(), Sources()).why
-    assert "does not keep the jaxpr of a lowered program" in untagged(None, Sources()).why
+    assert "no jaxpr" in tag(object(), SourceFiles()).why
+    assert "could not be read" in tag_jaxpr(None, SourceFiles()).why
+    assert "could not be read" in untagged(object(), SourceFiles()).why
+    assert "does not keep the jaxpr of a lowered program" in untagged(None, SourceFiles()).why
 
 
 def test_a_jaxpr_is_tagged_inside_the_listener_that_reports_its_lowering():
-    sources = Sources()
+    sources = SourceFiles()
     found = []
 
     def listen(event, value, **kwargs):
@@ -262,10 +262,10 @@ def test_an_edit_that_changes_no_structure_adopts_the_old_tags():
         return jax.jit(f).trace(jnp.ones(3))
 
     old_trace = trace("lambda x: jnp.sin(x) * 2 + x")
-    old = tag(old_trace, Sources())
+    old = tag(old_trace, SourceFiles())
     compiled = old_trace.lower().compile()
     new_trace = trace("lambda x:     jnp.sin(x) * 2 + x")
-    new = tag(new_trace, Sources())
+    new = tag(new_trace, SourceFiles())
     assert new.hash != old.hash
     adopted = adopt(new, old)
     assert adopted is not None
@@ -292,7 +292,7 @@ def test_an_edit_that_changes_no_structure_adopts_the_old_tags():
 def test_a_different_structure_adopts_nothing(text):
     def tagged(source):
         f = eval(compile(source, __file__, "eval"), {"jnp": jnp})
-        return tag(jax.jit(f).trace(jnp.ones(3)), Sources())
+        return tag(jax.jit(f).trace(jnp.ones(3)), SourceFiles())
 
     assert adopt(tagged(text), tagged("lambda x: jnp.sin(x) * 2 + x")) is None
 
@@ -303,10 +303,10 @@ def test_a_program_compiled_from_a_different_text_has_exact_links_in_its_lowerin
         return jax.jit(f).trace(jnp.ones(3))
 
     old_trace = trace("lambda x: jnp.sin(x) * 2 + x")
-    tag(old_trace, Sources())
+    tag(old_trace, SourceFiles())
     compiled = old_trace.lower().compile()
     new_trace = trace("lambda x:  jnp.sin(x) * 2 + x")
-    new = compiled_from(tag(new_trace, Sources()), "another text")
+    new = compiled_from(tag(new_trace, SourceFiles()), "another text")
     handles = Handles(new_trace, new_trace.lower(), compiled, new)
     assert handles.doubt() == "another text"
     anchors = handles.text(StageKind.OPTIMIZED_HLO).anchors
@@ -321,7 +321,7 @@ def test_a_program_lowered_before_is_matched_and_never_compiled_again():
     f(x)
     with counted(COMPILE) as compiles, warnings.catch_warnings():
         traced = f.trace(x)
-        tagged = tag(traced, Sources())
+        tagged = tag(traced, SourceFiles())
         lowered = traced.lower()
         handles = Handles(traced, lowered, lowered.compile(), tagged)
         stage = handles.text(StageKind.OPTIMIZED_HLO)
@@ -352,7 +352,7 @@ def test_whatever_private_name_is_gone_the_program_compiles_and_texts_come(name,
     break_private(monkeypatch, name, gone)
     f = jax.jit(lambda x: jnp.sin(x) + 1)
     traced = f.trace(jnp.ones(3))
-    tagged = tag(traced, Sources())
+    tagged = tag(traced, SourceFiles())
     lowered = traced.lower()
     compiled = lowered.compile()
     handles = Handles(traced, lowered, compiled, tagged)

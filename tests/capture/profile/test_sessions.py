@@ -18,7 +18,7 @@ import jaxscope
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.memory.donations import donations
 from jaxscope.analysis.trace import TraceEvent
-from jaxscope.capture.options.profile_plan import Calls, Plan
+from jaxscope.capture.options.profile_plan import Calls, ProfilePlan
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.profile import sessions as profiling
 from jaxscope.capture.program.stages import Handles
@@ -65,11 +65,13 @@ def line_of(function: Any, offset: int) -> int:
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fewest calls that have sessions and medians."""
-    monkeypatch.setattr("jaxscope.capture.options.profile_plan.Plan.__init__", _plan(Plan.__init__))
+    monkeypatch.setattr(
+        "jaxscope.capture.options.profile_plan.ProfilePlan.__init__", _plan(ProfilePlan.__init__)
+    )
 
 
 def _plan(original: Any) -> Any:
-    def made(self: Plan, sessions: int = 2, calls: int = 3, **more: Any) -> None:
+    def made(self: ProfilePlan, sessions: int = 2, calls: int = 3, **more: Any) -> None:
         original(self, sessions=sessions, calls=calls, **more)
 
     return made
@@ -362,7 +364,7 @@ def test_a_gpu_profile_has_lines_and_streams() -> None:
 
 
 def test_a_program_of_many_events_is_traced_less_and_says_so() -> None:
-    plan = Plan(sessions=5, calls=10)
+    plan = ProfilePlan(sessions=5, calls=10)
     assert plan.within(1e-3, 10) == Calls(5, 10)
     assert plan.within(10.0, 10) == Calls(1, 1)
     fewer = plan.within(1e-3, 4_000)
@@ -381,10 +383,10 @@ def test_a_loop_that_leaves_one_event_is_traced_as_often_as_usual() -> None:
 
     traced = jax.jit(looped).trace(jnp.ones(8))
     handles = Handles(traced, traced.lower(), traced.lower().compile())
-    if profiling.events_of(handles) <= Plan().most_events:
+    if profiling.events_of(handles) <= ProfilePlan().most_events:
         pytest.skip("this XLA expects few events of such a loop")
     found = of(jaxscope.profile(looped, jnp.ones(8)))
-    if found.events > Plan().most_events:
+    if found.events > ProfilePlan().most_events:
         assert "one call was traced" in found.guard  # each of its steps is an event here
     else:
         assert found.guard == ""
@@ -392,12 +394,12 @@ def test_a_loop_that_leaves_one_event_is_traced_as_often_as_usual() -> None:
 
 
 def test_what_takes_minutes_to_trace_is_asked_for_first() -> None:
-    plan = Plan()
+    plan = ProfilePlan()
     refused = plan.within(1e-3, 10_000_000)
     assert (refused.sessions, refused.calls) == (0, 0)
     assert "about 10 000 000 instructions" in refused.guard
     assert "8 minutes and 600 MB" in refused.guard
-    asked = Plan(all_events=True)
+    asked = ProfilePlan(all_events=True)
     assert asked.within(1e-3, 10_000_000) == Calls(1, 1)
     assert asked.within(1e-3, 4_000).guard == ""
 
@@ -412,12 +414,12 @@ def long_loop(x):
 @pytest.fixture
 def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than twenty executed instructions count as too many."""
-    usual = Plan.__init__
+    usual = ProfilePlan.__init__
 
-    def made(self: Plan, **given: Any) -> None:
+    def made(self: ProfilePlan, **given: Any) -> None:
         usual(self, **{"most_in_a_call": 20, **given})
 
-    monkeypatch.setattr("jaxscope.capture.options.profile_plan.Plan.__init__", made)
+    monkeypatch.setattr("jaxscope.capture.options.profile_plan.ProfilePlan.__init__", made)
 
 
 @pytest.mark.usefixtures("few_events")
@@ -669,11 +671,11 @@ def recomputed(x, w):
 def test_line_mode_reaches_into_bodies_and_gives_the_same(function: Any) -> None:
     from jaxscope.capture.jaxpr.tags import tag
     from jaxscope.capture.profile.line_mode import _Barriers
-    from jaxscope.capture.source.sources import Sources
+    from jaxscope.capture.source.sources import SourceFiles
     from jaxscope.model import Source, SourceKind
 
     text = Path(__file__).read_text("utf-8")
-    sources = Sources(Source("here", __file__, SourceKind.MODULE, text))
+    sources = SourceFiles(Source("here", __file__, SourceKind.MODULE, text))
     args = (square(0, 64), square(1, 64))
     expected = function(*args)
     traced = jax.jit(function).trace(*args)
@@ -727,11 +729,11 @@ def test_an_interrupt_of_line_mode_loses_nothing(monkeypatch: pytest.MonkeyPatch
 def test_line_mode_gives_the_same_results() -> None:
     from jaxscope.capture.jaxpr.tags import tag
     from jaxscope.capture.profile.line_mode import _Barriers
-    from jaxscope.capture.source.sources import Sources
+    from jaxscope.capture.source.sources import SourceFiles
     from jaxscope.model import Source, SourceKind
 
     text = Path(__file__).read_text("utf-8")
-    sources = Sources(Source("here", __file__, SourceKind.MODULE, text))
+    sources = SourceFiles(Source("here", __file__, SourceKind.MODULE, text))
     args = (square(0, 64), square(1, 64), square(2, 64))
     traced = jax.jit(jax.value_and_grad(loss, (0, 1))).trace(*args)
     barriers = _Barriers(tag(traced, sources).equations)

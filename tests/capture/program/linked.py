@@ -11,7 +11,7 @@ from jaxscope.analysis.hlo import parse_module, real_instructions
 from jaxscope.analysis.links.links import linked_share
 from jaxscope.capture.jaxpr.tags import Tagged, tag
 from jaxscope.capture.program.stages import Handles
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Source, SourceKind, StageKind
 
 
@@ -19,7 +19,7 @@ from jaxscope.model import Source, SourceKind, StageKind
 class Linked:
     handles: Handles
     tagged: Tagged
-    sources: Sources
+    sources: SourceFiles
     compiled: Any
 
     @property
@@ -61,7 +61,7 @@ def link(function: Any, args: tuple[Any, ...], **options: Any) -> Linked:
     code = _code(function)
     with open(code.co_filename) as opened:
         text = opened.read()
-    sources = Sources(Source("cell", code.co_filename, SourceKind.CELL, text))
+    sources = SourceFiles(Source("cell", code.co_filename, SourceKind.CELL, text))
     traced = jax.jit(function, **options).trace(*args)
     tagged = tag(traced, sources)
     lowered = traced.lower()

@@ -16,7 +16,7 @@ import pytest
 from jaxscope.analysis.links.tags import TAG
 from jaxscope.capture.jaxpr.tags import tag
 from jaxscope.capture.program.stages import RELEASED, Handles
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import StageKind, Unavailable
 from tests.capture.program.linked import link
 from tests.capture.program.programs import PROGRAMS, conv_batchnorm, dynamic_while
@@ -227,7 +227,7 @@ def test_tagging_leaves_the_result_alone():
     f, args = build()
     jitted = jax.jit(f)
     expected = f(*args)[1]
-    tag(jitted.trace(*args), Sources())
+    tag(jitted.trace(*args), SourceFiles())
     assert jnp.allclose(jitted(*args)[1], expected, rtol=1e-4)
 
 

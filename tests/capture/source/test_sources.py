@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxscope.model
-from jaxscope.capture.source.sources import Sources
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Source, SourceKind, Span
 
 CELL = Source("cell", "/tmp/ipykernel_1/42.py", SourceKind.CELL, "%%jaxjit\ny = jnp.sin(é)\n")
@@ -21,7 +21,7 @@ def cached(monkeypatch, file, text):
 
 
 def test_the_cell_is_the_first_source_without_being_looked_up():
-    sources = Sources(CELL)
+    sources = SourceFiles(CELL)
     assert sources.all() == (CELL,)
     assert sources.index(CELL.file) == 0
 
@@ -40,7 +40,7 @@ def test_the_cell_is_the_first_source_without_being_looked_up():
     ],
 )
 def test_libraries_and_missing_texts_are_no_sources(file):
-    sources = Sources(CELL)
+    sources = SourceFiles(CELL)
     assert sources.index(file) is None
     assert sources.all() == (CELL,)
 
@@ -48,7 +48,7 @@ def test_libraries_and_missing_texts_are_no_sources(file):
 def test_a_users_module_is_kept_with_its_text(tmp_path):
     file = tmp_path / "helpers.py"
     file.write_text("def f(x):\n    return x\n")
-    sources = Sources(CELL)
+    sources = SourceFiles(CELL)
     assert sources.index(str(file)) == 1
     assert sources.index(str(file)) == 1
     assert sources.all()[1] == Source(
@@ -59,7 +59,7 @@ def test_a_users_module_is_kept_with_its_text(tmp_path):
 def test_another_cell_has_the_name_that_the_notebook_gives_it(monkeypatch):
     file = "/tmp/ipykernel_1/7.py"
     cached(monkeypatch, file, "w = 1\n")
-    sources = Sources(CELL, {file: "In [3]"}.get)
+    sources = SourceFiles(CELL, {file: "In [3]"}.get)
     assert sources.index(file) == 1
     assert sources.all()[1] == Source("In [3]", file, SourceKind.OTHER_CELL, "w = 1\n")
 
@@ -78,7 +78,7 @@ def test_another_cell_has_the_name_that_the_notebook_gives_it(monkeypatch):
 def test_a_line_magic_of_another_cell_reads_as_it_was_typed(typed, seen, monkeypatch):
     file = "/tmp/ipykernel_1/7.py"
     cached(monkeypatch, file, f"w = 1\n{seen}\nv = 2\n")
-    sources = Sources(CELL, {file: "In [3]"}.get)
+    sources = SourceFiles(CELL, {file: "In [3]"}.get)
     sources.index(file)
     assert sources.all()[1].text == f"w = 1\n{typed}\nv = 2\n"
 
@@ -86,12 +86,12 @@ def test_a_line_magic_of_another_cell_reads_as_it_was_typed(typed, seen, monkeyp
 def test_a_cell_of_plain_ipython_is_found_by_its_name_alone(monkeypatch):
     file = "<ipython-input-3-abc>"
     cached(monkeypatch, file, "w = 1\n")
-    assert Sources(CELL).index(file) is None
-    assert Sources(CELL, {file: "In [3]"}.get).index(file) == 1
+    assert SourceFiles(CELL).index(file) is None
+    assert SourceFiles(CELL, {file: "In [3]"}.get).index(file) == 1
 
 
 def test_columns_count_characters_not_bytes():
-    sources = Sources(CELL)
+    sources = SourceFiles(CELL)
     # In UTF-8 the é takes two bytes, so Python ends `jnp.sin(é)` at byte 15.
     frame = sources.frame(CELL.file, "<module>", (2, 2, 4, 15))
     assert frame is not None
@@ -100,5 +100,5 @@ def test_columns_count_characters_not_bytes():
 
 
 def test_a_position_without_columns_is_the_start_of_its_line():
-    assert Sources(CELL).span(0, (2, None, None, None)) == Span(2, 0, 2, 0)
-    assert Sources(CELL).span(0, (None, None, None, None)) == Span(1, 0, 1, 0)
+    assert SourceFiles(CELL).span(0, (2, None, None, None)) == Span(2, 0, 2, 0)
+    assert SourceFiles(CELL).span(0, (None, None, None, None)) == Span(1, 0, 1, 0)

@@ -1,5 +1,5 @@
 # Dictionaries and None as arguments of a jitted function.
-# differs: predict root-becomes-jitted
+# differs: predict entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # A function that uses a class of the same cell.
-# differs: f root-becomes-jitted
+# differs: f entry-point-becomes-jitted
 
 # %% setup
 import dataclasses

@@ -1,5 +1,5 @@
 # A function that makes functions.
-# differs: apply root-becomes-jitted
+# differs: apply entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # `--decorate` is the decorator form, said aloud.
-# differs: f root-becomes-jitted
+# differs: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

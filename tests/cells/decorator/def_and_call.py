@@ -1,5 +1,5 @@
 # A function and its call in one cell: the function is jitted, the rest runs as usual.
-# differs: f root-becomes-jitted
+# differs: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # A function that is only defined.
-# differs: loss root-becomes-jitted
+# differs: loss entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # The second definition of a name counts.
-# may differ: f root-becomes-jitted
+# may differ: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,6 +1,6 @@
 # A generator function cannot be jitted.
 # expect: same or refused "generator|yield|trac"
-# may differ: rows root-becomes-jitted
+# may differ: rows entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # A function of the cell, differentiated in the cell.
-# may differ: loss root-becomes-jitted
+# may differ: loss entry-point-becomes-jitted
 
 # %% setup
 import jax

@@ -1,5 +1,5 @@
 # Arguments of a jitted function are traced, ints too: results are arrays.
-# differs: f root-becomes-jitted
+# differs: f entry-point-becomes-jitted
 # differs: y argument-becomes-array
 # differs: z argument-becomes-array
 

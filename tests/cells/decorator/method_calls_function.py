@@ -1,5 +1,5 @@
 # A function called by a method of the cell's class.
-# may differ: helper root-becomes-jitted
+# may differ: helper entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

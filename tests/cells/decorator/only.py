@@ -1,5 +1,5 @@
 # `--only` chooses what is jitted.
-# differs: inner root-becomes-jitted
+# differs: inner entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # The code around the functions is plain Python: in-place changes, floats, conditions on values.
-# differs: step root-becomes-jitted
+# differs: step entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

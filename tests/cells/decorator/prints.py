@@ -1,6 +1,6 @@
 # A print in a jitted function prints while it is traced; that is documented.
 # may differ: stdout print-shows-tracer
-# may differ: f root-becomes-jitted
+# may differ: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

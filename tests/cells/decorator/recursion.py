@@ -1,5 +1,5 @@
 # A function that calls itself.
-# may differ: f root-becomes-jitted
+# may differ: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # Only the function that no other calls is jitted; its helper stays a plain function.
-# differs: outer root-becomes-jitted
+# differs: outer entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # One function, called with several shapes.
-# differs: f root-becomes-jitted
+# differs: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # A trailing semicolon silences here too.
-# differs: f root-becomes-jitted
+# differs: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # `-s` names static arguments.
-# differs: head root-becomes-jitted
+# differs: head entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

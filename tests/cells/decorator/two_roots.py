@@ -1,6 +1,6 @@
 # Two functions that do not know each other are both jitted.
-# differs: f root-becomes-jitted
-# differs: g root-becomes-jitted
+# differs: f entry-point-becomes-jitted
+# differs: g entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # Drawing a traced array is an error; nothing is written.
-# expect: refused "Tracer|made while tracing"
+# expect: refused "Tracer|exists only while tracing"
 # needs: plotly
 
 # %% setup

@@ -29,7 +29,7 @@ class Difference(StrEnum):
     NUMPY_RULES = "numpy-rules"
     PRINT_SHOWS_TRACER = "print-shows-tracer"
     PRINT_ORDER = "print-order"
-    ROOT_BECOMES_JITTED = "root-becomes-jitted"
+    ENTRY_POINT_BECOMES_JITTED = "entry-point-becomes-jitted"
     DONATED_IS_GONE = "donated-is-gone"
     X64_WIDENS = "x64-widens"
 

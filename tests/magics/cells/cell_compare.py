@@ -102,7 +102,7 @@ def compare_kinds(plain: Node, ours: Node, path: str, pairing: Pairing) -> Itera
     """Two things of different kinds: an array in place of a number, or a real disagreement."""
     if plain.kind == ours.kind == "object" and is_jitted(ours) and not is_jitted(plain):
         text = "a function in plain Python, a jitted function in ours"
-        yield Mismatch(path, "type", text, frozenset({Difference.ROOT_BECOMES_JITTED}))
+        yield Mismatch(path, "type", text, frozenset({Difference.ENTRY_POINT_BECOMES_JITTED}))
         yield from compare(plain, ours.children[0][1], f"{path}.__wrapped__", pairing)
         return
     text = f"{plain.type} ({plain.value!r}) in plain Python, {ours.type} ({ours.value!r}) in ours"

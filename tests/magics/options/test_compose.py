@@ -1,11 +1,11 @@
-"""Stacks as they are typed on a `%%jaxcompose` line."""
+"""Compositions as they are typed on a `%%jaxcompose` line."""
 
 from __future__ import annotations
 
 import pytest
 
-from jaxscope.capture.options.stack import written
-from jaxscope.magics.options.compose import read_stack
+from jaxscope.capture.options.composition import Composition
+from jaxscope.magics.options.compose import read_composition
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from jaxscope.magics.options.compose import read_stack
         ("vmap --out-axes -1 g(x)", "vmap --out-axes -1", "g(x)"),
     ],
 )
-def test_a_stack_is_read_as_it_is_written(text: str, stack: str, rest: str) -> None:
-    segments, left = read_stack(text)
-    assert (written(tuple(segments)), left) == (stack, rest)
-    assert read_stack(stack)[0] == segments
+def test_a_composition_is_read_as_it_is_written(text: str, stack: str, rest: str) -> None:
+    segments, left = read_composition(text)
+    assert (str(Composition(tuple(segments))), left) == (stack, rest)
+    assert read_composition(stack)[0] == segments

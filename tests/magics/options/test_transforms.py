@@ -1,4 +1,4 @@
-"""Where the options of a magic line end, and what they mean."""
+"""Options of a magic line, and the text after them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_what_is_no_name_is_said(bad: str) -> None:
         ("--block --decorate", "exclude each other"),
         ("-n x", "'x' is not a number of runs"),
         ("--nothing", "There is no option --nothing"),
-        ("--view film", "--view takes auto, widget, html or text, and got 'film'"),
+        ("--view film", "--view takes auto, widget, html or text, but got 'film'"),
         ("-s", "--static needs a value"),
     ],
 )

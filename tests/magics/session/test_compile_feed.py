@@ -46,7 +46,7 @@ class Session:
     def finished(self) -> tuple[Any, ...]:
         return tuple(Raw(n) for n in range(1, self._finished + 1))
 
-    def told(self, raw: Any) -> CompileEvent:
+    def event(self, raw: Any) -> CompileEvent:
         if raw.number == 13:
             raise RuntimeError("planted")
         return CompileEvent(
@@ -157,7 +157,7 @@ def test_who_is_gone_is_forgotten_and_keeps_nothing_from_the_others(made: Any) -
     hook(Raw(2))
     assert here.heard() == [2]
     assert left.sent.empty()
-    assert [hearer.comm for hearer in opened._hearers] == [here]
+    assert [one.comm for one in opened._subscribers] == [here]
 
 
 def test_comms_are_bounded(made: Any) -> None:
@@ -165,7 +165,7 @@ def test_comms_are_bounded(made: Any) -> None:
     comms = [Comm() for _ in range(COMMS + 1)]
     for comm in comms:
         opened.opened(comm, {})
-    assert [hearer.comm for hearer in opened._hearers] == comms[1:]
+    assert [one.comm for one in opened._subscribers] == comms[1:]
 
 
 def test_closing_ends_the_thread_and_the_comms(made: Any) -> None:

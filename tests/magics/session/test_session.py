@@ -67,7 +67,7 @@ def test_loading_imports_no_jax_and_starts_no_backend() -> None:
     )
     assert done.returncode == 0, done.stderr + done.stdout
     assert "not imported yet" in done.stdout
-    assert "JAX has not started yet; %jaxdevices starts it and lists them" in done.stdout
+    assert "JAX has not started yet; %jaxdevices starts it and lists its devices" in done.stdout
     assert "cpu:2" in done.stdout
     assert "simulated: they share the cores and the memory of this machine" in done.stdout
 
@@ -224,5 +224,7 @@ def test_a_cell_of_comments_only_says_that_it_is_empty() -> None:
     with open_shell() as shell:
         shell.run_cell("%load_ext jaxscope").raise_error()
         shell.run_cell("%%jaxjit -q -o r\n# nothing here").raise_error()
-        assert "The cell holds no code, so its program is empty." in shell.user_ns["r"].record.notes
+        assert (
+            "The cell contains no code, so its program is empty." in shell.user_ns["r"].record.notes
+        )
         shell.run_cell("%unload_ext jaxscope").raise_error()

@@ -52,7 +52,7 @@ CASES = {
         f"%%jaxgrad\n{TWO}",
         USAGE,
         (
-            "Line 4: `jit | grad` decorates one function, and this cell has 2 that no other",
+            "Line 4: `jit | grad` decorates one function, but this cell has 2 entry points",
             "`one` (line 2) and `two` (line 4). Choose one with `--only one`",
         ),
     ),
@@ -64,7 +64,7 @@ CASES = {
     "no root": Bad(
         "%%jaxgrad\nclass Model:\n    pass",
         USAGE,
-        ("Line 1: `jit | grad` decorates one function, and this cell defines none", "--block"),
+        ("Line 1: `jit | grad` decorates one function, but this cell defines none", "--block"),
     ),
     "loss that is no scalar": Bad(
         "%%jaxgrad -w w\nerror = x @ w\nerror ** 2",
@@ -84,27 +84,30 @@ CASES = {
     "no loss": Bad(
         "%%jaxgrad -w w\nloss = w.sum()\nfor i in range(2):\n    pass",
         "RefusedError",
-        ("Line 3: the value of the last statement is what is differentiated", "Add a line"),
+        (
+            "Line 3: the cell must end with an expression or a single assignment",
+            "Add a last line with it.",
+        ),
     ),
     "aux that is none": Bad(
         "%%jaxgrad -w w --has-aux\nw.sum()",
         "RefusedError",
-        ("Line 2: --has-aux needs a value of two parts, `(loss, aux)`, and this one is a scalar",),
+        ("Line 2: --has-aux needs a value of two parts, `(loss, aux)`, but it is a scalar",),
     ),
     "gradient of a name that is bound nowhere": Bad(
         "%%jaxgrad\nn = 2\n(unknown ** n).sum()",
         "NameError",
-        ("name 'unknown' is not defined", "jaxscope: Line 3 of the cell. Nothing was written."),
+        ("name 'unknown' is not defined", "jaxscope: Line 3 of the cell. No variable was changed."),
     ),
     "map of a name that is bound nowhere": Bad(
         "%%jaxvmap\nunknown + n",
         "NameError",
-        ("name 'unknown' is not defined", "jaxscope: Line 2 of the cell. Nothing was written."),
+        ("name 'unknown' is not defined", "jaxscope: Line 2 of the cell. No variable was changed."),
     ),
     "name that may never be read": Bad(
         "%%jaxgrad\nmode and 2.0 or unknown",
         USAGE,
-        ("Line 1: there is nothing to differentiate by",),
+        ("Line 1: this cell has no traced float input to differentiate by.",),
     ),
     "static integer": Bad(
         "%%jaxgrad -w n\nn * w.sum()",
@@ -134,35 +137,41 @@ CASES = {
     "name that the cell assigns": Bad(
         "%%jaxgrad -w loss\nloss = (x @ w).sum()",
         USAGE,
-        ("Line 1: -w names `loss`, which this cell assigns itself, so it is no input of it.",),
+        ("Line 1: -w names `loss`, which this cell assigns itself, so it is not an input.",),
     ),
     "name that the cell does not read": Bad(
         "%%jaxgrad -w b\n(x @ w).sum()",
         USAGE,
-        ("Line 1: -w names `b`, which is no input of this cell. Its traced inputs are `x` and",),
+        (
+            "Line 1: -w names `b`, which is not an input of this cell.",
+            "Its traced inputs are `x` and",
+        ),
     ),
     "part of a name": Bad(
         "%%jaxgrad -w params['w']\nparams['w'].sum()",
         USAGE,
-        ("is not a name; give names separated by commas: params. A part needs a name of its own",),
+        (
+            "is not a name; give names separated by commas: params.",
+            "For a part of it, bind the part to a name in an earlier cell.",
+        ),
     ),
     "nothing to differentiate by": Bad(
         "%%jaxgrad\n(whole ** 2.0).sum()",
         USAGE,
         (
-            "Line 1: there is nothing to differentiate by",
+            "Line 1: this cell has no traced float input to differentiate by.",
             "Make one a float array or a Python float.",
         ),
     ),
     "order of an array": Bad(
         "%%jaxgrad -w w --order 2\n(w ** 3).sum()",
         USAGE,
-        ("Line 1: --order 2 takes the gradient of a gradient", "`w` has shape (3,)", "hessian"),
+        ("Line 1: --order 2 needs one scalar in -w", "`w` has shape (3,)", "hessian"),
     ),
     "order of a hessian": Bad(
         "%%jaxgrad --mode hessian --order 2\n(w ** 3).sum()",
         USAGE,
-        ("Line 1: --order 2 nests grad, jacfwd or jacrev, and not hessian.",),
+        ("Line 1: --order 2 nests grad, jacfwd or jacrev, but not hessian.",),
     ),
     "complex loss of a real input": Bad(
         "%%jaxgrad -w w\n(w * 1j).sum()",
@@ -172,10 +181,10 @@ CASES = {
     "forward mode of a complex input": Bad(
         "%%jaxgrad -w z --mode jacfwd\njnp.abs(z).sum()",
         "RefusedError",
-        ("Line 2: the value is real and `z` is complex", "Take `--mode grad` or `--mode jacrev`."),
+        ("Line 2: the value is real and `z` is complex", "Use `--mode grad` or `--mode jacrev`."),
     ),
     "tangents without jvp": Bad(
-        "%%jaxgrad -w w --tangents w\n(w ** 2).sum()", USAGE, ("--tangents goes with `--mode jvp`",)
+        "%%jaxgrad -w w --tangents w\n(w ** 2).sum()", USAGE, ("--tangents requires `--mode jvp`",)
     ),
     "tangents too few": Bad(
         "%%jaxgrad -w w,b --mode jvp --tangents w\n(w * b).sum()",
@@ -185,30 +194,33 @@ CASES = {
     "tangent of another type": Bad(
         "%%jaxgrad -w w --mode jvp --tangents whole\n(w ** 2).sum()",
         USAGE,
-        ("Line 1: --tangents gives `whole`, int32[3], to `w`, which is float32[3].",),
+        ("Line 1: --tangents pairs `whole`, int32[3], with `w`, float32[3].",),
     ),
     "tangent of another shape": Bad(
         "%%jaxgrad -w w --mode jvp --tangents y\n(w ** 2).sum()",
         USAGE,
-        ("Line 1: --tangents gives `y`, float32[5], to `w`, which is float32[3].", "the shape of"),
+        (
+            "Line 1: --tangents pairs `y`, float32[5], with `w`, float32[3].",
+            "needs the shape and dtype of its primal",
+        ),
     ),
     "cotangent of another shape": Bad(
         "%%jaxgrad -w w --mode vjp --cotangent y\nw ** 2",
         USAGE,
-        ("Line 1: --cotangent names `y`, which is float32[5], and the value is float32[3].",),
+        ("Line 1: --cotangent names `y`, which is float32[5], but the value is float32[3].",),
     ),
     "cotangent of another structure": Bad(
         "%%jaxgrad -w w --mode vjp --cotangent w\n{'a': w ** 2}",
         USAGE,
         (
-            "Line 1: --cotangent names `w`, which is float32[3], and",
+            "Line 1: --cotangent names `w`, which is float32[3], but",
             "the value is a dict of float32[3].",
         ),
     ),
     "axis name that nobody gave": Bad(
         "%%jaxvmap -i x=0 --axis-name i\njax.lax.psum(x, 'j')",
         "NameError",
-        ("Line 2", "No transform around this code gives an axis that name", "`--axis-name`"),
+        ("Line 2", "No transform around this code has an axis of that name", "`--axis-name`"),
     ),
     "no axis in decorator form": Bad(
         "%%jaxvmap -i v=None\ndef one(v):\n    return v.sum()\none(w)",
@@ -228,23 +240,23 @@ CASES = {
     "axis of a scalar": Bad(
         "%%jaxvmap -i x=0,b=0\nx * b",
         USAGE,
-        ("Line 1: -i maps axis 0 of `b`, which is a scalar here", "`-i b=None`"),
+        ("Line 1: -i maps axis 0 of `b`, but it is a scalar here", "`-i b=None`"),
     ),
     "axis that is not there": Bad(
         "%%jaxvmap -i x=2\nx * 2",
         USAGE,
-        ("-i maps axis 2 of `x`, which has shape (4, 3)", "0 to 1"),
+        ("-i maps axis 2 of `x`, but its shape here is (4, 3)", "0 to 1"),
     ),
     "axis used up by a map outside": Bad(
         "%%jaxcompose jit | vmap -i w=0,x=1 | vmap -i w=0\nw * x.sum()",
         USAGE,
-        ("Line 1: -i maps axis 0 of `w`, which is a scalar here",),
+        ("Line 1: -i maps axis 0 of `w`, but it is a scalar here",),
     ),
     "batch sizes": Bad(
         "%%jaxvmap -i x=0,y=0\nx.sum() * y",
         USAGE,
         (
-            "Line 1: the batch sizes disagree: `x` has 4 along axis 0 and `y` has 5 along axis 0.",
+            "Line 1: the batch sizes differ: `x` has 4 along axis 0 and `y` has 5 along axis 0.",
             "leave an input whole with `-i name=None`",
         ),
     ),
@@ -260,7 +272,7 @@ CASES = {
         "%%jaxvmap -i x=None\nx * 2", USAGE, ("Line 1: `vmap` has no axis to map", "`-i x=0`")
     ),
     "axis without a sign": Bad(
-        "%%jaxvmap -i x\nx * 2", USAGE, ("Line 1: -i takes a name and an axis, and got 'x'.",)
+        "%%jaxvmap -i x\nx * 2", USAGE, ("Line 1: -i takes a name and an axis, but got 'x'.",)
     ),
     "axis that is no number": Bad(
         "%%jaxvmap -i x=first\nx * 2", USAGE, ("-i needs an axis, a whole number or None",)
@@ -271,30 +283,30 @@ CASES = {
     "output that is batched": Bad(
         "%%jaxvmap -i x=0 --out-axes None\nx * 2",
         "ValueError",
-        ("JAX cannot apply `jit | vmap -i x=0 --out-axes None`", "Nothing was written."),
+        ("JAX cannot apply `jit | vmap -i x=0 --out-axes None`", "No variable was changed."),
     ),
     "two maps of one name": Bad(
         "%%jaxcompose vmap -i x=0 --axis-name i | vmap -i x=0 --axis-name i\nx * 2",
         USAGE,
-        ("Line 1: two maps of this stack have the same --axis-name",),
+        ("Line 1: two maps have the same --axis-name",),
     ),
     "more devices than there are": Bad(
         "%%jaxpmap --devices 64\nx * 2",
         USAGE,
-        ("Line 1: --devices asks for 64 devices, and there is 1 device.", "%jaxdevices --cpu 64"),
+        ("Line 1: --devices 64 needs 64 devices, but there is 1 device.", "%jaxdevices --cpu 64"),
     ),
     "leading axis longer than the devices": Bad(
         "%%jaxpmap\nx * 2",
         USAGE,
-        ("Line 1: the mapped axis has length 4, and there is 1 device", "%jaxdevices --cpu 4"),
+        ("Line 1: the mapped axis has length 4, but there is 1 device", "%jaxdevices --cpu 4"),
     ),
     "leading axis not the devices": Bad(
         "%%jaxpmap --devices 1\nx * 2",
         USAGE,
-        ("the mapped axis has length 4, and --devices asks for 1: each device takes one slice.",),
+        ("the mapped axis has length 4, but --devices is 1: each device takes one slice.",),
     ),
     "one device for a pmap": Bad(
-        "%%jaxpmap --device cpu:0\nx * 2", USAGE, ("Line 1: --device names one device, and pmap",)
+        "%%jaxpmap --device cpu:0\nx * 2", USAGE, ("Line 1: --device names one device, but pmap",)
     ),
     "devices simulated too late": Bad(
         "%jaxdevices --cpu 8", USAGE, ("JAX is running already", "restart the kernel and run")
@@ -302,12 +314,15 @@ CASES = {
     "gradient over a map": Bad(
         "%%jaxcompose jit | grad -w w | vmap -i x=0\n(x @ w) ** 2",
         "RefusedError",
-        ("Line 2: `grad` stands outside `vmap` here", "`vmap … | grad …`, or take `--mode jacrev`"),
+        (
+            "Line 2: `grad` outside `vmap` differentiates a batch",
+            "`vmap … | grad …`, or use `--mode jacrev`",
+        ),
     ),
     "gradient over a gradient by several": Bad(
         "%%jaxcompose grad -w w | grad -w w,b\n(w * b).sum() ** 2",
         "RefusedError",
-        ("Line 2: `grad` stands outside another derivative here", "`--mode jacrev` outside"),
+        ("Line 2: the outer `grad` needs a scalar", "`--mode jacrev` outside"),
     ),
     "pmap inside pmap": Bad(
         "%%jaxcompose pmap | pmap\nx * 2", USAGE, ("Line 1: JAX does not allow `pmap` inside",)
@@ -326,11 +341,11 @@ CASES = {
     "unknown transform": Bad(
         "%%jaxcompose jit | vmpa -i x=0\nx * 2",
         USAGE,
-        ("Line 1: segment 2 of the stack: `vmpa` is no transform.", "jit, grad, vmap, pmap"),
+        ("Line 1: segment 2: `vmpa` is not a transform.", "jit, grad, vmap, pmap"),
     ),
-    "no transform": Bad("%%jaxcompose\nx * 2", USAGE, ("segment 1 of the stack: a transform is",)),
+    "no transform": Bad("%%jaxcompose\nx * 2", USAGE, ("segment 1: a transform is",)),
     "missing transform": Bad(
-        "%%jaxcompose jit | | grad\nx * 2", USAGE, ("segment 2 of the stack: a transform is",)
+        "%%jaxcompose jit | | grad\nx * 2", USAGE, ("segment 2: a transform is",)
     ),
     "option of another transform": Bad(
         "%%jaxcompose jit | vmap -w w\nx * 2",
@@ -340,12 +355,15 @@ CASES = {
     "shared option in a segment": Bad(
         "%%jaxcompose jit | grad -w w -n 3\n(w ** 2).sum()",
         USAGE,
-        ("Line 1: segment 2, `grad`, has no option -n", "stand before the first one."),
+        (
+            "Line 1: segment 2, `grad`, has no option -n",
+            "shared options go before the first transform.",
+        ),
     ),
     "option of a jit": Bad(
         "%%jaxcompose jit -w w | grad\n(w ** 2).sum()",
         USAGE,
-        ("Line 1: segment 1, `jit`, has no option -w. It has none of its own",),
+        ("Line 1: segment 1, `jit`, has no option -w. It has no options",),
     ),
     "option without its value": Bad(
         "%%jaxcompose jit | grad -w\n(w ** 2).sum()",
@@ -361,22 +379,25 @@ CASES = {
         "%%jaxgrad --order 0\nb ** 2", USAGE, ("--order needs a whole number of 1 or more",)
     ),
     "rest of the line": Bad(
-        "%%jaxgrad f(x)\n(w ** 2).sum()", USAGE, ("%%jaxgrad takes options only, and 'f(x)'",)
+        "%%jaxgrad f(x)\n(w ** 2).sum()", USAGE, ("%%jaxgrad takes only options, but got 'f(x)'",)
     ),
     "line without a call": Bad("%jaxgrad -w w", USAGE, ("%jaxgrad needs a call",)),
     "line that is no call": Bad(
-        "%jaxvmap x + 1", USAGE, ("%jaxvmap needs a call such as f(x, y), and `x + 1` is none.",)
+        "%jaxvmap x + 1", USAGE, ("%jaxvmap needs a call such as f(x, y); `x + 1` is not a call.",)
     ),
     "unknown parameter": Bad(
-        "%jaxgrad -w q f(x, w)", USAGE, ("-w names `q`, which is no input of this call.", "`v`")
+        "%jaxgrad -w q f(x, w)", USAGE, ("-w names `q`, which is not an input of this call.", "`v`")
     ),
     "line of a map that does not fit": Bad(
-        "%jaxvmap -i v=0,u=0 f(x, w)", USAGE, ("The batch sizes disagree: `v` has 4",)
+        "%jaxvmap -i v=0,u=0 f(x, w)", USAGE, ("The batch sizes differ: `v` has 4",)
     ),
     "parameter that is decorated": Bad(
         "%%jaxgrad -w q\ndef g(v):\n    return v.sum()\ng(w)",
         USAGE,
-        ("Line 1: -w names `q`, which is no positional parameter of `g`. Its parameters: `v`.",),
+        (
+            "Line 1: -w names `q`, which is not a positional parameter of `g`.",
+            "Its parameters are: `v`.",
+        ),
     ),
     "decorated by jvp": Bad(
         "%%jaxgrad --mode jvp\ndef g(v):\n    return v.sum()\ng(w)",
@@ -391,12 +412,12 @@ CASES = {
     "decorated integer": Bad(
         "%%jaxgrad\ndef g(v):\n    return v.sum()\ng(whole)",
         "TypeError",
-        ("Line 4: JAX differentiates by floats: choose other parameters with `-w`",),
+        ("Line 4: JAX differentiates by floats: choose different parameters with `-w`",),
     ),
     "decorated map that does not fit": Bad(
         "%%jaxvmap\ndef g(v, u):\n    return v.sum() * u\ng(x, y)",
         "ValueError",
-        ("Line 4: Mapped axes must be equally long",),
+        ("Line 4: Mapped axes must have equal sizes",),
     ),
     "decorated axis that is not there": Bad(
         "%%jaxvmap -i v=3\ndef g(v):\n    return v.sum()\ng(x)",

@@ -89,7 +89,7 @@ def test_state_that_a_gradient_changes_is_written_back(notebook: Notebook, nnx: 
 
 def test_state_that_a_map_would_change_is_refused(notebook: Notebook, nnx: Any) -> None:
     ran = notebook.run("%%jaxvmap -q -n 1 -i x=0\ncounter(x)")
-    assert "one new state for each example" in ran.message
+    assert "each example has its own new state" in ran.message
     assert notebook.names["counter"].calls[...].shape == ()
 
 
@@ -148,7 +148,7 @@ def test_a_semicolon_keeps_the_value_of_a_call_from_being_shown(
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        ("%%jaxcompose jit grad\nv.sum()\n", "Transforms are written with `|` between them"),
+        ("%%jaxcompose jit grad\nv.sum()\n", "There is no `|` before"),
         ("%jaxpmap -i u=0 (lambda u: u)(jnp.ones(640))", "The mapped axis has length 640"),
     ],
 )
@@ -203,7 +203,8 @@ CELLS = (
 
 
 @pytest.mark.parametrize(
-    "place", ["run.run.capture", "run.run.measure", "run.record.record", "run.evidence.advised"]
+    "place",
+    ["run.run.trace_program", "run.run.measure", "run.record.record", "run.evidence.advised"],
 )
 @pytest.mark.parametrize("cell", CELLS, ids=["grad", "vmap", "stack", "decorated"])
 def test_a_fault_of_ours_leaves_the_transformed_value(
@@ -223,9 +224,7 @@ def test_a_fault_of_ours_leaves_the_transformed_value(
     assert "jaxscope could not" in ran.text
 
 
-@pytest.mark.parametrize(
-    "place", ["run.one_call.capture", "run.one_call.measure", "run.record.record"]
-)
+@pytest.mark.parametrize("place", ["run.run.trace_program", "run.run.measure", "run.record.record"])
 def test_a_fault_of_ours_leaves_the_value_of_a_call(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -257,7 +256,9 @@ def test_no_private_name_of_jax_is_needed_for_a_transformed_cell(notebook: Noteb
 def test_an_array_in_two_places_is_taken_once_and_said_to_be(notebook: Notebook) -> None:
     notebook.must("bias = jnp.ones(3)\nlayers = [bias, bias, bias]\nspare = jnp.zeros(3)")
     ran = notebook.must("%%jaxjit -n 1\nspare\ntotal = layers[0] + layers[1] * layers[2]")
-    said = "`layers[1]`, `layers[2]` are the same array as `layers[0]`: the program takes it once."
+    said = (
+        "`layers[1]` and `layers[2]` are the same array as `layers[0]`: the program takes it once."
+    )
     words = " ".join(ran.text.split())
     assert said in words
     assert "No result depends on `spare`." in words
@@ -283,4 +284,4 @@ def test_a_program_that_does_nothing_is_said_to_be_empty(
     notebook: Notebook, body: str, empty: bool
 ) -> None:
     ran = notebook.must(f"%%jaxjit -n 1\n{body}")
-    assert ("The program is empty: there is no traced input" in ran.text) is empty
+    assert ("The program is empty: it has no traced input" in ran.text) is empty

@@ -100,12 +100,12 @@ def test_inspect_takes_a_pmapped_function(answers: dict[str, Any]) -> None:
     [
         ("too many", "UsageError", "the mapped axis has length 16, and there are 8 devices"),
         ("more devices", "UsageError", "--devices asks for 9 devices, and there are 8 devices."),
-        ("wrong axis", "UsageError", "the mapped axis has length 8, and --devices asks for 4"),
+        ("wrong axis", "UsageError", "the mapped axis has length 8, but --devices is 4"),
         ("decorated too many", "", "A pmap gives each device one slice"),
-        ("other mesh", "ValueError", "A pmap runs on a mesh of its own, and `jax.set_mesh` has"),
-        ("other mesh decorated", "ValueError", "jaxscope: Line 4: A pmap runs on a mesh of its"),
-        ("other mesh in a line", "ValueError", "jaxscope: A pmap runs on a mesh of its own, and"),
-        ("other mesh written", "ValueError", "in force than this `shard_map` names: leave out"),
+        ("other mesh", "ValueError", "A pmap uses its own mesh, but `jax.set_mesh` has"),
+        ("other mesh decorated", "ValueError", "jaxscope: Line 4: A pmap uses its own mesh"),
+        ("other mesh in a line", "ValueError", "jaxscope: A pmap uses its own mesh, but"),
+        ("other mesh written", "ValueError", "than that of this `shard_map`: leave out"),
         ("too late", "UsageError", "JAX is running already, with 8 CPU devices"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Names of a cell: what is read before it is assigned, what is bound, what cannot stand."""
+"""Names and in-place changes of a cell, from its syntax."""
 
 from __future__ import annotations
 
@@ -12,22 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxscope.analysis.python.names import (
-    bound_names,
-    certainly_bound,
-    certainly_read,
-    forbidden,
-    is_silenced,
-    last_expression,
-    read_before_assigned,
-    reflective_calls,
-    roots,
-    top_level_definitions,
-)
+from jaxscope.analysis.python.cell import CellSyntax, is_silenced
+from jaxscope.analysis.python.flow import NameFlow
 
 
 def parse(text: str) -> ast.Module:
     return ast.parse(textwrap.dedent(text))
+
+
+def certainly_bound(tree: ast.Module) -> tuple[str, ...]:
+    """Names that are bound whenever the text has run to its end; none if it cannot."""
+    flow = NameFlow()
+    flow.visit(tree)
+    return tuple(name for name in flow.bound if (0, name) in (flow.state or set()))
 
 
 READS = [
@@ -162,11 +159,11 @@ def tokens(names: tuple[str, ...]) -> set[str]:
 
 @pytest.mark.parametrize(("text", "expected"), READS)
 def test_names_read_before_certainly_assigned(text: str, expected: str) -> None:
-    assert tokens(read_before_assigned(parse(text))) == set(expected.split())
+    assert tokens(CellSyntax(parse(text)).reads) == set(expected.split())
 
 
 def test_names_read_come_in_source_order() -> None:
-    assert read_before_assigned(parse("c = b + a\nd = [e for e in z] + b")) == ("b", "a", "z")
+    assert CellSyntax(parse("c = b + a\nd = [e for e in z] + b")).reads == ("b", "a", "z")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters came with Python 3.12")
@@ -179,8 +176,8 @@ def test_names_read_come_in_source_order() -> None:
     ],
 )
 def test_type_parameters_are_local(text: str, reads: str, bound: str) -> None:
-    assert tokens(read_before_assigned(parse(text))) == set(reads.split())
-    assert bound_names(parse(text)) == (bound,)
+    assert tokens(CellSyntax(parse(text)).reads) == set(reads.split())
+    assert CellSyntax(parse(text)).bound == (bound,)
 
 
 BOUND = [
@@ -220,20 +217,13 @@ BOUND = [
 
 @pytest.mark.parametrize(("text", "bound", "certain"), BOUND)
 def test_names_bound_and_certainly_bound(text: str, bound: str, certain: str) -> None:
-    assert tokens(bound_names(parse(text))) == set(bound.split())
+    assert tokens(CellSyntax(parse(text)).bound) == set(bound.split())
     assert tokens(certainly_bound(parse(text))) == set(certain.split())
 
 
 def test_long_sums_do_not_exhaust_the_stack() -> None:
     text = "y = " + " + ".join(["x"] * 2000)
-    assert read_before_assigned(parse(text)) == ("x",)
-
-
-def test_reflective_calls_are_named_with_their_line() -> None:
-    assert reflective_calls(parse("x = 1\nglobals()['y'] = 1\neval('x')\nobj.eval()")) == (
-        (2, "globals"),
-        (3, "eval"),
-    )
+    assert CellSyntax(parse(text)).reads == ("x",)
 
 
 # Against Python itself: every name that a run reads before it writes it is in the static set.
@@ -367,8 +357,8 @@ def compiles(text: str) -> bool:
 def test_every_name_that_a_run_reads_early_is_found(text: str) -> None:
     tree, namespace = ast.parse(text), Recorder()
     execute(text, namespace)
-    assert namespace.early <= set(read_before_assigned(tree))
-    assert namespace.changed() <= set(bound_names(tree))
+    assert namespace.early <= set(CellSyntax(tree).reads)
+    assert namespace.changed() <= set(CellSyntax(tree).bound)
 
 
 @settings(max_examples=150, deadline=None)
@@ -386,15 +376,80 @@ def test_the_recorder_sees_early_reads_and_changes() -> None:
     assert namespace.changed() == {"a", "f", "d"}
 
 
-# The shape of a cell
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x = 1\ny = (u ** 2).sum()", 2),
+        ("u.at[0] = 1", 1),
+        ("for i in r:\n  pass\nf(lambda: 1, u)", 3),
+        ("y = 1 if u else 2", 1),
+        ("y = 0 < u < x", 1),
+        ("f = lambda: u", None),
+        ("y = [u for _ in r]", None),
+        ("y = x and u", None),
+        ("y = 1 if x else u", None),
+        ("y = 0 < x < u", None),
+        ("if x:\n  u", None),
+        ("def f():\n  return u", None),
+        ("x: u = 1", None),
+        ("raise E\nu", None),
+        ("exec(s)\nu", None),
+        ("globals()['y'] = 1\nu", None),
+        ("obj.eval()\nu", 2),
+        ("", None),
+    ],
+)
+def test_a_name_that_is_read_whichever_way_the_text_runs(text: str, line: int | None) -> None:
+    found = CellSyntax(ast.parse(text)).certainly_read({"u"})
+    assert (None if found is None else found.lineno) == line
+
+
+CHANGES = [
+    # text, name and line of each change
+    ("d[k] = 1", [("d", 1)]),
+    ("x = 1\nmodel.layers[0].w = x", [("model", 2)]),
+    ("del d['a'], o.b", [("d", 1), ("o", 1)]),
+    ("rows.append(x)\na.sort()\nd.get(k)", [("rows", 1), ("a", 2), ("a", 2)]),
+    ("n += 1\nf(x).b = 2", [("n", 1)]),
+    ("def f():\n  rows.append(1)\nd[0] += 1", [("rows", 2), ("d", 3)]),
+    ("y = x.at[0].set(1)", []),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CHANGES)
+def test_in_place_changes_come_with_their_name_and_line(
+    text: str, expected: list[tuple[str, int]]
+) -> None:
+    changes = CellSyntax(parse(text)).changes
+    assert [(change.name, change.line) for change in changes] == expected
+
+
+def test_the_first_change_of_a_name_is_found() -> None:
+    syntax = CellSyntax(parse("if c:\n  for i in r:\n    d[i] = 1\nd[0] = 2"))
+    assert syntax.line_of_change("d") == 3
+    assert syntax.line_of_change("r") is None
+
+
+def test_a_change_says_how_it_is_made() -> None:
+    syntax = CellSyntax(parse("o.a = 1\nb += 1\nd[0] = 1\nl.append(1)\na[0].partition(2)"))
+    assert [c.how for c in syntax.changes] == ["attribute", "augmented", "item", "method", "sort"]
+    assert (syntax.changes[-1].target, syntax.changes[-1].method) == ("a[0]", "partition")
+
+
+def test_names_are_found_by_line() -> None:
+    syntax = CellSyntax(parse("y = x + 1\nz = [y for x in y]\ny = 2"))
+    assert syntax.mentioned == ("y", "z", "x")
+    assert syntax.names_on(2) == {"x", "y", "z"}
+    assert (syntax.first_use("x"), syntax.last_binding("y")) == (1, 3)
+    assert syntax.last_binding("missing") is None
 
 
 def test_the_last_expression_is_found() -> None:
-    last = last_expression(parse("x = 1\nx + 1"))
+    last = CellSyntax(parse("x = 1\nx + 1")).last
     assert last is not None
     assert ast.unparse(last) == "x + 1"
-    assert last_expression(parse("x + 1\ny = 2")) is None
-    assert last_expression(parse("")) is None
+    assert CellSyntax(parse("x + 1\ny = 2")).last is None
+    assert CellSyntax(parse("")).last is None
 
 
 @pytest.mark.parametrize(
@@ -429,10 +484,10 @@ def test_top_level_definitions_are_functions_and_classes() -> None:
         async def g(): pass
         """
     )
-    assert [node.name for node in top_level_definitions(tree)] == ["f", "A", "g"]
+    assert list(CellSyntax(tree).definitions) == ["f", "A", "g"]
 
 
-ROOTS = [
+ENTRY_POINTS = [
     ("def f(x):\n  return x", "f"),
     ("def f(x):\n  return g(x)\ndef g(x):\n  return x", "f"),
     ("def g(x):\n  return x\ndef f(x):\n  return lambda: g(x)", "f"),
@@ -454,112 +509,6 @@ ROOTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), ROOTS)
-def test_roots_are_the_functions_that_no_other_uses(text: str, expected: str) -> None:
-    assert roots(parse(text)) == tuple(expected.split())
-
-
-FORBIDDEN = [
-    ("x = 1\nreturn x", 2, "uses `return` outside a function"),
-    ("if x:\n    return", 2, "uses `return` outside a function"),
-    ("yield x", 1, "uses `yield` outside a function"),
-    ("y = yield from x", 1, "uses `yield` outside a function"),
-    ("x = await f()", 1, "uses `await` outside a function"),
-    ("async for i in x:\n  pass", 1, "uses `await` outside a function"),
-    ("async with x:\n  pass", 1, "uses `await` outside a function"),
-    ("y = [i async for i in x]", 1, "uses `await` outside a function"),
-    ("y = (i async for i in x)", 1, "uses `await` outside a function"),
-    ("class A:\n  await x", 2, "uses `await` outside a function"),
-    ("x = 1\n%timeit x", 2, "`%timeit x`, is a magic command"),
-    ("%matplotlib inline\nx = 1", 1, "`%matplotlib inline`, is a magic command"),
-    ("if x:\n    %time x", 2, "`%time x`, is a magic command"),
-    ("%%time\nx = 1", 1, "`%%time`, is a magic command"),
-    ("t = %timeit -o x", 1, "is a magic command"),
-    ("x = 1\n\n!ls -l", 3, "`!ls -l`, is a shell command"),
-    ("!echo it's", 1, "is a shell command"),
-    ("files = !ls", 1, "is a shell command"),
-    ("jnp.sum?", 1, "`jnp.sum?`, asks IPython for help"),
-    ("?jnp.sum", 1, "asks IPython for help"),
-    ("jnp.sum??", 1, "asks IPython for help"),
-    ("x = 1\nget_ipython().run_line_magic('timeit', 'x')", 2, "`%timeit x`, is a magic command"),
-    ("get_ipython().system('ls')", 1, "`!ls`, is a shell command"),
-    ("y = get_ipython().getoutput('ls')", 1, "`!ls`, is a shell command"),
-    ("return 1\nyield 2", 1, "uses `return` outside a function"),
-    ("%timeit " + "x + " * 40 + "x", 1, "...`, is a magic command"),
-]
-
-
-@pytest.mark.parametrize(("text", "line", "part"), FORBIDDEN)
-def test_what_cannot_stand_in_a_cell_is_named(text: str, line: int, part: str) -> None:
-    found = forbidden(text)
-    assert found is not None
-    assert found.line == line
-    assert part in found.message
-    assert found.message.startswith(f"Line {line}")
-    assert found.message.endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("x = 1\ny = (u ** 2).sum()", 2),
-        ("u.at[0] = 1", 1),
-        ("for i in r:\n  pass\nf(lambda: 1, u)", 3),
-        ("y = 1 if u else 2", 1),
-        ("y = 0 < u < x", 1),
-        ("f = lambda: u", None),
-        ("y = [u for _ in r]", None),
-        ("y = x and u", None),
-        ("y = 1 if x else u", None),
-        ("y = 0 < x < u", None),
-        ("if x:\n  u", None),
-        ("def f():\n  return u", None),
-        ("x: u = 1", None),
-        ("raise E\nu", None),
-        ("exec(s)\nu", None),
-        ("", None),
-    ],
-)
-def test_a_name_that_is_read_whichever_way_the_text_runs(text: str, line: int | None) -> None:
-    found = certainly_read(ast.parse(text), {"u"})
-    assert (None if found is None else found.lineno) == line
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "x = 1",
-        "def f():\n  return 1\n",
-        "def f():\n  yield 1\n",
-        "async def f():\n  await x\n",
-        "f = lambda: (yield)",
-        "y = (a\n% b)",
-        "y = a \\\n% b",
-        "s = '''\n%magic\n!shell\n'''",
-        "x = 'what?'  # really?",
-        "x = (1 +",
-        "1 +* 2",
-        "x = 1\n# why?\ny = 3 3",
-        "a != b",
-        "ip = get_ipython()",
-        "x = '\0'",
-    ],
-)
-def test_what_may_stand_in_a_cell_is_left_alone(text: str) -> None:
-    assert forbidden(text) is None
-
-
-def test_a_forbidden_line_says_what_to_do() -> None:
-    found = forbidden("\nreturn x")
-    assert found is not None
-    assert found.message == (
-        "Line 2 uses `return` outside a function, which a cell cannot. "
-        "Make the value the last expression of the cell instead."
-    )
-    magic = forbidden("x = 1\n%timeit x")
-    assert magic is not None
-    assert magic.message == (
-        "Line 2, `%timeit x`, is a magic command, which cannot be part of a compiled program. "
-        "Put it in a cell of its own."
-    )
+@pytest.mark.parametrize(("text", "expected"), ENTRY_POINTS)
+def test_entry_points_are_the_functions_that_no_other_uses(text: str, expected: str) -> None:
+    assert CellSyntax(parse(text)).entry_points == tuple(expected.split())

@@ -1,4 +1,4 @@
-"""Stacks of transforms as data, and what each level of one sees."""
+"""Compositions of transforms as data, and the level that each transform sees."""
 
 from __future__ import annotations
 
@@ -7,27 +7,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxscope.capture.inputs.inputs import Inputs
-from jaxscope.capture.options.settings import Settings
-from jaxscope.capture.options.stack import (
+from jaxscope.capture.forms.call import FunctionCall, PlainCall
+from jaxscope.capture.options.composition import (
     JIT,
+    Composition,
+    GradMode,
     GradOptions,
     JitOptions,
-    Mode,
     PmapOptions,
     Segment,
-    TransformError,
     VmapOptions,
-    compiled,
-    differentiates,
-    extra_names,
-    is_plain,
-    maps,
-    titles,
-    written,
 )
+from jaxscope.capture.options.settings import Settings, TransformError
 from jaxscope.capture.transforms.shapes import Level
-from jaxscope.capture.transforms.table import TRANSFORMS, levels, roots_needed
+from jaxscope.capture.transforms.table import TRANSFORMS, entry_points_needed, levels
 from jaxscope.capture.transforms.wrt import select
 
 GRAD = Segment("grad", GradOptions(("w",)))
@@ -36,9 +29,7 @@ PMAP = Segment("pmap", PmapOptions())
 
 
 def level(**values: object) -> Level:
-    return Level.outermost(
-        Inputs(values, Settings()), "Line 1: ", "this cell", lambda name: "is no input of this cell"
-    )
+    return Level.outermost(PlainCall(FunctionCall(dict, (), values), Settings(), {}))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +44,7 @@ def level(**values: object) -> Level:
     ],
 )
 def test_a_jit_is_put_around_what_does_not_compile(segments: list[Segment], expected: str) -> None:
-    assert written(compiled(segments)) == expected
+    assert str(Composition.compiled(segments)) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,49 +53,53 @@ def test_a_jit_is_put_around_what_does_not_compile(segments: list[Segment], expe
         (GradOptions(), ("grad",)),
         (GradOptions(value=True), ("value_and_grad",)),
         (GradOptions(order=3), ("grad", "grad", "grad")),
-        (GradOptions(mode=Mode.JACFWD, order=2), ("jacfwd", "jacfwd")),
-        (GradOptions(mode=Mode.HESSIAN, value=True), ("hessian",)),
+        (GradOptions(mode=GradMode.JACFWD, order=2), ("jacfwd", "jacfwd")),
+        (GradOptions(mode=GradMode.HESSIAN, value=True), ("hessian",)),
     ],
 )
 def test_titles_are_names_of_jax(options: GradOptions, expected: tuple[str, ...]) -> None:
-    assert titles((Segment("grad", options),)) == expected
+    assert Composition((Segment("grad", options),)).titles == expected
     for name in expected:
         assert hasattr(jax, name)
 
 
 def test_every_option_is_spelled_as_it_is_typed() -> None:
-    options = GradOptions(("w", "b"), Mode.JVP, 1, True, True, ("v", "u"), "", True)
-    assert written((Segment("grad", options),)) == (
+    options = GradOptions(("w", "b"), GradMode.JVP, 1, True, True, ("v", "u"), "", True)
+    assert str(Composition((Segment("grad", options),))) == (
         "grad -w w,b --mode jvp --tangents v,u --value --has-aux --holomorphic"
     )
     vmap = VmapOptions((("x", 1), ("p['k']", None)), None, "i")
-    assert written((Segment("vmap", vmap),)) == (
+    assert str(Composition((Segment("vmap", vmap),))) == (
         "vmap -i x=1 -i p['k']=None --out-axes None --axis-name i"
     )
-    assert written((Segment("pmap", PmapOptions(devices=4)),)) == "pmap --devices 4"
+    assert str(Composition((Segment("pmap", PmapOptions(devices=4)),))) == "pmap --devices 4"
 
 
-def test_what_a_stack_does() -> None:
-    assert is_plain(JIT)
-    assert not is_plain((*JIT, GRAD))
-    assert differentiates((VMAP, GRAD))
-    assert not differentiates((VMAP,))
-    assert maps((GRAD, PMAP))
-    assert not maps((GRAD,))
-    tangents = Segment("grad", GradOptions(mode=Mode.JVP, tangents=("v",)))
-    assert extra_names((tangents, Segment("grad", GradOptions(cotangent="c")))) == ("v", "c")
-    assert roots_needed(JIT) is None
-    assert {roots_needed((*JIT, s)) for s in (GRAD, VMAP, PMAP)} == {1}
+def test_the_properties_of_a_composition() -> None:
+    assert JIT.is_plain
+    assert not Composition.compiled([GRAD]).is_plain
+    assert Composition((VMAP, GRAD)).differentiates
+    assert not Composition((VMAP,)).differentiates
+    assert Composition((GRAD, PMAP)).maps
+    assert Composition((GRAD, PMAP)).has_pmap
+    assert not Composition((GRAD,)).maps
+    tangents = Segment("grad", GradOptions(mode=GradMode.JVP, tangents=("v",)))
+    cotangent = Segment("grad", GradOptions(cotangent="c"))
+    assert Composition((tangents, cotangent)).extra_names == ("v", "c")
+    assert entry_points_needed(JIT) is None
+    assert {entry_points_needed(Composition((s,))) for s in (GRAD, VMAP, PMAP)} == {1}
     assert set(TRANSFORMS) == {"jit", "grad", "vmap", "pmap"}
 
 
 def test_each_map_takes_an_axis_away() -> None:
     x, w = np.ones((5, 4, 3), np.float32), np.ones((4, 3), np.float32)
-    stack = (
-        Segment("vmap", VmapOptions((("x", 0),))),
-        Segment("vmap", VmapOptions((("x", -1), ("w", 1)))),
+    maps = Composition(
+        (
+            Segment("vmap", VmapOptions((("x", 0),))),
+            Segment("vmap", VmapOptions((("x", -1), ("w", 1)))),
+        )
     )
-    seen = levels(stack, level(x=x, w=w, b=0.5))
+    seen = levels(maps, level(x=x, w=w, b=0.5))
     assert [s.shapes for s in seen] == [
         ((5, 4, 3), (4, 3), ()),
         ((4, 3), (4, 3), ()),
@@ -134,5 +129,5 @@ def test_a_selection_keeps_the_users_containers() -> None:
 
 
 def test_an_integer_leaf_is_named() -> None:
-    with pytest.raises(TransformError, match=r"Line 1: -w names `p`, and `p\['i'\]` is int32"):
+    with pytest.raises(TransformError, match=r"-w names `p`, and `p\['i'\]` is int32"):
         select(level(p={"w": jnp.ones(2), "i": jnp.arange(2)}), ("p",))

@@ -1,0 +1,312 @@
+"""A cell as text and as syntax: read once, for every step of a run that asks about it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType
+from typing import Literal
+
+from jaxscope.analysis.python.flow import NameFlow
+from jaxscope.analysis.python.scopes import Function
+from jaxscope.analysis.python.statements import own_nodes
+from jaxscope.model.source import Source, SourceKind
+
+REFLECTIVE = frozenset({"eval", "exec", "globals", "locals", "vars"})
+"""Functions that reach the namespace without naming what they read or bind."""
+
+_CHANGING_METHODS = frozenset(
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard "  # noqa: SIM905
+    "appendleft extendleft popleft rotate fill resize put itemset".split()
+)
+_LAYOUT = frozenset(
+    (
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.COMMENT,
+        tokenize.ENDMARKER,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CellText:
+    """A cell's text and its syntax."""
+
+    text: str
+    """The whole cell, its `%%` line first."""
+    body: str
+    file: str
+    """File name of the cell in tracebacks and in linecache."""
+    syntax: CellSyntax
+    """Of the body, with the line numbers of the whole cell."""
+    flags: int = 0
+    """Compiler flags of the shell, from its `from __future__` imports."""
+
+    @property
+    def silenced(self) -> bool:
+        """Whether the cell ends with `;`, so that it has no `Out`."""
+        return is_silenced(self.body)
+
+    @property
+    def source(self) -> Source:
+        return Source("cell", self.file, SourceKind.CELL, self.text)
+
+    def code(self) -> tuple[CodeType, CodeType | None]:
+        """The statements, and separately the last expression, whose value is `Out`."""
+        last, body = self.syntax.last, self.syntax.tree.body
+        module = ast.Module(body if last is None else body[:-1], type_ignores=[])
+        statements = compile(module, self.file, "exec", self.flags, dont_inherit=True)
+        if last is None:
+            return statements, None
+        expression = ast.Expression(last)
+        return statements, compile(expression, self.file, "eval", self.flags, dont_inherit=True)
+
+
+@dataclass(frozen=True, slots=True)
+class InPlaceChange:
+    """A place where the text may change an object that it reaches through a name."""
+
+    name: str
+    """The name: `model` of `model.layers[0].w = …`."""
+    line: int
+    how: Literal["item", "attribute", "method", "augmented", "sort"]
+    """`d[k] = …`, `o.a = …`, `l.append(…)`, `a += …`, and the statement `a.sort()`."""
+    target: str = ""
+    """The object that a `sort` changes, as text."""
+    method: str = ""
+
+
+@dataclass(frozen=True)
+class CellSyntax:
+    """The names, functions and in-place changes of a cell, each computed when first used."""
+
+    tree: ast.Module
+
+    @property
+    def last(self) -> ast.expr | None:
+        """The expression whose value the cell shows as `Out`."""
+        last = self.tree.body[-1] if self.tree.body else None
+        return last.value if isinstance(last, ast.Expr) else None
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """Names that may be read before they are certainly assigned, in source order.
+
+        Too many rather than too few: the bodies of functions, lambdas and classes count as read
+        where they are written. Builtins are among them; names read through `eval` are not.
+        """
+        reads = self._flow.reads
+        return tuple(sorted(reads, key=reads.__getitem__))
+
+    @cached_property
+    def bound(self) -> tuple[str, ...]:
+        """Names of the namespace that the text may bind or delete, in the order met.
+
+        `*` is a star import, which may bind anything.
+        """
+        return tuple(self._flow.bound)
+
+    @cached_property
+    def definitions(self) -> Mapping[str, Function | ast.ClassDef]:
+        """The functions and classes defined at the top level, in order; of one name, the last."""
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        return {node.name: node for node in self.tree.body if isinstance(node, kinds)}
+
+    @cached_property
+    def entry_points(self) -> tuple[str, ...]:
+        """Top-level functions that no other function or class of the text uses, in order.
+
+        Async functions and generators are left out: JAX cannot trace them. Of mutually recursive
+        functions, the one that the rest of the text names is the entry point, else the first. A
+        function passed to a method of another, as in `f.defvjp(forward, backward)`, belongs to it.
+        """
+        return _entry_points(self.tree, self.definitions)
+
+    @cached_property
+    def mentioned(self) -> tuple[str, ...]:
+        """All names of the text, each once."""
+        return tuple(dict.fromkeys(node.id for node in self._names))
+
+    def names_on(self, line: int | None) -> set[str]:
+        """Names on one line."""
+        return {node.id for node in self._names if node.lineno == line}
+
+    def first_use(self, name: str) -> int | None:
+        """The first line with the name."""
+        return min((node.lineno for node in self._names if node.id == name), default=None)
+
+    def last_binding(self, name: str) -> int | None:
+        """The last line that assigns the name."""
+        stores = [n.lineno for n in self._names if n.id == name and isinstance(n.ctx, ast.Store)]
+        return max(stores, default=None)
+
+    @cached_property
+    def changes(self) -> tuple[InPlaceChange, ...]:
+        """Every place where the text may change an object in place, by line."""
+        found = [change for node in self._nodes if (change := _change(node)) is not None]
+        return tuple(sorted(found, key=lambda change: change.line))
+
+    def line_of_change(self, name: str) -> int | None:
+        """The first line that may change the object of the name."""
+        return next((change.line for change in self.changes if change.name == name), None)
+
+    def certainly_read(self, names: Collection[str]) -> ast.Name | None:
+        """The first place that reads one of these names on every path.
+
+        None where all of them may stay unread, or may be bound through `globals()` and the like.
+        """
+        called = [n.func for n in self._nodes if isinstance(n, ast.Call)]
+        if any(isinstance(f, ast.Name) and f.id in REFLECTIVE for f in called):
+            return None
+        for statement in self.tree.body:
+            if isinstance(statement, ast.Raise):
+                return None
+            if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign):
+                for node in _evaluated(statement):
+                    if isinstance(node, ast.Name) and node.id in names:
+                        return node
+        return None
+
+    @cached_property
+    def _nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def _names(self) -> tuple[ast.Name, ...]:
+        return tuple([node for node in self._nodes if isinstance(node, ast.Name)])
+
+    @cached_property
+    def _flow(self) -> NameFlow:
+        flow = NameFlow()
+        flow.visit(self.tree)
+        return flow
+
+
+NO_CODE = CellSyntax(ast.Module([], type_ignores=[]))
+"""The syntax of a call, which has no lines."""
+
+
+def is_silenced(text: str) -> bool:
+    """True when the text ends with `;`, which keeps IPython from showing `Out`.
+
+    Comments and blank lines after it do not count, nor does a `;` inside a string.
+    """
+    last = ""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type not in _LAYOUT:
+                last = token.string
+    except (tokenize.TokenError, SyntaxError):
+        return False
+    return last == ";"
+
+
+def _change(node: ast.AST) -> InPlaceChange | None:
+    match node:
+        case ast.Subscript(ctx=ast.Store() | ast.Del()) if root := _root(node):
+            return InPlaceChange(root, node.lineno, "item")
+        case ast.Attribute(ctx=ast.Store() | ast.Del()) if root := _root(node):
+            return InPlaceChange(root, node.lineno, "attribute")
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return InPlaceChange(name, node.lineno, "augmented")
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="sort" | "partition") as changed)) if (
+            root := _root(changed)
+        ):
+            target = ast.unparse(changed.value)
+            return InPlaceChange(root, node.lineno, "sort", target, changed.attr)
+        case ast.Call(func=ast.Attribute(attr=method) as changed) if (
+            method in _CHANGING_METHODS and (root := _root(changed))
+        ):
+            return InPlaceChange(root, node.lineno, "method")
+        case _:
+            return None
+
+
+def _root(node: ast.expr) -> str:
+    """The name of `name.a[i].b`; empty where it is not a name."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _entry_points(
+    tree: ast.Module, definitions: Mapping[str, Function | ast.ClassDef]
+) -> tuple[str, ...]:
+    uses = {name: _used(node) & definitions.keys() for name, node in definitions.items()}
+    named: set[str] = set()
+    for statement in tree.body:
+        if statement not in definitions.values():
+            owner, given = _passed(statement)
+            uses.setdefault(owner, set()).update(given)
+            named |= _used(statement) - given
+    found: list[str] = []
+    for name, node in definitions.items():
+        if not isinstance(node, ast.FunctionDef) or _yields(node):
+            continue
+        reached = _reachable(name, uses)
+        users = {user for user in definitions if name in uses[user] and user != name}
+        if users - reached:
+            continue
+        circle = [n for n in definitions if n in reached and name in _reachable(n, uses)]
+        first = next((n for n in circle if n in named), circle[0] if circle else name)
+        if first == name or not users:
+            found.append(name)
+    return tuple(found)
+
+
+def _used(node: ast.stmt) -> set[str]:
+    """The global names that a statement or the body of a definition may read."""
+    flow = NameFlow()
+    flow.visit(node)
+    return set(flow.reads)
+
+
+def _passed(statement: ast.stmt) -> tuple[str, set[str]]:
+    """`f.defvjp(forward, backward)` → f, {forward, backward}."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=arguments)):
+            pass
+        case _:
+            return "", set()
+    return owner, {a.id for a in arguments if isinstance(a, ast.Name)}
+
+
+def _reachable(name: str, uses: dict[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for other in uses.get(waiting.pop(), set()) - seen:
+            seen.add(other)
+            waiting.append(other)
+    return seen
+
+
+def _yields(node: ast.FunctionDef) -> bool:
+    return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(node.body))
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts that are evaluated whenever the node is, in the order of the text."""
+    yield node
+    match node:
+        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            inside: list[ast.AST] = []
+        case ast.IfExp():
+            inside = [node.test]
+        case ast.BoolOp():
+            inside = [node.values[0]]
+        case ast.Compare():  # `a < b < c` may leave `c` unread
+            inside = [node.left, node.comparators[0]]
+        case ast.AnnAssign():  # its annotation may stay unread
+            inside = [] if node.value is None else [node.value]
+        case _:
+            inside = list(ast.iter_child_nodes(node))
+    for child in inside:
+        yield from _evaluated(child)

@@ -1,0 +1,185 @@
+"""Code that is run as one program: a cell in block form, or one call of whatever can be called."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, MutableMapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from types import MethodType
+from typing import Any
+
+import jax
+
+from jaxscope.analysis.python.cell import CellText
+from jaxscope.capture import _jax
+from jaxscope.capture.forms.block import Block
+from jaxscope.capture.forms.call import FILE, FunctionCall, PlainCall
+from jaxscope.capture.inputs.arguments import paths_of
+from jaxscope.capture.options.composition import PMAP
+from jaxscope.capture.options.settings import Settings, SettingsError
+from jaxscope.capture.program.compile import Captured, CompileRequest, Programs
+from jaxscope.capture.run import to_python
+from jaxscope.capture.run.context import ProgramFacts, WrappedCall
+from jaxscope.capture.run.error_notes import CellErrors
+from jaxscope.capture.transforms.apply import TransformedForm
+from jaxscope.model import Source, SourceKind
+
+_STAGES = (jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled)
+
+
+class NoFunctionError(SettingsError, TypeError):
+    """An object that cannot be called."""
+
+
+class CellSubject:
+    """A cell in block form."""
+
+    def __init__(
+        self, text: CellText, settings: Settings, namespace: MutableMapping[str, Any]
+    ) -> None:
+        self._text = text
+        self._settings = settings
+        self._namespace = namespace
+        self._block: Block | None = None
+
+    def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
+        """The cell as a function of its inputs. Raises RefusedError and SettingsError."""
+        text, namespace = self._text, self._namespace
+        block = self._block = Block(text, namespace, self._settings)
+        form = TransformedForm(block, self._settings.composition, device)
+        wrapped = _wrapped(
+            form,
+            block,
+            ("cell", text.file, 1),
+            lambda: to_python.of_block(text, block, namespace, form),
+        )
+        empty = "The cell contains no code, so its program is empty."
+        notes = wrapped.notes if text.syntax.tree.body else (empty, *wrapped.notes)
+        return replace(wrapped, request=replace(wrapped.request, programs=programs), notes=notes)
+
+    def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
+        composition = self._settings.composition
+        traced = () if self._block is None else self._block.inputs.traced_names()
+        return CellErrors(self._text, self._namespace, composition, traced).explained(request)
+
+
+@dataclass(frozen=True, slots=True)
+class CallSubject:
+    """One call: of a stage of JAX's, a jitted or a plain function."""
+
+    call: FunctionCall
+    settings: Settings
+    namespace: MutableMapping[str, Any]
+
+    def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
+        """The call as JAX runs it; a jitted function keeps its own options.
+
+        Raises NoFunctionError for an object that cannot be called, and TransformError for
+        transforms that do not fit.
+        """
+        call, plain = _unbound(self.call), self.settings.composition.is_plain
+        if isinstance(call.function, _STAGES):
+            if not plain:
+                raise NoFunctionError(
+                    f"A {type(call.function).__name__} is compiled as it is, so no transform can "
+                    "be applied to it: pass the function."
+                )
+            return _of_stage(call)
+        if plain and call.is_jitted:
+            return _of_jitted(call)
+        if plain:
+            pmapped = _jax.pmapped_call(call.function, tuple(call.args), dict(call.kwargs))
+            if pmapped is not None:
+                return _of_pmapped(call, pmapped)
+        if not callable(call.function):
+            kind = type(call.function).__name__
+            raise NoFunctionError(f"There is nothing to compile: {kind} is not a function.")
+        function = call.function
+        plain_call = PlainCall(call, self.settings, self.namespace)
+        form = TransformedForm(plain_call, self.settings.composition, device)
+        file, line = to_python.location_of(function)
+        wrapped = _wrapped(
+            form, plain_call, (call.name, file, line), lambda: to_python.of_function(function)
+        )
+        return replace(wrapped, request=replace(wrapped.request, programs=programs))
+
+    def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def source(self, line: str, cell_name: Callable[[str], str | None]) -> Source | None:
+        """The text that defines the function; of a line form with a lambda, the line itself."""
+        found = to_python.source_of(self.call.function, cell_name)
+        if found is None and line:
+            tree = ast.parse(line.strip(), mode="eval")
+            if any(isinstance(node, ast.Lambda) for node in ast.walk(tree)):
+                return Source("the call", FILE, SourceKind.CELL, line.strip())
+        return found
+
+
+def _wrapped(
+    form: TransformedForm,
+    plain: Block | PlainCall,
+    named: tuple[str, str, int],
+    python: Callable[[], str],
+) -> WrappedCall:
+    """A block or a call under its transforms, by this name, file and line."""
+    arguments = form.arguments()
+    name, file, line = named
+    packed = arguments.pack([leaf.value for leaf in arguments.leaves])
+
+    def facts(captured: Captured) -> ProgramFacts:
+        return ProgramFacts(
+            arguments=arguments,
+            labels=form.labels(),
+            statics=plain.inputs.static_values(),
+            python=python(),
+        )
+
+    return WrappedCall(
+        request=form.request(name, packed, file, line),
+        arguments=arguments,
+        finalize=form.finalize,
+        facts=facts,
+        notes=form.notes(),
+    )
+
+
+def _unbound(call: FunctionCall) -> FunctionCall:
+    """A call of a bound method as one of its jitted function.
+
+    `counter.step.trace` is an attribute of the function, without `counter`.
+    """
+    inner = getattr(call.function, "__func__", None)
+    jitted = hasattr(inner, "trace") and hasattr(inner, "lower")
+    if isinstance(call.function, MethodType) and jitted:
+        return FunctionCall(inner, (call.function.__self__, *call.args), call.kwargs)
+    return call
+
+
+def _of_stage(call: FunctionCall) -> WrappedCall:
+    """A `Traced`, `Lowered` or `Compiled` that the user has; only a Traced is tagged."""
+    request = CompileRequest("program", (), None, ())
+    given = (tuple(call.args), dict(call.kwargs))
+    return WrappedCall(request=request, stage=call.function, stage_arguments=given)
+
+
+def _of_jitted(call: FunctionCall) -> WrappedCall:
+    name = getattr(call.function, "__name__", "function")
+    args, kwargs = tuple(call.args), dict(call.kwargs)
+    return WrappedCall(
+        request=CompileRequest(name, ("jit",), call.function, args, kwargs),
+        facts=lambda captured: ProgramFacts(python=to_python.of_function(call.function)),
+    )
+
+
+def _of_pmapped(call: FunctionCall, pmapped: _jax.PmappedCall) -> WrappedCall:
+    name = getattr(call.function, "__name__", "function")
+    paths = paths_of(call.function, tuple(call.args))
+    return WrappedCall(
+        request=CompileRequest(
+            name, ("pmap",), pmapped.jitted, pmapped.args, {}, paths=paths, composition=PMAP
+        ),
+        finalize=pmapped.restore,
+        facts=lambda captured: ProgramFacts(python=to_python.of_function(call.function)),
+    )
