@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def _number(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number; give 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of 1 or more")
     return int(text)
 
 
@@ -40,7 +40,7 @@ def _seconds(text: str) -> float:
 _VIEWS = ("auto", "html", "text")
 _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("-o", "--log"), {"default": None, "metavar": "NAME", "help": "Bind the CompileLog to NAME."}),
-    (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),
+    (("-q", "--quiet"), {"action": "store_true", "help": "Show the first line only."}),
     (("--view",), {"choices": _VIEWS, "default": None, "help": "How to show the log."}),
 )
 
@@ -56,7 +56,7 @@ def _parser(
 
 _WATCH = _parser(
     "jaxwatch",
-    "Run the cell as usual, then show what it compiled and why.",
+    "Run the cell as usual, then show its compilations, their causes and fixes.",
     ("%%jaxwatch [options]", "%jaxwatch on [--over SECONDS]", "%jaxwatch off"),
     (
         ("--over",),
@@ -64,35 +64,34 @@ _WATCH = _parser(
             "type": _seconds,
             "default": None,
             "metavar": "SECONDS",
-            "help": "With `on`: say so under cells that compile this long, or again.",
+            "help": "With `on`: the threshold for a line under a cell.",
         },
     ),
     (
         ("--slow-path",),
         {
             "action": "store_true",
-            "help": "Also find calls that go through Python each time though nothing compiles "
-            "(Python 3.12 and later).",
+            "help": "Also find slow calls that compile nothing (Python 3.12 or later).",
         },
     ),
 )
 _WATCH_EXAMPLES = """
-    %%jaxwatch                     run the cell, show what it compiled and why
+    %%jaxwatch                     run the cell, show its compilations
     train(batches)
 
     %%jaxwatch -o log              the same, with the log bound to a name
     train(batches)
 
-    %%jaxwatch --slow-path         also calls that are slow though nothing compiles
+    %%jaxwatch --slow-path         also slow calls that compile nothing
     y = step(x)
 
-    %jaxwatch on                   one line under every cell that compiles long, or again
-    %jaxwatch on --over 0.1        from a tenth of a second on
-    %jaxwatch off                  no more lines; %jaxlog goes on listening
+    %jaxwatch on                   a line under each cell that compiles long, or recompiles
+    %jaxwatch on --over 0.1        from 0.1 s
+    %jaxwatch off                  no more lines; %jaxlog still has all compilations
 """
 _LOG = _parser(
     "jaxlog",
-    "What was compiled since %load_ext jaxscope, where, why, and what to change.",
+    "Show all compilations since %load_ext jaxscope, with line, cause and fix.",
     ("%jaxlog [options]",),
     (
         ("--by",),
@@ -104,26 +103,34 @@ _LOG = _parser(
     ),
     (
         ("--since",),
-        {"type": _number, "default": None, "metavar": "N", "help": "Since cell In [N]."},
+        {"type": _number, "default": None, "metavar": "N", "help": "Only since cell In [N]."},
     ),
     (
         ("--slowest",),
-        {"type": _number, "default": None, "metavar": "N", "help": "The N slowest compiles."},
+        {
+            "type": _number,
+            "default": None,
+            "metavar": "N",
+            "help": "Only the N slowest compilations.",
+        },
     ),
-    (("--figure",), {"action": "store_true", "help": "Draw where the time went, and when."}),
+    (
+        ("--figure",),
+        {"action": "store_true", "help": "Also draw the seconds by function, and a timeline."},
+    ),
 )
 _LOG_EXAMPLES = """
-    %jaxlog                        everything, storms as one row each
+    %jaxlog                        everything, repeated recompilation in one row
     %jaxlog --since 12             since cell In [12]
-    %jaxlog --slowest 5            the five slowest compiles
-    %jaxlog --by function          where the time went: trace, lower, XLA
+    %jaxlog --slowest 5            the five slowest compilations
+    %jaxlog --by function          seconds by function: trace, lower, XLA
     %jaxlog --figure               the same as a figure, with a timeline (needs plotly)
 """
 
 
 @magics_class
 class Watching(Family):
-    """The magics that tell what compiled."""
+    """The magics that show compilations."""
 
     def __init__(self, shell: Any, scope: Scope) -> None:
         super().__init__(shell, scope)
@@ -147,13 +154,11 @@ class Watching(Family):
             return self._switch(switch, rest_of_line)
         given = _WATCH.parse_args(tokens)
         if rest:
-            raise UsageError(
-                f"%%jaxwatch takes options only, and {rest!r} is none. {_WATCH.page()}"
-            )
+            raise UsageError(f"%%jaxwatch takes only options, not {rest!r}. {_WATCH.page()}")
         if given.over is not None:
             raise UsageError(
-                "--over is for the lines under cells: write `%jaxwatch on --over "
-                f"{given.over:g}` in a cell of its own."
+                f"--over belongs to `%jaxwatch on`: write `%jaxwatch on --over {given.over:g}` in "
+                "its own cell."
             )
         transforms.check_name(given.log, "log")
         return self._watch(line, cell, given)
@@ -165,12 +170,12 @@ class Watching(Family):
         tokens, rest = transforms.split(line, _LOG)
         given = _LOG.parse_args(tokens)
         if rest:
-            raise UsageError(f"%jaxlog takes options only, and {rest!r} is none. {_LOG.page()}")
+            raise UsageError(f"%jaxlog takes only options, not {rest!r}. {_LOG.page()}")
         transforms.check_name(given.log, "log")
         if given.since is not None and given.since > self._shell.execution_count:
             raise UsageError(
                 f"There is no cell In [{given.since}] yet; this is In "
-                f"[{self.scope.session.ledger.running}]."
+                f"[{self.scope.session.cells.running}]."
             )
         log = self.scope.session.log()
         if given.since is not None:
@@ -185,8 +190,8 @@ class Watching(Family):
     def _switch(self, switch: str, rest: str) -> None:
         if switch not in ("on", "off", ""):
             raise UsageError(
-                f"%jaxwatch takes on or off, and got {switch!r}. To see what one cell compiles, "
-                "write %%jaxwatch on its first line."
+                f"%jaxwatch takes on or off, not {switch!r}. To watch one cell, write %%jaxwatch "
+                "on its first line."
             )
         tokens, left = transforms.split(rest, _WATCH)
         given = _WATCH.parse_args(tokens)
@@ -194,17 +199,17 @@ class Watching(Family):
         of_cells["--slow-path"] = given.slow_path
         wrong = left or next((option for option, value in of_cells.items() if value), "")
         if wrong:
-            raise UsageError(f"%jaxwatch {switch} takes --over SECONDS only, and got {wrong!r}.")
+            raise UsageError(f"%jaxwatch {switch} takes only --over SECONDS, not {wrong!r}.")
         over = given.over
         if over is not None:
             self.scope.footer_s = over
         if switch:
             self._footer = switch == "on"
-        limit = f"{self.scope.footer_s:g} s"
         state = (
-            f"on: a line under each cell that compiles for {limit} or more, or again"
+            f"on: cells that compile for {self.scope.footer_s:g} s or more, or recompile "
+            "avoidably, get a one-line summary"
             if self._footer
-            else "off; %jaxlog shows what was compiled"
+            else "off; %jaxlog shows all compilations"
         )
         display.say(f"jaxwatch is {state}.")
 
@@ -221,10 +226,10 @@ class Watching(Family):
                     log = stack.enter_context(watching(slow_path=True))
                 return run_as_usual(self._shell, head, cell, self.scope.raw_cell)
         finally:
-            # The cell is over: nothing may take its value or its error back.
+            # The cell has run: a failure here must not discard its value or its error.
             try:
                 log.freeze()
-                # A cell that is no Python, or awaits, has not run.
+                # A cell that is not Python, or awaits, has not run.
                 if not isinstance(sys.exc_info()[1], (SyntaxError, UsageError)):
                     self._show(log, given)
             except Exception as error:
@@ -245,19 +250,19 @@ class Watching(Family):
             display.show_figure(log, self._shell)
 
     def before_cell(self, info: Any) -> None:
-        """Note where the log stands, for the footer."""
+        """Note the length of the log, for the footer."""
         self._before.append(self.scope.session.compiled)
 
     def after_cell(self, result: Any) -> None:
-        """One line under a cell that compiled for long, or again."""
+        """One line under a cell that compiled for long, or recompiled avoidably."""
         since = self._before.pop() if self._before else self.scope.session.compiled
         if not self._footer or self._before or self.scope.session.compiled == since:
             return
         try:
             log = self.scope.session.log(since).log
-            # What %%jaxwatch and %jaxlog have just shown needs no footer.
+            # %%jaxwatch and %jaxlog have just shown it.
             shown = _shows_itself(getattr(getattr(result, "info", None), "raw_cell", "") or "")
-            # New code has to be compiled: only what could be avoided is worth a word.
+            # New code has to be compiled: a footer only for what could be avoided.
             avoidable = any(c.fix for compile in log.recompiles for c in compile.causes)
             if not shown and (log.total_s >= self.scope.footer_s or avoidable):
                 display.say_footer(log)

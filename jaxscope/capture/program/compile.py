@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.cell_identity import Origin, standing_for
+from jaxscope.capture.compiles.signature.cell_identity import CellIdentity, program_of_cell
 from jaxscope.capture.devices import devices
 from jaxscope.capture.jaxpr.callbacks import callback_marks
 from jaxscope.capture.jaxpr.tags import Tagged, adopt, compiled_from, tag
@@ -174,10 +174,11 @@ def capture(
 
     Raises what the user's code raises while it is traced, and what JAX raises for it.
     """
-    origin = None
+    cell = None
     if programs is not None:
-        origin = Origin(programs, sources.all()[0].text if sources.all() else "", request.statics)
-    with standing_for(origin):
+        text = sources.all()[0].text if sources.all() else ""
+        cell = CellIdentity(programs, text, request.statics)
+    with program_of_cell(cell):
         return _captured(request, sources, programs, say, tagged)
 
 

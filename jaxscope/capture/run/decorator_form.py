@@ -20,7 +20,7 @@ from jax.core import Tracer
 
 from jaxscope.analysis.python.names import roots, top_level_definitions
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.listener import Listener, Run, collecting
+from jaxscope.capture.compiles.listener import BlockCompiles, Listener, collecting
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.forms.block import CellText, put_back
 from jaxscope.capture.jaxpr.tags import Tagged, tag_jaxpr
@@ -56,7 +56,7 @@ class Execution:
 
     value: Any
     calls: tuple[Call, ...]
-    run: Run
+    run: BlockCompiles
     ended_at: float
     wrapped: tuple[str, ...]
 

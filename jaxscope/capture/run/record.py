@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import jax
 
 from jaxscope.analysis.cost.roofline import verdict
-from jaxscope.capture.compiles.listener import Listener, Run
+from jaxscope.capture.compiles.listener import BlockCompiles, Listener
 from jaxscope.capture.devices import memory
 from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.jaxpr.gradient import differentiation
@@ -64,7 +64,7 @@ def record(
     title: str,
     form: Form,
     parts: Sequence[Part],
-    compiles: Run,
+    compiles: BlockCompiles,
     sources: Sources,
     listener: Listener,
     peaks: PeakCache,

@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxscope.analysis.python.names import top_level_definitions
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.listener import Listener, Run, collecting
+from jaxscope.capture.compiles.listener import BlockCompiles, Listener, collecting
 from jaxscope.capture.forms import call as line_call
 from jaxscope.capture.forms.block import Block, CellText
 from jaxscope.capture.forms.side_effects import Witness
@@ -343,7 +343,7 @@ def _finish(
     form: Form,
     value: Any,
     parts: Callable[[], Sequence[assemble.Part]],
-    compiles: Run,
+    compiles: BlockCompiles,
     sources: Sources,
     around: Surroundings,
     began: float,

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from jaxscope.analysis.compiles.causes import TRANSFORMS
 from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import PlainCall
 from jaxscope.capture.inputs.arguments import Arguments, named
@@ -73,7 +74,7 @@ class Work:
         paths = arguments.paths
         statics = {value.name: value.aval for value in self._subject.inputs.static_values()}
         # Another stack makes another program of the same cell.
-        statics["the transforms"] = written(self.stack)
+        statics[TRANSFORMS] = written(self.stack)
         return Request(name, titles(self.stack), jitted, args, {}, paths, self.stack, base, statics)
 
     def arguments(self) -> Arguments:

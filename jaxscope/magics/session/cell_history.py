@@ -1,4 +1,4 @@
-"""Which cell ran when: numbers of cells for compiles, right also after a cell was run again."""
+"""The cells that ran, in order: the cell of each compilation, also after a cell ran again."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ if TYPE_CHECKING:
     from jaxscope.capture.compiles.raw_compile import RawCompile
 
 _KEPT = 10_000
-"""Entries at most, as many as a listener remembers compiles."""
-
+"""Entries at most, as many as a listener keeps compilations."""
 
 _MAGIC_FILES = {"<timed exec>": "%time", "<timed eval>": "%time", "<magic-timeit>": "%timeit"}
 
 
 @dataclass(slots=True)
 class _Begun:
-    """A cell, and the serial of the last compile before it."""
+    """A cell, and the serial of the last compilation before it."""
 
     serial: int
     number: int
@@ -31,17 +30,17 @@ class _Begun:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """From this compile on, a file name stood for the cell of this number."""
+    """From this compilation on, a file name belonged to the cell of this number."""
 
     serial: int
     number: int
 
 
-class Ledger(Places):
+class CellHistory(Places):
     """Names for a session of a notebook.
 
-    A front end names the code of a cell by its text, so a cell that is run again has the same file
-    under another number. IPython knows the last number only; the ledger knows which it was when.
+    A front end names the code of a cell by its text, so a cell that runs again has the same file
+    under a new number. IPython keeps only the latest number; the history keeps each of them.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -49,28 +48,28 @@ class Ledger(Places):
         self._cells: list[_Begun] = []
         self._running: list[_Begun] = []
         self._files: dict[str, list[_Named]] = {}
-        self._noted = 0
+        self.noted = 0
+        """The serial of the latest compilation whose files are known."""
 
     def begin(self, serial: int, cell_id: str = "") -> None:
-        """A cell begins; `serial` is that of the latest compile."""
+        """A cell begins; `serial` is that of the latest compilation."""
         self._running.append(_Begun(serial, self._next_number(), cell_id))
         self._write(self._running[-1])
 
     def end(self, serial: int, number: int | None) -> None:
-        """The cell that began last has ended, and IPython says which it was."""
+        """The cell that began last has ended; `number` is IPython's number for it."""
         if not self._running:
             return
         ended = self._running.pop()
         if number is not None:
             ended.number = number
-        if self._running:  # a cell that ran a cell goes on
+        if self._running:  # a cell that ran a cell continues
             outer = self._running[-1]
-            outer = _Begun(serial, outer.number, outer.cell_id)
-            self._running[-1] = outer
-            self._write(outer)
+            self._running[-1] = _Begun(serial, outer.number, outer.cell_id)
+            self._write(self._running[-1])
 
     def _next_number(self) -> int:
-        # IPython 9.18 counts `execution_count` up before the cell runs, and stores the input after.
+        # IPython 9.18 increments `execution_count` before the cell runs and stores the input after.
         stored = getattr(self._shell.history_manager, "input_hist_parsed", ())
         return len(stored) or self._shell.execution_count
 
@@ -87,7 +86,7 @@ class Ledger(Places):
         return self._running[-1].number if self._running else self._next_number() - 1
 
     def note(self, raws: Sequence[RawCompile]) -> None:
-        """Keep what the files of these compiles are called now."""
+        """Keep the current cell numbers of the files of these compilations."""
         known = filename_map(self._shell)
         for raw in raws:
             for frame in raw.frames:
@@ -95,12 +94,7 @@ class Ledger(Places):
                 entries = self._files.setdefault(frame.file, []) if number is not None else []
                 if number is not None and (not entries or entries[-1].number != number):
                     entries.append(_Named(raw.number, number))
-            self._noted = max(self._noted, raw.number)
-
-    @property
-    def noted(self) -> int:
-        """The serial of the latest compile whose files are known."""
-        return self._noted
+            self.noted = max(self.noted, raw.number)
 
     def cell(self, serial: int) -> int | None:
         found = self._begun(serial)
@@ -126,6 +120,6 @@ class Ledger(Places):
         return super().name(file, serial)
 
     def _begun(self, serial: int) -> _Begun | None:
-        # The cell that began after a compile is not its cell: strictly smaller serials.
+        # A cell that began after a compilation is not its cell: strictly smaller serials.
         index = bisect_right(self._cells, serial - 1, key=attrgetter("serial")) - 1
         return self._cells[index] if index >= 0 else None

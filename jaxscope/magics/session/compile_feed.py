@@ -1,20 +1,19 @@
-"""Compiles as they happen, for front ends that ask to hear of them.
+"""Compilations as they happen, for front ends that subscribe.
 
-The front end opens a comm `jaxscope.events`, whatever its data. The kernel answers at once, and
-then whenever something compiled, at most every tenth of a second:
+The front end opens a comm `jaxscope.events`, with any data. The kernel answers at once, and then
+after every compilation, at most every tenth of a second:
 
     {"events": [...], "storms": [...]}
 
-Each event is a `CompileEvent` (docs/compile_event.schema.json). The first messages have what
-compiled since `%load_ext jaxscope`, the earliest first, and the very first has no event where
-nothing did. Events come in the order in which compiles ended, so a `serial` may be smaller than one
-before: a compile that began inside another ends first. None comes twice over one comm.
+Each event is a `CompileEvent` (docs/compile_event.schema.json). The first messages have the
+compilations since `%load_ext jaxscope`, the earliest first; the very first has no event if there
+are none. Events come in the order in which compilations ended, so a `serial` may be smaller than
+one before: a compilation that began inside another ends first. No event comes twice over one comm.
 
-The storms are `StormNews`: which of the compiles told so far belong together, with their pattern
-and what to change. They are left out where nothing about them is new.
+The storms are `StormUpdate`s: the compilations so far that belong together, with their pattern and
+fix. They are left out when nothing about them is new.
 
-The kernel never closes the comm, except when jaxscope is unloaded; the front end closes it when it
-leaves.
+The kernel closes the comm only when jaxscope is unloaded; the front end closes it when it leaves.
 """
 
 from __future__ import annotations
@@ -34,54 +33,54 @@ if TYPE_CHECKING:
 
 PAUSE_S = 0.1
 BATCH = 200
-"""Events of one message: a storm of compiles arrives over a second or two, and delays nobody."""
+"""Events per message: a storm arrives over a second or two, and delays nothing else."""
 COMMS = 16
-"""More open pages do not listen to one kernel; comms of pages that vanished are dropped first."""
+"""Open pages that listen to one kernel; the oldest comms are dropped first."""
 
 
-class _Hearer:
-    """One comm, and what it has not been told yet."""
+class _Subscriber:
+    """One comm, and the compilations that it has not received."""
 
     def __init__(self, comm: Any, backlog: Iterable[RawCompile]) -> None:
-        self.comm = comm
-        self.waiting = collections.deque(backlog)
-        # Here, since `%load_ext` is to be quick and a front end asks later.
+        # Imported here, since `%load_ext` is to be quick and a front end subscribes later.
         from jaxscope.analysis.compiles.live_storms import LiveStorms
 
-        self.told: set[int] = set()
+        self.comm = comm
+        self.waiting = collections.deque(backlog)
+        self.sent: set[int] = set()
         self.storms = LiveStorms()
 
     def take(self) -> list[RawCompile]:
         found: list[RawCompile] = []
         while self.waiting and len(found) < BATCH:
             raw = self.waiting.popleft()
-            if raw.number not in self.told:
-                self.told.add(raw.number)
+            if raw.number not in self.sent:
+                self.sent.add(raw.number)
                 found.append(raw)
         return found
 
 
-class Feed:
-    """Tells of compiles from a thread of its own: the user's compile waits for nothing."""
+class CompileFeed:
+    """Sends compilations from its own thread, so that the user's call does not wait."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._hearers: tuple[_Hearer, ...] = ()
+        self._subscribers: tuple[_Subscriber, ...] = ()
         self._lock = threading.Lock()
-        self._bell = threading.Event()
+        self._wake = threading.Event()
         self._thread: threading.Thread | None = None
-        self._take_back = session.on_finish(self._hear)
+        self._unsubscribe = session.on_finish(self._enqueue)
 
     def opened(self, comm: Any, message: Any) -> None:
-        """A front end asks to hear of compiles."""
+        """A front end subscribes."""
         comm.on_close(lambda message: self._forget(comm))
         comm.send({"events": []})
-        hearer = _Hearer(comm, ())
+        subscriber = _Subscriber(comm, ())
         with self._lock:
-            # First it hears what ends from now on, then what has ended: nothing is missed.
-            self._hearers = (*self._hearers, hearer)[-COMMS:]
-            hearer.waiting.extendleft(reversed(self._session.finished()))
-            self._bell.set()
+            # First subscribe to new compilations, then add the finished ones: none is missed.
+            self._subscribers = (*self._subscribers, subscriber)[-COMMS:]
+            subscriber.waiting.extendleft(reversed(self._session.finished()))
+            self._wake.set()
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="jaxscope-events", daemon=True
@@ -89,60 +88,60 @@ class Feed:
                 self._thread.start()
 
     def close(self) -> None:
-        """Tell nobody any more, and end the thread."""
-        self._take_back()
+        """Drop all subscribers, and end the thread."""
+        self._unsubscribe()
         with self._lock:
-            hearers, self._hearers = self._hearers, ()
+            subscribers, self._subscribers = self._subscribers, ()
             thread = self._thread
-            self._bell.set()
-        for hearer in hearers:
+            self._wake.set()
+        for subscriber in subscribers:
             with contextlib.suppress(Exception):
-                hearer.comm.close()
+                subscriber.comm.close()
         if thread is not None:
             thread.join(timeout=5)
 
-    def _hear(self, raw: RawCompile) -> None:
-        # On the thread that compiled: hand it on, no more.
-        for hearer in self._hearers:
-            hearer.waiting.append(raw)
-        if self._hearers:
-            self._bell.set()
+    def _enqueue(self, raw: RawCompile) -> None:
+        # On the thread that compiled: pass it on, no more.
+        for subscriber in self._subscribers:
+            subscriber.waiting.append(raw)
+        if self._subscribers:
+            self._wake.set()
 
     def _forget(self, comm: Any) -> None:
         with self._lock:
-            self._hearers = tuple([one for one in self._hearers if one.comm is not comm])
-            self._bell.set()
+            self._subscribers = tuple([one for one in self._subscribers if one.comm is not comm])
+            self._wake.set()
 
     def _run(self) -> None:
         while True:
-            self._bell.wait()
-            self._bell.clear()
+            self._wake.wait()
+            self._wake.clear()
             with self._lock:
-                hearers = self._hearers
-                if not hearers:
+                subscribers = self._subscribers
+                if not subscribers:
                     self._thread = None
                     return
-            for hearer in hearers:
-                self._tell(hearer)
-            if any(hearer.waiting for hearer in hearers):
-                self._bell.set()
+            for subscriber in subscribers:
+                self._send(subscriber)
+            if any(subscriber.waiting for subscriber in subscribers):
+                self._wake.set()
             time.sleep(PAUSE_S)
 
-    def _tell(self, hearer: _Hearer) -> None:
+    def _send(self, subscriber: _Subscriber) -> None:
         events: list[Any] = []
-        for raw in hearer.take():
-            with contextlib.suppress(Exception):  # the others are told all the same
-                events.append(to_json(self._session.told(raw)))
+        for raw in subscriber.take():
+            with contextlib.suppress(Exception):  # the others are sent all the same
+                events.append(to_json(self._session.event_of(raw)))
                 if not raw.error:
-                    hearer.storms.add(raw.to_compile())
+                    subscriber.storms.add(self._session.compile_of(raw))
         if not events:
             return
         message: dict[str, Any] = {"events": events}
-        with contextlib.suppress(Exception):  # without their pattern they are told one by one
-            # Once for all that waits: the pattern of a long storm takes some milliseconds.
-            if not hearer.waiting and (news := hearer.storms.news()):
-                message["storms"] = [to_json(each) for each in news]
+        with contextlib.suppress(Exception):  # without a pattern each stays its own entry
+            # Once per backlog: the pattern of a long storm takes some milliseconds.
+            if not subscriber.waiting and (updates := subscriber.storms.updates()):
+                message["storms"] = [to_json(each) for each in updates]
         try:
-            hearer.comm.send(message)
-        except Exception:  # nobody is there any more
-            self._forget(hearer.comm)
+            subscriber.comm.send(message)
+        except Exception:  # the page is gone
+            self._forget(subscriber.comm)

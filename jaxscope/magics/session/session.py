@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.jax_import import on_arrival
-from jaxscope.magics.session.cell_history import Ledger
+from jaxscope.magics.session.cell_history import CellHistory
 from jaxscope.results.report import Report, keep_latest
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Session:
         self._listener: Listener | None = None
         self.listening_since: datetime.datetime | None = None
         self._began = time.time()
-        self.ledger = Ledger(shell)
+        self.cells = CellHistory(shell)
         self._hooks: tuple[Callable[[CompileEvent], None], ...] = ()
         self._raw_hooks: tuple[Callable[[RawCompile], None], ...] = ()
         # A cell that imports jax and compiles at once is heard from its first compile on.
@@ -76,11 +76,17 @@ class Session:
         from jaxscope.capture.compiles.listener import Listener
 
         listener = self._stack.enter_context(Listener())
-        listener.places = self.ledger
-        self._stack.enter_context(listener.telling(self._tell))
+        listener.places = self.cells
         self._listener = listener
+        self._stack.enter_context(listener.notifying(self._notify))
         self.listening_since = datetime.datetime.now()
         return listener
+
+    def _installed(self) -> Listener:
+        """The listener, which this never installs again: LookupError after `close`."""
+        if self._listener is None:
+            raise LookupError("jaxscope was unloaded, and its compile log with it.")
+        return self._listener
 
     # The compile log.
 
@@ -91,15 +97,15 @@ class Session:
 
     def cell_begins(self, cell_id: str = "") -> None:
         """A cell is about to run."""
-        self.ledger.begin(self.compiled, cell_id)
+        self.cells.begin(self.compiled, cell_id)
 
     def cell_ends(self, number: int | None) -> None:
         """It has run, under this number. Notes what its code was called."""
         if self._listener is not None:
             # A failure here would be shown under the cell as if it were the cell's own.
             with contextlib.suppress(Exception):
-                self.ledger.note(self._listener.since(self.ledger.noted))
-        self.ledger.end(self.compiled, number)
+                self.cells.note(self._listener.since(self.cells.noted))
+        self.cells.end(self.compiled, number)
 
     def log(self, since: int = 0) -> CompileLog:
         """What was compiled after that serial, kept up to date."""
@@ -109,37 +115,42 @@ class Session:
         return CompileLog(lambda: self._read_log(since, losses), self._open)
 
     def on_compile(self, hook: Callable[[CompileEvent], None]) -> Callable[[], None]:
-        """Call `hook` with a CompileEvent after every compile; returns what takes it back.
+        """Call `hook` with a CompileEvent after every compilation; returns a function that
+        unsubscribes it.
 
-        It is called on the thread that compiled, while the user waits: it should only hand the
+        It is called on the thread that compiled, while the user waits, so it should only pass the
         event on. What it raises does not reach the user.
         """
         self._hooks = (*self._hooks, hook)
 
-        def take_back() -> None:
+        def unsubscribe() -> None:
             self._hooks = tuple([one for one in self._hooks if one is not hook])
 
-        return take_back
+        return unsubscribe
 
     def on_finish(self, hook: Callable[[RawCompile], None]) -> Callable[[], None]:
-        """The same for a hook that has `told` make the event later, on another thread."""
+        """The same for a hook that calls `event_of` later, on its own thread."""
         self._raw_hooks = (*self._raw_hooks, hook)
 
-        def take_back() -> None:
+        def unsubscribe() -> None:
             self._raw_hooks = tuple([one for one in self._raw_hooks if one is not hook])
 
-        return take_back
+        return unsubscribe
 
     def finished(self) -> tuple[RawCompile, ...]:
-        """The compiles that have ended, as far as they are still kept, in the order they began."""
+        """The compilations that ended and are still kept, in the order they began."""
         found = self._listener.since(0) if self._listener is not None else ()
         return tuple([raw for raw in found if raw.compiled])
 
-    def told(self, raw: RawCompile) -> CompileEvent:
-        """What a front end is told of a compile."""
-        from jaxscope.capture.compile_log.log import event
+    def compile_of(self, raw: RawCompile) -> Compile:
+        """A compilation as data, with its causes."""
+        return self._installed().history.compile_of(raw)
 
-        return event(raw, self.ledger)
+    def event_of(self, raw: RawCompile) -> CompileEvent:
+        """The event that front ends receive for a compilation."""
+        from jaxscope.capture.compile_log.log import build_event
+
+        return build_event(self._installed(), raw)
 
     def _read_log(self, since: int, losses: int) -> Log:
         from jaxscope.model.compile_log import Log
@@ -147,31 +158,29 @@ class Session:
         listener = self._listener
         if listener is None:
             return Log("", ())
-        from jaxscope.capture.compile_log.log import gather, lost
+        from jaxscope.capture.compile_log.log import build_log, caveats
 
         listener.listen_again()
-        self.ledger.note(listener.since(self.ledger.noted))
-        notes = lost(listener, since, losses)
-        return gather(listener.since(since), self._began, self.ledger, notes)
+        self.cells.note(listener.since(self.cells.noted))
+        notes = caveats(listener, since, losses)
+        return build_log(listener, listener.since(since), self._began, notes)
 
     def _open(self, compile: Compile) -> Report:
-        if self._listener is None:
-            raise LookupError("jaxscope was unloaded, and its programs with it.")
         from jaxscope.capture.compile_log.open_program import program_of
 
-        return Report(*program_of(self._listener, compile.serial, self.cell_name))
+        return Report(*program_of(self._installed(), compile.serial, self.cell_name))
 
-    def _tell(self, raw: RawCompile) -> None:
-        for take in self._raw_hooks:
+    def _notify(self, raw: RawCompile) -> None:
+        for raw_hook in self._raw_hooks:
             with contextlib.suppress(Exception):
-                take(raw)
+                raw_hook(raw)
         if not self._hooks:
             return
-        told = self.told(raw)
+        event = self.event_of(raw)
         for hook in self._hooks:
             # One front end that fails must not silence the others.
             with contextlib.suppress(Exception):
-                hook(told)
+                hook(event)
 
     @property
     def peaks(self) -> PeakCache:
