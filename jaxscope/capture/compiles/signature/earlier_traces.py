@@ -33,7 +33,7 @@ class EarlierTraces:
         self._ids = ids
         self._traced: _jax.TracedFunctions | None = None
         self._seen: dict[int, bool | None] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a finalizer may compile while it is held
 
     def snapshot(self) -> None:
         """Note which functions JAX holds traces of; nothing when this JAX cannot list them."""
