@@ -1,4 +1,4 @@
-"""Magics of the compile log: %%jaxwatch, %jaxwatch on|off, %jaxlog."""
+"""The magics of the compile log: %%jaxwatch, %jaxwatch on|off, %jaxlog."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def _number(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of 1 or more")
     return int(text)
 
 
@@ -39,7 +39,7 @@ def _seconds(text: str) -> float:
 _VIEWS = ("auto", "html", "text")
 _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("-o", "--log"), {"default": None, "metavar": "NAME", "help": "Bind the CompileLog to NAME."}),
-    (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),
+    (("-q", "--quiet"), {"action": "store_true", "help": "Show the first line only."}),
     (("--view",), {"choices": _VIEWS, "default": None, "help": "How to show the log."}),
 )
 
@@ -55,7 +55,7 @@ def _parser(
 
 _WATCH = _parser(
     "jaxwatch",
-    "Run the cell as usual, then show its compilations and their causes.",
+    "Run the cell as usual, then show its compilations, their causes and fixes.",
     ("%%jaxwatch [options]", "%jaxwatch on [--over SECONDS]", "%jaxwatch off"),
     (
         ("--over",),
@@ -63,20 +63,19 @@ _WATCH = _parser(
             "type": _seconds,
             "default": None,
             "metavar": "SECONDS",
-            "help": "With `on`: report cells that compile this long, or recompile.",
+            "help": "With `on`: the threshold for a line under a cell.",
         },
     ),
     (
         ("--slow-path",),
         {
             "action": "store_true",
-            "help": "Also find calls that take the Python dispatch path though nothing compiles "
-            "(Python 3.12 and later).",
+            "help": "Also find slow calls that compile nothing (Python 3.12 or later).",
         },
     ),
 )
 _WATCH_EXAMPLES = """
-    %%jaxwatch                     run the cell, show its compilations and their causes
+    %%jaxwatch                     run the cell, show its compilations
     train(batches)
 
     %%jaxwatch -o log              the same, with the log bound to a name
@@ -85,13 +84,13 @@ _WATCH_EXAMPLES = """
     %%jaxwatch --slow-path         also slow calls that compile nothing
     y = step(x)
 
-    %jaxwatch on                   one line under each cell that compiles long, or recompiles
-    %jaxwatch on --over 0.1        from a tenth of a second on
-    %jaxwatch off                  no more lines; %jaxlog keeps listening
+    %jaxwatch on                   a line under each cell that compiles long, or recompiles
+    %jaxwatch on --over 0.1        from 0.1 s
+    %jaxwatch off                  no more lines; %jaxlog still has all compilations
 """
 _LOG = _parser(
     "jaxlog",
-    "Compilations since %load_ext jaxscope: where, why, and the fix.",
+    "Show all compilations since %load_ext jaxscope, with line, cause and fix.",
     ("%jaxlog [options]",),
     (
         ("--by",),
@@ -103,26 +102,34 @@ _LOG = _parser(
     ),
     (
         ("--since",),
-        {"type": _number, "default": None, "metavar": "N", "help": "Since cell In [N]."},
+        {"type": _number, "default": None, "metavar": "N", "help": "Only since cell In [N]."},
     ),
     (
         ("--slowest",),
-        {"type": _number, "default": None, "metavar": "N", "help": "The N slowest compilations."},
+        {
+            "type": _number,
+            "default": None,
+            "metavar": "N",
+            "help": "Only the N slowest compilations.",
+        },
     ),
-    (("--figure",), {"action": "store_true", "help": "Draw the compilation time as a figure."}),
+    (
+        ("--figure",),
+        {"action": "store_true", "help": "Also draw the seconds by function, and a timeline."},
+    ),
 )
 _LOG_EXAMPLES = """
-    %jaxlog                        everything, repeated recompilation as one row
+    %jaxlog                        everything, repeated recompilation in one row
     %jaxlog --since 12             since cell In [12]
     %jaxlog --slowest 5            the five slowest compilations
-    %jaxlog --by function          seconds of trace, lowering and XLA
+    %jaxlog --by function          seconds by function: trace, lower, XLA
     %jaxlog --figure               the same as a figure, with a timeline (needs plotly)
 """
 
 
 @magics_class
 class Watching(Family):
-    """The magics that report compilations."""
+    """The magics that show compilations."""
 
     def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell, scope)
@@ -146,11 +153,11 @@ class Watching(Family):
             return self._switch(switch, rest_of_line)
         given = _WATCH.parse_args(tokens)
         if rest:
-            raise UsageError(f"%%jaxwatch takes only options, but got {rest!r}. {_WATCH.page()}")
+            raise UsageError(f"%%jaxwatch takes only options, not {rest!r}. {_WATCH.page()}")
         if given.over is not None:
             raise UsageError(
-                f"--over goes with `on`: run `%jaxwatch on --over {given.over:g}` in an earlier "
-                "cell."
+                f"--over belongs to `%jaxwatch on`: write `%jaxwatch on --over {given.over:g}` in "
+                "its own cell."
             )
         transforms.check_name(given.log, "log")
         return self._watch(line, cell, given)
@@ -162,12 +169,12 @@ class Watching(Family):
         tokens, rest = transforms.split(line, _LOG)
         given = _LOG.parse_args(tokens)
         if rest:
-            raise UsageError(f"%jaxlog takes only options, but got {rest!r}. {_LOG.page()}")
+            raise UsageError(f"%jaxlog takes only options, not {rest!r}. {_LOG.page()}")
         transforms.check_name(given.log, "log")
         if given.since is not None and given.since > self._shell.execution_count:
             raise UsageError(
                 f"There is no cell In [{given.since}] yet; this is In "
-                f"[{self.scope.session.history.running}]."
+                f"[{self.scope.session.cells.running}]."
             )
         log = self.scope.session.log()
         if given.since is not None:
@@ -182,8 +189,8 @@ class Watching(Family):
     def _switch(self, switch: str, rest: str) -> None:
         if switch not in ("on", "off", ""):
             raise UsageError(
-                f"%jaxwatch takes on or off, but got {switch!r}. For one cell, write %%jaxwatch on "
-                "its first line."
+                f"%jaxwatch takes on or off, not {switch!r}. To watch one cell, write %%jaxwatch "
+                "on its first line."
             )
         tokens, left = transforms.split(rest, _WATCH)
         given = _WATCH.parse_args(tokens)
@@ -191,15 +198,15 @@ class Watching(Family):
         of_cells["--slow-path"] = given.slow_path
         wrong = left or next((option for option, value in of_cells.items() if value), "")
         if wrong:
-            raise UsageError(f"%jaxwatch {switch} takes only --over SECONDS, but got {wrong!r}.")
+            raise UsageError(f"%jaxwatch {switch} takes only --over SECONDS, not {wrong!r}.")
         over = given.over
         if over is not None:
             self.scope.footer_s = over
         if switch:
             self._footer = switch == "on"
-        limit = f"{self.scope.footer_s:g} s"
         state = (
-            f"on: one line under each cell that compiles for {limit} or more, or recompiles"
+            f"on: cells that compile for {self.scope.footer_s:g} s or more, or recompile "
+            "avoidably, get a one-line summary"
             if self._footer
             else "off; %jaxlog shows all compilations"
         )
@@ -218,10 +225,10 @@ class Watching(Family):
                     log = stack.enter_context(watching(slow_path=True))
                 return run_as_usual(self._shell, head, cell, self.scope.raw_cell)
         finally:
-            # The cell is over: its value or its error must not be lost.
+            # The cell has run: a failure here must not discard its value or its error.
             try:
                 log.freeze()
-                # A cell with a syntax error or an `await` has not run.
+                # A cell that is not Python, or awaits, has not run.
                 if not isinstance(sys.exc_info()[1], (SyntaxError, UsageError)):
                     self._show(log, given)
             except Exception as error:
@@ -242,19 +249,19 @@ class Watching(Family):
             display.show_figure(log, self._shell)
 
     def before_cell(self, info: Any) -> None:
-        """Record the position in the log, for the footer."""
+        """Note the length of the log, for the footer."""
         self._before.append(self.scope.session.compiled)
 
     def after_cell(self, result: Any) -> None:
-        """Show one line under a cell that compiled long, or recompiled."""
+        """One line under a cell that compiled for long, or recompiled avoidably."""
         since = self._before.pop() if self._before else self.scope.session.compiled
         if not self._footer or self._before or self.scope.session.compiled == since:
             return
         try:
             log = self.scope.session.log(since).log
-            # A cell that has just shown its compilations needs no footer.
+            # %%jaxwatch and %jaxlog have just shown it.
             shown = _shows_itself(getattr(getattr(result, "info", None), "raw_cell", "") or "")
-            # New code has to be compiled: only avoidable recompilations are reported.
+            # New code has to be compiled: a footer only for what could be avoided.
             avoidable = any(c.fix for compile in log.recompiles for c in compile.causes)
             if not shown and (log.total_s >= self.scope.footer_s or avoidable):
                 display.say_footer(log)

@@ -1,8 +1,8 @@
-"""What compiled over a stretch of time, and what a front end hears of each compile."""
+"""Compilations over a stretch of time, and the event that a front end receives for each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.model.compiles import Compile, CompileKind, Persistent, SlowCall
 
@@ -14,15 +14,15 @@ LOG_SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """A cell or file that compiles point at, with those of its lines that they name."""
+class LogSource:
+    """A cell or file that compilations refer to, with the lines that they name."""
 
     file: str
-    """The file name that tracebacks carry."""
+    """The file name in tracebacks."""
     name: str
-    """What to call it on screen: `In [3]`, `train.py`."""
+    """The name on screen: `In [3]`, `train.py`."""
     lines: tuple[tuple[int, str], ...] = ()
-    """Line numbers, from 1, and their texts; a line whose text is gone is left out."""
+    """Line numbers, from 1, and their texts; lines without a known text are left out."""
     cell: int | None = None
     """The number of the cell, for a cell of a notebook."""
 
@@ -33,34 +33,35 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Storm:
-    """Many compiles from one line, with what they have in common."""
+    """Repeated recompilation of one line, with the common pattern."""
 
     serials: tuple[int, ...]
     """`Compile.serial` of each."""
     pattern: str
-    """What changed from one to the next, as a clause: `x` grows by 1 each time."""
+    """The change from one to the next, as a clause: `x` grows by 1 each time."""
     fix: str
-    """What to change, as one sentence."""
+    """The change to make, as one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What compiled while somebody listened. `Frame.source` is an index into `origins`."""
+    """Compilations while jaxscope was listening. `Frame.source` is an index into `sources`."""
 
     created: str
-    """ISO 8601, UTC: when the log began."""
+    """ISO 8601, UTC: the start of the log."""
     compiles: tuple[Compile, ...]
-    """Those that went through, in the order they began."""
+    """Those that succeeded, in the order they began."""
+    _: KW_ONLY
     failed: tuple[Compile, ...] = ()
     """Those that an exception ended; `Compile.error` is its type."""
     passes: tuple[Compile, ...] = ()
-    """What was traced or lowered and never handed to XLA."""
-    origins: tuple[Origin, ...] = ()
+    """Functions that were traced or lowered and never passed to XLA."""
+    sources: tuple[LogSource, ...] = ()
     storms: tuple[Storm, ...] = ()
     slow_calls: tuple[SlowCall, ...] = ()
-    """Calls that compiled nothing and yet were slow; only where the log was asked to look."""
+    """Calls that compiled nothing and yet were slow; only with `slow_path=True`."""
     notes: tuple[str, ...] = ()
-    """What may be missing, as sentences."""
+    """Caveats about missing compilations, as sentences."""
     versions: tuple[tuple[str, str], ...] = ()
     """Names of packages and their versions."""
     schema: int = LOG_SCHEMA
@@ -73,24 +74,25 @@ class Log:
 
     @property
     def recompiles(self) -> tuple[Compile, ...]:
-        """Those that need not have been: something like them had been compiled before."""
+        """Recompilations: something like them was compiled before."""
         return tuple([compile for compile in self.compiles if compile.is_recompile])
 
 
 @dataclass(frozen=True, slots=True)
 class CompileEvent:
-    """One compile as a front end hears of it, right after it ended."""
+    """One compilation as a front end receives it, right after it ended."""
 
     serial: int
-    """Counts the compiles of a session, from 1."""
+    """Counts the compilations of a session, from 1."""
     fun_name: str
     kind: CompileKind
     cell: int | None
     """The number of the cell that ran, as in `In [3]`."""
+    _: KW_ONLY
     cell_id: str
-    """The front end's own id of that cell; empty where it sends none."""
+    """The front end's own id of that cell; empty if it sends none."""
     place: str
-    """Where the call stands: `In [3]:4`, `train.py:12`; empty when not known."""
+    """The call: `In [3]:4`, `train.py:12`; empty when unknown."""
     line: int | None
     """The line of the call in its cell or file, from 1."""
     text: str
@@ -100,12 +102,12 @@ class CompileEvent:
     compile_s: float
     recompile: bool
     cause: str
-    """Why it compiled, as one sentence; empty when not known."""
+    """The cause as one sentence; empty when unknown."""
     fix: str
-    """What to change, as one sentence; empty when nothing needs changing."""
+    """The change to make, as one sentence; empty when nothing needs to change."""
     persistent: Persistent = Persistent.OFF
     error: str = ""
-    """The type of the exception that ended it; empty when it went through."""
+    """The type of the exception that ended it; empty when it succeeded."""
     schema: int = LOG_SCHEMA
 
     @property

@@ -1,63 +1,67 @@
-"""Compilations and why they happened."""
+"""Compilations and their causes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from jaxscope.model.source import Frame
 
 
 class CauseKind(StrEnum):
-    """Why something compiled."""
+    """Why something compiled, in the order in which the causes of one compilation are listed.
 
-    FIRST_CALL = "first_call"
-    SHAPE = "shape"
-    RANK = "rank"
-    DTYPE = "dtype"
-    WEAK_TYPE = "weak_type"
-    VALUE_KIND = "value_kind"
-    STATIC_VALUE = "static_value"
-    STATIC_IDENTITY = "static_identity"
-    CALL_STYLE = "call_style"
-    STRUCTURE = "structure"
+    First what makes the rest a consequence, then what a user can change.
+    """
+
     NEW_FUNCTION = "new_function"
     REDEFINED = "redefined"
-    CLOSURE = "closure"
     FUNCTION_COLLECTED = "function_collected"
-    COMMITTED = "committed"
-    DEVICE = "device"
+    CLOSURE = "closure"
+    CONTEXT = "context"
+    CALL_STYLE = "call_style"
+    STATIC_IDENTITY = "static_identity"
+    STATIC_VALUE = "static_value"
+    STRUCTURE = "structure"
+    EAGER_BODY = "eager_body"
+    EAGER_SHAPE = "eager_shape"
+    VMAP_SIZE = "vmap_size"
+    RANK = "rank"
+    SHAPE = "shape"
+    VALUE_KIND = "value_kind"
+    DTYPE = "dtype"
+    WEAK_TYPE = "weak_type"
     SHARDING = "sharding"
+    DEVICE = "device"
+    COMMITTED = "committed"
     LAYOUT = "layout"
     DONATION = "donation"
     JIT_OPTION = "jit_option"
     COMPILER_OPTION = "compiler_option"
-    CONTEXT = "context"
     CACHE_CLEARED = "cache_cleared"
+    FIRST_CALL = "first_call"
     EAGER_OP = "eager_op"
-    EAGER_SHAPE = "eager_shape"
-    EAGER_BODY = "eager_body"
-    VMAP_SIZE = "vmap_size"
     UNKNOWN = "unknown"
 
 
 FIRST_TIMES = frozenset({CauseKind.FIRST_CALL, CauseKind.EAGER_OP})
-"""A function or an operation that had not been compiled before: nothing went wrong."""
+"""The function or operation was not compiled before: not a recompilation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One difference that made JAX compile again, and how to avoid it."""
+    """One difference to an earlier compilation that made JAX compile again, and the fix."""
 
     kind: CauseKind
     path: str
-    """Which argument, as the user writes it: `params['w']`."""
+    """The argument, as the user writes it: `params['w']`."""
     before: str
     after: str
     text: str
     """The cause as one sentence."""
+    _: KW_ONLY
     fix: str
-    """What to change, as one sentence; empty when nothing needs changing."""
+    """The change to make, as one sentence; empty when nothing needs to change."""
 
     @property
     def brief(self) -> str:
@@ -72,16 +76,16 @@ class Cause:
 
 _BRIEF = {
     CauseKind.NEW_FUNCTION: "{} is a new function object",
-    CauseKind.REDEFINED: "{} was defined again",
-    CauseKind.FUNCTION_COLLECTED: "{} had been collected by Python",
+    CauseKind.REDEFINED: "{} was redefined",
+    CauseKind.FUNCTION_COLLECTED: "{} was garbage-collected",
     CauseKind.CACHE_CLEARED: "JAX's caches were cleared",
-    CauseKind.EAGER_OP: "{} had not been used outside a jit before",
-    CauseKind.EAGER_BODY: "{} was given a new function",
+    CauseKind.EAGER_OP: "{} ran eagerly for the first time",
+    CauseKind.EAGER_BODY: "{} is a new function",
 }
 
 
 class CompileKind(StrEnum):
-    """What was compiled."""
+    """The kind of call that was compiled."""
 
     JIT = "jit"
     EAGER = "eager"
@@ -94,7 +98,7 @@ class CompileKind(StrEnum):
 
 
 class Persistent(StrEnum):
-    """What the persistent compilation cache did."""
+    """The answer of the persistent compilation cache."""
 
     OFF = "off"
     HIT = "hit"
@@ -112,11 +116,12 @@ class SlowCall:
     site: Frame | None
     calls: int
     total_s: float
-    """Seconds of these calls, from where C++ gave up to where it was given the results."""
+    """Seconds of these calls, from the fallback to Python until the results were returned."""
     why: str
     """One sentence."""
+    _: KW_ONLY
     fix: str
-    """What to change, as one sentence; empty when nothing can be."""
+    """The change to make, as one sentence; empty when there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,29 +131,29 @@ class Compile:
     fun_name: str
     kind: CompileKind
     site: Frame | None
-    """Where the call stands in the user's code."""
+    """The call in the user's code."""
+    _: KW_ONLY
     trace_s: float
     lower_s: float
     compile_s: float
-    """Seconds in XLA, or of the retrieval on a persistent-cache hit; 0 when XLA was not asked."""
+    """Seconds in XLA, or of the retrieval on a persistent-cache hit; 0 without a call of XLA."""
     signature: tuple[str, ...] = ()
-    """One short text an argument: `x: f32[4,8]`."""
+    """One short text per argument: `x: f32[4,8]`."""
     causes: tuple[Cause, ...] = ()
     persistent: Persistent = Persistent.OFF
     persistent_why: str = ""
-    """Why the persistent cache did not have it or was not given it, as one sentence; empty when
-    there is nothing to say."""
+    """Why the persistent cache missed or did not store it, as one sentence; empty otherwise."""
     serial: int = 0
-    """Counts the compiles that the listener saw, from 1. `nearest` and `parent` are serials."""
+    """Counts the compilations of a listener, from 1. `nearest` and `parent` are serials."""
     nearest: int | None = None
-    """The earlier compile that the causes compare it with."""
+    """The earlier compilation that the causes compare it with."""
     parent: int | None = None
-    """The compile whose trace or lowering it happened in."""
+    """The compilation whose trace or lowering contains this one."""
     inside_s: float = 0.0
-    """Seconds of other compiles while this one was traced and lowered. The three figures are self
-    times, so they leave these out."""
+    """Seconds of other compilations while this one was traced and lowered. The three figures are
+    self times, so they leave these out."""
     started: float = 0.0
-    """Seconds since the epoch; 0 when not known."""
+    """Seconds since the epoch; 0 when unknown."""
     thread: str = ""
     """The name of the thread that compiled."""
     cell: int | None = None
@@ -156,23 +161,18 @@ class Compile:
     stack: tuple[Frame, ...] = ()
     """The user's frames at the call, innermost first; the first is `site`."""
     defined: Frame | None = None
-    """Where the function is defined, when it is the user's own."""
+    """The definition of the function, if it is the user's own."""
     transform: str = ""
-    """What an already jitted function was called under: `vmap`, `grad`, `scan`."""
+    """The transform that called an already jitted function: `vmap`, `grad`, `scan`."""
     error: str = ""
-    """The type of the exception that ended it; empty when it went through."""
+    """The type of the exception that ended it; empty when it succeeded."""
 
     @property
     def total_s(self) -> float:
-        """Self time: what happened inside is counted with what happened there."""
+        """Self time: compilations inside are counted with themselves."""
         return self.trace_s + self.lower_s + self.compile_s
 
     @property
-    def inclusive_s(self) -> float:
-        """From start to end, other compiles inside it included."""
-        return self.total_s + self.inside_s
-
-    @property
     def is_recompile(self) -> bool:
-        """Something like it had been compiled before: the causes say what was different."""
+        """Whether something like it was compiled before: the causes name the difference."""
         return any(cause.kind not in FIRST_TIMES for cause in self.causes)

@@ -34,8 +34,8 @@ def log_schema() -> dict[str, Any]:
 
 
 def event_schema() -> dict[str, Any]:
-    """The JSON Schema of what a front end is told of one compile."""
-    about = f"One compile, told when it has ended, schema {LOG_SCHEMA}. Seconds throughout."
+    """The JSON Schema of the event that front ends receive for one compilation."""
+    about = f"One compilation, sent when it has ended, schema {LOG_SCHEMA}. Seconds throughout."
     return _schema(CompileEvent, "jaxscope compile event", about)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.analysis.compiles import groups
-from jaxscope.analysis.compiles.groups import Group
+from jaxscope.analysis.compiles.groups import CompileGroup
 from jaxscope.analysis.compiles.storms import storms
 from jaxscope.model import Compile, SchemaError, SlowCall, from_json, to_json
 from jaxscope.model.compile_log import LOG_SCHEMA, Log, Storm
@@ -85,15 +85,15 @@ class CompileLog:
         """Seconds of tracing, lowering and XLA, nothing counted twice."""
         return self.log.total_s
 
-    def by_line(self) -> tuple[Group, ...]:
+    def by_line(self) -> tuple[CompileGroup, ...]:
         """The compiles of each line of the user's code, the slowest line first."""
         return groups.by_line(self.log)
 
-    def by_function(self) -> tuple[Group, ...]:
+    def by_function(self) -> tuple[CompileGroup, ...]:
         """The compiles of each function, the slowest first."""
         return groups.by_function(self.log)
 
-    def by_cell(self) -> tuple[Group, ...]:
+    def by_cell(self) -> tuple[CompileGroup, ...]:
         """The compiles of each cell that ran (outside a notebook: of each file)."""
         return groups.by_cell(self.log)
 

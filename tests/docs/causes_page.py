@@ -1,6 +1,6 @@
-"""Runs the examples of docs/causes.md and prints what jaxscope says of them, as JSON.
+"""Runs the examples of docs/causes.md and prints their causes as JSON.
 
-A process of its own: some examples need two devices.
+In its own process: some examples need two devices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/causes.md: every kind of cause has an example, and jaxscope says what the page says."""
+"""docs/causes.md: every kind of cause has an example with the texts that jaxscope shows."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from pathlib import Path
 import pytest
 
 from jaxscope.model import CauseKind
-from tests.docs.causes_page import others, sections
+from tests.docs.causes_page import PAGE, others, sections
 from tests.paths import ROOT
 
 KINDS = tuple(sections())
-OLD_JAX = "This is the first compile of `double` that jaxscope has seen."
+OLD_JAX = "This is the first compilation of `double` that jaxscope observed."
+ROW = re.compile(r"^\| \[`(\w+)`\]", re.MULTILINE)
 WAITS_FOR_ONE = ("first_call", "eager_op")
 
 
 @pytest.fixture(scope="module")
 def said():
-    """What jaxscope said of every example, from one process that has two devices."""
+    """The causes of every example, from one process with two devices."""
     environment = {
         **os.environ,
         "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
@@ -43,8 +44,9 @@ def plain(text: str) -> str:
 
 
 def test_the_page_has_every_kind():
-    assert len(KINDS) == len(CauseKind)
-    assert set(KINDS) == set(CauseKind)
+    """In the order in which the causes of one compilation are listed; the table on top too."""
+    assert tuple(CauseKind) == KINDS
+    assert tuple(ROW.findall(PAGE.read_text("utf-8"))) == KINDS
 
 
 def test_all_other_examples_run(said):
@@ -60,13 +62,13 @@ def test_the_example_compiles_for_the_reason_that_the_page_gives(kind, said):
     text, *fixes = sections()[kind][1]
     _, found, fix = causes[-1]
     if OLD_JAX in found:  # it cannot say what it has traced
-        text = text.replace("`double` had not been compiled before.", OLD_JAX)
+        text = text.replace("`double` was compiled for the first time.", OLD_JAX)
     assert plain(found) == plain(text)
     assert [f"→ {fix}"] == fixes if fix else fixes == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if len(sections()[kind][0]) > 1])
-def test_the_mended_example_compiles_for_no_such_reason(kind, said):
-    mended = said[kind][1]
-    again = [cause for compile in mended for cause in compile if cause[0] not in WAITS_FOR_ONE]
+def test_the_fixed_example_compiles_for_no_such_reason(kind, said):
+    fixed = said[kind][1]
+    again = [cause for compile in fixed for cause in compile if cause[0] not in WAITS_FOR_ONE]
     assert again == []

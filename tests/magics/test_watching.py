@@ -70,7 +70,7 @@ def test_a_recompile_is_shown_with_its_cause_and_its_fix(notebook: Notebook) -> 
     notebook.must("step(np.ones(8, np.float32))")
     ran = notebook.must("%%jaxwatch\nfor n in (8, 5):\n    step(np.ones(n, np.float32))")
     assert "1 recompile" in ran.text
-    assert "x has another shape: f32[8] → f32[5]" in ran.text
+    assert "The shape of x changed: f32[8] → f32[5]" in ran.text
     assert "→ Pad x" in ran.text
 
 
@@ -102,7 +102,7 @@ def test_a_syntax_error_stands_at_its_line(notebook: Notebook) -> None:
 def test_await_is_refused_with_the_way_round_it(notebook: Notebook) -> None:
     ran = notebook.run("%%jaxwatch\nimport asyncio\nawait asyncio.sleep(0)")
     assert isinstance(ran.error, UsageError)
-    assert "Run `%jaxwatch on` in an earlier cell" in ran.message
+    assert "write `%jaxwatch on` in a cell of its own" in ran.message
 
 
 def test_the_log_can_be_bound_to_a_name(notebook: Notebook) -> None:
@@ -155,7 +155,7 @@ def test_calls_that_are_slow_though_nothing_compiles_are_found(notebook: Noteboo
     if sys.version_info >= (3, 12):
         (found,) = notebook.names["slow"].slow_calls
         assert (found.fun_name, found.calls) == ("noisy", 4)
-        assert f"Slow calls at In [{prompt(notebook)}]:3, 4 times" in ran.text
+        assert f"Slow calls at In [{prompt(notebook)}]:3 (4 calls, " in ran.text
         assert "noisy" in ran.text.partition("\n")[2]
     else:
         assert "3.12" in ran.text
@@ -165,13 +165,14 @@ def test_calls_that_are_slow_though_nothing_compiles_are_found(notebook: Noteboo
 
 
 def test_the_footer_speaks_of_long_compiles_and_of_recompiles(notebook: Notebook) -> None:
-    assert "on: one line under each cell that compiles for 100 s or more, or recompiles" in (
-        notebook.must("%jaxwatch on --over 100").text
+    assert notebook.must("%jaxwatch on --over 100").text == (
+        "jaxwatch is on: cells that compile for 100 s or more, or recompile avoidably, get a "
+        "one-line summary."
     )
     assert notebook.must("step(np.ones(3))").shown == ()
     ran = notebook.must("step(np.ones(4))")
     assert ran.text.startswith("jaxscope: 1 compile in ")
-    assert "x has another shape" in ran.text
+    assert "The shape of x changed" in ran.text
     assert "→ Pad x" in ran.text
     assert notebook.must("step(np.ones(4))").shown == ()
     notebook.must("%config JaxScope.footer_s = 0.0")
@@ -261,7 +262,7 @@ def test_the_log_before_anything_was_compiled(notebook: Notebook) -> None:
 def test_a_terminal_says_how_to_open_the_figure(notebook: Notebook) -> None:
     notebook.must("step(np.ones(3))")
     _, data = notebook.must("%jaxlog -q --figure").shown
-    assert data["text/plain"].startswith("A terminal cannot draw figures: `%jaxlog --by function`")
+    assert data["text/plain"].startswith("A terminal draws no figure: `%jaxlog --by function`")
 
 
 def test_the_figure_comes_with_its_sums_for_front_ends_without_plotly(
@@ -294,24 +295,24 @@ def test_the_figure_or_why_there_is_none(
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("%jaxlog --by module", "--by takes line, function or cell, but got 'module'."),
-        ("%jaxlog --since now", "'now' is not a whole number of 1 or more"),
-        ("%jaxlog --since 0", "'0' is not a whole number of 1 or more"),
+        ("%jaxlog --by module", "--by takes line, function or cell, and got 'module'."),
+        ("%jaxlog --since now", "'now' is not an integer of 1 or more"),
+        ("%jaxlog --since 0", "'0' is not an integer of 1 or more"),
         ("%jaxlog --since 999", "There is no cell In [999] yet; this is In [4]."),
-        ("%jaxlog --slowest -1", "'-1' is not a whole number of 1 or more"),
-        ("%jaxlog step", "%jaxlog takes only options, but got 'step'."),
-        ("%jaxlog -o 3x", "-o needs a name for the log, but got '3x'."),
+        ("%jaxlog --slowest -1", "'-1' is not an integer of 1 or more"),
+        ("%jaxlog step", "%jaxlog takes only options, not 'step'."),
+        ("%jaxlog -o 3x", "-o needs a name to bind the log to, and got '3x'."),
         ("%jaxlog --unknown", "There is no option --unknown. `%jaxlog?` lists the options."),
-        ("%jaxwatch maybe", "%jaxwatch takes on or off, but got 'maybe'."),
-        ("%jaxwatch on now", "%jaxwatch on takes only --over SECONDS, but got 'now'."),
+        ("%jaxwatch maybe", "%jaxwatch takes on or off, not 'maybe'."),
+        ("%jaxwatch on now", "%jaxwatch on takes only --over SECONDS, not 'now'."),
         ("%jaxwatch on --over soon", "'soon' is not a number of seconds, such as 0.5"),
-        ("%jaxwatch on --slow-path", "takes only --over SECONDS, but got '--slow-path'."),
-        ("%jaxwatch on -o log", "takes only --over SECONDS, but got '-o'."),
-        ("%%jaxwatch --over 1\n1", "run `%jaxwatch on --over 1` in an earlier cell."),
+        ("%jaxwatch on --slow-path", "takes only --over SECONDS, not '--slow-path'."),
+        ("%jaxwatch on -o log", "takes only --over SECONDS, not '-o'."),
+        ("%%jaxwatch --over 1\n1", "write `%jaxwatch on --over 1` in its own cell."),
         ("%%jaxwatch -n 2\n1", "There is no option -n. `%jaxwatch?` lists the options."),
         ("%jaxlog --cpu 2", "There is no option --cpu. `%jaxlog?` lists the options."),
-        ("%%jaxwatch on\n1", "%%jaxwatch takes only options, but got 'on'"),
-        ("%%jaxwatch -o 1\n1", "-o needs a name for the log, but got '1'."),
+        ("%%jaxwatch on\n1", "%%jaxwatch takes only options, not 'on'."),
+        ("%%jaxwatch -o 1\n1", "-o needs a name to bind the log to, and got '1'."),
     ],
 )
 def test_wrong_options_are_refused_in_a_sentence(
@@ -338,7 +339,7 @@ def test_a_compile_knows_the_cell_that_ran_and_the_cell_of_its_line(notebook: No
     ran = prompt(notebook)
     (compile,) = log(notebook).compiles
     assert compile.cell == ran
-    names = [log(notebook).origins[frame.source or 0].name for frame in compile.stack]
+    names = [log(notebook).sources[frame.source or 0].name for frame in compile.stack]
     assert names == [f"In [{defined}]", f"In [{ran}]"]
     assert [frame.span.line for frame in compile.stack] == [2, 2]
     text = notebook.must("%jaxlog --view html").shown[0]["text/html"]
@@ -376,7 +377,7 @@ def test_numbers_are_right_after_ten_thousand_cells(notebook: Notebook) -> None:
 
 
 def test_a_history_of_ten_thousand_cells_is_quick_and_bounded(notebook: Notebook) -> None:
-    history = session(notebook).history
+    history = session(notebook).cells
     began = time.perf_counter()
     for serial in range(30_000):
         history.begin(serial)
@@ -410,7 +411,7 @@ def test_listeners_that_were_cleared_are_put_back_at_the_next_cell(notebook: Not
     notebook.must("step(np.ones(5))")
     ran = notebook.must("%jaxlog")
     assert ran.text.startswith("2 compiles in ")
-    assert "Somebody called jax.monitoring.clear_event_listeners()" in " ".join(
+    assert "jax.monitoring.clear_event_listeners() removed jaxscope's listener" in " ".join(
         ran.text.replace("`", "").split()
     )
 
@@ -457,7 +458,7 @@ def test_code_without_a_source_recursion_and_cleared_caches(notebook: Notebook) 
     found = log(notebook)
     assert len(found.compiles) == 5
     assert [str(cause.kind) for cause in found.compiles[-1].causes] == ["cache_cleared"]
-    assert {found.origins[c.site.source or 0].name for c in found.compiles if c.site} == {
+    assert {found.sources[c.site.source or 0].name for c in found.compiles if c.site} == {
         "<string>"
     }
     text = notebook.must("%jaxlog").text
@@ -476,23 +477,23 @@ def test_an_interrupt_in_the_middle_of_a_compile_loses_nothing(notebook: Noteboo
     assert notebook.must("%%jaxwatch -q\nstep(np.ones(4))").text.startswith("1 compile")
 
 
-# What a front end is told.
+# Events for front ends.
 
 
 def test_a_front_end_hears_of_every_compile(notebook: Notebook) -> None:
-    told: list[CompileEvent] = []
+    events: list[CompileEvent] = []
 
     def fails(event: CompileEvent) -> None:
         raise ValueError("front end")
 
     unsubscribe = session(notebook).on_compile(fails)
-    also = session(notebook).on_compile(told.append)
+    also = session(notebook).on_compile(events.append)
     notebook.shell.run_cell("step(np.ones(3))", store_history=True, cell_id="abc")
     notebook.must("# again\nstep(np.ones(4))")
     unsubscribe()
     also()
     notebook.must("step(np.ones(5))")
-    first, second = told
+    first, second = events
     assert (first.fun_name, first.cell_id, first.recompile) == ("step", "abc", False)
     assert first.cell == prompt(notebook) - 2
     assert second.place == f"In [{second.cell}]:2"
@@ -500,7 +501,7 @@ def test_a_front_end_hears_of_every_compile(notebook: Notebook) -> None:
     assert second.cause
     assert second.fix
     assert second.seconds > 0
-    for event in told:
+    for event in events:
         jsonschema.validate(to_json(event), event_schema())
 
 
@@ -509,7 +510,7 @@ def test_without_anybody_to_tell_nothing_is_worked_out(
 ) -> None:
     from jaxscope.capture.compile_log import log as gathered
 
-    monkeypatch.setattr(gathered, "event", lambda *_: pytest.fail("nobody listens"))
+    monkeypatch.setattr(gathered, "build_event", lambda *_: pytest.fail("nobody listens"))
     notebook.must("step(np.ones(3))")
     assert session(notebook).listener.errors == 0
 
@@ -548,5 +549,7 @@ def test_the_cell_that_imports_jax_is_heard_from_its_first_compile_on() -> None:
     before, _, after = done.stdout.partition("cleared")
     assert "In [2]:3  <lambda>" in before
     assert "2 compiles in " in after
-    assert "which takes every library's listeners away" in " ".join(after.split())
+    assert "`jax.monitoring.clear_event_listeners()` removed jaxscope's listener" in " ".join(
+        after.split()
+    )
     assert done.stdout.splitlines()[-1].endswith(" []")

@@ -67,7 +67,8 @@ def test_intensity_is_none_when_nothing_is_moved() -> None:
 
 
 def test_a_compile_takes_the_sum_of_its_parts() -> None:
-    assert m.Compile("f", m.CompileKind.JIT, None, 1.0, 2.0, 3.0).total_s == 6.0
+    one = m.Compile("f", m.CompileKind.JIT, None, trace_s=1.0, lower_s=2.0, compile_s=3.0)
+    assert one.total_s == 6.0
 
 
 def test_what_is_unavailable_is_false_and_keeps_its_reason() -> None:

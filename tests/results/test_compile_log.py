@@ -18,7 +18,7 @@ import jaxscope
 from jaxscope.capture.compile_log import log as gathered
 from jaxscope.capture.compile_log import watch
 from jaxscope.capture.compiles import listener as events
-from jaxscope.capture.compiles import stage_tracker
+from jaxscope.capture.compiles import open_compile
 from jaxscope.capture.compiles.history import History
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.model import CauseKind, CompileKind, SchemaError
@@ -54,7 +54,7 @@ def test_a_block_is_logged_with_place_time_and_reason() -> None:
     first, again = log.compiles
     assert [compile.fun_name for compile in (first, again)] == ["step", "step"]
     assert again.site is not None
-    assert log.log.origins[again.site.source or 0].name == "test_compile_log.py"
+    assert log.log.sources[again.site.source or 0].name == "test_compile_log.py"
     assert first.causes[0].kind is CauseKind.FIRST_CALL
     assert log.recompiles == (again,)
     assert (again.causes[0].kind, again.causes[0].path) == (CauseKind.SHAPE, "x")
@@ -210,7 +210,7 @@ def test_listeners_that_somebody_took_away_are_put_back_and_that_is_said() -> No
     assert names(log) == ["heard", "again"]
     (note,) = log.notes
     assert "clear_event_listeners" in note
-    assert "compiles in between are missing" in note
+    assert "compilations until it was registered again are missing" in note
 
 
 LISTENERS = ("event", "event_duration", "scalar")
@@ -239,20 +239,20 @@ def test_a_watch_that_cannot_end_keeps_the_blocks_exception(
         raise OSError("lost")
 
     with pytest.raises(ZeroDivisionError), jaxscope.watch() as log:  # noqa: PT012
-        monkeypatch.setattr(watch, "lost", broken)
+        monkeypatch.setattr(watch, "caveats", broken)
         _ = 1 / 0
     monkeypatch.undo()
-    assert log.notes == ("jaxscope could not end its log (OSError: lost).",)
+    assert log.notes == ("jaxscope could not finish its log (OSError: lost).",)
 
 
 def test_more_compiles_than_are_kept_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage_tracker, "History", functools.partial(History, 4))
+    monkeypatch.setattr(open_compile, "History", functools.partial(History, 4))
     with jaxscope.watch() as log:
         for n in range(6):
             fresh()(ones(n + 1))
     assert len(log.compiles) == 4
     assert log.notes == (
-        "The first 2 of 6 compiles are no longer kept: a session remembers the latest 4.",
+        "The first 2 of 6 compilations were dropped: a session keeps the latest 4.",
     )
 
 
@@ -284,7 +284,7 @@ def test_a_loop_that_compiles_is_one_storm() -> None:
     assert storm.pattern == "a new `<lambda>` each time"
     text = log.to_text(width=100)
     assert text.count("<lambda> × 5") == 1
-    assert "→ Make the function once, outside the loop" in text
+    assert "→ Create the function once, outside the loop" in text
 
 
 def test_an_eager_line_is_one_storm() -> None:
@@ -350,7 +350,7 @@ def test_after_the_block_the_log_is_worked_out_once(monkeypatch: pytest.MonkeyPa
         fresh()(X)
         assert log.log is not log.log
     assert log.log is log.log
-    monkeypatch.setattr(watch, "gather", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(watch, "build_log", lambda *_: pytest.fail("read again"))
     assert len(log.compiles) == 1
 
 
@@ -392,11 +392,11 @@ def test_the_json_is_plain_data_and_holds_no_array() -> None:
 def test_every_compile_can_be_told_to_a_front_end() -> None:
     told: list[Any] = []
     listener = events.Listener()
-    with listener, listener.telling(lambda raw: told.append(raw)):
+    with listener, listener.notifying(lambda raw: told.append(raw)):
         step = fresh()
         step(X)
         step(ones(5))
-    event = gathered.event(told[1], listener.places)
+    event = gathered.build_event(listener, told[1])
     assert (event.fun_name, event.recompile, event.line is not None) == ("step", True, True)
     assert event.place.startswith("test_compile_log.py:")
     assert event.text == "step(ones(5))"

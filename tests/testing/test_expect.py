@@ -48,7 +48,7 @@ def test_a_block_that_compiles_too_often_says_what_why_and_what_to_change() -> N
     assert lines[1].startswith("  1. step at test_expect.py:")
     assert lines[1].endswith("first call with x: f32[8]")
     assert lines[2].strip() == "step(ones(8))"
-    assert "`x` has another shape: f32[8] → f32[5]" in str(error)
+    assert "The shape of `x` changed: f32[8] → f32[5]" in str(error)
     assert "     → Pad `x`" in str(error)
     assert len(error.log.compiles) == 2
 

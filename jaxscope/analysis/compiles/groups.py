@@ -1,4 +1,4 @@
-"""The compiles of a log brought together: by line, by function, by cell."""
+"""The compilations of a log grouped by line, by function, by cell."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from jaxscope.model.compile_log import Log, Storm
 from jaxscope.model.compiles import Compile, CompileKind
 
 _LONG = 60
-"""Characters of a line beyond which the call itself is shown: a line may hold several."""
+"""Length of a line from which only the call is shown: a line may hold several."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Compiles that belong together, in the order they began."""
+class CompileGroup:
+    """Compilations that belong together, in the order they began."""
 
     title: str
     """`In [3]:4`, `train.py:12`, a function's name, `In [3]`."""
@@ -50,18 +50,18 @@ class Group:
         return tuple(dict.fromkeys(compile.fun_name for compile in self.compiles))
 
 
-def by_line(log: Log) -> tuple[Group, ...]:
-    """One group for each line of the user's, the slowest first."""
+def by_line(log: Log) -> tuple[CompileGroup, ...]:
+    """One group per line of the user's code, the slowest first."""
     return _grouped(log, lambda compile: place(compile, log) or "unknown line")
 
 
-def by_function(log: Log) -> tuple[Group, ...]:
-    """One group for each function, the eager operations by name, the slowest first."""
+def by_function(log: Log) -> tuple[CompileGroup, ...]:
+    """One group per function or eager operation, the slowest first."""
     return _grouped(log, called)
 
 
-def by_cell(log: Log) -> tuple[Group, ...]:
-    """One group for each cell that ran, the slowest first; outside a notebook, each file."""
+def by_cell(log: Log) -> tuple[CompileGroup, ...]:
+    """One group per cell that ran, or per file outside a notebook, the slowest first."""
 
     def title(compile: Compile) -> str:
         if compile.cell is not None:
@@ -71,16 +71,16 @@ def by_cell(log: Log) -> tuple[Group, ...]:
     return _grouped(log, title)
 
 
-def _grouped(log: Log, title: Callable[[Compile], str]) -> tuple[Group, ...]:
+def _grouped(log: Log, title: Callable[[Compile], str]) -> tuple[CompileGroup, ...]:
     groups: dict[str, list[Compile]] = {}
     for compile in log.compiles:
         groups.setdefault(title(compile), []).append(compile)
-    found = [Group(name, tuple(compiles)) for name, compiles in groups.items()]
+    found = [CompileGroup(name, tuple(compiles)) for name, compiles in groups.items()]
     return tuple(sorted(found, key=lambda group: -group.total_s))
 
 
 def called(compile: Compile) -> str:
-    """What was compiled, as a person says it: `step`, `sin (eager)`, `vmap of f`."""
+    """The compiled function in words: `step`, `sin (eager)`, `vmap of f`."""
     if compile.kind is CompileKind.EAGER:
         return f"{compile.fun_name} (eager)"
     if compile.kind is CompileKind.PMAP:
@@ -91,7 +91,7 @@ def called(compile: Compile) -> str:
 
 
 def place(compile: Compile, log: Log) -> str:
-    """Where the call stands: `In [3]:4`, `train.py:12`; empty when not known."""
+    """The line of the call: `In [3]:4`, `train.py:12`; empty when unknown."""
     name = file_name(compile, log)
     return f"{name}:{compile.site.span.line}" if compile.site is not None and name else ""
 
@@ -101,21 +101,21 @@ def file_name(compile: Compile, log: Log) -> str:
     site = compile.site
     if site is None:
         return ""
-    if site.source is not None and site.source < len(log.origins):
-        return log.origins[site.source].name
+    if site.source is not None and site.source < len(log.sources):
+        return log.sources[site.source].name
     return site.file
 
 
 def line_text(compile: Compile, log: Log) -> str:
-    """The text of the line that called, or of the call where the line is long; empty when gone."""
+    """The text of the calling line, or only of the call if the line is long; empty when unknown."""
     site = compile.site
-    if site is None or site.source is None or site.source >= len(log.origins):
+    if site is None or site.source is None or site.source >= len(log.sources):
         return ""
-    text, span = log.origins[site.source].line(site.span.line), site.span
+    text, span = log.sources[site.source].line(site.span.line), site.span
     call = text[span.column : span.end_column] if span.line == span.end_line else ""
     return (call if call and len(text) > _LONG else text).strip()
 
 
 def storm_of(log: Log) -> dict[int, Storm]:
-    """The storm that a compile belongs to, by its serial."""
+    """The storm of each compilation, by serial."""
     return {serial: storm for storm in log.storms for serial in storm.serials}

@@ -1,4 +1,4 @@
-"""Storms while they last: compiles are added as they end, and what became of them is told."""
+"""Storms while they grow: compilations are added as they end, and changed storms are reported."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from jaxscope.model import Compile
 
 
 @dataclass(frozen=True, slots=True)
-class StormNews:
-    """What became of one storm since it was last told of."""
+class StormUpdate:
+    """The change of one storm since its last update."""
 
     storm: int
     """Counts the storms, from 1."""
     serials: tuple[int, ...]
-    """The compiles that joined it."""
+    """The compilations that joined it."""
     pattern: str
-    """What changes from one compile to the next, of all of them; empty where they have nothing in
-    common any more, so that each is told by itself."""
+    """The change from one compilation to the next; empty when they no longer have a pattern in
+    common, so that each stays its own entry."""
     fix: str
 
 
 @dataclass(slots=True)
 class _Line:
     compiles: list[Compile]
-    told: int = 0
-    """As many of them have been told."""
+    reported: int = 0
+    """Number of them in earlier updates."""
     storm: int = 0
-    """0 before it was one."""
+    """0 while it is not a storm."""
 
 
 class LiveStorms:
-    """The compiles that one listener was told of, by their lines."""
+    """The compilations that one subscriber received, by line."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, int, str], _Line] = {}
@@ -40,20 +40,20 @@ class LiveStorms:
         self._count = 0
 
     def add(self, compile: Compile) -> None:
-        """One that went through. Its place among the others is where its serial says."""
+        """Add a successful compilation; its serial gives its position."""
         key = line_of(compile)
         if key is None:
             return
         self._lines.setdefault(key, _Line([])).compiles.append(compile)
         self._changed[key] = None
 
-    def news(self) -> tuple[StormNews, ...]:
-        """Of the storms that changed since this was last asked."""
+    def updates(self) -> tuple[StormUpdate, ...]:
+        """The storms that changed since the last call."""
         changed, self._changed = self._changed, {}
-        found = [self._news_of(self._lines[key]) for key in changed]
+        found = [self._update(self._lines[key]) for key in changed]
         return tuple([one for one in found if one is not None])
 
-    def _news_of(self, line: _Line) -> StormNews | None:
+    def _update(self, line: _Line) -> StormUpdate | None:
         if len(line.compiles) < LEAST:
             return None
         made = storms(sorted(line.compiles, key=lambda compile: compile.serial))
@@ -62,7 +62,7 @@ class LiveStorms:
         if not line.storm:
             self._count += 1
             line.storm = self._count
-        joined = tuple([compile.serial for compile in line.compiles[line.told :]])
-        line.told = len(line.compiles)
+        joined = tuple([compile.serial for compile in line.compiles[line.reported :]])
+        line.reported = len(line.compiles)
         pattern, fix = (made[0].pattern, made[0].fix) if made else ("", "")
-        return StormNews(line.storm, joined, pattern, fix)
+        return StormUpdate(line.storm, joined, pattern, fix)

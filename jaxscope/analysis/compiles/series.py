@@ -1,4 +1,4 @@
-"""How a value changed from compile to compile, in words: shapes that grow, values that repeat."""
+"""A series of values in words: shapes that grow, values that repeat."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What one argument was in a row of compiles."""
+    """The values of one argument over several compilations."""
 
     text: str
     """A clause: `x` grows by 1 each time (f32[3], f32[4], … f32[9])."""
     regular: bool
-    """Whether it grows or shrinks by a rule, so that there is no end of programs."""
+    """Whether it grows or shrinks by a rule, so that new programs never end."""
 
 
 def describe(name: str, values: Sequence[str]) -> Series | None:
-    """The row of values in words, or None for fewer than two different ones.
+    """The series in words, or None for fewer than two different values.
 
     A value is the text of a signature: `f32[4,8]`, `(2, 1)`, `3`.
     """

@@ -1,4 +1,4 @@
-"""Storms: many compiles from one line, told as one, with the pattern and what to change."""
+"""Repeated recompilation ("storms"): compilations of one line as one row, with pattern and fix."""
 
 from __future__ import annotations
 
@@ -11,54 +11,54 @@ from jaxscope.model import Cause, CauseKind, Compile, CompileKind
 from jaxscope.model.compile_log import Storm
 
 LEAST = 3
-"""Compiles of one line from which they are one row: two are a compile and its recompile."""
+"""Compilations of one line that make a storm: two are a compilation and its recompilation."""
 
 _MANY = 8
-"""Recompiles of one line from which they are one row, whatever their reasons."""
+"""Recompilations of one line that make a storm, whatever their causes."""
 
 _SHAPES = frozenset({CauseKind.SHAPE, CauseKind.RANK, CauseKind.EAGER_SHAPE, CauseKind.VMAP_SIZE})
-_JIT_IT = "Put the line into a function under `jax.jit`: then it is one program."
+_JIT_IT = "Put the line into a function under `jax.jit`, so that it compiles as one program."
 _KEEP_SIZE = (
-    "Keep the array at its final size and mask what is not filled yet, or move the loop into one "
-    "jitted function with `lax.scan` or `lax.fori_loop`."
+    "Keep the array at its final size and mask the unfilled part, or move the loop into `lax.scan` "
+    "or `lax.fori_loop`."
 )
 _GROWING = (
-    "Pad `{0}` to a few fixed lengths (the next power of two, say) and pass the true length as an "
-    "argument, or keep `{0}` at its final size and fill it with `.at[i].set(…)` in a `lax.scan`."
+    "Pad `{0}` to a few fixed lengths, such as powers of two, and pass the true length. Or "
+    "allocate its final size once and fill it with `.at[i].set(…)` in a `lax.scan`."
 )
-_SHAPE = "Pad `{0}` to a few fixed shapes (buckets) and mask the rest."
+_SHAPE = "Pad `{0}` to a few fixed shapes (buckets) and mask the padding."
 _STATIC = (
-    "Let `{0}` be traced (take it out of the static arguments) if no shape and no Python `if` "
-    "depends on it; else call with few different values."
+    "Trace `{0}` (remove it from the static arguments), unless a shape or a Python branch depends "
+    "on it; otherwise keep to a few values."
 )
 _HOIST = (
-    "Make the function once, outside the loop, and pass what changes as an argument: JAX knows a "
-    "function by its identity."
+    "Create the function once, outside the loop, and pass what changes as an argument: JAX caches "
+    "programs by function identity."
 )
-_BODY = "Define the body once, outside the loop, or put the whole call into one jitted function."
+_BODY = "Define the body once, outside the loop, or put the call into a function under `jax.jit`."
 
-_NEW: dict[CauseKind, tuple[str, str]] = {
+_PATTERNS: dict[CauseKind, tuple[str, str]] = {
     CauseKind.NEW_FUNCTION: ("a new `{0}` each time", _HOIST),
-    CauseKind.CLOSURE: ("a new `{0}` each time, with another value closed over", _HOIST),
-    CauseKind.REDEFINED: ("`{0}` is defined anew each time", ""),
+    CauseKind.CLOSURE: ("a new `{0}` each time, closing over a different value", _HOIST),
+    CauseKind.REDEFINED: ("`{0}` is redefined each time", ""),
     CauseKind.EAGER_BODY: ("a new body for `{0}` each time", _BODY),
-    CauseKind.STATIC_IDENTITY: ("another static object each time", ""),
-    CauseKind.FUNCTION_COLLECTED: ("`{0}` had been freed and was made again each time", _HOIST),
+    CauseKind.STATIC_IDENTITY: ("a different static object each time", ""),
+    CauseKind.FUNCTION_COLLECTED: ("`{0}` was garbage-collected and recreated each time", _HOIST),
     CauseKind.CACHE_CLEARED: ("the caches were cleared each time", ""),
     CauseKind.CALL_STYLE: ("the arguments are passed in different ways", ""),
-    CauseKind.STRUCTURE: ("the structure of an argument changes", ""),
-    CauseKind.DTYPE: ("the types of the arguments change", ""),
-    CauseKind.WEAK_TYPE: ("Python numbers and arrays take turns", ""),
+    CauseKind.STRUCTURE: ("the pytree structure (treedef) of an argument changes", ""),
+    CauseKind.DTYPE: ("the dtypes of the arguments change", ""),
+    CauseKind.WEAK_TYPE: ("Python scalars and arrays alternate", ""),
     CauseKind.DEVICE: ("the device changes", ""),
     CauseKind.SHARDING: ("the sharding changes", ""),
-    CauseKind.CONTEXT: ("a setting of JAX changes", ""),
+    CauseKind.CONTEXT: ("a config setting of JAX changes", ""),
 }
 
 
 def storms(compiles: Sequence[Compile], least: int = LEAST) -> tuple[Storm, ...]:
-    """The storms among the compiles, in the order they began.
+    """The storms among the compilations, in the order they began.
 
-    A group is the eager operations of one line, or the compiles of one function from one line.
+    A group is the eager operations of one line, or the compilations of one function there.
     """
     groups: dict[tuple[str, int, str], list[Compile]] = {}
     for compile in compiles:
@@ -71,7 +71,7 @@ def storms(compiles: Sequence[Compile], least: int = LEAST) -> tuple[Storm, ...]
 
 
 def line_of(compile: Compile) -> tuple[str, int, str] | None:
-    """What the compiles of one group have in common; None where the place is not known."""
+    """The key of a group: file, line, function; None for an unknown place."""
     if compile.site is None:
         return None
     name = "" if compile.kind is CompileKind.EAGER else compile.fun_name
@@ -79,10 +79,7 @@ def line_of(compile: Compile) -> tuple[str, int, str] | None:
 
 
 def _of_one_kind(group: Sequence[Compile]) -> bool:
-    """Whether half of the recompiles or more have one reason; else each is told by itself.
-
-    A line that stands in many cells' loops for many reasons is told once all the same.
-    """
+    """Whether at least half of the recompilations have one cause, or there are very many."""
     kinds = [compile.causes[0].kind for compile in group if compile.is_recompile]
     if group[0].kind is CompileKind.EAGER or not kinds or len(kinds) >= _MANY:
         return True
@@ -99,7 +96,7 @@ def _storm(group: Sequence[Compile]) -> Storm:
 
 
 def _with_exceptions(group: Sequence[Compile], pattern: str, fix: str) -> tuple[str, str]:
-    """The pattern, and the reason of those that it does not explain."""
+    """The pattern, and the first cause that it does not explain."""
     kind = _main_kind(group)
     others = [c for c in group if c.is_recompile and c.causes[0].kind is not kind]
     if not others:
@@ -108,15 +105,15 @@ def _with_exceptions(group: Sequence[Compile], pattern: str, fix: str) -> tuple[
     text = reason.text.rstrip(".")
     exceptions = "once" if len(others) == 1 else f"{len(others)} times"
     fixes = dict.fromkeys(filter(None, (fix, reason.fix)))
-    return f"{pattern}; and {exceptions} for another reason: {text}", " ".join(fixes)
+    return f"{pattern}; {exceptions} for a different reason: {text}", " ".join(fixes)
 
 
 def _eager(group: Sequence[Compile]) -> tuple[str, str]:
-    cut = [compile for compile in group if any(c.fix == PLACE_IT for c in compile.causes)]
-    if 2 * len(cut) > len(group):
-        return _cut(cut), PLACE_IT
-    if cut:  # JAX's own work beside operations of the user's, which can be changed
-        return _eager([compile for compile in group if compile not in cut])
+    sharded = [compile for compile in group if any(c.fix == PLACE_IT for c in compile.causes)]
+    if 2 * len(sharded) > len(group):
+        return _sharded(sharded), PLACE_IT
+    if sharded:  # beside operations of the user's, which can be changed
+        return _eager([compile for compile in group if compile not in sharded])
     counts = Counter(compile.fun_name for compile in group)
     name, most = counts.most_common(1)[0]
     if most < LEAST:
@@ -128,20 +125,20 @@ def _eager(group: Sequence[Compile]) -> tuple[str, str]:
         path, found = series
         causes = [cause for compile in same for cause in compile.causes if cause.path == path]
         static = {cause.kind for cause in causes} == {CauseKind.STATIC_VALUE}
-        if static and not found.regular:  # the shape that is asked for, say: no array to pad
+        if static and not found.regular:  # such as the requested shape: no array to pad
             return found.text + others, _JIT_IT
         return found.text + others, _KEEP_SIZE if found.regular else _SHAPE.format(path)
     kind = _main_kind(same)
-    if kind is not None and kind in _NEW:
-        pattern, fix = _NEW[kind]
+    if kind is not None and kind in _PATTERNS:
+        pattern, fix = _PATTERNS[kind]
         return pattern.format(name), fix or _last_fix(same) or _JIT_IT
     return f"`{name}` {most} times", _last_fix(same) or _JIT_IT
 
 
-def _cut(group: Sequence[Compile]) -> str:
+def _sharded(group: Sequence[Compile]) -> str:
     arrays = [_split(one)[1] for compile in group for one in compile.signature[:1]]
     which = f" ({listed(tuple(dict.fromkeys(arrays)))})" if arrays else ""
-    return f"JAX cuts inputs into pieces for their devices{which}"
+    return f"JAX shards inputs over their devices{which}"
 
 
 def _operations(names: Sequence[str]) -> str:
@@ -152,12 +149,12 @@ def _operations(names: Sequence[str]) -> str:
 
 def _function(group: Sequence[Compile]) -> tuple[str, str]:
     name, kind = group[0].fun_name, _main_kind(group)
-    if kind is not None and kind in _NEW and kind is not CauseKind.STRUCTURE:
-        pattern, fix = _NEW[kind]
+    if kind is not None and kind in _PATTERNS and kind is not CauseKind.STRUCTURE:
+        pattern, fix = _PATTERNS[kind]
         return pattern.format(name), fix or _last_fix(group)
     series = _series(group)
     if series is None:
-        known = _NEW.get(kind) if kind is not None else None
+        known = _PATTERNS.get(kind) if kind is not None else None
         pattern = known[0].format(name) if known is not None else _last_text(group)
         return pattern or f"`{name}` {len(group)} times", _last_fix(group)
     path, found = series
@@ -167,19 +164,19 @@ def _function(group: Sequence[Compile]) -> tuple[str, str]:
 
 
 def _main_kind(group: Sequence[Compile]) -> CauseKind | None:
-    """The kind of most causes; of each compile the first one counts."""
+    """The most frequent first cause of the recompilations."""
     kinds = Counter(
         compile.causes[0].kind for compile in group if compile.causes and compile.is_recompile
     )
     if kinds:
         return kinds.most_common(1)[0][0]
-    # Several first calls of one name on one line: each made its own function.
+    # Several first calls of one name on one line: each created its own function.
     first = [c for c in group if any(cause.kind is CauseKind.FIRST_CALL for cause in c.causes)]
     return CauseKind.NEW_FUNCTION if len(first) >= LEAST else None
 
 
 def _series(group: Sequence[Compile]) -> tuple[str, Series] | None:
-    """The argument that changed most often, and its row of values."""
+    """The argument with the most values, and the series of these values."""
     by_path: dict[str, list[str]] = {}
     for compile in group:
         for cause in compile.causes:
@@ -195,7 +192,7 @@ def _series(group: Sequence[Compile]) -> tuple[str, Series] | None:
     found = describe(path, by_path[path])
     own = [c.after for one in group for c in one.causes if c.path == path and c.after]
     if group[0].is_recompile and len(set(own)) >= LEAST:
-        # The value before the first one is another line's.
+        # The value before the first one belongs to a different line.
         found = describe(path, own)
     return None if found is None else (path, found)
 
@@ -205,7 +202,7 @@ def _has_value(cause: Cause) -> bool:
 
 
 def _by_signature(group: Sequence[Compile]) -> dict[str, list[str]]:
-    """Where no cause says what changed: the arguments of the signatures."""
+    """Values by argument, from the signatures: for causes that name no argument."""
     by_path: dict[str, list[str]] = {}
     for compile in group:
         for argument in compile.signature:
@@ -215,7 +212,7 @@ def _by_signature(group: Sequence[Compile]) -> dict[str, list[str]]:
 
 
 def _split(argument: str) -> tuple[str, str, bool]:
-    """Name, value and whether it is static: of `x: f32[3]` or `n=3`."""
+    """Name, value and whether it is static, of `x: f32[3]` or `n=3`."""
     name, colon, value = argument.partition(": ")
     if colon and "=" not in name:
         return name, value, False

@@ -12,7 +12,7 @@ Rows = tuple[tuple[Any, ...], ...]
 
 
 def table(log: Log) -> tuple[Columns, Rows]:
-    """A row for each compile, failed ones among them, in the order they began."""
+    """One row per compilation, including failed ones, in the order they began."""
     columns = (
         "number",
         "function",

@@ -1,19 +1,19 @@
-"""The listener's compiles as a log: frozen data, with the names and lines of their places."""
+"""The listener's compilations as a log: frozen data, with the names and lines of their sources."""
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.metadata
 import linecache
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from jaxscope.analysis.compiles.storms import storms
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.source.cell_names import Places
-from jaxscope.model.compile_log import CompileEvent, Log, Origin
+from jaxscope.model.compile_log import CompileEvent, Log, LogSource
 from jaxscope.model.compiles import Compile
 from jaxscope.model.source import Frame
 from jaxscope.version import __version__
@@ -22,8 +22,8 @@ _LONGEST = 200
 """Characters of a line that are kept."""
 
 
-class _Origins:
-    """The cells and files that frames point at, each once."""
+class _LogSources:
+    """The cells and files of all frames, each once."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -43,20 +43,22 @@ class _Origins:
         if number not in self._lines[index]:
             text = linecache.getline(frame.file, number).rstrip()
             self._lines[index][number] = text[:_LONGEST]
-        return dataclasses.replace(frame, source=index)
+        return replace(frame, source=index)
 
-    def all(self) -> tuple[Origin, ...]:
+    def all(self) -> tuple[LogSource, ...]:
         return tuple(
-            Origin(file, name, tuple((n, text) for n, text in sorted(lines.items()) if text), cell)
+            LogSource(
+                file, name, tuple((n, text) for n, text in sorted(lines.items()) if text), cell
+            )
             for (file, name), lines, cell in zip(self._index, self._lines, self._cells, strict=True)
         )
 
 
-def gather(
-    raws: Sequence[RawCompile], created: float, places: Places, notes: tuple[str, ...] = ()
+def build_log(
+    listener: Listener, raws: Sequence[RawCompile], created: float, notes: tuple[str, ...] = ()
 ) -> Log:
-    """The log of these compiles, in the order they began; `created` in seconds since the epoch."""
-    origins = _Origins(places)
+    """The log of these compilations; `created` in seconds since the epoch."""
+    sources = _LogSources(listener.places)
     compiles: list[Compile] = []
     failed: list[Compile] = []
     passes: list[Compile] = []
@@ -64,51 +66,53 @@ def gather(
         if not raw.happened:
             continue
         into = failed if raw.error else compiles if raw.compiled else passes
-        into.append(_placed(raw.to_compile(), raw.number, origins, places))
+        into.append(_placed(listener, raw, sources))
     return Log(
-        created=datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds"),
-        compiles=tuple(compiles),
+        datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds"),
+        tuple(compiles),
         failed=tuple(failed),
         passes=tuple(passes),
-        origins=origins.all(),
+        sources=sources.all(),
         storms=storms(compiles),
         notes=notes,
         versions=_versions(),
     )
 
 
-def _placed(compile: Compile, serial: int, origins: _Origins, places: Places) -> Compile:
-    """The compile with its serial and cell, its frames pointing at the origins."""
-    stack = tuple([frame for one in compile.stack if (frame := origins.frame(one, serial))])
-    cell = places.cell(serial) if compile.cell is None else compile.cell
+def _placed(listener: Listener, raw: RawCompile, sources: _LogSources) -> Compile:
+    """The compilation with its cell, its frames pointing at the sources of the log."""
+    compile, places = listener.history.compile_of(raw), listener.places
+    stack = tuple([frame for one in compile.stack if (frame := sources.frame(one, raw.number))])
+    cell = places.cell(raw.number) if compile.cell is None else compile.cell
     if cell is None and stack:  # the outermost frame is in the cell that ran
-        cell = places.number(stack[-1].file, serial)
-    return dataclasses.replace(
+        cell = places.number(stack[-1].file, raw.number)
+    return replace(
         compile,
-        serial=serial,
-        site=origins.frame(compile.site, serial),
+        site=sources.frame(compile.site, raw.number),
         stack=stack,
-        defined=origins.frame(compile.defined, serial),
+        defined=sources.frame(compile.defined, raw.number),
         cell=cell,
     )
 
 
-def event(raw: RawCompile, places: Places) -> CompileEvent:
-    """What a front end is told of one compile."""
-    origins = _Origins(places)
-    compile = _placed(raw.to_compile(), raw.number, origins, places)
+def build_event(listener: Listener, raw: RawCompile) -> CompileEvent:
+    """The event that front ends receive for one compilation."""
+    sources = _LogSources(listener.places)
+    compile = _placed(listener, raw, sources)
     cause = compile.causes[0] if compile.causes else None
-    site = compile.site
-    origin = origins.all()[site.source] if site is not None and site.source is not None else None
+    place, line, text = "", None, ""
+    if (site := compile.site) is not None and site.source is not None:
+        source, line = sources.all()[site.source], site.span.line
+        place, text = f"{source.name}:{line}", source.line(line).strip()
     return CompileEvent(
-        serial=raw.number,
-        fun_name=compile.fun_name,
-        kind=compile.kind,
-        cell=compile.cell,
-        cell_id=places.cell_id(raw.number),
-        place=f"{origin.name}:{site.span.line}" if origin is not None and site is not None else "",
-        line=site.span.line if site is not None else None,
-        text=origin.line(site.span.line).strip() if origin is not None and site is not None else "",
+        raw.number,
+        compile.fun_name,
+        compile.kind,
+        compile.cell,
+        cell_id=listener.places.cell_id(raw.number),
+        place=place,
+        line=line,
+        text=text,
         trace_s=compile.trace_s,
         lower_s=compile.lower_s,
         compile_s=compile.compile_s,
@@ -116,24 +120,24 @@ def event(raw: RawCompile, places: Places) -> CompileEvent:
         cause=cause.text if cause is not None else "",
         fix=cause.fix if cause is not None else "",
         persistent=compile.persistent,
-        error=compile.error or raw.error,
+        error=compile.error,
     )
 
 
-def lost(listener: Listener, since: int, losses: int) -> tuple[str, ...]:
-    """What may be missing from a log that began after that serial, as sentences."""
+def caveats(listener: Listener, since: int, losses: int) -> tuple[str, ...]:
+    """What a log that began after that serial may lack, as sentences."""
     found: list[str] = []
     kept = listener.since(since)
     missing = (kept[0].number if kept else listener.count + 1) - since - 1
     if missing > 0:
         found.append(
-            f"The first {missing} of {listener.count - since} compiles are no longer kept: a "
-            f"session remembers the latest {len(listener.records)}."
+            f"The first {missing} of {listener.count - since} compilations were dropped: a session "
+            f"keeps the latest {len(listener.records)}."
         )
     if listener.losses > losses:
         found.append(
-            "Somebody called `jax.monitoring.clear_event_listeners()`, which takes every library's "
-            "listeners away, jaxscope's too; it listens again, and compiles in between are missing."
+            "`jax.monitoring.clear_event_listeners()` removed jaxscope's listener; compilations "
+            "until it was registered again are missing."
         )
     return (*found, *listener.notes)
 

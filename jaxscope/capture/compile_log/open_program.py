@@ -1,4 +1,4 @@
-"""The report of a program that was compiled anywhere in the process, from what JAX still holds."""
+"""The report of a program that was compiled anywhere in the process, while JAX still holds it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Form, Program, Record, TextSource
 
 RELEASED = (
-    "JAX has let go of this program: its function is gone, or its caches were cleared. Run the "
-    "code again and open its compile right after; the latest programs are kept a while."
+    "JAX no longer holds this program: its function was garbage-collected, or its caches were "
+    "cleared. Run the code again, and open the report right after it."
 )
 
 
 class _Info:
-    """An argument or a result as JAX's stages describe it; which were donated is not known."""
+    """An argument or a result as JAX's stages describe it; donations are unknown."""
 
     def __init__(self, aval: Any) -> None:
         self.shape = tuple(aval.shape)
@@ -36,7 +36,7 @@ class _Info:
 
 
 class _Module:
-    """A lowered program, as far as `Handles` asks."""
+    """A lowered program, with the part of its interface that `Handles` uses."""
 
     def __init__(self, program: LiveProgram) -> None:
         self._module = program.module
@@ -48,7 +48,7 @@ class _Module:
 
 
 class _Executable:
-    """A compiled program, as far as `Handles` and the descriptions ask."""
+    """A compiled program, with the part of its interface that `Handles` and `describe` use."""
 
     def __init__(self, program: LiveProgram) -> None:
         self._executable = program.executable
@@ -70,27 +70,22 @@ class _Executable:
 def program_of(
     listener: Listener, serial: int, cell_name: Callable[[str], str | None] = lambda file: None
 ) -> tuple[Record, tuple[TextSource, ...]]:
-    """As `reopened`, for the compile of this serial. Raises LookupError when it is not at hand."""
-    raw = listener.history.get(serial)
-    if raw is None:
-        raise LookupError(f"Compile {serial} is too old: only the latest are remembered.")
-    return reopened(raw, listener.programs.get(serial), cell_name)
+    """The record and texts of a compilation's program, without running or compiling anything.
 
-
-def reopened(
-    raw: RawCompile,
-    program: LiveProgram | None,
-    cell_name: Callable[[str], str | None] = lambda file: None,
-) -> tuple[Record, tuple[TextSource, ...]]:
-    """The record and texts of a compile's program, without running or compiling anything.
-
-    Its links are not exact: nobody tagged it. Raises LookupError when it was released.
+    Its links are heuristic, because the program has no tags. Raises LookupError when the
+    compilation or its program is no longer held.
     """
+    raw, program = listener.history.get(serial), listener.programs.get(serial)
+    if raw is None:
+        raise LookupError(
+            f"Compilation {serial} is no longer in the history, which keeps the latest "
+            f"{len(listener.records)}."
+        )
     if program is None:
         raise LookupError(RELEASED)
     began = time.perf_counter()
     sources = SourceFiles(None, cell_name)
-    # What was compiled comes first: what it became stands beside it, and not beside the call.
+    # The compiled function comes first: the viewer shows its program beside it, not the call.
     tagged = untagged(program.jaxpr, sources)
     executable = _Executable(program)
     handles = Handles(None, _Module(program), executable, tagged, sources)
@@ -101,38 +96,38 @@ def reopened(
         executable.devices,
         describe.inputs(handles, paths, {}, [None] * len(paths)),
         describe.outputs(handles, ()),
-        (),
-        tagged.equations,
+        constants=(),
+        equations=tagged.equations,
         cost=describe.cost(handles),
         memory=memory(executable),
         compiles=(0,),
         exact=False,
         inexact_why=tagged.why,
     )
-    where = f" at {_place(raw.frames[0], sources)}" if raw.frames else ""
+    where = f", at {_place(raw.frames[0], sources)}" if raw.frames else ""
     record = Record(
         raw.fun_name,
         Form.LOG,
         describe.now(),
         describe.environment(),
         sources.all(),
-        (shown,),
-        (raw.to_compile(sources.all()),),
-        notes=(f"Compile {raw.number} of this session{where}, opened from the compile log.",),
+        programs=(shown,),
+        compiles=(listener.history.compile_of(raw, sources.all()),),
+        notes=(f"Compilation {raw.number} of this session{where}, opened from the compile log.",),
         wall_s=time.perf_counter() - began,
     )
     return record, (handles,)
 
 
 def _place(frame: RawFrame, sources: SourceFiles) -> str:
-    """As the log says it: `In [3]:2`, `train.py:12`."""
+    """`In [3]:2`, `train.py:12`."""
     index = sources.index(frame.file)
     name = os.path.basename(frame.file) if index is None else sources.all()[index].name
     return f"{name}:{frame.line}"
 
 
 def _paths(raw: RawCompile, count: int) -> tuple[str, ...]:
-    """Names of the flat arguments, where the program takes all that the call gave."""
+    """Names of the flat arguments, if the program takes all arguments of the call."""
     arguments = raw.call.arguments if raw.call is not None else ()
     names = [a.name + path for a in arguments for path in a.structure.paths]
     return tuple(names) if len(names) == count else tuple([f"arg{i}" for i in range(count)])

@@ -1,8 +1,8 @@
-"""Calls of jitted functions that go through Python each time, though nothing compiles.
+"""Calls of jitted functions that go through Python each time, although nothing compiles.
 
 C++ runs a cached call in some 7 µs, unless the program has effects or JAX checks its results: then
-each call takes 100 to 400 µs. Nothing reports such calls, so they are seen by `sys.monitoring` (new
-in Python 3.12) at the one function that C++ falls back to. No other code is slowed down.
+each call takes 100 to 400 µs. JAX does not report such calls, so `sys.monitoring` (new in Python
+3.12) observes the one function that C++ falls back to. No other code is slowed down.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from jaxscope import words
 from jaxscope.capture import _jax
 from jaxscope.capture.source.frames import RawFrame, user_frames
 from jaxscope.model.compiles import SlowCall
 from jaxscope.model.source import Source
 
 NEEDS_312 = (
-    "Slow calls cannot be seen on Python 3.11: looking for them needs `sys.monitoring`, which is "
-    "new in Python 3.12."
+    "Slow calls cannot be detected on Python 3.11: this needs `sys.monitoring` of Python 3.12."
 )
 NO_TOOL = (
-    "Slow calls could not be looked for: a debugger, a profiler or a coverage tool uses all that "
-    "`sys.monitoring` has room for."
+    "Slow calls could not be detected: a debugger, a profiler or a coverage tool occupies "
+    "`sys.monitoring`."
 )
-_NO_CODE = "Slow calls could not be looked for: this JAX takes its slow path in another way."
+_NO_CODE = "Slow calls could not be detected: this version of JAX has a different slow path."
 _TOOLS = (4, 3, 5)
-_MOST = 1000  # functions and places that are told apart
+_MOST = 1000  # pairs of function and line
 _ONCE = 2
-"""A call without a compile may take the slow path once: the first with a NumPy array, say."""
+"""A call may take the slow path once without compiling, such as the first with a NumPy array."""
 
 
 @dataclass(slots=True)
@@ -47,12 +47,12 @@ class _Seen:
 
 
 class SlowPath:
-    """Counts such calls of all threads between `begin` and `end`. Never raises."""
+    """Counts such calls on all threads between `begin` and `end`. Never raises."""
 
     def __init__(self, compiles: Callable[[], int]) -> None:
-        """`compiles` says how many compiles this thread has seen, so that those are left out."""
+        """`compiles` returns the number of compilations on this thread, which are left out."""
         self.note = ""
-        """Why nothing can be seen; empty when all is well."""
+        """The reason why calls are missing; empty when none are."""
         self._compiles = compiles
         self._seen: dict[tuple[str, str, int], _Seen] = {}
         self._open = threading.local()
@@ -97,15 +97,9 @@ class SlowPath:
         self._tool = None
 
     def calls(self, sources: tuple[Source, ...] = ()) -> tuple[SlowCall, ...]:
-        """What was seen, the most seconds first."""
+        """The slow calls, the most seconds first."""
         found = [
-            SlowCall(
-                seen.name,
-                seen.frames[0].locate(sources) if seen.frames else None,
-                seen.calls,
-                seen.seconds,
-                *_words(seen),
-            )
+            _slow_call(seen, sources)
             for seen in tuple(self._seen.values())
             if seen.reason.refused or seen.calls >= _ONCE
         ]
@@ -128,7 +122,7 @@ class SlowPath:
             _, compiled, began = stack.pop()
             if self._compiles() == compiled:
                 self._note(frame, returned, now - began)
-        except Exception as error:  # what is raised here would reach the user's call
+        except Exception as error:  # it would reach the user's call
             self.note = f"Some slow calls could not be read ({type(error).__name__}: {error})."
 
     def _note(self, frame: types.FrameType, returned: Any, seconds: float) -> None:
@@ -156,76 +150,56 @@ class SlowPath:
 
 
 def _monitored(code: types.CodeType) -> types.FrameType | None:
-    """The frame of the code that a callback is told of: the nearest one on the stack."""
+    """The nearest frame of this code on the stack."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     return frame
 
 
-def _words(seen: _Seen) -> tuple[str, str]:
-    name, reason = seen.name, seen.reason
-    if reason.checked:
-        return (
-            (
-                f"`{name}` is called through Python while JAX checks its results: "
-                "`jax_debug_nans` or `jax_debug_infs` is on."
-            ),
-            "Turn the check on only while you look for the NaN.",
-        )
-    if reason.ordered:
-        return (
-            (
-                f"`{name}` has ordered effects, such as `jax.debug.print(..., ordered=True)` or "
-                "`io_callback(..., ordered=True)`, so every call goes through Python."
-            ),
-            (
-                "Leave the order open where it does not matter, and take the callback out of "
-                "calls that must be quick."
-            ),
-        )
-    if reason.callbacks:
-        return (
-            (
-                f"`{name}` holds a callback, such as `jax.debug.print`, `jax.debug.callback` or "
-                "`io_callback`, so every call goes through Python."
-            ),
-            (
-                "Take the callback out of calls that must be quick, or call it once for many "
-                "steps, inside `jax.lax.scan`."
-            ),
-        )
-    if reason.references:
-        return (
-            (
-                f"`{name}` changes an array in place through a reference, so every call goes "
-                "through Python."
-            ),
-            "Return the new value instead, and donate the old one.",
-        )
-    if reason.refused:
-        return (
-            (
-                f"JAX gave C++ nothing to run `{name}` by itself, and does not say why; often a "
-                "result is no plain array."
-            ),
-            "",
-        )
-    return (
-        (
-            f"`{name}` went through Python {seen.calls} times without a compile: its arguments "
-            "were new to C++ each time, or another setting was on."
-        ),
-        "Pass arguments of the same kinds each time: NumPy arrays or JAX arrays, not both.",
-    )
+_PYTHON = "Every call of `{name}` goes through Python, because "
+_SENTENCES = {
+    "checked": (
+        _PYTHON + "`jax_debug_nans` or `jax_debug_infs` checks its results.",
+        "Turn the check on only while you look for the NaN.",
+    ),
+    "ordered": (
+        _PYTHON + "it has ordered effects, such as `jax.debug.print(..., ordered=True)`.",
+        "Drop `ordered=True` where the order does not matter.",
+    ),
+    "callbacks": (
+        _PYTHON + "it has a callback, such as `jax.debug.print` or `io_callback`.",
+        "Remove the callback, or call it once for many steps, inside `jax.lax.scan`.",
+    ),
+    "references": (
+        _PYTHON + "it updates an array in place through a reference.",
+        "Return the new value instead, and donate the old one.",
+    ),
+    "refused": (
+        _PYTHON + "JAX excluded it from the C++ fast path; often a result is not a plain array.",
+        "",
+    ),
+}
+"""Text and fix for each field of `SlowReason`; the first that applies is shown."""
+_NEW_ARGUMENTS = (
+    "`{name}` went through Python {calls} times: its arguments or a config setting kept changing.",
+    "Pass the same kinds of arguments in every call: NumPy arrays or JAX arrays, not both.",
+)
+
+
+def _slow_call(seen: _Seen, sources: tuple[Source, ...]) -> SlowCall:
+    found = (pair for field, pair in _SENTENCES.items() if getattr(seen.reason, field))
+    why, fix = next(found, _NEW_ARGUMENTS)
+    site = seen.frames[0].locate(sources) if seen.frames else None
+    why = why.format(name=seen.name, calls=seen.calls)
+    return SlowCall(seen.name, site, seen.calls, seen.seconds, why, fix=fix)
 
 
 def sentence(call: SlowCall, name: Callable[[str], str] = os.path.basename) -> str:
-    """The call as a note: where, how often, how long, why and what to do.
+    """The call as a note: line, number of calls, seconds, reason and fix.
 
-    `name` gives what a file is called: `In [3]`, `train.py`.
+    `name` returns the name of a file on screen: `In [3]`, `train.py`.
     """
     where = f" at {name(call.site.file)}:{call.site.span.line}" if call.site else ""
-    often = "once" if call.calls == 1 else f"{call.calls} times"
-    took = f"{call.total_s * 1e3:.3g} ms in all"
-    return f"Slow calls{where}, {often}, {took}: {call.why} {call.fix}".rstrip()
+    calls = f"{words.count(call.calls, 'call')}, {words.seconds(call.total_s)} in total"
+    return f"Slow calls{where} ({calls}): {call.why} {call.fix}".rstrip()

@@ -1,4 +1,4 @@
-"""Listening for the length of a block, with the session's listener where there is one."""
+"""A log of one block, with the session's listener if there is one."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ import time
 from collections.abc import Callable
 
 from jaxscope.capture import _jax
-from jaxscope.capture.compile_log.log import gather, lost
+from jaxscope.capture.compile_log.log import build_log, caveats
 from jaxscope.capture.compile_log.slow_calls import SlowPath, sentence
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.model import Record, TextSource
 from jaxscope.model.compile_log import Log
 
-_SHOWN = 5  # slow calls that are told in words
-Keep = Callable[[RawCompile], bool]
+_SHOWN = 5  # slow calls with a note
 
 
 class Watch:
-    """What all threads compile between `begin` and `end`.
+    """The compilations of all threads between `begin` and `end`.
 
-    Neither raises: a watch that fails has an empty log, with a note that says why.
+    Neither raises: a watch that fails has an empty log, with a note that gives the reason.
     """
 
     def __init__(self, *, slow_path: bool = False) -> None:
@@ -38,7 +37,7 @@ class Watch:
         self._notes: tuple[str, ...] = ()
 
     def begin(self) -> None:
-        """Listen, borrowing the listener that is there: it knows what was compiled before."""
+        """Listen, with the registered listener if there is one: it has the earlier compilations."""
         try:
             listener = _jax.monitors(Listener) or Listener()
             self._listener = listener.__enter__()
@@ -50,7 +49,7 @@ class Watch:
             self._notes = (f"jaxscope could not listen ({type(error).__name__}: {error}).",)
 
     def end(self) -> None:
-        """Stop listening; what was compiled is kept."""
+        """Stop listening; the compilations are kept."""
         listener = self._listener
         if self._slow is not None:
             with contextlib.suppress(Exception):
@@ -58,26 +57,26 @@ class Watch:
         if listener is None or self._raws is not None:
             return
         try:
-            self._raws, self._notes = self._heard(listener)
+            self._raws, self._notes = self._read(listener)
         except Exception as error:
             self._raws = ()
-            self._notes = (f"jaxscope could not end its log ({type(error).__name__}: {error}).",)
+            self._notes = (f"jaxscope could not finish its log ({type(error).__name__}: {error}).",)
         finally:
             with contextlib.suppress(Exception):
                 listener.__exit__()
 
     def raws(self) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
-        """The compiles so far or, after the end, in all; and what may be missing."""
+        """The compilations so far, or all after the end, and the caveats."""
         if self._raws is not None or self._listener is None:
             return self._raws or (), self._notes
-        return self._heard(self._listener)
+        return self._read(self._listener)
 
     def program(self, serial: int) -> tuple[Record, tuple[TextSource, ...]]:
-        """The record and texts of the program of a compile; LookupError when it was released."""
+        """The record and texts of a compilation's program; LookupError when it was released."""
         from jaxscope.capture.compile_log.open_program import program_of
 
         if self._listener is None:
-            raise LookupError("jaxscope did not listen, so there is no program to show.")
+            raise LookupError("jaxscope was not listening, so there is no program to show.")
         places = self._listener.places
 
         def cell_name(file: str) -> str | None:
@@ -86,26 +85,26 @@ class Watch:
         return program_of(self._listener, serial, cell_name)
 
     def log(self) -> Log:
-        """The same as data."""
+        """The log as data."""
         raws, notes = self.raws()
         if self._listener is None:
             return Log("", (), notes=notes)
-        found = gather(raws, self._began, self._listener.places, notes)
+        found = build_log(self._listener, raws, self._began, notes)
         if self._slow is None:
             return found
         places = self._listener.places
         return _with_slow_calls(found, self._slow, lambda file: places.name(file, sys.maxsize))
 
-    def _heard(self, listener: Listener) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
+    def _read(self, listener: Listener) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
         listener.listen_again()
-        return listener.since(self._since), lost(listener, self._since, self._losses)
+        return listener.since(self._since), caveats(listener, self._since, self._losses)
 
 
 def _with_slow_calls(log: Log, slow: SlowPath, name: Callable[[str], str]) -> Log:
     calls = slow.calls()
     notes = [sentence(call, name) for call in calls[:_SHOWN]]
     if len(calls) > _SHOWN:
-        notes.append(f"{len(calls) - _SHOWN} more are in `log.slow_calls`.")
+        notes.append(f"`log.slow_calls` has {len(calls) - _SHOWN} more.")
     if slow.note:
         notes.append(slow.note)
     return dataclasses.replace(log, slow_calls=calls, notes=(*log.notes, *notes))

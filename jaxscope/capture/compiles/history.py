@@ -1,103 +1,126 @@
-"""The compiles that a listener saw, and what each of them is to be compared with.
+"""The compilations that a listener observed, and the causes of each.
 
-While JAX compiles, a signature is stored and nothing is compared. Why it happened is worked out
-when somebody asks, from what is still kept.
+While JAX compiles, a signature is stored and nothing is compared. The causes are computed at the
+first request, from what is still kept.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from jaxscope.analysis.compiles.causes import (
     NEAREST_OF,
-    Earlier,
+    CallSignature,
+    EarlierCompile,
     Explained,
-    Signature,
-    cut_for_devices,
     eager_op,
     explain,
     first_call,
+    sharded_for_devices,
     unknown,
 )
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.earlier_traces import flat_call
 from jaxscope.capture.compiles.raw_compile import RawCompile
-from jaxscope.model.compiles import Cause, CauseKind, CompileKind
+from jaxscope.capture.compiles.signature.earlier_traces import flat_call
+from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind
+from jaxscope.model.source import Frame, Source, Span
 
-_KEPT = 10_000  # compiles a listener remembers: some 20 MB
-_FUNCTIONS = 20_000
+_KEPT = 10_000  # compilations: some 20 MB
 Key = tuple[object, ...]
 
 
 class History:
-    """The latest compiles of all threads, in the order they began, and an index by function."""
+    """The latest compilations of all threads, in the order they began, and an index by function."""
 
     def __init__(self, kept: int = _KEPT) -> None:
         self.records: deque[RawCompile] = deque(maxlen=kept)
         self._by_number: dict[int, RawCompile] = {}
         self._families: dict[Key, deque[int]] = {}
         self._lock = threading.RLock()
-        self._known: dict[int, bool | None] = {}
         self.count = 0
 
     def add(self, raw: RawCompile) -> None:
-        """Number a compile that begins."""
+        """Number a compilation that begins."""
         with self._lock:
             self.count += 1
             raw.number = self.count
-            raw.history = self
             if len(self.records) == self.records.maxlen:
                 self._forget(self.records.popleft())
             self.records.append(raw)
             self._by_number[raw.number] = raw
 
     def finished(self, raw: RawCompile) -> None:
-        """From now on later compiles may be compared with this one."""
+        """From now on later compilations may be compared with this one."""
         if raw.call is None or raw.error or not raw.number:
             return
         with self._lock:
-            if raw.number not in self._by_number:
-                return
-            for key in families(raw):
-                self._families.setdefault(key, deque()).append(raw.number)
-
-    def met(self, raw: RawCompile, traced: bool | None) -> bool:
-        """Whether this function was seen before. If not, `traced` is kept for it: whether JAX had
-        traced it before the listening began."""
-        serial = raw.call.function.serial if raw.call is not None else 0
-        if serial <= 0:
-            return False
-        with self._lock:
-            met = serial in self._known
-            if not met and len(self._known) >= _FUNCTIONS:
-                self._known.clear()
-            raw.traced_before = self._known.setdefault(serial, traced)
-        return met
+            if raw.number in self._by_number:
+                for key in _families(raw):
+                    self._families.setdefault(key, deque()).append(raw.number)
 
     def get(self, number: int) -> RawCompile | None:
-        """The compile of this number, as long as it is kept."""
+        """The compilation of this number, as long as it is kept."""
         return self._by_number.get(number)
 
     def latest(self, raw: RawCompile) -> RawCompile | None:
-        """The latest compile of the same code, finished or not by this object of it."""
+        """The latest compilation of the same code, by any function object."""
         with self._lock:
-            for key in families(raw):
+            for key in _families(raw):
                 for number in reversed(self._families.get(key, ())):
                     if number != raw.number:
                         return self._by_number.get(number)
         return None
 
+    def compile_of(self, raw: RawCompile, sources: Sequence[Source] = ()) -> Compile:
+        """A compilation as data, with its causes; frames refer to `sources`."""
+        explained, call = self.explained(raw), raw.call
+        stack = tuple([frame.locate(sources) for frame in raw.frames])
+        return Compile(
+            fun_name=raw.fun_name,
+            kind=raw.kind,
+            site=stack[0] if stack else None,
+            trace_s=raw.trace_s,
+            lower_s=raw.lower_s,
+            compile_s=raw.compile_s,
+            signature=call.texts() if call is not None else (),
+            causes=explained.causes,
+            persistent=raw.persistent,
+            persistent_why=raw.persistent_why,
+            serial=raw.number,
+            nearest=explained.nearest,
+            parent=raw.parent,
+            inside_s=raw.inside_s,
+            started=raw.started,
+            thread=raw.thread_name,
+            stack=stack,
+            defined=_defined(call, sources),
+            transform=call.transform if call is not None else "",
+            error=raw.error,
+        )
+
+    def explained(self, raw: RawCompile) -> Explained:
+        """The causes of a compilation, computed once; none for one that is no longer kept."""
+        if raw.explained is None:
+            if self._by_number.get(raw.number) is not raw:
+                return Explained(())
+            try:
+                raw.explained = self.explain(raw)
+            except Exception as error:  # a report is more than its causes
+                why = f"jaxscope could not determine it ({type(error).__name__}: {error})"
+                raw.explained = Explained((unknown(raw.fun_name, why),))
+        return raw.explained
+
     def explain(self, raw: RawCompile) -> Explained:
-        """Why a compile happened, as far as what is kept can tell."""
+        """Compute the causes of a compilation, as far as the kept ones allow."""
         signature = raw.call
         if signature is None:
             return Explained((self._without_call(raw),))
         if signature.function.internal and _jax.cuts_for_devices(signature.function.name):
-            return Explained((self._cut(raw, signature),))
-        for key in families(raw):
+            return Explained((self._sharded(raw, signature),))
+        for key in _families(raw):
             earlier = self._earlier(key, raw)
             if earlier:
                 return explain(signature, earlier)
@@ -107,28 +130,24 @@ class History:
             return self._with_before(raw, signature)
         return Explained((self._first(raw, signature),))
 
-    def _cut(self, raw: RawCompile, signature: Signature) -> Cause:
-        """JAX cuts an input for its devices: the array is what there is to tell."""
-        key = next(iter(families(raw)), ())
+    def _sharded(self, raw: RawCompile, signature: CallSignature) -> Cause:
+        """The cause of JAX's own sharding of an input, which is about its array."""
+        key = next(iter(_families(raw)), ())
         earlier = self._earlier(key, raw)
         before = _first_argument(earlier[-1].signature) if earlier else ""
-        return cut_for_devices(signature.function.name, _first_argument(signature), before)
+        return sharded_for_devices(signature.function.name, _first_argument(signature), before)
 
-    def _earlier(self, key: Key, raw: RawCompile) -> list[Earlier]:
+    def _earlier(self, key: Key, raw: RawCompile) -> list[EarlierCompile]:
         with self._lock:
-            numbers = self._families.get(key, ())
-            found: list[RawCompile] = []
-            for number in reversed(numbers):
-                if number < raw.number and (one := self._by_number.get(number)) is not None:
-                    found.append(one)
+            found: list[EarlierCompile] = []
+            for number in reversed(self._families.get(key, ())):
+                one = self._by_number.get(number) if number < raw.number else None
+                if one is not None and one.call is not None:
+                    elsewhere = one.place != raw.place
+                    found.append(EarlierCompile(number, one.call, elsewhere, raw.orphaned))
                     if len(found) >= NEAREST_OF:
                         break
-        here = raw.place
-        return [
-            Earlier(one.number, one.call, one.place != here, raw.orphaned)
-            for one in reversed(found)
-            if one.call is not None
-        ]
+        return found[::-1]
 
     def _without_call(self, raw: RawCompile) -> Cause:
         before = any(
@@ -136,44 +155,44 @@ class History:
             for one in self._snapshot()
         )
         if before or raw.kind not in (CompileKind.JIT, CompileKind.NESTED):
-            why = "this JAX does not show what it was called with"
-            return unknown(raw.fun_name, why)
+            return unknown(raw.fun_name, "this version of JAX does not show the call's arguments")
         return first_call(raw.fun_name, sure=False)
 
-    def _first(self, raw: RawCompile, signature: Signature) -> Cause:
+    def _first(self, raw: RawCompile, signature: CallSignature) -> Cause:
         note = ""
         for one in self._same_function(raw, signature):
             if one.error:
-                note = f"Compile {one.number}, of the same function, ended with {one.error}."
+                note = f"Compilation {one.number} of the same function failed with {one.error}."
             elif one.traced and not one.compiled:
-                note = "It had been traced already, without being compiled."
+                note = "It was traced before, but not compiled."
         return first_call(
             raw.fun_name, sure=raw.traced_before is False, under=signature.transform, note=note
         )
 
-    def _same_function(self, raw: RawCompile, signature: Signature) -> Iterator[RawCompile]:
+    def _same_function(self, raw: RawCompile, signature: CallSignature) -> Iterator[RawCompile]:
         known = signature.function
         for one in self._snapshot():
             if one.number >= raw.number or one.call is None:
                 continue
             other = one.call.function
-            # `make_jaxpr` wraps the function anew: then only the code is the same.
-            if other.serial == known.serial or (known.code and other.code == known.code):
+            # `make_jaxpr` wraps the function again: then only the code is the same.
+            same_code = known.code_id and other.code_id == known.code_id
+            if other.object_id == known.object_id or same_code:
                 yield one
 
-    def _with_before(self, raw: RawCompile, signature: Signature) -> Explained:
-        """Compared with traces from before anybody listened: their shapes and types are known."""
+    def _with_before(self, raw: RawCompile, signature: CallSignature) -> Explained:
+        """Compare with traces from before the listener began: shapes and dtypes are known."""
         flat = flat_call(signature)
         if not any(one.statics for one in raw.before):  # this JAX does not show them
             flat = replace(flat, statics=())
-        found = explain(flat, [Earlier(0, one) for one in raw.before])
+        found = explain(flat, [EarlierCompile(0, one) for one in raw.before])
         causes = [c for c in found.causes if c.kind is not CauseKind.CACHE_CLEARED]
         if not causes and any(one.traced for one in self._same_function(raw, signature)):
             return Explained((self._first(raw, signature),))
         if not causes:
             why = (
-                "JAX had traced it before jaxscope listened, with equal shapes and types, so what "
-                "differs is where its arguments lie, an option or a setting"
+                "JAX traced it with equal shapes and dtypes before jaxscope was listening. The "
+                "placement of an argument, a jit option or a config setting differs"
             )
             causes = [unknown(raw.fun_name, why)]
         return Explained(tuple(causes))
@@ -184,8 +203,7 @@ class History:
 
     def _forget(self, raw: RawCompile) -> None:
         self._by_number.pop(raw.number, None)
-        raw.history = None
-        for key in families(raw):
+        for key in _families(raw):
             numbers = self._families.get(key)
             if numbers is None:
                 continue
@@ -197,32 +215,41 @@ class History:
                 del self._families[key]
 
 
-def families(raw: RawCompile) -> Iterable[Key]:
-    """Groups of compiles that may be compared, the closest first."""
+def _families(raw: RawCompile) -> Sequence[Key]:
+    """Groups of compilations that may be compared, the closest first."""
     call = raw.call
     if call is None:
         return ()
     known, under = call.function, call.transform
-    if known.origin:
-        return (("cell", known.origin, known.wrappers),)
+    if known.cell_id:
+        return (("cell", known.cell_id, known.wrappers),)
     if call.eager and known.internal and not known.file:
         return (("operation", known.name, under),)
     way = "pmap" if raw.kind is CompileKind.PMAP else under
     keys: list[Key] = []
-    if known.serial:
-        keys.append(("object", known.serial, way))
-    if known.code:
-        keys.append(("code", known.code, known.wrappers, way))
+    if known.object_id:
+        keys.append(("object", known.object_id, way))
+    if known.code_id:
+        keys.append(("code", known.code_id, known.wrappers, way))
     if known.is_lambda:
-        keys.append(("text", known.text, known.wrappers, known.file, known.line, way))
-        keys.append(("text", known.text, known.wrappers, known.module, way))
-    elif known.serial or known.code:
+        keys.append(("text", known.code_hash, known.wrappers, known.file, known.line, way))
+        keys.append(("text", known.code_hash, known.wrappers, known.module, way))
+    elif known.object_id or known.code_id:
         keys.append(("name", known.module, known.qualname, known.wrappers, way))
     elif not keys:
         keys.append(("bare name", known.name, raw.place, way))
     return keys
 
 
-def _first_argument(signature: Signature) -> str:
+def _first_argument(signature: CallSignature) -> str:
     """`f32[3,4]` of `self: f32[3,4]`; empty where there is none."""
     return next(iter(signature.texts()), "").rpartition(": ")[2]
+
+
+def _defined(call: CallSignature | None, sources: Sequence[Source]) -> Frame | None:
+    """The definition of the function, if it is the user's."""
+    known = call.function if call is not None else None
+    if known is None or not known.file or known.internal:
+        return None
+    index = next((i for i, source in enumerate(sources) if source.file == known.file), None)
+    return Frame(index, known.file, known.name, Span(known.line, 0, known.line, 0))

@@ -1,7 +1,8 @@
-"""What JAX traces, lowers and compiles, as it happens: listeners on JAX's public monitoring.
+"""JAX's traces, lowerings and compilations as they happen, from JAX's public monitoring events.
 
-Listeners are called on the compiling thread and only on a miss, so a cached call pays nothing. An
-event carries a name and a duration; who called with what is read from JAX's frames (`_jax`).
+Listeners are called on the compiling thread and only on a miss, so a cached call costs nothing. An
+event carries a name and a duration; the caller and the arguments are read from JAX's frames
+(`_jax`). An event goes to `open_compile`, its compilation to `history`, and from there to a log.
 """
 
 from __future__ import annotations
@@ -13,25 +14,22 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Self, TypeVar
 
+from jaxscope import words
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.block_compiles import BlockCompiles
 from jaxscope.capture.compiles.history import History
-from jaxscope.capture.compiles.live_programs import KeptPrograms
-from jaxscope.capture.compiles.open_stages import Stage
+from jaxscope.capture.compiles.live_programs import LivePrograms
+from jaxscope.capture.compiles.open_compile import BlockCompiles, CompileStage, OpenCompiles
 from jaxscope.capture.compiles.raw_compile import RawCompile
-from jaxscope.capture.compiles.stage_tracker import Accounts
 from jaxscope.capture.source.cell_names import Places
 from jaxscope.model.compiles import Persistent
 
 T = TypeVar("T")
 
 _OWN_WORK: ContextVar[bool] = ContextVar("jaxscope_own_work", default=False)
-
-
 _STAGES = {
-    "/jax/core/compile/jaxpr_trace_duration": Stage.TRACE,
-    "/jax/core/compile/jaxpr_to_mlir_module_duration": Stage.LOWER,
-    "/jax/core/compile/backend_compile_duration": Stage.XLA,
+    "/jax/core/compile/jaxpr_trace_duration": CompileStage.TRACE,
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": CompileStage.LOWER,
+    "/jax/core/compile/backend_compile_duration": CompileStage.XLA,
 }
 _PERSISTENT = {
     "/jax/compilation_cache/compile_requests_use_cache": Persistent.NOT_WRITTEN,
@@ -42,7 +40,7 @@ _PERSISTENT = {
 
 @contextmanager
 def own_work() -> Generator[None]:
-    """jaxscope's own programs (peaks, probes) inside this block are hidden from every listener."""
+    """Hide jaxscope's own programs (peaks, probes) inside this block from every listener."""
     token = _OWN_WORK.set(True)
     try:
         yield
@@ -51,20 +49,21 @@ def own_work() -> Generator[None]:
 
 
 class Listener:
-    """Collects the compiles of all threads while it is entered. Never raises into a user's call."""
+    """Collects the compilations of all threads while it is entered. Never raises into a user's
+    call."""
 
     def __init__(self) -> None:
-        self._accounts = Accounts(self._attempt, own_work, self._tell)
+        self._open = OpenCompiles(self._attempt, own_work, self._notify)
         self.errors = 0
-        """Events that could not be read in full."""
+        """Events that could not be read completely."""
         self.first_error = ""
-        self._lock = threading.RLock()  # what fails while it is held is noted under it
+        self._lock = threading.RLock()  # a failure while it is held is noted under it
         self._held = 0
-        self._hearers: tuple[Callable[[RawCompile], None], ...] = ()
+        self._subscribers: tuple[Callable[[RawCompile], None], ...] = ()
         self.places = Places()
-        """What to call the places that compiled; a session puts its own here."""
+        """Names of the calling cells and files; a session sets its own."""
         self.losses = 0
-        """How often somebody took our listeners away."""
+        """How often our listeners were removed by others."""
 
     def __enter__(self) -> Self:
         """Listen until the last of those who entered has left."""
@@ -87,13 +86,13 @@ class Listener:
 
     @property
     def listening(self) -> bool:
-        """Whether anybody has entered it and not left."""
+        """Whether it is entered at least once."""
         return self._held > 0
 
     def listen_again(self) -> bool:
-        """Whether somebody had taken our listeners away; if so they are put back.
+        """Register again if our listeners were removed, and return whether they were.
 
-        `jax.monitoring.clear_event_listeners()` takes away those of every library.
+        `jax.monitoring.clear_event_listeners()` removes those of every library.
         """
         with self._lock:
             if self._held == 0 or _jax.monitored_by(self) is not False:
@@ -106,7 +105,7 @@ class Listener:
     def _register(self) -> None:
         from jax import monitoring
 
-        self._accounts.listening()
+        self._open.start()
         monitoring.register_event_listener(self._on_event)
         monitoring.register_event_duration_secs_listener(self._on_end)
         monitoring.register_scalar_listener(self._on_start)
@@ -114,7 +113,7 @@ class Listener:
     def _unregister(self) -> None:
         from jax import monitoring
 
-        # AssertionError (ValueError under -O): somebody cleared all listeners.
+        # AssertionError (ValueError under -O): all listeners were cleared.
         with suppress(AssertionError, ValueError):
             monitoring.unregister_event_listener(self._on_event)
         with suppress(AssertionError, ValueError):
@@ -124,89 +123,85 @@ class Listener:
 
     @property
     def history(self) -> History:
-        """The compiles that are still kept, and what each is to be compared with."""
-        return self._accounts.history
+        """The compilations that are still kept, with their causes."""
+        return self._open.history
 
     @property
-    def programs(self) -> KeptPrograms:
-        """The programs that they made."""
-        return self._accounts.programs
+    def programs(self) -> LivePrograms:
+        """The programs that they compiled."""
+        return self._open.programs
 
     @property
     def count(self) -> int:
-        """How many compiles were seen so far; the serial of the latest."""
+        """The number of compilations so far; the serial of the latest."""
         return self.history.count
 
     @property
     def records(self) -> Sequence[RawCompile]:
-        """The latest compiles of all threads, in the order they began."""
+        """The latest compilations of all threads, in the order they began."""
         return self.history.records
 
     def since(self, serial: int) -> tuple[RawCompile, ...]:
-        """The compiles of all threads after that serial, as far as they are still kept."""
-        # Other threads go on compiling: a copy is taken at once.
+        """The compilations of all threads after that serial, as far as they are still kept."""
+        # Other threads go on compiling: copy first.
         records = tuple(self.records)
         newer = itertools.takewhile(lambda raw: raw.number > serial, reversed(records))
         return tuple(newer)[::-1]
 
     @contextmanager
-    def telling(self, hear: Callable[[RawCompile], None]) -> Generator[None]:
-        """Inside the block `hear` is called after every compile, on the thread that compiled.
+    def notifying(self, subscriber: Callable[[RawCompile], None]) -> Generator[None]:
+        """Call `subscriber` after every compilation in the block, on the thread that compiled.
 
-        It should be quick. What it raises is noted by the listener and goes no further.
+        It should be quick. The listener notes what it raises, and continues.
         """
         with self._lock:
-            self._hearers = (*self._hearers, hear)
+            self._subscribers = (*self._subscribers, subscriber)
         try:
             yield
         finally:
             with self._lock:
-                self._hearers = tuple(one for one in self._hearers if one is not hear)
+                self._subscribers = tuple(one for one in self._subscribers if one is not subscriber)
 
-    def _tell(self, raw: RawCompile) -> None:
-        for hear in self._hearers:
-            self._attempt(hear, raw)
+    def _notify(self, raw: RawCompile) -> None:
+        for subscriber in self._subscribers:
+            self._attempt(subscriber, raw)
 
     @property
     def compile_count(self) -> int:
-        """How often XLA compiled on this thread since the listener began. Cheap."""
-        return self._accounts.here.compile_count
+        """The number of XLA compilations on this thread since the listener began. Cheap."""
+        return self._open.here.compile_count
 
-    def attach(self, run: BlockCompiles) -> None:
-        """From now on the run gets the compiles of this thread; use `collecting`."""
-        self._accounts.here.runs.append(run)
-
-    def detach(self, run: BlockCompiles) -> None:
-        self._accounts.here.runs.remove(run)
+    @property
+    def blocks(self) -> list[BlockCompiles]:
+        """The open blocks of `collecting` on this thread."""
+        return self._open.here.blocks
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Doubts about the compiles, as sentences for the report."""
+        """Caveats about the compilations, as sentences for the report."""
         if not self.errors:
             return ()
-        what = "1 compile event" if self.errors == 1 else f"{self.errors} compile events"
-        lost = "so names and places of compiles may be missing"
-        return (f"{what} could not be read in full, {lost} ({self.first_error}).",)
+        what = words.count(self.errors, "compile event")
+        lost = "so names and lines may be missing"
+        return (f"{what} could not be read completely, {lost} ({self.first_error}).",)
 
     def _on_start(self, event: str, value: float, **details: Any) -> None:
         stage = _STAGES.get(event)
         if stage is not None and not _OWN_WORK.get():
-            self._attempt(self._accounts.begin, stage, str(details.get("fun_name", "")))
+            self._attempt(self._open.begin, stage, str(details.get("fun_name", "")))
 
     def _on_end(self, event: str, duration_secs: float, **details: Any) -> None:
         stage = _STAGES.get(event)
         if stage is not None and not _OWN_WORK.get():
-            self._attempt(
-                self._accounts.end, stage, str(details.get("fun_name", "")), duration_secs
-            )
+            self._attempt(self._open.end, stage, str(details.get("fun_name", "")), duration_secs)
 
     def _on_event(self, event: str, **details: Any) -> None:
         status = _PERSISTENT.get(event)
         if status is not None and not _OWN_WORK.get():
-            self._attempt(self._accounts.cache, status)
+            self._attempt(self._open.cache, status)
 
     def _attempt(self, step: Callable[..., T], *arguments: Any) -> T | None:
-        """The step's value, or None when it fails: a listener must not break the user's compile."""
+        """The step's value, or None when it fails: a listener must not break the user's call."""
         try:
             return step(*arguments)
         except Exception as error:
@@ -224,15 +219,15 @@ def collecting(
     on_lowering_start: Callable[[str], None] | None = None,
     on_compiled: Callable[[RawCompile], None] | None = None,
 ) -> Generator[BlockCompiles]:
-    """The compiles of this block on this thread; blocks may be nested.
+    """The compilations of this block on this thread; blocks may be nested.
 
     Hooks are called in the middle of JAX's work, while `_jax.calling_jit`, `_jax.lowering_jaxpr`
-    and, in `on_compiled`, `_jax.compiled_executable` can see it. What they raise is noted by the
-    listener and goes no further.
+    and, in `on_compiled`, `_jax.compiled_executable` can see it. The listener notes what they
+    raise, and continues.
     """
-    run = BlockCompiles(on_trace_start, on_lowering_start, on_compiled)
-    listener.attach(run)
+    block = BlockCompiles(listener.history, on_trace_start, on_lowering_start, on_compiled)
+    listener.blocks.append(block)
     try:
-        yield run
+        yield block
     finally:
-        listener.detach(run)
+        listener.blocks.remove(block)

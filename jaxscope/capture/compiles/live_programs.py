@@ -1,4 +1,4 @@
-"""The programs behind compiles, for as long as somebody can still call them, and a few longer."""
+"""Compiled programs, held weakly; the 16 most recent are held strongly."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from jaxscope.capture import _jax
 
 _LATEST = 16
-"""Programs that are held: a notebook looks at what it has just compiled."""
-_CONSTANTS = 10_000_000  # bytes of arrays inside a program beyond which it is not held
+"""Programs held strongly: a notebook shows what it has just compiled."""
+_CONSTANTS = 10_000_000  # bytes of arrays inside a program; a larger one is held weakly only
 
 
 @dataclass(frozen=True, slots=True)
 class LiveProgram:
-    """A program with what its report needs."""
+    """A program with the parts that its report needs."""
 
     module: Any
     executable: Any
@@ -34,12 +34,12 @@ class _Entry:
     jaxpr: weakref.ref[Any] | None
 
 
-class KeptPrograms:
-    """Weak references to the programs of a listener's compiles.
+class LivePrograms:
+    """The programs of a listener's compilations, as long as JAX holds them.
 
-    JAX holds a program as long as its function lives. What it lets go is gone here too, except for
-    the latest few, whose StableHLO and executable are held: neither holds an array or a function of
-    the user's (a program with callbacks does, and is not held).
+    JAX holds a program as long as its function lives. Of the latest few the StableHLO and the
+    executable are held here: neither refers to an array or a function of the user's. A program with
+    callbacks does, and is not held.
     """
 
     def __init__(self, most: int) -> None:
@@ -51,7 +51,7 @@ class KeptPrograms:
         self._lock = threading.Lock()
 
     def lowering(self, number: int) -> None:
-        """The compile of this number is about to be lowered."""
+        """The compilation of this number is about to be lowered."""
         jaxpr = _jax.lowering_jaxpr()
         if jaxpr is None:
             return
@@ -62,7 +62,7 @@ class KeptPrograms:
                 self._large = {n for n in self._large if n > number - self._most} | {number}
 
     def compiled(self, number: int) -> None:
-        """Its compilation has just ended."""
+        """XLA has just compiled it."""
         found = _jax.compiled_program()
         if found is None:
             return
@@ -79,7 +79,7 @@ class KeptPrograms:
             self._large.discard(number)
 
     def get(self, number: int) -> LiveProgram | None:
-        """The program of a compile, or None when it was released."""
+        """The program of a compilation, or None when it was released."""
         with self._lock:
             entry = self._entries.get(number)
             found = self._latest.get(number)

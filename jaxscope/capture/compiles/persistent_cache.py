@@ -1,8 +1,8 @@
-"""Why the persistent compilation cache did not have a program, or was not given it.
+"""Why the persistent compilation cache missed, or did not store a program.
 
-JAX stores a program under one hash of all that it depends on, so a miss does not say what changed.
-Beside the cache jaxscope notes the parts of the key of what was stored; the program itself is what
-changed when no other part did.
+JAX stores a program under one hash of everything that it depends on, so a miss does not show what
+changed. Beside the cache jaxscope stores the components of the key of each stored program; when no
+other component differs, the program itself changed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from jaxscope.capture._jax import CacheRequest
 from jaxscope.model.compiles import Persistent
 
 _FOLDER = "jaxscope"
-_MOST = 32  # keys that are remembered of one module
+_MOST = 32  # keys of one module
 
 
 def directory() -> str:
-    """Where the persistent cache lies; empty when there is none."""
+    """The folder of the persistent cache; empty when there is none."""
     import jax
 
     return str(getattr(jax.config, "jax_compilation_cache_dir", None) or "")
@@ -31,7 +31,7 @@ def directory() -> str:
 def why(
     request: CacheRequest | None, status: Persistent, seconds: float, *, callbacks: bool
 ) -> str:
-    """A sentence on a miss; notes the parts of the key of what was stored. Empty for a hit."""
+    """The reason of a miss, empty for a hit; stores the key's components of a stored program."""
     if status not in (Persistent.WRITTEN, Persistent.NOT_WRITTEN):
         return ""
     sentences = [] if status is Persistent.WRITTEN else [_not_written(seconds, callbacks=callbacks)]
@@ -39,7 +39,7 @@ def why(
     if request is not None and home and "://" not in home:
         folder = Path(home) / _FOLDER
         known = _read(folder, request.module)
-        # A program that is too quick to be stored is missed each time, for that reason alone.
+        # A program that compiles too fast to be stored misses each time, for that reason alone.
         if status is Persistent.WRITTEN or known:
             sentences.insert(0, _changed(request, known, Path(home)))
         if status is Persistent.WRITTEN:
@@ -53,20 +53,20 @@ def _not_written(seconds: float, *, callbacks: bool) -> str:
     least = float(getattr(jax.config, "jax_persistent_cache_min_compile_time_secs", 0.0) or 0.0)
     size = int(getattr(jax.config, "jax_persistent_cache_min_entry_size_bytes", 0) or 0)
     if jax.process_index() != 0:
-        return "It was not stored: only process 0 writes to the persistent cache."
+        return "Not stored: only process 0 writes to the persistent cache."
     if seconds < least:
         return (
-            f"It was not stored: it took {seconds:.2f} s, and "
-            f"`jax_persistent_cache_min_compile_time_secs` is {least:.2f} s."
+            f"Not stored: compiling took {seconds:.2f} s, below "
+            f"`jax_persistent_cache_min_compile_time_secs` ({least:.2f} s)."
         )
     if callbacks:
-        return "It was not stored: it holds callbacks into this Python process."
+        return "Not stored: the program has callbacks into this Python process."
     if size > 0:
         return (
-            "It was not stored: it is smaller than `jax_persistent_cache_min_entry_size_bytes` "
+            "Not stored: the program is smaller than `jax_persistent_cache_min_entry_size_bytes` "
             f"({size} B)."
         )
-    return "It was not stored, and JAX does not say why."
+    return "Not stored, and JAX reports no reason."
 
 
 def _changed(request: CacheRequest, known: list[dict[str, Any]], home: Path) -> str:
@@ -78,12 +78,12 @@ def _changed(request: CacheRequest, known: list[dict[str, Any]], home: Path) -> 
         )
         if stored:
             return (
-                "The persistent cache holds a program of this name under another key; what differs "
-                "is not known, since jaxscope did not see it being stored."
+                "The persistent cache has a program of this name under a different key. The "
+                "difference is unknown, because jaxscope did not observe how it was stored."
             )
         return ""
     if any(entry.get("key") == request.key for entry in known):
-        return "The persistent cache had it once, and does not any more."
+        return "The persistent cache no longer has this program."
     new = dict(request.components)
     best: list[str] | None = None
     nearest: dict[str, Any] = {}
@@ -94,13 +94,12 @@ def _changed(request: CacheRequest, known: list[dict[str, Any]], home: Path) -> 
             best, nearest = apart, old
     if not best:
         return (
-            "The persistent cache holds a program of this name under another key, and of its parts "
-            "only the program itself differs: its code, shapes, constants or options of the jit."
+            "The persistent cache has a program of this name under a different key. Only the "
+            "program itself changed: its code, shapes, constants or jit options."
         )
     words = ", ".join(_part(name, str(nearest[name]), new[name]) for name in best)
     return (
-        f"The persistent cache holds a program of this name under another key, which differs in "
-        f"{words}."
+        f"The persistent cache has a program of this name under a different key. Changed: {words}."
     )
 
 
@@ -130,7 +129,7 @@ def _read(folder: Path, module: str) -> list[dict[str, Any]]:
 
 
 def _note(folder: Path, request: CacheRequest, known: list[dict[str, Any]]) -> None:
-    """Replaced as a whole, since several processes may share the cache."""
+    """Replace the whole file, since several processes may share the cache."""
     entries = [e for e in known if e.get("key") != request.key][-(_MOST - 1) :]
     entries.append({"key": request.key, "components": dict(request.components)})
     try:
@@ -138,5 +137,5 @@ def _note(folder: Path, request: CacheRequest, known: list[dict[str, Any]]) -> N
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
             json.dump(entries, file)
         os.replace(file.name, _file(folder, request.module))
-    except OSError:  # a cache that cannot be written to has nothing to explain
+    except OSError:  # a read-only cache stores nothing to explain
         return

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.cell_identity import Origin, standing_for
+from jaxscope.capture.compiles.signature.cell_identity import CellIdentity, program_of_cell
 from jaxscope.capture.devices import devices
 from jaxscope.capture.jaxpr.callbacks import callback_marks
 from jaxscope.capture.jaxpr.tags import Tagged, adopt, compiled_from, tag
@@ -194,7 +194,7 @@ def trace_program(request: CompileRequest, sources: SourceFiles, say: Say) -> Tr
     """
     say("tracing")
     vmaps: list[_jax.VmapEntry] = []
-    with standing_for(_origin(request, sources)):
+    with program_of_cell(_identity(request, sources)):
         began = time.perf_counter()
         with watching(vmaps):
             traced = request.jitted.trace(*request.args, **request.kwargs)
@@ -217,7 +217,7 @@ def compile_program(program: TracedProgram, sources: SourceFiles, say: Say) -> C
         return _compiled_stage(program, sources, say)
     request, traced, tagged = program.request, program.traced, program.tagged
     assert tagged is not None
-    with standing_for(_origin(request, sources)):
+    with program_of_cell(_identity(request, sources)):
         say("lowering")
         lowered = traced.lower()
         key = None if request.programs is None else _key(request, traced, lowered)
@@ -235,12 +235,12 @@ def compile_program(program: TracedProgram, sources: SourceFiles, say: Say) -> C
     return Captured(request, handles, entry, reused, program.trace_s, program.vmaps)
 
 
-def _origin(request: CompileRequest, sources: SourceFiles) -> Origin | None:
+def _identity(request: CompileRequest, sources: SourceFiles) -> CellIdentity | None:
     """The cell that the compile log compares with its earlier runs."""
     if request.programs is None:
         return None
     cell = sources.all()
-    return Origin(request.programs, cell[0].text if cell else "", request.statics)
+    return CellIdentity(request.programs, cell[0].text if cell else "", request.statics)
 
 
 def traced_by_user(stage: Any, sources: SourceFiles) -> TracedProgram:

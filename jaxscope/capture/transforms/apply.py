@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from jaxscope.analysis.compiles.causes import TRANSFORMS
 from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import PlainCall
 from jaxscope.capture.inputs.arguments import Arguments, named
@@ -66,7 +67,7 @@ class TransformedForm:
             program = self._flat(made)
         statics = {value.name: value.aval for value in form.inputs.static_values()}
         # A different composition is a different program of the same cell.
-        statics["the transforms"] = str(self.composition)
+        statics[TRANSFORMS] = str(self.composition)
         return CompileRequest(
             name,
             self.composition.titles,

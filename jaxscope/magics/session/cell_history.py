@@ -1,4 +1,4 @@
-"""The cells that ran, and their numbers for compilations, also after a cell ran again."""
+"""The cells that ran, in order: the cell of each compilation, also after a cell ran again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from jaxscope.capture.compiles.raw_compile import RawCompile
 
 _KEPT = 10_000
-"""Maximum number of entries: as many as a listener keeps compilations."""
-
+"""Entries at most, as many as a listener keeps compilations."""
 
 _MAGIC_FILES = {"<timed exec>": "%time", "<timed eval>": "%time", "<magic-timeit>": "%timeit"}
 
@@ -38,10 +37,10 @@ class _Named:
 
 
 class CellHistory(Places):
-    """Names of the cells of one session.
+    """Names for a session of a notebook.
 
     A front end names the code of a cell by its text, so a cell that runs again has the same file
-    under a new number. IPython has only the last number; the history has all of them.
+    under a new number. IPython keeps only the latest number; the history keeps each of them.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -49,7 +48,8 @@ class CellHistory(Places):
         self._cells: list[_Begun] = []
         self._running: list[_Begun] = []
         self._files: dict[str, list[_Named]] = {}
-        self._recorded = 0
+        self.noted = 0
+        """The serial of the latest compilation whose files are known."""
 
     def begin(self, serial: int, cell_id: str = "") -> None:
         """A cell begins; `serial` is that of the latest compilation."""
@@ -57,26 +57,25 @@ class CellHistory(Places):
         self._write(self._running[-1])
 
     def end(self, serial: int, number: int | None) -> None:
-        """The cell that began last has ended, under this number of IPython's."""
+        """The cell that began last has ended; `number` is IPython's number for it."""
         if not self._running:
             return
         ended = self._running.pop()
         if number is not None:
             ended.number = number
-        if self._running:  # a cell that ran a cell goes on
+        if self._running:  # a cell that ran a cell continues
             outer = self._running[-1]
-            outer = _Begun(serial, outer.number, outer.cell_id)
-            self._running[-1] = outer
-            self._write(outer)
+            self._running[-1] = _Begun(serial, outer.number, outer.cell_id)
+            self._write(self._running[-1])
 
     def _next_number(self) -> int:
-        # IPython 9.18 counts `execution_count` up before the cell runs, and stores the input after.
+        # IPython 9.18 increments `execution_count` before the cell runs and stores the input after.
         stored = getattr(self._shell.history_manager, "input_hist_parsed", ())
         return len(stored) or self._shell.execution_count
 
     def _write(self, begun: _Begun) -> None:
         if self._cells and self._cells[-1].serial >= begun.serial:
-            self._cells.pop()  # it compiled nothing
+            self._cells.pop()  # nothing compiled in it
         self._cells.append(begun)
         if len(self._cells) > _KEPT:
             del self._cells[: _KEPT // 10]
@@ -86,8 +85,8 @@ class CellHistory(Places):
         """The number of the cell that runs."""
         return self._running[-1].number if self._running else self._next_number() - 1
 
-    def record(self, raws: Sequence[RawCompile]) -> None:
-        """Record the present names of the files of these compilations."""
+    def note(self, raws: Sequence[RawCompile]) -> None:
+        """Keep the current cell numbers of the files of these compilations."""
         known = filename_map(self._shell)
         for raw in raws:
             for frame in raw.frames:
@@ -95,12 +94,7 @@ class CellHistory(Places):
                 entries = self._files.setdefault(frame.file, []) if number is not None else []
                 if number is not None and (not entries or entries[-1].number != number):
                     entries.append(_Named(raw.number, number))
-            self._recorded = max(self._recorded, raw.number)
-
-    @property
-    def recorded(self) -> int:
-        """The serial of the latest recorded compilation."""
-        return self._recorded
+            self.noted = max(self.noted, raw.number)
 
     def cell(self, serial: int) -> int | None:
         found = self._begun(serial)
@@ -118,7 +112,7 @@ class CellHistory(Places):
         return entries[max(index, 0)].number
 
     def name(self, file: str, serial: int) -> str:
-        # IPython has its own file names for the code of `%time` and `%timeit`.
+        # The code of `%time` and `%timeit` has a file name of IPython's.
         magic = _MAGIC_FILES.get(file)
         cell = self.cell(serial)
         if magic is not None and cell is not None:

@@ -1,20 +1,19 @@
 """Compilations as they happen, for front ends that subscribe.
 
 The front end opens a comm `jaxscope.events`, with any data. The kernel answers at once, and then
-after compilations, at most every tenth of a second:
+after every compilation, at most every tenth of a second:
 
     {"events": [...], "storms": [...]}
 
 Each event is a `CompileEvent` (docs/compile_event.schema.json). The first messages have the
-compilations since `%load_ext jaxscope`, the earliest first; without any, the first message is
-empty. Events are in the order in which compilations ended, so that a nested one comes before its
-outer one, whose `serial` is smaller. Each event is sent once per comm.
+compilations since `%load_ext jaxscope`, the earliest first; the very first has no event if there
+are none. Events come in the order in which compilations ended, so a `serial` may be smaller than
+one before: a compilation that began inside another ends first. No event comes twice over one comm.
 
-The storms are `StormNews`: repeated recompilations among the events so far, with their pattern and
-fix. They are omitted if none has changed.
+The storms are `StormUpdate`s: the compilations so far that belong together, with their pattern and
+fix. They are left out when nothing about them is new.
 
-The kernel never closes the comm, except when jaxscope is unloaded; the front end closes it when it
-leaves.
+The kernel closes the comm only when jaxscope is unloaded; the front end closes it when it leaves.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ if TYPE_CHECKING:
 
 PAUSE_S = 0.1
 BATCH = 200
-"""Events per message: a storm of compilations is spread over a second or two."""
+"""Events per message: a storm arrives over a second or two, and delays nothing else."""
 COMMS = 16
-"""Maximum number of open pages per kernel; the oldest comms are dropped first."""
+"""Open pages that listen to one kernel; the oldest comms are dropped first."""
 
 
 class _Subscriber:
-    """One comm, and the events that it has not received yet."""
+    """One comm, and the compilations that it has not received."""
 
     def __init__(self, comm: Any, backlog: Iterable[RawCompile]) -> None:
-        self.comm = comm
-        self.waiting = collections.deque(backlog)
-        # Imported here: `%load_ext` must be quick, and front ends subscribe later.
+        # Imported here, since `%load_ext` is to be quick and a front end subscribes later.
         from jaxscope.analysis.compiles.live_storms import LiveStorms
 
+        self.comm = comm
+        self.waiting = collections.deque(backlog)
         self.sent: set[int] = set()
         self.storms = LiveStorms()
 
@@ -61,14 +60,14 @@ class _Subscriber:
         return found
 
 
-class Feed:
-    """Sends compilations from its own thread, so that the user's compilation does not wait."""
+class CompileFeed:
+    """Sends compilations from its own thread, so that the user's call does not wait."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._subscribers: tuple[_Subscriber, ...] = ()
         self._lock = threading.Lock()
-        self._bell = threading.Event()
+        self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._unsubscribe = session.on_finish(self._enqueue)
 
@@ -78,10 +77,10 @@ class Feed:
         comm.send({"events": []})
         subscriber = _Subscriber(comm, ())
         with self._lock:
-            # First new events are subscribed, then old ones are added: none is missed.
+            # First subscribe to new compilations, then add the finished ones: none is missed.
             self._subscribers = (*self._subscribers, subscriber)[-COMMS:]
             subscriber.waiting.extendleft(reversed(self._session.finished()))
-            self._bell.set()
+            self._wake.set()
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="jaxscope-events", daemon=True
@@ -89,12 +88,12 @@ class Feed:
                 self._thread.start()
 
     def close(self) -> None:
-        """Close all comms and end the thread."""
+        """Drop all subscribers, and end the thread."""
         self._unsubscribe()
         with self._lock:
             subscribers, self._subscribers = self._subscribers, ()
             thread = self._thread
-            self._bell.set()
+            self._wake.set()
         for subscriber in subscribers:
             with contextlib.suppress(Exception):
                 subscriber.comm.close()
@@ -102,21 +101,21 @@ class Feed:
             thread.join(timeout=5)
 
     def _enqueue(self, raw: RawCompile) -> None:
-        # On the thread that compiled: only enqueue.
+        # On the thread that compiled: pass it on, no more.
         for subscriber in self._subscribers:
             subscriber.waiting.append(raw)
         if self._subscribers:
-            self._bell.set()
+            self._wake.set()
 
     def _forget(self, comm: Any) -> None:
         with self._lock:
             self._subscribers = tuple([one for one in self._subscribers if one.comm is not comm])
-            self._bell.set()
+            self._wake.set()
 
     def _run(self) -> None:
         while True:
-            self._bell.wait()
-            self._bell.clear()
+            self._wake.wait()
+            self._wake.clear()
             with self._lock:
                 subscribers = self._subscribers
                 if not subscribers:
@@ -125,23 +124,23 @@ class Feed:
             for subscriber in subscribers:
                 self._send(subscriber)
             if any(subscriber.waiting for subscriber in subscribers):
-                self._bell.set()
+                self._wake.set()
             time.sleep(PAUSE_S)
 
     def _send(self, subscriber: _Subscriber) -> None:
         events: list[Any] = []
         for raw in subscriber.take():
-            with contextlib.suppress(Exception):  # the other events are sent anyway
-                events.append(to_json(self._session.event(raw)))
+            with contextlib.suppress(Exception):  # the others are sent all the same
+                events.append(to_json(self._session.event_of(raw)))
                 if not raw.error:
-                    subscriber.storms.add(raw.to_compile())
+                    subscriber.storms.add(self._session.compile_of(raw))
         if not events:
             return
         message: dict[str, Any] = {"events": events}
-        with contextlib.suppress(Exception):  # then they are sent without their pattern
-            # Once per batch: the pattern of a long storm takes some milliseconds.
-            if not subscriber.waiting and (news := subscriber.storms.news()):
-                message["storms"] = [to_json(each) for each in news]
+        with contextlib.suppress(Exception):  # without a pattern each stays its own entry
+            # Once per backlog: the pattern of a long storm takes some milliseconds.
+            if not subscriber.waiting and (updates := subscriber.storms.updates()):
+                message["storms"] = [to_json(each) for each in updates]
         try:
             subscriber.comm.send(message)
         except Exception:  # the page is gone

@@ -1,4 +1,4 @@
-"""State of one shell between its cells: listener, compiled programs, reports."""
+"""What jaxscope remembers between the cells of one shell."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from jaxscope.results.compile_log import CompileLog
 
 REPORTS_KEPT = 16
-"""Enough to compare each cell of a usual notebook with its previous run."""
+"""So that after all cells of a usual notebook ran again, each can be compared with its last run."""
 CELLS_KEPT = 256
-"""Cells whose compiled programs are kept; notebooks have fewer."""
+"""Cells whose compiled programs are kept: notebooks have fewer."""
 
 
 class Session:
@@ -39,10 +39,10 @@ class Session:
         self._listener: Listener | None = None
         self.listening_since: datetime.datetime | None = None
         self._began = time.time()
-        self.history = CellHistory(shell)
+        self.cells = CellHistory(shell)
         self._hooks: tuple[Callable[[CompileEvent], None], ...] = ()
         self._raw_hooks: tuple[Callable[[RawCompile], None], ...] = ()
-        # Observes a cell that imports jax and compiles from its first compilation on.
+        # A cell that imports jax and compiles at once is heard from its first compile on.
         self._stack.enter_context(on_arrival(self.listen_if_jax_is_there))
         self._peaks: PeakCache | None = None
         self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
@@ -50,7 +50,7 @@ class Session:
         self._keys: collections.deque[str] = collections.deque(maxlen=REPORTS_KEPT)
 
     def close(self) -> None:
-        """Uninstall everything."""
+        """Take everything back that was installed."""
         self._stack.close()
         self._listener = None
         self.listening_since = None
@@ -59,11 +59,9 @@ class Session:
         self._keys.clear()
 
     def listen_if_jax_is_there(self, *_: object) -> None:
-        """Start listening once the user has imported jax, which this never does.
-
-        Also restores listeners that other code has removed.
-        """
-        # If it fails, the next magic that needs the listener reports why.
+        """Start listening once the user has imported jax, which this never does; and once more
+        where somebody took our listeners away."""
+        # Should it fail, the next magic that needs the listener says why.
         with contextlib.suppress(Exception):
             if self._listener is not None:
                 self._listener.listen_again()
@@ -78,43 +76,50 @@ class Session:
         from jaxscope.capture.compiles.listener import Listener
 
         listener = self._stack.enter_context(Listener())
-        listener.places = self.history
-        self._stack.enter_context(listener.telling(self._notify))
+        listener.places = self.cells
         self._listener = listener
+        self._stack.enter_context(listener.notifying(self._notify))
         self.listening_since = datetime.datetime.now()
         return listener
+
+    def _installed(self) -> Listener:
+        """The listener, which this never installs again: LookupError after `close`."""
+        if self._listener is None:
+            raise LookupError("jaxscope was unloaded, and its compile log with it.")
+        return self._listener
 
     # The compile log.
 
     @property
     def compiled(self) -> int:
-        """The serial of the latest compilation; 0 before the first."""
+        """The serial of the latest compile; 0 before the first."""
         return self._listener.count if self._listener is not None else 0
 
     def cell_begins(self, cell_id: str = "") -> None:
         """A cell is about to run."""
-        self.history.begin(self.compiled, cell_id)
+        self.cells.begin(self.compiled, cell_id)
 
     def cell_ends(self, number: int | None) -> None:
-        """A cell has run, under this number. Records the file names of its code."""
+        """It has run, under this number. Notes what its code was called."""
         if self._listener is not None:
-            # A failure here would look like a failure of the cell.
+            # A failure here would be shown under the cell as if it were the cell's own.
             with contextlib.suppress(Exception):
-                self.history.record(self._listener.since(self.history.recorded))
-        self.history.end(self.compiled, number)
+                self.cells.note(self._listener.since(self.cells.noted))
+        self.cells.end(self.compiled, number)
 
     def log(self, since: int = 0) -> CompileLog:
-        """The compilations after that serial, kept up to date."""
+        """What was compiled after that serial, kept up to date."""
         from jaxscope.results.compile_log import CompileLog
 
         losses = self._listener.losses if since and self._listener is not None else 0
         return CompileLog(lambda: self._read_log(since, losses), self._open)
 
     def on_compile(self, hook: Callable[[CompileEvent], None]) -> Callable[[], None]:
-        """Call `hook` with a CompileEvent after every compilation; the result unsubscribes it.
+        """Call `hook` with a CompileEvent after every compilation; returns a function that
+        unsubscribes it.
 
-        The hook runs on the thread that compiled, while the user waits: it should only pass the
-        event on. Its exceptions do not reach the user.
+        It is called on the thread that compiled, while the user waits, so it should only pass the
+        event on. What it raises does not reach the user.
         """
         self._hooks = (*self._hooks, hook)
 
@@ -124,7 +129,7 @@ class Session:
         return unsubscribe
 
     def on_finish(self, hook: Callable[[RawCompile], None]) -> Callable[[], None]:
-        """The same for a hook that calls `event` later, on a different thread."""
+        """The same for a hook that calls `event_of` later, on its own thread."""
         self._raw_hooks = (*self._raw_hooks, hook)
 
         def unsubscribe() -> None:
@@ -133,15 +138,19 @@ class Session:
         return unsubscribe
 
     def finished(self) -> tuple[RawCompile, ...]:
-        """The finished compilations that are still kept, in the order they began."""
+        """The compilations that ended and are still kept, in the order they began."""
         found = self._listener.since(0) if self._listener is not None else ()
         return tuple([raw for raw in found if raw.compiled])
 
-    def event(self, raw: RawCompile) -> CompileEvent:
-        """A compilation as a front end gets it."""
-        from jaxscope.capture.compile_log.log import event
+    def compile_of(self, raw: RawCompile) -> Compile:
+        """A compilation as data, with its causes."""
+        return self._installed().history.compile_of(raw)
 
-        return event(raw, self.history)
+    def event_of(self, raw: RawCompile) -> CompileEvent:
+        """The event that front ends receive for a compilation."""
+        from jaxscope.capture.compile_log.log import build_event
+
+        return build_event(self._installed(), raw)
 
     def _read_log(self, since: int, losses: int) -> Log:
         from jaxscope.model.compile_log import Log
@@ -149,35 +158,33 @@ class Session:
         listener = self._listener
         if listener is None:
             return Log("", ())
-        from jaxscope.capture.compile_log.log import gather, lost
+        from jaxscope.capture.compile_log.log import build_log, caveats
 
         listener.listen_again()
-        self.history.record(listener.since(self.history.recorded))
-        notes = lost(listener, since, losses)
-        return gather(listener.since(since), self._began, self.history, notes)
+        self.cells.note(listener.since(self.cells.noted))
+        notes = caveats(listener, since, losses)
+        return build_log(listener, listener.since(since), self._began, notes)
 
     def _open(self, compile: Compile) -> Report:
-        if self._listener is None:
-            raise LookupError("jaxscope was unloaded, and its programs were released.")
         from jaxscope.capture.compile_log.open_program import program_of
 
-        return Report(*program_of(self._listener, compile.serial, self.cell_name))
+        return Report(*program_of(self._installed(), compile.serial, self.cell_name))
 
     def _notify(self, raw: RawCompile) -> None:
-        for hook in self._raw_hooks:
+        for raw_hook in self._raw_hooks:
             with contextlib.suppress(Exception):
-                hook(raw)
+                raw_hook(raw)
         if not self._hooks:
             return
-        event = self.event(raw)
+        event = self.event_of(raw)
         for hook in self._hooks:
-            # A front end that fails must not affect the others.
+            # One front end that fails must not silence the others.
             with contextlib.suppress(Exception):
                 hook(event)
 
     @property
     def peaks(self) -> PeakCache:
-        """Measured peaks of the devices, of this session and on disk."""
+        """Measured peaks of the devices, this session's and those on disk."""
         if self._peaks is None:
             from jaxscope.capture.timing.peaks import PeakCache
 
@@ -185,7 +192,7 @@ class Session:
         return self._peaks
 
     def add(self, report: Report, key: str) -> None:
-        """Keep a report of a cell, and with it the texts of its programs."""
+        """Keep a report of a cell: with it live the texts of its programs."""
         self.reports.append(report)
         self._keys.append(key)
         keep_latest(report)
@@ -206,7 +213,7 @@ class Session:
         return found
 
     def context(self, key: str, say: Callable[[str], None]) -> RunContext:
-        """The context of a run under this key; `say` is notified of its phases."""
+        """What a run under this key finds around it: names, caches, and whom to tell its phase."""
         from jaxscope.capture.run.context import RunContext
 
         programs = self.programs(key)

@@ -22,7 +22,7 @@ from IPython.core.magic import magics_class
 from jaxscope.frontend.front_end import FrontEnd, front_end
 from jaxscope.frontend.requests import Refused, answer
 from jaxscope.magics.family import Family, MagicScope
-from jaxscope.magics.session.compile_feed import Feed
+from jaxscope.magics.session.compile_feed import CompileFeed
 from jaxscope.magics.session.report_store import ReportStore
 from jaxscope.results.report import Report
 
@@ -42,7 +42,7 @@ class Serving(Family):
     def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell, scope)
         self.store = ReportStore()
-        self.feed = Feed(scope.session)
+        self.feed = CompileFeed(scope.session)
         self._targets = {REPORT_TARGET: self._asked, EVENTS_TARGET: self.feed.opened}
         self._comms = getattr(getattr(shell, "kernel", None), "comm_manager", None)
         if self._comms is not None:

@@ -11,7 +11,7 @@ from plotly.graph_objects import Bar, Figure, Scatter
 from plotly.subplots import make_subplots
 
 from jaxscope import words
-from jaxscope.analysis.compiles.groups import Group, by_function, place
+from jaxscope.analysis.compiles.groups import CompileGroup, by_function, place
 from jaxscope.model import Compile
 from jaxscope.model.compile_log import Log
 from jaxscope.view.compiles.rows import first_line, why
@@ -77,14 +77,14 @@ def figure(log: Log) -> Figure:
     return drawn
 
 
-def _groups(log: Log) -> list[Group]:
+def _groups(log: Log) -> list[CompileGroup]:
     """The slowest functions, and all others as one."""
     groups = list(by_function(log))
     if len(groups) <= _MOST_FUNCTIONS:
         return groups
     kept, rest = groups[: _MOST_FUNCTIONS - 1], groups[_MOST_FUNCTIONS - 1 :]
     others = tuple([compile for group in rest for compile in group.compiles])
-    return [*kept, Group(f"{len(rest)} other functions", others)]
+    return [*kept, CompileGroup(f"{len(rest)} other functions", others)]
 
 
 def _label(name: str) -> str:
@@ -97,7 +97,7 @@ def _plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _add_stages(drawn: Any, groups: Sequence[Group], names: list[str]) -> None:
+def _add_stages(drawn: Any, groups: Sequence[CompileGroup], names: list[str]) -> None:
     for number, (stage, color) in enumerate(_STAGES):
         seconds = [(g.trace_s, g.lower_s, g.compile_s)[number] for g in groups]
         texts = [
@@ -120,7 +120,7 @@ def _add_stages(drawn: Any, groups: Sequence[Group], names: list[str]) -> None:
         )
 
 
-def _add_timeline(drawn: Any, groups: Sequence[Group], names: list[str], log: Log) -> None:
+def _add_timeline(drawn: Any, groups: Sequence[CompileGroup], names: list[str], log: Log) -> None:
     begun = _epoch(log)
     together = sum(group.count for group in groups) > _MOST_POINTS
     for again, label, color in ((False, "first time", _INK), (True, "compiled again", _AGAIN)):
@@ -153,7 +153,7 @@ def _add_timeline(drawn: Any, groups: Sequence[Group], names: list[str], log: Lo
 
 
 def _points(
-    group: Group, name: str, again: bool, log: Log, begun: float, together: bool
+    group: CompileGroup, name: str, again: bool, log: Log, begun: float, together: bool
 ) -> list[tuple[float, str, float, str]]:
     """Time, function, seconds and words of each point."""
     chosen = [compile for compile in group.compiles if compile.is_recompile is again]

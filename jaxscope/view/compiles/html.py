@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Sequence
 
 from jaxscope import words
-from jaxscope.analysis.compiles.groups import Group, by_cell, by_function
+from jaxscope.analysis.compiles.groups import CompileGroup, by_cell, by_function
 from jaxscope.model.compile_log import Log
 from jaxscope.view.base.html import escape, prose, table
 from jaxscope.view.compiles.rows import OPERATIONS, Row, first_line, group_table, rows
@@ -39,12 +39,12 @@ def static_html(log: Log, uid: str = "") -> str:
     return _around(_head(log), uid)
 
 
-def groups_page(log: Log, groups: Sequence[Group], head: str, uid: str = "") -> str:
+def groups_page(log: Log, groups: Sequence[CompileGroup], head: str, uid: str = "") -> str:
     """A table of groups under the first line."""
     return _around(_head(log) + groups_html(groups, head), uid or _uid(log))
 
 
-def groups_html(groups: Sequence[Group], head: str, most: int = 30) -> str:
+def groups_html(groups: Sequence[CompileGroup], head: str, most: int = 30) -> str:
     """The table of `by_line`, `by_function` or `by_cell`."""
     rest = len(groups) - most
     more = f'<p class="muted">{words.count(rest, "quicker row")} left out.</p>' if rest > 0 else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxscope import words
-from jaxscope.analysis.compiles.groups import Group, called, line_text, place, storm_of
+from jaxscope.analysis.compiles.groups import CompileGroup, called, line_text, place, storm_of
 from jaxscope.model import CauseKind, Compile, CompileKind, Persistent
 from jaxscope.model.compile_log import Log, Storm
 from jaxscope.view.base.table import Table
@@ -204,9 +204,9 @@ def callers(compile: Compile, log: Log) -> tuple[str, ...]:
     found: list[str] = []
     below = place(compile, log)
     for frame in compile.stack[1:]:
-        if frame.source is None or frame.source >= len(log.origins):
+        if frame.source is None or frame.source >= len(log.sources):
             continue
-        where = f"{log.origins[frame.source].name}:{frame.span.line}"
+        where = f"{log.sources[frame.source].name}:{frame.span.line}"
         if where == below:  # a comprehension is a frame of its own up to Python 3.11
             continue
         below = where
@@ -249,7 +249,7 @@ def fix(compile: Compile) -> str:
     return " ".join(dict.fromkeys(fixes.values()))
 
 
-def group_table(groups: Sequence[Group], head: str, most: int = MOST_ROWS) -> Table:
+def group_table(groups: Sequence[CompileGroup], head: str, most: int = MOST_ROWS) -> Table:
     """The groups of `by_line`, `by_function` or `by_cell`, with where their time went."""
     return Table(
         (head, "compiles", "again", "trace", "lower", "XLA", "total", "functions"),
@@ -270,7 +270,7 @@ def group_table(groups: Sequence[Group], head: str, most: int = MOST_ROWS) -> Ta
     )
 
 
-def _names(group: Group) -> str:
+def _names(group: CompileGroup) -> str:
     names = group.functions
     if names == (group.title.removesuffix(" (eager)"),):
         return ""

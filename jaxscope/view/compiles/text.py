@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 
 from jaxscope import words
-from jaxscope.analysis.compiles.groups import Group
+from jaxscope.analysis.compiles.groups import CompileGroup
 from jaxscope.model.compile_log import Log
 from jaxscope.view.base.terminal import Terminal
 from jaxscope.view.base.visible import columns, fitted, visible, wrapped
@@ -24,7 +24,11 @@ def text(log: Log, width: int | None = None, color: bool = False) -> str:
 
 
 def groups_text(
-    log: Log, groups: tuple[Group, ...], head: str, width: int | None = None, color: bool = False
+    log: Log,
+    groups: tuple[CompileGroup, ...],
+    head: str,
+    width: int | None = None,
+    color: bool = False,
 ) -> str:
     """A table of groups under the first line."""
     terminal = _terminal(width, color)

@@ -21,7 +21,7 @@ export interface CompileEvent {
   error?: string;
 }
 
-/** `jaxscope.analysis.compiles.live_storms.StormNews`: what became of many compiles from one line. */
+/** `jaxscope.analysis.compiles.live_storms.StormUpdate`: what became of many compiles from one line. */
 export interface StormNews {
   storm: number;
   /** Those that joined it since it was last told of. */

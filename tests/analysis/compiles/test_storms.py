@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jaxscope.analysis.compiles.causes import PLACE_IT, cut_for_devices
+from jaxscope.analysis.compiles.causes import PLACE_IT, sharded_for_devices
 from jaxscope.analysis.compiles.series import describe, listed, numbers
 from jaxscope.analysis.compiles.storms import LEAST, storms
 from jaxscope.model import Cause, CauseKind, Compile, CompileKind, Frame, Span
@@ -19,11 +19,12 @@ SERIALS = itertools.count(1)
 def compiled(name: str = "f", line: int = 3, *causes: Cause, **changes: Any) -> Compile:
     site = Frame(0, "train.py", "<module>", Span(line, 0, line, 9))
     given = {"kind": CompileKind.JIT, "serial": next(SERIALS), "causes": causes} | changes
-    return Compile(name, given.pop("kind"), site, 0.01, 0.02, 0.03, **given)
+    times = {"trace_s": 0.01, "lower_s": 0.02, "compile_s": 0.03}
+    return Compile(name, given.pop("kind"), site, **times, **given)
 
 
 def cause(kind: CauseKind, before: str = "", after: str = "", path: str = "x") -> Cause:
-    return Cause(kind, path, before, after, f"{kind} changed.", f"Fix the {kind}.")
+    return Cause(kind, path, before, after, f"{kind} changed.", fix=f"Fix the {kind}.")
 
 
 FIRST = cause(CauseKind.FIRST_CALL, path="")
@@ -64,7 +65,7 @@ def test_the_rule_of_a_series(values: tuple[str, ...], pattern: str) -> None:
 
 def test_shapes_without_a_rule_are_padded_to_buckets() -> None:
     (storm,) = storms(shapes("f32[3]", "f32[9]", "f32[4]"))
-    assert storm.fix == "Pad `x` to a few fixed shapes (buckets) and mask the rest."
+    assert storm.fix == "Pad `x` to a few fixed shapes (buckets) and mask the padding."
 
 
 def test_a_shape_of_another_line_is_not_counted() -> None:
@@ -77,13 +78,13 @@ def test_static_values_are_listed() -> None:
     made = shapes("0", "3", "1", "7", path="n", kind=CauseKind.STATIC_VALUE)
     (storm,) = storms(made)
     assert storm.pattern == "`n` has 4 different values (0, 3, 1, 7)"
-    assert storm.fix.startswith("Let `n` be traced")
+    assert storm.fix.startswith("Trace `n`")
 
 
 def test_a_counter_that_is_static_grows() -> None:
     (storm,) = storms(shapes("0", "1", "2", "3", path="i", kind=CauseKind.STATIC_VALUE))
     assert storm.pattern == "`i` grows by 1 each time (0, 1, 2, 3)"
-    assert storm.fix.startswith("Let `i` be traced")
+    assert storm.fix.startswith("Trace `i`")
 
 
 def test_a_lambda_in_a_loop() -> None:
@@ -92,13 +93,13 @@ def test_a_lambda_in_a_loop() -> None:
     (storm,) = storms(made)
     assert len(storm.serials) == 10
     assert storm.pattern == "a new `<lambda>` each time"
-    assert storm.fix.startswith("Make the function once, outside the loop")
+    assert storm.fix.startswith("Create the function once, outside the loop")
 
 
 def test_a_closure_in_a_loop_says_that_a_value_is_closed_over() -> None:
     again = cause(CauseKind.CLOSURE, "0.1", "0.2", "lr")
     (storm,) = storms([compiled("step", 5, FIRST), *(compiled("step", 5, again),) * 3])
-    assert storm.pattern == "a new `step` each time, with another value closed over"
+    assert storm.pattern == "a new `step` each time, closing over a different value"
 
 
 def test_first_calls_of_one_name_on_one_line_are_new_functions() -> None:
@@ -114,7 +115,9 @@ def test_different_operations_of_one_line_should_be_jitted() -> None:
     names = ("sub", "_mean", "_std", "div", "exp", "log")
     (storm,) = storms([eager(name, cause(CauseKind.EAGER_OP, path="")) for name in names])
     assert storm.pattern == "6 different operations (sub, _mean, … log)"
-    assert storm.fix == ("Put the line into a function under `jax.jit`: then it is one program.")
+    assert storm.fix == (
+        "Put the line into a function under `jax.jit`, so that it compiles as one program."
+    )
 
 
 def test_a_shape_that_an_eager_operation_makes_is_no_array_to_pad() -> None:
@@ -126,22 +129,22 @@ def test_a_shape_that_an_eager_operation_makes_is_no_array_to_pad() -> None:
         made.append(eager("_normal", cause(CauseKind.STATIC_VALUE, before, after, "shape"), key))
     (storm,) = storms(made)
     assert storm.pattern.startswith("`shape` has 3 different values (tuple(256, 64)")
-    assert storm.fix == "Put the line into a function under `jax.jit`: then it is one program."
+    assert storm.fix == (
+        "Put the line into a function under `jax.jit`, so that it compiles as one program."
+    )
 
 
 def test_what_jax_cuts_for_its_devices_is_no_advice_to_pad_its_own_arguments() -> None:
     sizes = ("f32[3,4]", "f32[3,5]", "f32[3,6]")
     made = [
         dataclasses.replace(
-            eager("_multi_slice", cut_for_devices("_multi_slice", given, before)),
+            eager("_multi_slice", sharded_for_devices("_multi_slice", given, before)),
             signature=(f"self: {given}",),
         )
         for before, given in itertools.pairwise(("", *sizes))
     ]
     (storm,) = storms(made)
-    assert storm.pattern == (
-        "JAX cuts inputs into pieces for their devices (f32[3,4], f32[3,5], f32[3,6])"
-    )
+    assert storm.pattern == ("JAX shards inputs over their devices (f32[3,4], f32[3,5], f32[3,6])")
     assert storm.fix == PLACE_IT
     # Beside operations of the user's it is what can be changed that is told.
     (storm,) = storms([*made, *(eager(name, cause(CauseKind.EAGER_OP)) for name in "abcd")])
@@ -176,7 +179,7 @@ def test_where_no_cause_says_it_the_signatures_do() -> None:
     made = [compiled("f", 3, signature=("x: f32[4]", f"n={n}")) for n in (5, 9, 6)]
     (storm,) = storms(made)
     assert storm.pattern.startswith("`n` has 3 different values (5, 9, 6)")
-    assert storm.fix.startswith("Let `n` be traced")
+    assert storm.fix.startswith("Trace `n`")
 
 
 def test_two_compiles_are_no_storm_and_three_lines_are_three_places() -> None:
@@ -195,14 +198,16 @@ def test_reasons_of_different_kinds_are_told_one_by_one_until_there_are_many() -
 
 
 def test_what_the_pattern_does_not_explain_is_told_with_its_own_fix() -> None:
-    ragged = Cause(CauseKind.SHAPE, "b", "f32[8]", "f32[5]", "`b` has another shape.", "Pad `b`.")
+    ragged = Cause(
+        CauseKind.SHAPE, "b", "f32[8]", "f32[5]", "The shape of `b` changed.", fix="Pad `b`."
+    )
     values = shapes("0.1", "0.2", "0.3", path="lr", kind=CauseKind.STATIC_VALUE)
     (storm,) = storms([*values, compiled("f", 3, ragged)])
     assert storm.pattern == (
-        "`lr` has 3 different values (0.1, 0.2, 0.3); and once for another reason: "
-        "`b` has another shape"
+        "`lr` has 3 different values (0.1, 0.2, 0.3); once for a different reason: "
+        "The shape of `b` changed"
     )
-    assert storm.fix.endswith("call with few different values. Pad `b`.")
+    assert storm.fix.endswith("keep to a few values. Pad `b`.")
 
 
 def test_a_storm_without_a_pattern_of_ours_quotes_the_cause_and_its_fix() -> None:
@@ -212,7 +217,10 @@ def test_a_storm_without_a_pattern_of_ours_quotes_the_cause_and_its_fix() -> Non
 
 
 def test_compiles_without_a_place_are_left_alone() -> None:
-    lost = [Compile("f", CompileKind.JIT, None, 0.0, 0.0, 0.0) for _ in range(5)]
+    lost = [
+        Compile("f", CompileKind.JIT, None, trace_s=0.0, lower_s=0.0, compile_s=0.0)
+        for _ in range(5)
+    ]
     assert storms(lost) == ()
 
 

@@ -238,7 +238,7 @@ def test_a_quick_trace_or_one_that_is_paid_once_is_not_reported() -> None:
 
 def compiled(seconds: float, kind: CompileKind = CompileKind.JIT, line: int = 0) -> Compile:
     site = Frame(0, "<cell>", "<module>", Span(line, 0, line, 1)) if line else None
-    return Compile("cell", kind, site, 0.0, 0.0, seconds)
+    return Compile("cell", kind, site, trace_s=0.0, lower_s=0.0, compile_s=seconds)
 
 
 LOOP = "for k in range(n):\n    y = y * 2\n"

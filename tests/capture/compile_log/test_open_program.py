@@ -13,7 +13,7 @@ import pytest
 import jaxscope
 from jaxscope.capture.compile_log.open_program import RELEASED, program_of
 from jaxscope.capture.compiles.listener import Listener
-from jaxscope.capture.compiles.live_programs import KeptPrograms
+from jaxscope.capture.compiles.live_programs import LivePrograms
 from jaxscope.model import StageKind
 from jaxscope.results.report import Report
 
@@ -55,7 +55,7 @@ def test_a_compile_opens_as_a_report_with_all_its_texts(listener):
 def test_it_says_from_which_cell_it_was_called(listener):
     jax.jit(lambda x: x + 2)(X)
     report = Report(*program_of(listener, 1, {__file__: "In [7]"}.get))
-    assert report.record.notes[0].startswith("Compile 1 of this session at In [7]:")
+    assert report.record.notes[0].startswith("Compilation 1 of this session, at In [7]:")
 
 
 def test_the_source_that_was_compiled_comes_before_the_call(listener, tmp_path):
@@ -91,9 +91,9 @@ def test_a_program_is_held_by_its_function_and_then_a_while(listener):
     serials = [raw.number for raw in listener.records if raw.compiled][1:]
     alive = [listener.programs.get(serial) is not None for serial in serials]
     assert alive == [False] * 4 + [True] * 16
-    with pytest.raises(LookupError, match="JAX has let go of this program"):
+    with pytest.raises(LookupError, match="JAX no longer holds this program"):
         opened(listener, serials[0])
-    with pytest.raises(LookupError, match="too old"):
+    with pytest.raises(LookupError, match="Compilation 999 is no longer in the history"):
         opened(listener, 999)
 
 
@@ -134,7 +134,7 @@ def test_a_program_with_large_constants_is_left_to_jax(listener):
 
 
 def test_programs_that_can_be_looked_up_are_bounded(listener):
-    kept = listener._accounts.programs = KeptPrograms(3)
+    kept = listener._open.programs = LivePrograms(3)
     functions = [jax.jit(lambda x, i=i: x + i) for i in range(5)]
     for f in functions:
         f(np.ones(3, np.float32))

@@ -37,7 +37,9 @@ def test_a_callback_makes_every_call_slow_and_is_named():
     assert (call.fun_name, call.calls) == ("logged", 4)
     assert call.site.file == __file__
     assert call.total_s > 0
-    assert call.why.startswith("`logged` holds a callback")
+    assert call.why.startswith(
+        "Every call of `logged` goes through Python, because it has a callback"
+    )
     assert "once for many steps" in call.fix
     assert any(note.startswith("Slow calls at test_slowpath.py:") for note in log.notes)
     assert from_json(Log, to_json(log.log)).slow_calls == log.slow_calls
@@ -55,7 +57,7 @@ def test_ordered_effects_are_told_apart():
         f(x)
         f(x)
     jax.effects_barrier()
-    assert "has ordered effects" in log.slow_calls[0].why
+    assert "because it has ordered effects" in log.slow_calls[0].why
 
 
 @seen
@@ -154,5 +156,7 @@ def test_nobody_looks_unless_asked():
 
 
 def test_a_slow_call_in_words():
-    call = SlowCall("f", None, 1, 0.0001, "`f` is slow.", "Do less.")
-    assert slow_calls.sentence(call) == "Slow calls, once, 0.1 ms in all: `f` is slow. Do less."
+    call = SlowCall("f", None, 1, 0.0001, "`f` is slow.", fix="Do less.")
+    assert (
+        slow_calls.sentence(call) == "Slow calls (1 call, 100 µs in total): `f` is slow. Do less."
+    )

@@ -56,7 +56,7 @@ def play(case: Case) -> tuple[list[Compile], list[Compile], Listener]:
         before = len(run.raw)
         for _ in steps:
             pass
-    made = [raw.to_compile() for raw in run.raw if raw.compiled]
+    made = list(run.compiles())
     split = sum(raw.compiled for raw in run.raw[:before])
     return made[:split], made[split:], listener
 
@@ -77,7 +77,7 @@ def fresh() -> Any:
 # Arguments.
 
 
-@case((K.SHAPE, "x"), says="`x` has another shape: f32[4] → f32[5], in axis 0.")
+@case((K.SHAPE, "x"), says="The shape of `x` changed: f32[4] → f32[5] (axis 0).")
 def new_shape():
     f = fresh()
     f(ones(4))
@@ -85,7 +85,7 @@ def new_shape():
     f(ones(5))
 
 
-@case((K.RANK, "x"), says="f32[4] → f32[4,1]")
+@case((K.RANK, "x"), says="The rank of `x` changed: f32[4] → f32[4,1].")
 def new_rank():
     f = fresh()
     f(ones(4))
@@ -93,7 +93,7 @@ def new_rank():
     f(ones(4, 1))
 
 
-@case((K.DTYPE, "x"), says="f32[4] → i32[4]")
+@case((K.DTYPE, "x"), says="The dtype of `x` changed: f32[4] → i32[4].")
 def new_dtype():
     f = fresh()
     f(ones(4))
@@ -101,7 +101,7 @@ def new_dtype():
     f(ones(4, dtype=np.int32))
 
 
-@case((K.VALUE_KIND, "x"), says="was a Python float and is now a Python int (f32 → i32)")
+@case((K.VALUE_KIND, "x"), says="The Python scalar type of `x` changed: float → int (f32 → i32).")
 def python_int_against_float():
     f = fresh()
     f(1.0)
@@ -117,7 +117,7 @@ def array_against_python_int():
     f(1)
 
 
-@case((K.WEAK_TYPE, "x"), says="`x` was a jax.Array and is now a Python float")
+@case((K.WEAK_TYPE, "x"), says="strongly typed f32: jax.Array → Python float.")
 def weak_type_flip():
     f = fresh()
     f(jnp.float32(1))
@@ -175,7 +175,7 @@ def static_dataclass():
     f(ones(4), Config(3))
 
 
-@case((K.STATIC_IDENTITY, "config"), says="has no `__eq__` of its own")
+@case((K.STATIC_IDENTITY, "config"), says="`Config` defines no `__eq__`")
 def static_by_identity():
     class Config:
         depth = 2
@@ -225,7 +225,7 @@ def static_by_position_and_keyword():
     f(ones(4), n=2)
 
 
-@case((K.CALL_STYLE, "n"), says="was left out before and is now passed (2)")
+@case((K.CALL_STYLE, "n"), says="`n` was left out and is now passed (2)")
 def static_default_and_explicit():
     f = jax.jit(lambda x, n=2: x * n, static_argnames="n")
     f(ones(4))
@@ -252,7 +252,7 @@ def traced_default_left_out():
 # Containers.
 
 
-@case((K.STRUCTURE, "params['b']"), says="`params['b']` is new")
+@case((K.STRUCTURE, "params['b']"), says="(treedef) changed: `params['b']` was added.")
 def pytree_new_key():
     f = jax.jit(lambda params: params["a"])
     f({"a": ones(2)})
@@ -260,7 +260,7 @@ def pytree_new_key():
     f({"a": ones(2), "b": ones(2)})
 
 
-@case((K.STRUCTURE, "params['b']"), says="`params['b']` is gone")
+@case((K.STRUCTURE, "params['b']"), says="(treedef) changed: `params['b']` was removed.")
 def pytree_key_gone():
     f = jax.jit(lambda params: params["a"])
     f({"a": ones(2), "b": ones(2)})
@@ -268,7 +268,7 @@ def pytree_key_gone():
     f({"a": ones(2)})
 
 
-@case((K.STRUCTURE, "x"), says="[*, *] → (*, *)")
+@case((K.STRUCTURE, "x"), says="(treedef) of `x` changed: [*, *] → (*, *).")
 def pytree_list_and_tuple():
     f = jax.jit(lambda x: x[0])
     f([ones(2), ones(2)])
@@ -284,7 +284,7 @@ def pytree_none_and_array():
     f(ones(2))
 
 
-@case((K.STRUCTURE, "state['mu']"), says="`state['mu']` is new")
+@case((K.STRUCTURE, "state['mu']"), says="`state['mu']` was added")
 def pytree_none_inside():
     f = jax.jit(lambda state: 1 if state["mu"] is None else 2)
     f({"mu": None})
@@ -348,7 +348,7 @@ def more_starred_arguments():
 # Functions.
 
 
-@case((K.NEW_FUNCTION, "<lambda>"), (K.CLOSURE, "lr"), says="made anew")
+@case((K.NEW_FUNCTION, "<lambda>"), (K.CLOSURE, "lr"), says="is a new function object; JAX caches")
 def lambda_in_a_loop():
     def step(lr):
         return jax.jit(lambda x: x * lr)(ones(3))
@@ -403,7 +403,7 @@ def defined(text: str, file: str) -> Any:
     return space["f"]
 
 
-@case((K.REDEFINED, "f"), says="defined again with the same code")
+@case((K.REDEFINED, "f"), says="was redefined with the same code")
 def cell_run_again():
     text = "@jax.jit\ndef f(x):\n    return x - 1\n"
     defined(text, "<ipython-input-3-again>")(ones(3))
@@ -411,14 +411,14 @@ def cell_run_again():
     defined(text, "<ipython-input-4-again>")(ones(3))
 
 
-@case((K.REDEFINED, "f"), says="The code of `f` has changed")
+@case((K.REDEFINED, "f"), says="The code of `f` changed since compilation 1.")
 def cell_edited():
     defined("@jax.jit\ndef f(x):\n    return x - 1\n", "<ipython-input-3-edit>")(ones(3))
     yield
     defined("@jax.jit\ndef f(x):\n    return x - 2\n", "<ipython-input-4-edit>")(ones(3))
 
 
-@case((K.REDEFINED, "f"), says="The code of `f` has changed")
+@case((K.REDEFINED, "f"), says="The code of `f` changed since compilation 1.")
 def only_a_name_in_the_code_changed():
     text = "import jax.numpy as jnp\n@jax.jit\ndef f(x):\n    return jnp.{}(x)\n"
     defined(text.format("sin"), "<ipython-input-3-name>")(ones(3))
@@ -434,7 +434,7 @@ def lambda_of_a_cell_run_again():
     defined(text, "<ipython-input-4-lambda>")(ones(3))
 
 
-@case((K.FUNCTION_COLLECTED, "inner"), says="was collected by Python")
+@case((K.FUNCTION_COLLECTED, "inner"), says="was garbage-collected")
 def function_collected():
     def make():
         def inner(x):
@@ -479,14 +479,17 @@ class Adds:
         return x + 6
 
 
-@case((K.NEW_FUNCTION, "Adds"), says="is an object of `Adds`, and this one is new")
+@case((K.NEW_FUNCTION, "Adds"), says="The jitted callable is a new `Adds` object")
 def callable_object():
     jax.jit(Adds())(ones(3))
     yield
     jax.jit(Adds())(ones(3))
 
 
-@case((K.NEW_FUNCTION, "loss"), says="each call of `jax.grad` returns a new function")
+@case(
+    (K.NEW_FUNCTION, "loss"),
+    says="`jax.grad(loss)` is a new function: each call of `jax.grad` returns one.",
+)
 def grad_of_a_new_function():
     def train(x):
         def loss(x):
@@ -499,7 +502,7 @@ def grad_of_a_new_function():
     train(ones(3))
 
 
-@case((K.NEW_FUNCTION, "loss"), says="`jax.grad(loss)` was made anew")
+@case((K.NEW_FUNCTION, "loss"), says="`jax.grad(loss)` is a new function")
 def grad_of_one_function_anew():
     def loss(x):
         return (x * x).sum()
@@ -546,7 +549,7 @@ def exec_without_source():
 # Placement, options, settings.
 
 
-@case((K.COMMITTED, "x"), says="was not committed and is now committed to cpu:0")
+@case((K.COMMITTED, "x"), says="`x` was uncommitted and is now committed to cpu:0")
 def committed_on_the_same_device():
     f = fresh()
     f(ones(3))
@@ -554,7 +557,7 @@ def committed_on_the_same_device():
     f(jax.device_put(ones(3), jax.devices("cpu")[0]))
 
 
-@case((K.COMMITTED, "params['a']"), says="(and 2 more like it)")
+@case((K.COMMITTED, "params['a']"), says="(and 2 others)")
 def many_leaves_committed():
     f = jax.jit(lambda params: params["a"])
     params = {name: ones(3) for name in "abc"}
@@ -640,7 +643,7 @@ def setting_default_device():
         f(ones(3))
 
 
-@case((K.CONTEXT, "mesh"), says="The mesh in use is another one")
+@case((K.CONTEXT, "mesh"), says="The mesh in the trace context changed")
 def setting_mesh():
     f = fresh()
     f(ones(3))
@@ -667,7 +670,7 @@ def setting_log_compiles():
         f(ones(3))
 
 
-@case((K.CACHE_CLEARED, "f"), says="JAX had dropped the program")
+@case((K.CACHE_CLEARED, "f"), says="JAX had dropped its program")
 def caches_cleared():
     f = fresh()
     f(ones(3))
@@ -697,7 +700,7 @@ def eager_first_operation():
 
 @case(
     (K.EAGER_SHAPE, "x"),
-    says="`acosh` runs outside any jit, and was given something else: x f32[3] → f32[4].",
+    says="The arguments of the eager operation `acosh` changed: x f32[3] → f32[4].",
 )
 def eager_new_shape():
     jnp.acosh(ones(3))
@@ -721,7 +724,7 @@ def eager_index():
     x[3].block_until_ready()
 
 
-@case((K.EAGER_BODY, "jaxpr"), says="was given a new function: ")
+@case((K.EAGER_BODY, "jaxpr"), says="`scan` ran eagerly (outside any jit) with a new function: ")
 def scan_with_a_new_lambda():
     def call():
         return lax.scan(lambda c, v: (c + v, c), 0.0, jnp.ones(4))
@@ -767,7 +770,7 @@ def cond_with_new_branches():
 # Transforms, stages, threads.
 
 
-@case((K.VMAP_SIZE, "x"), says="`f` under vmap has another size: `x` f32[3,4] → f32[5,4]")
+@case((K.VMAP_SIZE, "x"), says="The batch size of `f` under vmap changed: `x` f32[3,4] → f32[5,4].")
 def vmap_of_another_size():
     f = fresh()
     jax.vmap(f)(ones(3, 4))
@@ -775,14 +778,14 @@ def vmap_of_another_size():
     jax.vmap(f)(ones(5, 4))
 
 
-@case((K.FIRST_CALL, ""), says="`f` had not been compiled under vmap before")
+@case((K.FIRST_CALL, ""), says="`f` was compiled under vmap for the first time")
 def vmap_of_a_function_that_is_new():
     """Since jax 0.9 the function has been traced when its lowering is the first that is heard."""
     yield
     jax.vmap(fresh())(ones(3, 4))
 
 
-@case((K.FIRST_CALL, ""), says="`f` had not been compiled under jvp before")
+@case((K.FIRST_CALL, ""), says="`f` was compiled under jvp for the first time")
 def jvp_of_a_function_that_is_new():
     yield
     jax.jvp(fresh(), (ones(4),), (ones(4),))
@@ -805,7 +808,7 @@ def after_it_was_compiled_inside_another():
     f(ones(4))
 
 
-@case((K.FIRST_CALL, ""), says="`f` had not been compiled under vmap before")
+@case((K.FIRST_CALL, ""), says="`f` was compiled under vmap for the first time")
 def vmap_after_the_plain_function():
     f = fresh()
     f(ones(3, 4))
@@ -821,7 +824,7 @@ def grad_of_a_jitted_function_of_another_shape():
     jax.grad(f)(ones(4))
 
 
-@case((K.EAGER_SHAPE, "x"), says="was given something else: x f32[3] → f32[4].")
+@case((K.EAGER_SHAPE, "x"), says="`sinh` changed: x f32[3] → f32[4].")
 def eager_operations_under_a_gradient():
     def loss(x):
         return jnp.sinh(x).sum()
@@ -831,7 +834,7 @@ def eager_operations_under_a_gradient():
     jax.grad(loss)(ones(4))
 
 
-@case((K.FIRST_CALL, ""), says="under vmap∘grad before")
+@case((K.FIRST_CALL, ""), says="under vmap∘grad for the first time")
 def vmap_of_a_gradient():
     f = jax.jit(lambda x: (x * x).sum())
     f(ones(3))
@@ -893,7 +896,7 @@ def stages_and_then_a_call():
     f(ones(3))
 
 
-@case((K.FIRST_CALL, ""), says="It had been traced already")
+@case((K.FIRST_CALL, ""), says="It was traced before, but not compiled.")
 def make_jaxpr_and_then_a_call():
     f = fresh()
     jax.make_jaxpr(f)(ones(3))
@@ -967,7 +970,7 @@ def inner_jit_of_another_shape():
     outer(ones(4))
 
 
-@case((K.FIRST_CALL, ""), says="ended with ZeroDivisionError")
+@case((K.FIRST_CALL, ""), says="failed with ZeroDivisionError")
 def after_a_trace_that_failed():
     broken = [True]
 
@@ -1082,8 +1085,8 @@ def pmap_on_devices():
 
 @case(
     (K.EAGER_SHAPE, ""),
-    says="JAX cut an input, f32[4,5], into pieces for its devices with its own `_multi_slice`; "
-    "before it was f32[4,3].",
+    says="JAX sharded an input, f32[4,5], with its own `_multi_slice`; the previous one was "
+    "f32[4,3].",
     devices=True,
 )
 def an_array_of_one_device_put_on_several():

@@ -7,14 +7,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.model import CauseKind
 from tests.capture.compiles.cause_cases import CASES, ON_DEVICES, Case, play
+from tests.docs.causes_page import sections
 from tests.paths import ROOT
 
 OPERATIONS = (CauseKind.EAGER_OP, CauseKind.EAGER_SHAPE)
+WITHOUT_DIFFERENCE = (CauseKind.FIRST_CALL, CauseKind.EAGER_OP, CauseKind.UNKNOWN)
 
 
 def check(name: str, case: Case, causes: list[list[tuple[str, ...]]], names: list[str]) -> None:
@@ -34,6 +38,22 @@ def check(name: str, case: Case, causes: list[list[tuple[str, ...]]], names: lis
         # A gradient is two programs, and its backward pass has no name that a user knows.
         backward = one[0][0] == mine[0][0] or "under grad" in one[0][2]
         assert one is mine or one[0][0] in OPERATIONS or backward, one
+
+
+@pytest.mark.parametrize("kind", CauseKind)
+def test_a_kind_of_cause_has_all_its_parts(kind):
+    """To add one: the member of `CauseKind`, and whatever this test then misses."""
+    parts = {
+        "a class in `Difference` (analysis/compiles/causes/difference.py)": (
+            kind in {one.kind for one in get_args(Difference)} or kind in WITHOUT_DIFFERENCE
+        ),
+        "a reproducer (tests/capture/compiles/cause_cases.py)": (
+            any(kind in dict(case.causes) for case in (*CASES.values(), *ON_DEVICES.values()))
+            or kind is CauseKind.UNKNOWN
+        ),
+        "a section (docs/causes.md)": kind in sections(),
+    }
+    assert [part for part, there in parts.items() if not there] == []
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -76,9 +76,9 @@ def test_what_is_too_quick_is_not_stored(cache):
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 1000.0)
     made = compiled(lambda: jax.jit(lambda x: x + 2)(X))
     assert made.persistent is Persistent.NOT_WRITTEN
-    assert made.persistent_why.startswith("It was not stored: it took 0.")
+    assert made.persistent_why.startswith("Not stored: compiling took 0.")
     assert made.persistent_why.endswith(
-        "and `jax_persistent_cache_min_compile_time_secs` is 1000.00 s."
+        ", below `jax_persistent_cache_min_compile_time_secs` (1000.00 s)."
     )
     assert not (cache / "jaxscope").exists()
 
@@ -91,7 +91,7 @@ def test_what_holds_callbacks_is_not_stored_where_jax_cannot(cache):
     made = compiled(lambda: jax.jit(f)(X))
     if made.persistent is Persistent.NOT_WRITTEN:
         assert made.persistent_why == (
-            "It was not stored: it holds callbacks into this Python process."
+            "Not stored: the program has callbacks into this Python process."
         )
     else:  # jax 0.12 stores them
         assert made.persistent is Persistent.WRITTEN
@@ -127,14 +127,14 @@ def test_the_program_is_what_changed_when_nothing_else_did(cache):
     compiled(lambda: f(X))
     made = compiled(lambda: f(np.ones(4, np.float32)))
     assert made.persistent is Persistent.WRITTEN
-    assert "only the program itself differs" in made.persistent_why
+    assert "Only the program itself changed" in made.persistent_why
 
 
 def test_what_jaxscope_did_not_see_being_stored_is_not_explained(cache):
     f = jax.jit(lambda x: x + 6)
     f(X)
     made = compiled(lambda: f(np.ones(4, np.float32)))
-    assert "what differs is not known" in made.persistent_why
+    assert "The difference is unknown" in made.persistent_why
 
 
 def test_an_entry_that_is_gone_is_said_to_be(cache):
@@ -143,7 +143,7 @@ def test_an_entry_that_is_gone_is_said_to_be(cache):
     for file in cache.glob("jit*"):
         file.unlink()
     made = compiled(lambda: f(X))
-    assert made.persistent_why == "The persistent cache had it once, and does not any more."
+    assert made.persistent_why == "The persistent cache no longer has this program."
 
 
 def test_notes_that_cannot_be_read_or_written_do_no_harm(cache):
@@ -197,7 +197,7 @@ def processes(tmp_path_factory):
     [
         ("first", "written", ""),
         ("same", "hit", ""),
-        ("code", "written", "only the program itself differs"),
+        ("code", "written", "Only the program itself changed"),
         ("options", "written", "the compile options"),
         ("flags", "written", "the XLA flags (none → --xla_cpu_multi_thread_eigen=false)"),
     ],

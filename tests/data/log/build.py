@@ -22,51 +22,59 @@ from jaxscope.model import (
     Span,
     to_json,
 )
-from jaxscope.model.compile_log import Log, Origin
+from jaxscope.model.compile_log import Log, LogSource
 from jaxscope.model.schema import event_schema, log_schema
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[2] / "docs"
 BEGAN = 1_800_000_000.0
 LOOP, CELL, FILE = 0, 1, 2
-ORIGINS = (
-    Origin("/tmp/cell_3.py", "In [3]", ((4, "    state = step(state, batch)"),), 3),
-    Origin(
+SOURCES = (
+    LogSource("/tmp/cell_3.py", "In [3]", ((4, "    state = step(state, batch)"),), 3),
+    LogSource(
         "/tmp/cell_5.py",
         "In [5]",
         ((2, "train(batches)"), (7, "losses = [jax.jit(lambda x: x * k)(x) for k in range(20)]")),
         5,
     ),
-    Origin("/home/me/data.py", "data.py", ((12, "    x = (x - x.mean()) / x.std()"),)),
+    LogSource("/home/me/data.py", "data.py", ((12, "    x = (x - x.mean()) / x.std()"),)),
 )
 
 
 def frame(source: int, line: int, function: str = "<module>") -> Frame:
-    text = ORIGINS[source].line(line)
+    text = SOURCES[source].line(line)
     start = len(text) - len(text.lstrip())
-    return Frame(source, ORIGINS[source].file, function, Span(line, start, line, len(text)))
+    return Frame(source, SOURCES[source].file, function, Span(line, start, line, len(text)))
 
 
 def compile(serial: int, name: str, site: Frame, seconds: tuple[float, float, float], **more: Any):
     given = {"kind": CompileKind.JIT, "stack": (site,), "cell": 5, "thread": "MainThread"} | more
     return Compile(
-        name, given.pop("kind"), site, *seconds, serial=serial, started=BEGAN + serial, **given
+        name,
+        given.pop("kind"),
+        site,
+        **dict(zip(("trace_s", "lower_s", "compile_s"), seconds, strict=True)),
+        serial=serial,
+        started=BEGAN + serial,
+        **given,
     )
 
 
 def log() -> Log:
     inner, outer = frame(LOOP, 4, "train"), frame(CELL, 2)
-    first = Cause(CauseKind.FIRST_CALL, "", "", "", "`step` had not been compiled before.", "")
+    first = Cause(CauseKind.FIRST_CALL, "", "", "", "`step` was compiled for the first time.", fix="")
     shape = Cause(
         CauseKind.SHAPE,
         "batch",
         "f32[128,784]",
         "f32[104,784]",
-        "`batch` has another shape: f32[128,784] → f32[104,784], in axis 0.",
-        "Pad `batch` to a few fixed sizes and mask the rest, or drop what does not fill the last.",
+        "The shape of `batch` changed: f32[128,784] → f32[104,784] (axis 0).",
+        fix="Pad `batch` to a few fixed sizes and mask the padding, or drop the last batch.",
     )
-    new = Cause(CauseKind.NEW_FUNCTION, "", "", "", "A new `<lambda>` was made.", "Make it once.")
-    operation = Cause(CauseKind.EAGER_OP, "", "", "", "A first use.", "")
+    new = Cause(
+        CauseKind.NEW_FUNCTION, "", "", "", "`<lambda>` is a new function.", fix="Create it once."
+    )
+    operation = Cause(CauseKind.EAGER_OP, "", "", "", "A first use.", fix="")
     signature = ("state: 8 leaves, 1.2 MB", "batch: f32[128,784]")
     made = [
         compile(
@@ -111,10 +119,10 @@ def log() -> Log:
         27, "loss", frame(CELL, 2), (0.01, 0.0, 0.0), error="TracerBoolConversionError"
     )
     return Log(
-        created="2027-01-15T08:00:00+00:00",
-        compiles=tuple(made),
+        "2027-01-15T08:00:00+00:00",
+        tuple(made),
         failed=(failed,),
-        origins=ORIGINS,
+        sources=SOURCES,
         storms=storms(made),
         versions=(("jaxscope", "0.1.0"), ("jax", "0.10.2"), ("python", "3.11.7")),
     )

@@ -1,4 +1,4 @@
-"""Compiles told in batches, from a thread of its own, without a kernel."""
+"""Compilations sent in batches, from their own thread, without a kernel."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from jaxscope.magics.session import compile_feed
-from jaxscope.magics.session.compile_feed import BATCH, COMMS, Feed
+from jaxscope.magics.session.compile_feed import BATCH, COMMS, CompileFeed
 from jaxscope.model import Cause, CauseKind, Compile, CompileKind, Frame, Span
 from jaxscope.model.compile_log import CompileEvent
 
-AGAIN = (Cause(CauseKind.NEW_FUNCTION, "f", "", "", "A new f.", "Make it once."),)
+AGAIN = (Cause(CauseKind.NEW_FUNCTION, "f", "", "", "A new f.", fix="Make it once."),)
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,6 @@ class Raw:
     number: int
     shape: str = ""
     error: str = ""
-
-    def to_compile(self) -> Compile:
-        site = Frame(0, "train.py", "<module>", Span(3, 0, 3, 9)) if self.shape else None
-        signature = (f"x: {self.shape}",)
-        return Compile(
-            "f", CompileKind.JIT, site, 0.0, 0.0, 0.0, signature, AGAIN, serial=self.number
-        )
 
 
 class Session:
@@ -46,11 +39,30 @@ class Session:
     def finished(self) -> tuple[Any, ...]:
         return tuple(Raw(n) for n in range(1, self._finished + 1))
 
-    def event(self, raw: Any) -> CompileEvent:
+    def compile_of(self, raw: Any) -> Compile:
+        site = Frame(0, "train.py", "<module>", Span(3, 0, 3, 9)) if raw.shape else None
+        signature = (f"x: {raw.shape}",)
+        more: Any = {"signature": signature, "causes": AGAIN, "serial": raw.number}
+        return Compile("f", CompileKind.JIT, site, trace_s=0.0, lower_s=0.0, compile_s=0.0, **more)
+
+    def event_of(self, raw: Any) -> CompileEvent:
         if raw.number == 13:
             raise RuntimeError("planted")
         return CompileEvent(
-            raw.number, "f", CompileKind.JIT, 1, "", "", None, "", 0.0, 0.0, 0.0, False, "", ""
+            raw.number,
+            "f",
+            CompileKind.JIT,
+            1,
+            cell_id="",
+            place="",
+            line=None,
+            text="",
+            trace_s=0.0,
+            lower_s=0.0,
+            compile_s=0.0,
+            recompile=False,
+            cause="",
+            fix="",
         )
 
 
@@ -76,18 +88,18 @@ class Comm:
     def close(self) -> None:
         self.closed.set()
 
-    def heard(self) -> list[int]:
+    def received(self) -> list[int]:
         return self.sent.get(timeout=60)
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Feed, Session]]]:
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[CompileFeed, Session]]]:
     monkeypatch.setattr(compile_feed, "PAUSE_S", 0.0)
-    feeds: list[Feed] = []
+    feeds: list[CompileFeed] = []
 
-    def make(finished: int = 0) -> tuple[Feed, Session]:
+    def make(finished: int = 0) -> tuple[CompileFeed, Session]:
         session = Session(finished)
-        feeds.append(Feed(session))  # pyright: ignore[reportArgumentType]
+        feeds.append(CompileFeed(session))  # pyright: ignore[reportArgumentType]
         return feeds[-1], session
 
     yield make
@@ -95,67 +107,67 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Feed, 
         each.close()
 
 
-def test_it_answers_at_once_then_tells_what_was_in_batches(made: Any) -> None:
+def test_it_answers_at_once_then_sends_the_backlog_in_batches(made: Any) -> None:
     opened, _ = made(2 * BATCH + 50)
     comm = Comm()
     opened.opened(comm, {})
-    assert comm.heard() == []
-    batches = [comm.heard() for _ in range(3)]
-    # One that cannot be told, planted above, takes none of the others with it.
+    assert comm.received() == []
+    batches = [comm.received() for _ in range(3)]
+    # A failing one, planted above, does not affect the others.
     assert [len(batch) for batch in batches] == [BATCH - 1, BATCH, 50]
     assert batches[0][:3] == [1, 2, 3]
 
 
-def test_a_compile_is_told_to_all_and_never_twice(made: Any) -> None:
+def test_a_compile_is_sent_to_all_and_never_twice(made: Any) -> None:
     opened, session = made(2)
     comms = [Comm(), Comm()]
     for comm in comms:
         opened.opened(comm, {})
-        assert [comm.heard(), comm.heard()] == [[], [1, 2]]
+        assert [comm.received(), comm.received()] == [[], [1, 2]]
     (hook,) = session.hooks
     hook(Raw(2))
     hook(Raw(7))
-    assert [comm.heard() for comm in comms] == [[7], [7]]
+    assert [comm.received() for comm in comms] == [[7], [7]]
 
 
-def test_a_storm_is_told_with_its_pattern_once_it_is_one_and_as_it_grows(made: Any) -> None:
+def test_a_storm_is_sent_with_its_pattern_from_its_third_compile_on(made: Any) -> None:
     opened, session = made()
     comm = Comm()
     opened.opened(comm, {})
-    assert comm.heard() == []
+    assert comm.received() == []
     (hook,) = session.hooks
     for number in range(1, 6):
         hook(Raw(number, f"f32[{number}]", error="TypeError" if number == 2 else ""))
-        assert comm.heard() == [number]
+        assert comm.received() == [number]
     assert [storm["serials"] for storm in comm.storms] == [[1, 3, 4], [5]]
     assert {storm["storm"] for storm in comm.storms} == {1}
     assert comm.storms[-1]["pattern"] == "a new `f` each time"
-    assert comm.storms[-1]["fix"].startswith("Make the function once, outside the loop")
+    assert comm.storms[-1]["fix"].startswith("Create the function once, outside the loop")
 
 
-def test_a_long_storm_is_looked_at_once_its_backlog_is_told(made: Any) -> None:
+def test_the_pattern_of_a_long_storm_follows_its_backlog(made: Any) -> None:
     opened, session = made()
     session.finished = lambda: tuple(Raw(n, "f32[2]") for n in range(1, 2 * BATCH + 1))
     comm = Comm()
     opened.opened(comm, {})
-    assert [len(comm.heard()) for _ in range(3)] == [0, BATCH - 1, BATCH]
+    assert [len(comm.received()) for _ in range(3)] == [0, BATCH - 1, BATCH]
     (storm,) = comm.storms
     assert len(storm["serials"]) == 2 * BATCH - 1
 
 
-def test_who_is_gone_is_forgotten_and_keeps_nothing_from_the_others(made: Any) -> None:
+def test_a_closed_page_is_forgotten_and_the_others_go_on(made: Any) -> None:
     opened, session = made()
     left, gone, here = Comm(), Comm(), Comm()
     for comm in (left, gone, here):
         opened.opened(comm, {})
-        assert comm.heard() == []
+        assert comm.received() == []
     left.on_closed({})
     gone.gone = True
     (hook,) = session.hooks
     hook(Raw(1))
-    assert here.heard() == [1]
+    assert here.received() == [1]
     hook(Raw(2))
-    assert here.heard() == [2]
+    assert here.received() == [2]
     assert left.sent.empty()
     assert [one.comm for one in opened._subscribers] == [here]
 

@@ -48,7 +48,7 @@ def test_every_compile_is_a_point_at_its_time_and_recompiles_stand_out(golden: L
         "compiled again": 20,
     }
     assert min(points["first time"].x) == pytest.approx(1.0)
-    assert "another shape" in points["compiled again"].hovertext[0]
+    assert "The shape of" in points["compiled again"].hovertext[0]
     assert max(points["compiled again"].marker.size) == pytest.approx(24)
 
 

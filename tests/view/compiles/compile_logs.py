@@ -6,7 +6,7 @@ import dataclasses
 import importlib.util
 from typing import Any
 
-from jaxscope.model.compile_log import Log, Origin
+from jaxscope.model.compile_log import Log, LogSource
 from tests.paths import ROOT
 
 HOME = ROOT / "tests" / "data" / "log"
@@ -23,7 +23,7 @@ def builder() -> Any:
 
 def many(number: int) -> Log:
     """Compiles of as many lines."""
-    origin = Origin("/tmp/a.py", "a.py", tuple((n, f"f{n}(x)") for n in range(1, number + 1)))
+    source = LogSource("/tmp/a.py", "a.py", tuple((n, f"f{n}(x)") for n in range(1, number + 1)))
     base = builder().log().compiles[0]
     made = [
         dataclasses.replace(
@@ -36,4 +36,4 @@ def many(number: int) -> Log:
         )
         for n in range(1, number + 1)
     ]
-    return Log("2027-01-15T08:00:00+00:00", tuple(made), origins=(origin,))
+    return Log("2027-01-15T08:00:00+00:00", tuple(made), sources=(source,))

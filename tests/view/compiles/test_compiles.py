@@ -151,12 +151,12 @@ def test_the_html_is_static_and_its_links_lead_somewhere(golden: Log) -> None:
 
 def test_foreign_text_is_no_markup(golden: Log) -> None:
     nasty = "<img src=x onerror=alert(1)>"
-    origins = tuple(
+    sources = tuple(
         dataclasses.replace(o, name=nasty, lines=tuple((n, nasty) for n, _ in o.lines))
-        for o in golden.origins
+        for o in golden.sources
     )
     made = tuple(dataclasses.replace(c, fun_name=nasty) for c in golden.compiles)
-    hostile = dataclasses.replace(golden, origins=origins, compiles=made, notes=(nasty,))
+    hostile = dataclasses.replace(golden, sources=sources, compiles=made, notes=(nasty,))
     assert "img" not in read(static_html(hostile)).tags
     assert re.search(r"(?<![\\`])<img", markdown(hostile)) is None
 
@@ -178,7 +178,7 @@ def test_the_markdown(golden: Log) -> None:
 def test_the_footer_names_the_worst_recompile(golden: Log) -> None:
     head, rest, second, third, *more = footer(golden).splitlines()
     assert f"{head} {rest.strip()}" == f"jaxscope: {first_line(golden)}"
-    assert second.startswith("  step at In [3]:4: batch has another shape")
+    assert second.startswith("  step at In [3]:4: The shape of batch changed")
     assert third.startswith("  → Pad batch")
     assert all(len(line) <= 88 for line in (head, rest, second, third, *more))
     once = dataclasses.replace(golden, compiles=golden.compiles[:1], storms=(), failed=())
@@ -234,7 +234,15 @@ def test_first_uses_of_single_operations_are_together() -> None:
 
 
 def test_a_cause_that_nobody_knows_is_called_so() -> None:
-    lost = Compile("f", CompileKind.JIT, None, 0.1, 0.1, 0.1, signature=("x: f32[3]",))
+    lost = Compile(
+        "f",
+        CompileKind.JIT,
+        None,
+        trace_s=0.1,
+        lower_s=0.1,
+        compile_s=0.1,
+        signature=("x: f32[3]",),
+    )
     assert why(lost) == "cause unknown, with x: f32[3]"
     assert rows(Log("", (lost,))).rows[0].place == ""
 
@@ -253,22 +261,22 @@ def test_what_the_disk_cache_did_stands_under_the_reason(golden: Log) -> None:
     quick = dataclasses.replace(
         golden.compiles[1],
         persistent=Persistent.NOT_WRITTEN,
-        persistent_why="It was not stored: it took less than 1 s.",
+        persistent_why="Not stored: compiling took less than 1 s.",
     )
     log = dataclasses.replace(golden, compiles=(hit, quick), storms=(), failed=())
     assert [row.disk_cache for row in rows(log).rows] == [
         "From the disk cache.",
-        "It was not stored: it took less than 1 s.",
+        "Not stored: compiling took less than 1 s.",
     ]
     assert "1 from the disk cache" in first_line(log)
     for told in (text(log, width=120), static_html(log), markdown(log)):
         assert "From the disk cache." in told
-        assert "It was not stored: it took less than 1 s." in told
+        assert "Not stored: compiling took less than 1 s." in told
     assert {row.disk_cache for row in rows(golden).rows} == {""}
 
 
 def test_what_the_causes_say_the_disk_cache_does_not_say_again(golden: Log) -> None:
-    other = "The persistent cache holds a program of this name under another key."
+    other = "The persistent cache has a program of this name under a different key."
     first, again = (
         dataclasses.replace(one, compile_s=2.0, persistent=Persistent.WRITTEN, persistent_why=other)
         for one in golden.compiles[:2]
@@ -284,7 +292,7 @@ def test_an_event_has_all_that_a_panel_shows() -> None:
     event = CompileEvent(
         serial=3, fun_name="step", kind=CompileKind.JIT, cell=5, cell_id="a-b", place="In [3]:4",
         line=4, text="step(x)", trace_s=0.1, lower_s=0.2, compile_s=0.3, recompile=True,
-        cause="`x` has another shape.", fix="Pad `x`.",
+        cause="The shape of `x` changed.", fix="Pad `x`.",
     )  # fmt: skip
     data = to_json(event)
     jsonschema.validate(data, event_schema())

@@ -76,7 +76,7 @@ def evil() -> m.Record:
     )
     finding = m.Finding(m.FindingKind.EAGER, 3, f"`{EVIL}`", EVIL, EVIL)
     value = m.Value(EVIL, m.ValueKind.STATIC, EVIL, None, EVIL, EVIL)
-    cause = m.Cause(m.CauseKind.SHAPE, EVIL, EVIL, EVIL, EVIL, EVIL)
+    cause = m.Cause(m.CauseKind.SHAPE, EVIL, EVIL, EVIL, EVIL, fix=EVIL)
     compile = dataclasses.replace(
         record.compiles[0], fun_name=EVIL, signature=(EVIL,), causes=(cause,)
     )
@@ -195,7 +195,7 @@ def test_the_words_are_there_without_any_style() -> None:
         "multiply_add_fusion",
         "int, so static; -t depth traces it",
         "387 kB",
-        "changed its shape from (128, 64) to (256, 64)",
+        "The shape of x changed: f32[128,64] → f32[256,64] (axis 0).",
         "jaxlib 0.10.2",
     ):
         assert words in text, words

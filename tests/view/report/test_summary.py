@@ -14,7 +14,9 @@ ROUNDS = tuple(12.3e-6 * (1 + 0.002 * ((i * 7) % 51 - 25)) for i in range(51))
 
 def small(**changes: object) -> m.Record:
     """The example of the design, with its first program changed."""
-    compile = m.Compile("cell", m.CompileKind.AOT, None, 0.003, 0.004, 0.035)
+    compile = m.Compile(
+        "cell", m.CompileKind.AOT, None, trace_s=0.003, lower_s=0.004, compile_s=0.035
+    )
     record = with_program(
         load(),
         timings=(m.Timing("call", "cpu:0", ROUNDS),),
@@ -74,7 +76,7 @@ def compiled(*compiles: m.Compile) -> str:
 
 
 def test_compiles_are_counted() -> None:
-    one = m.Compile("cell", m.CompileKind.JIT, None, 0.003, 0.004, 0.035)
+    one = m.Compile("cell", m.CompileKind.JIT, None, trace_s=0.003, lower_s=0.004, compile_s=0.035)
     hit = dataclasses.replace(one, compile_s=0.005, persistent=m.Persistent.HIT)
     assert compiled() == "compiled program used again (0 compiles)"
     assert compiled(one, one, one) == ("compiled 3 times in 126 ms (trace 9, lower 12, XLA 105)")

@@ -86,7 +86,7 @@ def test_the_full_form_has_everything() -> None:
         "Outputs",
         "51 × 2 calls",
         "387 kB",
-        "linspace: `jnp.linspace` ran outside any jit",
+        "linspace: The operation `linspace` ran eagerly (outside any jit)",
         "--xla_cpu_multi_thread_eigen=true",
         "jaxpr, 75 lines",
         "StableHLO, ",

@@ -1,44 +1,51 @@
 """Why a program was compiled: the smallest additive difference to an earlier one, in words."""
 
-from jaxscope.analysis.compiles.causes.explain import NEAREST_OF, Earlier, Explained, explain
+from jaxscope.analysis.compiles.causes.explain import (
+    NEAREST_OF,
+    EarlierCompile,
+    Explained,
+    explain,
+)
 from jaxscope.analysis.compiles.causes.first_call import (
     PLACE_IT,
-    cut_for_devices,
     eager_op,
     first_call,
+    sharded_for_devices,
     unknown,
 )
 from jaxscope.analysis.compiles.causes.signature import (
     BARE,
-    Argument,
-    Body,
-    Function,
-    Held,
+    ArgumentLeaf,
+    CallSignature,
+    CapturedValue,
+    ControlFlowBody,
     Holder,
-    Leaf,
-    Signature,
-    Static,
+    JittedFunction,
+    StaticArgument,
     Structure,
+    TracedArgument,
 )
+from jaxscope.analysis.compiles.causes.text import TRANSFORMS
 
 __all__ = [
     "BARE",
     "NEAREST_OF",
     "PLACE_IT",
-    "Argument",
-    "Body",
-    "Earlier",
+    "TRANSFORMS",
+    "ArgumentLeaf",
+    "CallSignature",
+    "CapturedValue",
+    "ControlFlowBody",
+    "EarlierCompile",
     "Explained",
-    "Function",
-    "Held",
     "Holder",
-    "Leaf",
-    "Signature",
-    "Static",
+    "JittedFunction",
+    "StaticArgument",
     "Structure",
-    "cut_for_devices",
+    "TracedArgument",
     "eager_op",
     "explain",
     "first_call",
+    "sharded_for_devices",
     "unknown",
 ]

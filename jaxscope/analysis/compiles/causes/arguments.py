@@ -4,156 +4,157 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.signature import (
-    Argument,
+    ArgumentLeaf,
+    CallSignature,
     Holder,
-    Leaf,
-    Signature,
-    Static,
+    StaticArgument,
+    TracedArgument,
     summary,
 )
-from jaxscope.model import CauseKind
 
 _LEFT_OUT = "left out"
+_Value = TracedArgument | StaticArgument
 
 
-def arguments(a: Signature, b: Signature) -> Iterator[Difference]:
-    """What changed in the arguments from `a` to `b`: by name, whichever way they were passed."""
-    old: dict[str, Argument | Static] = {x.name: x for x in (*a.arguments, *a.statics)}
-    new: dict[str, Argument | Static] = {x.name: x for x in (*b.arguments, *b.statics)}
+def arguments(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
+    """Changes of the arguments from `a` to `b`, by name, in any calling style."""
+    old: dict[str, TracedArgument | StaticArgument] = {
+        x.name: x for x in (*a.arguments, *a.statics)
+    }
+    new: dict[str, TracedArgument | StaticArgument] = {
+        x.name: x for x in (*b.arguments, *b.statics)
+    }
     defaults = {*a.parameters, *b.parameters}
     for name, now in new.items():
         before = old.get(name)
         if before is None:
-            yield _missing(name, _LEFT_OUT, _words(now), defaults)
+            yield _missing(name, _LEFT_OUT, _text(now), defaults)
             continue
         if before.keyword != now.keyword:
-            how = ("by keyword", "by position")
-            kind = CauseKind.CALL_STYLE
-            yield Difference(kind, name, how[not before.keyword], how[not now.keyword], "passed")
-        if isinstance(before, Static) and isinstance(now, Static):
+            how = ("passed by keyword", "passed by position")
+            yield diff.CallStyleChange(name, how[not before.keyword], how[not now.keyword])
+        if isinstance(before, StaticArgument) and isinstance(now, StaticArgument):
             if (before.token, before.type) != (now.token, now.type):
                 yield _static(before, now)
-        elif isinstance(before, Argument) and isinstance(now, Argument):
+        elif isinstance(before, TracedArgument) and isinstance(now, TracedArgument):
             yield from _traced(before, now)
         else:
             words = ("static", "traced")
-            was = isinstance(before, Argument)
-            yield Difference(CauseKind.JIT_OPTION, name, words[was], words[not was], "role")
+            was = isinstance(before, TracedArgument)
+            yield diff.JitOptionChange(name, words[was], words[not was], of_argument=True)
     for name, before in old.items():
         if name not in new:
-            yield _missing(name, _words(before), _LEFT_OUT, defaults)
+            yield _missing(name, _text(before), _LEFT_OUT, defaults)
 
 
-def _words(value: Argument | Static) -> str:
-    return value.text if isinstance(value, Static) else summary(value)
+def _text(value: _Value) -> str:
+    return value.text if isinstance(value, StaticArgument) else summary(value)
 
 
 def _missing(name: str, before: str, after: str, defaults: set[str]) -> Difference:
     if name in defaults:
-        return Difference(CauseKind.CALL_STYLE, name, before, after, "default")
-    return Difference(CauseKind.STRUCTURE, name, before, after, "argument", atoms=2)
+        before, after = (t if t == _LEFT_OUT else f"passed ({t})" for t in (before, after))
+        return diff.CallStyleChange(name, before, after)
+    return diff.StructureChange(name, before, after, change="argument")
 
 
-def _static(before: Static, now: Static) -> Difference:
-    same_type = before.type == now.type
-    kind = CauseKind.STATIC_VALUE
-    if before.identity and now.identity and same_type:
-        kind = CauseKind.STATIC_IDENTITY
-    return Difference(kind, now.name, before.text, now.text, now.type)
+def _static(before: StaticArgument, now: StaticArgument) -> Difference:
+    texts = (now.name, before.text, now.text)
+    if before.identity and now.identity and before.type == now.type:
+        return diff.StaticIdentityChange(*texts, type=now.type)
+    return diff.StaticValueChange(*texts)
 
 
-def _traced(before: Argument, now: Argument) -> Iterator[Difference]:
+def _traced(before: TracedArgument, now: TracedArgument) -> Iterator[Difference]:
     if before.structure.token == now.structure.token:
         # Leaves are interned: those that did not change are the same objects.
         for path, x, y in zip(now.structure.paths, before.leaves, now.leaves, strict=False):
             if x is not y and x != y:
-                yield from leaf(now.name + path, x, y)
+                yield from _leaf(now.name + path, x, y)
         return
     yield _structure(before, now)
     old = dict(zip(before.structure.paths, before.leaves, strict=False))
     for path, y in zip(now.structure.paths, now.leaves, strict=False):
         x = old.get(path)
         if x is not None and x != y:
-            yield from leaf(now.name + path, x, y)
+            yield from _leaf(now.name + path, x, y)
 
 
-def _structure(before: Argument, now: Argument) -> Difference:
-    name, old, new = now.name, before.structure.paths, now.structure.paths
+def _structure(before: TracedArgument, now: TracedArgument) -> Difference:
+    old, new = before.structure.paths, now.structure.paths
     gone = [path for path in old if path not in set(new)]
     come = [path for path in new if path not in set(old)]
-    kind, atoms = CauseKind.STRUCTURE, 2 + len(gone) + len(come)
-    if come and not gone and "" not in (*old, *new):
-        first = f"{name}{come[0]}"
-        return Difference(kind, first, "absent", "there", "new", len(come) - 1, atoms)
-    if gone and not come and "" not in (*old, *new):
-        first = f"{name}{gone[0]}"
-        return Difference(kind, first, "there", "absent", "gone", len(gone) - 1, atoms)
-    texts = _apart(_shape_of(before), _shape_of(now))
-    return Difference(kind, name, *texts, "other", atoms=atoms)
+    leaves, bare = len(gone) + len(come), "" in (*old, *new)
+    if come and not gone and not bare:
+        path = now.name + come[0]
+        return diff.StructureChange(
+            path, "absent", "present", len(come) - 1, change="added", leaves=leaves
+        )
+    if gone and not come and not bare:
+        path = now.name + gone[0]
+        return diff.StructureChange(
+            path, "present", "absent", len(gone) - 1, change="removed", leaves=leaves
+        )
+    was, is_now = (summary(a) if a.is_bare else a.structure.text for a in (before, now))
+    texts = _around_change(was, is_now)
+    return diff.StructureChange(now.name, *texts, change="container", leaves=leaves)
 
 
-def _shape_of(argument: Argument) -> str:
-    if argument.is_bare:
-        return summary(argument)
-    return argument.structure.text
-
-
-def _apart(a: str, b: str, limit: int = 70) -> tuple[str, str]:
+def _around_change(a: str, b: str, limit: int = 70) -> tuple[str, str]:
     """Two texts cut to where they differ."""
     if max(len(a), len(b)) <= limit:
         return a, b
     start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
     start = max(start - 10, 0)
-    lead = "…" if start else ""
-    return tuple(  # type: ignore[return-value]
-        [f"{lead}{t[start : start + limit]}{'…' if len(t) > start + limit else ''}" for t in (a, b)]
-    )
+
+    def cut(text: str) -> str:
+        end = "…" if len(text) > start + limit else ""
+        return f"{'…' if start else ''}{text[start : start + limit]}{end}"
+
+    return cut(a), cut(b)
 
 
-def leaf(path: str, x: Leaf, y: Leaf) -> Iterator[Difference]:
-    """What changed in one leaf."""
+def _leaf(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Iterator[Difference]:
     if len(x.shape) != len(y.shape):
-        yield Difference(CauseKind.RANK, path, x.text, y.text, atoms=2)
+        yield diff.RankChange(path, x.text, y.text)
     elif x.shape != y.shape:
-        apart = [i for i, (p, q) in enumerate(zip(x.shape, y.shape, strict=True)) if p != q]
-        detail = ",".join(map(str, apart))
-        yield Difference(CauseKind.SHAPE, path, x.text, y.text, detail, atoms=len(apart))
+        pairs = enumerate(zip(x.shape, y.shape, strict=True))
+        yield diff.ShapeChange(
+            path, x.text, y.text, axes=tuple([i for i, (p, q) in pairs if p != q])
+        )
     if x.dtype != y.dtype:
         yield _dtype(path, x, y)
     elif x.weak != y.weak:
-        yield Difference(CauseKind.WEAK_TYPE, path, _held(x), _held(y), x.dtype)
+        yield diff.WeakTypeChange(path, _held(x), _held(y), dtype=x.dtype)
     yield from _placed(path, x, y)
 
 
-def _dtype(path: str, x: Leaf, y: Leaf) -> Difference:
+def _dtype(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Difference:
     python = Holder.PYTHON
     if x.holder is y.holder is python:
-        detail = f"{x.dtype} {y.dtype}"
-        return Difference(CauseKind.VALUE_KIND, path, _held(x), _held(y), detail)
+        return diff.ScalarTypeChange(path, _held(x), _held(y), dtypes=(x.dtype, y.dtype))
     if python in (x.holder, y.holder):
         before, after = f"{x.text} ({x.held})", f"{y.text} ({y.held})"
         cast = x.dtype if y.holder is python else y.dtype
-        return Difference(CauseKind.DTYPE, path, before, after, cast)
-    return Difference(CauseKind.DTYPE, path, x.text, y.text, x.dtype)
+        return diff.DtypeChange(path, before, after, cast=cast)
+    return diff.DtypeChange(path, x.text, y.text, cast=x.dtype)
 
 
-def _held(leaf: Leaf) -> str:
-    if leaf.holder is Holder.PYTHON:
-        return leaf.held
-    return f"weakly typed {leaf.held}" if leaf.weak else leaf.held
+def _held(leaf: ArgumentLeaf) -> str:
+    return (
+        f"weakly typed {leaf.held}" if leaf.weak and leaf.holder is not Holder.PYTHON else leaf.held
+    )
 
 
-def _placed(path: str, x: Leaf, y: Leaf) -> Iterator[Difference]:
+def _placed(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Iterator[Difference]:
+    spread = x.spread or y.spread
     if x.place != y.place and x.place and y.place and (x.committed or y.committed):
-        kind = CauseKind.SHARDING if x.spread or y.spread else CauseKind.DEVICE
-        yield Difference(kind, path, x.place, y.place)
+        yield (diff.ShardingChange if spread else diff.DeviceChange)(path, x.place, y.place)
     elif x.committed != y.committed:
-        words = [
-            f"committed to {leaf.place}" if leaf.committed else "not committed" for leaf in (x, y)
-        ]
-        spread = "spread" if x.spread or y.spread else ""
-        yield Difference(CauseKind.COMMITTED, path, words[0], words[1], spread)
+        was, now = (f"committed to {v.place}" if v.committed else "uncommitted" for v in (x, y))
+        yield diff.CommitChange(path, was, now, spread=spread)
     if x.layout != y.layout:
-        yield Difference(CauseKind.LAYOUT, path, x.layout or "default", y.layout or "default")
+        yield diff.LayoutChange(path, x.layout or "default", y.layout or "default")

@@ -1,12 +1,13 @@
-"""Why a call needed a new program: the smallest difference to what was compiled before."""
+"""Why a call needed a new program: the smallest difference to an earlier compilation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes.arguments import arguments
-from jaxscope.analysis.compiles.causes.difference import Difference, merged
+from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.eager import bodies, eagerly
 from jaxscope.analysis.compiles.causes.settings import (
     context,
@@ -14,67 +15,62 @@ from jaxscope.analysis.compiles.causes.settings import (
     options,
     without_consequences,
 )
-from jaxscope.analysis.compiles.causes.signature import Signature
+from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.analysis.compiles.causes.text import worded
-from jaxscope.model import Cause, CauseKind
+from jaxscope.model import Cause
 
 NEAREST_OF = 64
-"""Earlier compiles that a new one is compared with: 30 µs each for a handful of arguments."""
+"""Earlier compilations that a new one is compared with: 30 µs each for a handful of arguments."""
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierCompile:
     """A program that was compiled before."""
 
     serial: int
-    signature: Signature
+    signature: CallSignature
     elsewhere: bool = False
-    """Called from another line than the new one."""
+    """Called from a different line than the new one."""
     dead: bool = False
     """Python had collected its function when the new one was compiled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """The causes, and the serial of the compile that they compare with."""
+    """The causes, and the serial of the compilation that they compare with."""
 
     causes: tuple[Cause, ...]
     nearest: int | None = None
 
 
-def explain(signature: Signature, earlier: Sequence[Earlier]) -> Explained:
-    """The causes of a compile that had these before it: newest last, all of one function.
+def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Explained:
+    """The causes of a compilation after these: newest last, all of one function.
 
     Distances add up: a call that differs in one shape is nearer than one that differs in a setting
     and a shape. Of equally near ones the newest wins.
     """
-    best: tuple[int, Earlier, list[Difference]] | None = None
-    for one in reversed(earlier[-NEAREST_OF:]):
-        found = list(differences(one, signature))
-        atoms = sum(d.atoms for d in found)
-        if best is None or atoms < best[0]:
-            best = (atoms, one, found)
-    if best is None:
+    if not earlier:
         return Explained(())
-    _, one, found = best
-    found = merged(without_consequences(found))
+    pairs = [(one, list(_differences(one, signature))) for one in reversed(earlier[-NEAREST_OF:])]
+    one, found = min(pairs, key=lambda pair: sum(d.distance for d in pair[1]))
+    found = diff.merged(without_consequences(found))
     if signature.eager:
         found = eagerly(found, signature)
     elif "vmap" in signature.transform:
         found = [_batched(d) for d in found]
-    if not found and signature.function.origin:
-        found = [Difference(CauseKind.REDEFINED, "", "", "", "inside")]
+    if not found and signature.function.cell_id:
+        found = [diff.Redefinition("", code="same", of_cell=True)]
     if not found:
-        found = [Difference(CauseKind.CACHE_CLEARED, signature.function.name, "", "")]
+        found = [diff.ClearedCache(signature.function.name)]
     causes = [worded(d, signature, one.serial) for d in found]
-    if any(d.kind is CauseKind.REDEFINED and d.detail in ("edited", "cell") for d in found):
-        # New code must be compiled, however it is called: what else differs is told, not mended.
+    if any(isinstance(d, diff.Redefinition) and d.code == "edited" for d in found):
+        # New code must be compiled, however it is called: the other causes need no fix.
         causes = [replace(cause, fix="") for cause in causes]
     return Explained(tuple(causes), one.serial)
 
 
-def differences(one: Earlier, now: Signature) -> Iterator[Difference]:
-    """All that differs, unordered."""
+def _differences(one: EarlierCompile, now: CallSignature) -> Iterator[Difference]:
+    """All differences, unordered."""
     before = one.signature
     yield from functions(before.function, now.function, elsewhere=one.elsewhere, dead=one.dead)
     yield from bodies(before, now)
@@ -84,15 +80,7 @@ def differences(one: Earlier, now: Signature) -> Iterator[Difference]:
 
 
 def _batched(found: Difference) -> Difference:
-    """Under vmap the first axis that changed is, as far as anyone can tell, the batch."""
-    if found.kind is not CauseKind.SHAPE or "," in found.detail:
+    """Under vmap, the first axis that changed is taken for the batch."""
+    if not isinstance(found, diff.ShapeChange) or len(found.axes) > 1:
         return found
-    return Difference(
-        CauseKind.VMAP_SIZE,
-        found.path,
-        found.before,
-        found.after,
-        found.detail,
-        found.others,
-        found.atoms,
-    )
+    return diff.BatchSizeChange(found.path, found.before, found.after, found.others)

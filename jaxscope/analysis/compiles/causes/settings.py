@@ -1,21 +1,22 @@
-"""Differences between two calls outside their arguments: options, settings, the function itself."""
+"""Differences outside the arguments: the function itself, options of the jit, trace context."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes.difference import Difference
-from jaxscope.analysis.compiles.causes.signature import Function, Signature
-from jaxscope.model import CauseKind
+from jaxscope.analysis.compiles.causes.signature import CallSignature, JittedFunction
 
-_DONATE = ("donate_argnums", "donate_argnames")
+MESH = "mesh"
 _X64 = "jax_enable_x64"
 _DEFAULT_DEVICE = "jax_default_device"
-_MESH = "mesh"
-_BY_PYTHON = (CauseKind.DTYPE, CauseKind.WEAK_TYPE, CauseKind.VALUE_KIND)
-
-
+_OPTIONS = {
+    "donate_argnums": diff.DonationChange,
+    "donate_argnames": diff.DonationChange,
+    "compiler_options": diff.CompilerOptionChange,
+}
 _CELL = re.compile(r"^<ipython-input-(\d+)-")
 
 
@@ -32,74 +33,76 @@ def at(file: str, line: int) -> str:
     return f"{name[-1]}:{line}"
 
 
-def options(a: Signature, b: Signature) -> Iterator[Difference]:
+def options(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
     """Options of the jit, and those for the compiler."""
-    old, new = dict(a.options), dict(b.options)
-    for name in {**old, **new}:
-        before, after = old.get(name, "none"), new.get(name, "none")
-        if before == after:
-            continue
-        kind = CauseKind.JIT_OPTION
-        if name in _DONATE:
-            kind = CauseKind.DONATION
-        elif name == "compiler_options":
-            kind = CauseKind.COMPILER_OPTION
-        yield Difference(kind, name, before, after)
+    for name, before, after in _changed(a.options, b.options):
+        yield _OPTIONS.get(name, diff.JitOptionChange)(name, before, after)
 
 
-def context(a: Signature, b: Signature) -> Iterator[Difference]:
+def context(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
     """JAX's settings by name."""
-    if a.context is b.context:
-        return
-    old, new = dict(a.context), dict(b.context)
+    if a.context is not b.context:
+        for name, before, after in _changed(a.context, b.context):
+            yield diff.ContextChange(name, before, after)
+
+
+def _changed(
+    a: tuple[tuple[str, str], ...], b: tuple[tuple[str, str], ...]
+) -> Iterator[tuple[str, str, str]]:
+    old, new = dict(a), dict(b)
     for name in {**old, **new}:
         before, after = old.get(name, "none"), new.get(name, "none")
         if before != after:
-            yield Difference(CauseKind.CONTEXT, name, before, after)
+            yield name, before, after
 
 
 def without_consequences(found: list[Difference]) -> list[Difference]:
-    """Leaves out what another setting brings with it."""
-    settings = {d.path for d in found if d.kind is CauseKind.CONTEXT}
+    """Leave out what follows from a changed setting."""
+    settings = {d.path for d in found if isinstance(d, diff.ContextChange)}
     if _X64 in settings:
-        # Under x64 a Python float is f64: nobody changed the argument.
-        found = [d for d in found if d.kind not in _BY_PYTHON]
+        # Under x64 a Python float is f64: the argument itself did not change.
+        by_x64 = (diff.DtypeChange, diff.WeakTypeChange, diff.ScalarTypeChange)
+        found = [d for d in found if not isinstance(d, by_x64)]
     if _DEFAULT_DEVICE in settings:
-        found = [d for d in found if d.kind is not CauseKind.DEVICE]
-    if _MESH in settings:
-        found = [d for d in found if d.kind is not CauseKind.CONTEXT or d.path == _MESH]
+        found = [d for d in found if not isinstance(d, diff.DeviceChange)]
+    if MESH in settings:
+        found = [d for d in found if not isinstance(d, diff.ContextChange) or d.path == MESH]
     return found
 
 
-def functions(a: Function, b: Function, *, elsewhere: bool, dead: bool) -> Iterator[Difference]:
-    """Why JAX takes `b` for another function than `a`, which has the same name or the same code.
+def functions(
+    a: JittedFunction, b: JittedFunction, *, elsewhere: bool, dead: bool
+) -> Iterator[Difference]:
+    """Why `b` is a different function to JAX than `a`, which has the same name or the same code.
 
-    `elsewhere`: it was called from another line. `dead`: Python had collected `a` by then.
+    `elsewhere`: it was called from a different line. `dead`: Python had collected `a` by then.
     """
-    if a.serial == b.serial:
+    if a.object_id == b.object_id:
         return
-    if a.origin and a.origin == b.origin:
-        # A cell that is one program: each run makes its function anew, and JAX is asked to compile
-        # only what differs.
-        if a.text != b.text:
-            yield Difference(CauseKind.REDEFINED, "", "", "", "cell")
-        yield from held(a, b, CauseKind.STATIC_VALUE)
+    if a.cell_id and a.cell_id == b.cell_id:
+        # A cell that is one program: each run creates its function, and JAX compiles only what
+        # differs.
+        if a.code_hash != b.code_hash:
+            yield diff.Redefinition("", code="edited", of_cell=True)
+        for name, before, after in _recaptured(a, b):
+            yield diff.StaticValueChange(name, before, after, of_cell=True)
         return
     place = at(b.file, b.line)
-    if a.code == b.code and b.code:
-        collected = dead and elsewhere and not b.wrappers
-        kind = CauseKind.FUNCTION_COLLECTED if collected else CauseKind.NEW_FUNCTION
-        yield Difference(kind, b.name, "", place, " ".join(b.wrappers))
+    if a.code_id != b.code_id or not b.code_id:
+        code = "edited" if a.code_hash != b.code_hash else "same"
+        yield diff.Redefinition(b.name, "", place, code=code)
+    elif dead and elsewhere and not b.wrappers:
+        yield diff.CollectedFunction(b.name, "", place)
     else:
-        how = "edited" if a.text != b.text else "same"
-        yield Difference(CauseKind.REDEFINED, b.name, "", place, how)
-    yield from held(a, b, CauseKind.CLOSURE)
+        yield diff.NewFunction(b.name, "", place, wrappers=b.wrappers)
+    for name, before, after in _recaptured(a, b):
+        yield diff.ClosureChange(name, before, after)
 
 
-def held(a: Function, b: Function, kind: CauseKind) -> Iterator[Difference]:
-    """Values that the two functions carry along and that differ."""
-    old = {value.name: value for value in a.held}
-    for now in b.held:
+def _recaptured(a: JittedFunction, b: JittedFunction) -> Iterator[tuple[str, str, str]]:
+    """Captured values that differ."""
+    old = {value.name: value for value in a.captured}
+    for now in b.captured:
         before = old.get(now.name)
         if before is not None and before.token != now.token:
-            yield Difference(kind, now.name, before.text, now.text, "held")
+            yield now.name, before.text, now.text

@@ -1,17 +1,19 @@
-"""What a call was made with, as far as JAX tells programs apart: plain values, no live object.
+"""The key of a call, as far as JAX distinguishes programs: plain values, no live object.
 
-Serials stand for objects: two objects have the same serial only if they are the same one. Texts are
-for people; what decides whether two values are equal is a `token`.
+An id identifies an object: two values have the same id only if they are the same object. Texts are
+for people; a `token` decides whether two values are equal.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
+
+from jaxscope import words
 
 
 class Holder(StrEnum):
-    """What held a leaf's value."""
+    """The kind of object that held a leaf's value."""
 
     JAX = "jax.Array"
     NUMPY = "np.ndarray"
@@ -23,7 +25,7 @@ class Holder(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class ArgumentLeaf:
     """One array argument. Equal leaves are one object, since calls repeat them by the thousand."""
 
     shape: tuple[int, ...]
@@ -31,14 +33,15 @@ class Leaf:
     """Short: `f32`."""
     bytes: int
     weak: bool = False
-    """The dtype yields to that of whatever it meets, as a Python scalar's does."""
+    """Weakly typed, like a Python scalar."""
     holder: Holder = Holder.JAX
+    _: KW_ONLY
     type: str = ""
     """The Python type, where `holder` leaves it open: `float`."""
     committed: bool = False
-    """Bound to its devices, by `device_put` or by coming from arrays that are."""
+    """Committed to its devices, by `device_put` or by coming from committed arrays."""
     place: str = ""
-    """`cpu:0`, or `P('d') over mesh d=8`; empty for what lies on no device yet."""
+    """`cpu:0`, or `P('d') over mesh d=8`; empty for a value on no device."""
     spread: bool = False
     """The place is a sharding over a mesh, not a single device."""
     layout: str = ""
@@ -51,7 +54,7 @@ class Leaf:
 
     @property
     def held(self) -> str:
-        """What held it, in words: `Python float`, `jax.Array`."""
+        """The kind of value, in words: `Python float`, `jax.Array`."""
         if self.holder is Holder.PYTHON:
             return f"Python {self.type}"
         return self.type if self.holder in (Holder.SCALAR, Holder.OTHER) else str(self.holder)
@@ -59,7 +62,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The container of an argument: where its leaves lie."""
+    """The pytree structure (treedef) of an argument."""
 
     token: int
     paths: tuple[str, ...]
@@ -72,12 +75,12 @@ BARE = Structure(0, ("",))
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
-    """A traced argument."""
+class TracedArgument:
+    """An argument that JAX traces."""
 
     name: str
     structure: Structure
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[ArgumentLeaf, ...]
     keyword: bool = False
     """Passed by keyword."""
     position: int = 0
@@ -89,22 +92,23 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Static:
-    """A static argument, or a setting of an eager operation."""
+class StaticArgument:
+    """A static argument, or a parameter of an eager operation."""
 
     name: str
     text: str
     token: int
     type: str = ""
     identity: bool = False
-    """Its type has no `__eq__` of its own, so it equals only itself."""
+    """Its type defines no `__eq__`, so it equals only itself."""
+    _: KW_ONLY
     keyword: bool = False
     position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A value that a function carries along: in a closure, a default, a partial, a bound self."""
+class CapturedValue:
+    """A value captured by a function: in a closure, a default, a partial, a bound self."""
 
     name: str
     text: str
@@ -112,25 +116,26 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class JittedFunction:
     """The function under the jit."""
 
-    serial: int
-    """Of the object that JAX was given."""
+    object_id: int
+    """Of the object that was passed to JAX."""
     name: str
     qualname: str = ""
     module: str = ""
     file: str = ""
+    _: KW_ONLY
     line: int = 0
-    code: int = 0
-    """Serial of its code object: the same for all functions that one `def` makes; 0 if none."""
-    text: int = 0
-    """Equal for code that reads the same, wherever it stands."""
+    code_id: int = 0
+    """Of its code object: the same for all functions that one `def` creates; 0 if none."""
+    code_hash: int = 0
+    """Equal for equal code, at any place in any file."""
     wrappers: tuple[str, ...] = ()
-    """What is around it, outermost first: `jax.grad`, `partial`, `bound method`."""
-    held: tuple[Held, ...] = ()
-    origin: int = 0
-    """Serial of the notebook cell whose block this is; 0 for a function of the user's."""
+    """Wrappers, outermost first: `jax.grad`, `partial`, `bound method`."""
+    captured: tuple[CapturedValue, ...] = ()
+    cell_id: int = 0
+    """Of the notebook cell that is this program; 0 for a function of the user's."""
     internal: bool = False
     """It is JAX's own."""
 
@@ -140,60 +145,51 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """A function that an eager `scan`, `cond` or `while_loop` was given."""
+class ControlFlowBody:
+    """A function passed to an eager `scan`, `cond` or `while_loop`."""
 
     name: str
     """The operation's name for it: `jaxpr`, `body_jaxpr`."""
     function: str
     """`<lambda> at cell:3`."""
-    serial: int
+    jaxpr_id: int
     """Of the jaxpr that it was traced to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
-    """All that decides which program a call needs."""
+class CallSignature:
+    """Everything that decides which program a call needs."""
 
-    function: Function
-    arguments: tuple[Argument, ...] = ()
-    statics: tuple[Static, ...] = ()
+    function: JittedFunction
+    arguments: tuple[TracedArgument, ...] = ()
+    statics: tuple[StaticArgument, ...] = ()
     parameters: tuple[str, ...] = ()
     """Of the function, with a default value: leaving one out is a style of its own."""
-    positional: int = 0
-    """How many were passed by position."""
+    _: KW_ONLY
     options: tuple[tuple[str, str], ...] = ()
     """Of the jit, where not JAX's default."""
     context: tuple[tuple[str, str], ...] = ()
-    """JAX's settings that belong to the key; one object as long as they are the same."""
+    """JAX's trace context (config) by name; one object while the settings are equal."""
     transform: str = ""
-    bodies: tuple[Body, ...] = ()
+    bodies: tuple[ControlFlowBody, ...] = ()
     eager: bool = False
 
     def texts(self, limit: int = 64) -> tuple[str, ...]:
-        """One short text an argument, as the user wrote them: `x: f32[4,8]`, `n=3`."""
+        """One short text per argument, as the user wrote them: `x: f32[4,8]`, `n=3`."""
         found = [(a.position, f"{a.name}: {summary(a)}") for a in self.arguments]
         if not self.eager:
             found += [(s.position, f"{s.name}={s.text}") for s in self.statics]
         return tuple([text for _, text in sorted(found, key=lambda pair: pair[0])][:limit])
 
 
-def summary(argument: Argument) -> str:
+def summary(argument: TracedArgument) -> str:
     """`f32[4,8]`, `float` for a Python scalar, `3 leaves, 48 B` for a container."""
     if argument.is_bare:
         leaf = argument.leaves[0] if argument.leaves else None
         if leaf is None:
             return "nothing"
         return leaf.type if leaf.holder is Holder.PYTHON else leaf.text
-    count = len(argument.leaves)
-    if not count and argument.structure.text == "None":
+    if not argument.leaves and argument.structure.text == "None":
         return "None"
     total = sum(leaf.bytes for leaf in argument.leaves)
-    return f"{count} {'leaf' if count == 1 else 'leaves'}, {_size(total)}"
-
-
-def _size(count: int) -> str:
-    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= scale:
-            return f"{count / scale:.3g} {unit}"
-    return f"{count} B"
+    return f"{words.count(len(argument.leaves), 'leaf', 'leaves')}, {words.size(total)}"

@@ -1,18 +1,249 @@
-"""Differences as sentences: what changed, and what to do about it."""
+"""The sentence and the fix of each cause: one row per kind of difference.
+
+A row is a `case`, so that the type checker names a missing row and an unknown field.
+"""
 
 from __future__ import annotations
 
+import re
+from typing import assert_never
+
+from jaxscope import words
+from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes.difference import Difference
-from jaxscope.analysis.compiles.causes.signature import Signature
-from jaxscope.analysis.compiles.causes.text_arguments import ARGUMENT_WORDS
-from jaxscope.analysis.compiles.causes.text_functions import FUNCTION_WORDS
-from jaxscope.analysis.compiles.causes.text_settings import SETTING_WORDS
+from jaxscope.analysis.compiles.causes.settings import MESH
+from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.model import Cause
 
-_WORDS = {**ARGUMENT_WORDS, **FUNCTION_WORDS, **SETTING_WORDS}
+TRANSFORMS = "the transforms"
+"""Name of the constant of a cell that holds its composition of transforms."""
+_IDENTITY = "JAX caches programs by function identity"
+_FUNCTIONS = ("function", "builtin_function_or_method", "method")
+_TREEDEF = "The pytree structure (treedef)"
+_SIZES = re.compile(r"[\[(]([\d, ]*)[\])]")
+_DTYPES = {
+    f"{short}{bits}": f"{long}{bits}"
+    for short, long in (("f", "float"), ("i", "int"), ("u", "uint"), ("c", "complex"))
+    for bits in (4, 8, 16, 32, 64, 128)
+} | {"bf16": "bfloat16", "bool": "bool_"}
 
 
-def worded(found: Difference, signature: Signature, nearest: int) -> Cause:
-    """The cause with its sentence and its fix; `nearest` is the compile it compares with."""
-    text, fix = _WORDS[found.kind](found, signature, nearest)
-    return Cause(found.kind, found.path, found.before, found.after, text, fix)
+def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
+    """The cause with its sentence and its fix; `nearest` is the compilation it compares with."""
+    change, name = f"{d.before} → {d.after}", signature.function.name
+    under = signature.transform
+    others = f" (and {words.count(d.others, 'other')})" if d.others else ""
+    path = f"`{d.path}`{others}"
+    here = f" at {d.after}" if d.after else ""
+    fix = ""
+    match d:
+        case diff.NewFunction() if "bound method" in d.wrappers:
+            text = f"{path} is a new bound method: Python creates one per attribute access."
+            fix = (
+                f"Jit it once, for example in `__init__`: `self.{d.path} = jax.jit(self.{d.path})`."
+            )
+        case diff.NewFunction() if "callable object" in d.wrappers:
+            text = f"The jitted callable is a new {path} object, and {_IDENTITY}."
+            fix = "Create the object once and jit it once."
+        case diff.NewFunction() if "partial" in d.wrappers:
+            text = f"{path} is wrapped in a new `functools.partial`{here}, and {_IDENTITY}."
+            fix = (
+                "Create the partial once, or pass its bound values as arguments of the jitted "
+                "function."
+            )
+        case diff.NewFunction() if wrapper := _transform(d):
+            text = f"`{wrapper}({d.path})` is a new function: each call of `{wrapper}` returns one."
+            fix = f"Create it once, outside the loop: `g = jax.jit({wrapper}({d.path}))`."
+        case diff.NewFunction():
+            text = (
+                f"{path}{here} has the code of compilation {nearest}, but is a new function "
+                f"object; {_IDENTITY}."
+            )
+            fix = (
+                "Define and jit it once, outside the loop or the enclosing function, and pass what "
+                "varies as arguments."
+            )
+        case diff.CollectedFunction():
+            text = (
+                f"The function of compilation {nearest} was garbage-collected with its programs; "
+                f"{path}{here} is a new object."
+            )
+            fix = "Keep a reference to the jitted function instead of creating it for each call."
+        case diff.Redefinition(of_cell=True, code="edited"):
+            text = "The code of the cell changed."
+        case diff.Redefinition(of_cell=True):
+            text = (
+                "The cell and its inputs are unchanged, so something that it calls or reads "
+                "changed."
+            )
+        case diff.Redefinition(code="edited"):
+            text = f"The code of {path} changed since compilation {nearest}."
+        case diff.Redefinition():
+            text = f"{path} was redefined with the same code{here}, as a new function object."
+            fix = "Keep the definition in its own cell, and rerun only the cell that calls it."
+        case diff.ClosureChange():
+            text = f"The captured value {path} changed: {change}."
+            fix = f"Pass `{d.path}` as an argument, so that every value uses the same program."
+        case diff.ContextChange(path=setting) if setting == MESH:
+            text = f"The mesh in the trace context changed: {change}."
+            fix = "Call `jax.set_mesh(mesh)` once at the top, not around some of the calls."
+        case diff.ContextChange():
+            text = f"The config setting {path}, part of the trace context, changed: {change}."
+            fix = (
+                f'Set it once at the top, with `jax.config.update("{d.path}", …)`, not around some '
+                "of the calls."
+            )
+        case diff.CallStyleChange():
+            text = f"{path} was {d.before} and is now {d.after}, which is a different cache key."
+            fix = (
+                f"Pass `{d.path}` the same way in every call: by position, by keyword, or not at "
+                "all."
+            )
+        case diff.StaticIdentityChange() if d.type in _FUNCTIONS:
+            text = f"The static argument {path} is a different function object: {change}."
+            fix = "Define the function once, outside the call: JAX compares functions by identity."
+        case diff.StaticIdentityChange():
+            text = (
+                f"The static argument {path} is a different object: {change}. `{d.type}` defines "
+                "no `__eq__`, so each object is a new value."
+            )
+            fix = (
+                f"Define `__eq__` and `__hash__` on `{d.type}`, as `@dataclass(frozen=True)` does, "
+                "or create the object once."
+            )
+        case diff.StaticValueChange(of_cell=True, path=constant) if constant == TRANSFORMS:
+            text = (
+                f"The transforms above the cell changed: {change}. Each composition is its own "
+                "program."
+            )
+        case diff.StaticValueChange(of_cell=True):
+            text = f"{path}, a compile-time constant of the cell, changed: {change}."
+            fix = f"Trace it with `-t {d.path}`, unless a shape or a Python branch depends on it."
+        case diff.StaticValueChange():
+            text = f"The static argument {path} changed: {change}."
+            fix = (
+                f"Trace `{d.path}`, unless a shape or a Python branch depends on it; otherwise "
+                "keep to a few values."
+            )
+        case diff.StructureChange():
+            text = {
+                "added": f"{_TREEDEF} changed: {path} was added.",
+                "removed": f"{_TREEDEF} changed: {path} was removed.",
+                "argument": f"{_TREEDEF} of the arguments changed: {path} {change}.",
+                "container": f"{_TREEDEF} of {path} changed: {change}.",
+            }[d.change]
+            fix = (
+                "Keep the treedef fixed: the same containers, keys, lengths and static fields, and "
+                "no `None` in place of an array."
+            )
+        case diff.EagerBodyChange():
+            text = f"`{name}` ran eagerly (outside any jit) with a new function: {d.after}."
+            fix = (
+                f"Call `{name}` inside a function under `jax.jit`, or define its body once and "
+                "pass values as operands."
+            )
+        case diff.EagerArgumentsChange():
+            what = f"{', '.join(d.names)} {change}".lstrip()
+            text = f"The arguments of the eager operation `{name}` changed: {what}."
+            fix = "Put the surrounding code into a function under `jax.jit`."
+            if _SIZES.findall(d.before) != _SIZES.findall(d.after):
+                fix += (
+                    " For growing sizes, use a fixed size with `jax.lax.dynamic_slice` or a mask, "
+                    "or use NumPy."
+                )
+        case diff.BatchSizeChange():
+            text = f"The batch size of `{name}` under {under} changed: {path} {change}."
+            fix = "Use one batch size: pad the last batch, or drop it."
+        case diff.RankChange():
+            text = f"The rank of {path} changed: {change}."
+            fix = (
+                f"Pass `{d.path}` with the same number of dimensions in every call, for example as "
+                "`x[None]`."
+            )
+        case diff.ShapeChange():
+            axes = f"{'axis' if len(d.axes) == 1 else 'axes'} {', '.join(map(str, d.axes))}"
+            text = f"The shape of {path} changed: {change} ({axes})."
+            fix = (
+                f"Pad `{d.path}` to a few fixed sizes and mask the padding, or drop the incomplete "
+                "last batch."
+            )
+        case diff.ScalarTypeChange():
+            text = f"The Python scalar type of {path} changed: {_scalars(d)}."
+            fix = (
+                f"Pass one scalar type in every call, such as `float({d.path})`, or "
+                f"{_cast(d.dtypes[0])}."
+            )
+        case diff.DtypeChange():
+            text = f"The dtype of {path} changed: {change}."
+            fix = f"Convert `{d.path}` once, where it is created: {_cast(d.cast)}."
+        case diff.WeakTypeChange():
+            text = f"{path} changed between a weakly and a strongly typed {d.dtype}: {change}."
+            fix = f"Pass the same kind in every call: {_cast(d.dtype)}, or a Python scalar."
+        case diff.ShardingChange():
+            text = f"The sharding of {path} changed: {change}."
+            fix = (
+                f"Use one sharding: `jax.device_put({_root(d.path)}, sharding)` before the loop, "
+                "and `out_shardings=` for results that are passed in again."
+            )
+        case diff.DeviceChange():
+            text = f"The device of {path} changed: {change}."
+            fix = (
+                "Keep the inputs on one device, or shard them over a mesh for one program on all "
+                "devices."
+            )
+        case diff.CommitChange():
+            text = f"{path} was {d.before} and is now {d.after}, which is a different cache key."
+            where = "sharding" if d.spread else "device"
+            fix = (
+                f"Commit all inputs before the first call, with "
+                f"`jax.device_put({_root(d.path)}, {where})`: results of committed inputs are "
+                "committed."
+            )
+        case diff.LayoutChange():
+            text = f"The memory layout of {path} changed: {change}."
+            fix = (
+                f"Convert `{d.path}` to one layout before the first call, with `jax.device_put(x, "
+                "format)`, or leave the layout to JAX."
+            )
+        case diff.DonationChange():
+            text = f"The donated arguments of the jit changed: {path} {change}."
+            fix = "Jit the function once, with the intended donation, and reuse that object."
+        case diff.JitOptionChange(of_argument=True):
+            text = f"{path} was a {d.before} argument and is now {d.after}."
+            fix = "Jit the function once and reuse that object everywhere."
+        case diff.JitOptionChange():
+            text = f"A `jax.jit` option changed: {path} {change}."
+            fix = "Jit the function once and reuse that object everywhere."
+        case diff.CompilerOptionChange():
+            text = f"The compiler options changed: {change}."
+            fix = "Set the compiler options once: each set of options is a separate program."
+        case diff.ClearedCache():
+            text = f"Nothing changed since compilation {nearest}: JAX had dropped its program."
+            fix = (
+                "Look for `jax.clear_caches()` and `.clear_cache()`; JAX also drops what was not "
+                "used for thousands of other programs."
+            )
+        case _:
+            assert_never(d)
+    return Cause(d.kind, d.path, d.before, d.after, text, fix=fix)
+
+
+def _transform(d: diff.NewFunction) -> str:
+    """`jax.grad`, where that is what returned the new function."""
+    return next((word for word in d.wrappers if word.startswith("jax.")), "")
+
+
+def _cast(dtype: str) -> str:
+    name = _DTYPES.get(dtype)
+    return f"`jnp.asarray(value, {f'jnp.{name}' if name else 'dtype'})`"
+
+
+def _scalars(d: diff.ScalarTypeChange) -> str:
+    """`float → int (f32 → i32)`."""
+    before, after = (text.removeprefix("Python ") for text in (d.before, d.after))
+    return f"{before} → {after} ({' → '.join(d.dtypes)})"
+
+
+def _root(path: str) -> str:
+    """`params` of `params['w'].x`."""
+    return re.split(r"[\[.]", path, maxsplit=1)[0]

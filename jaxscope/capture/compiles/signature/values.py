@@ -1,6 +1,6 @@
-"""Values that are no array arguments, in a short text and a token that tells equal from unequal.
+"""Descriptions of non-array values: a short text to show, and a token to compare for equality.
 
-No value is kept, and no `__repr__` is asked that may be slow or read an array.
+Keeps no value alive, and calls no `__repr__` that may be slow or read an array.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.capture.compiles.object_ids import Serials
+from jaxscope.capture.compiles.signature.object_ids import ObjectIds
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _SHOWN = 60  # characters of a value
 _DEEP = 4
-_PARTS = 200  # of what a container holds: some 200 µs
+_PARTS = 200  # values inside a container: some 200 µs
 _WIDE = 24
 
 
-def carried(value: Any, serials: Serials) -> tuple[str, int]:
+def describe(value: Any, ids: ObjectIds) -> tuple[str, int]:
     """`('0.1', token)`, `('f32[3]', token)`, `('Config(depth=2)', token)`."""
     try:
-        text, token = _Description(serials).of(value, _DEEP)
-    except Exception:  # what the user's own attributes raise
-        text, token = f"{type(value).__name__} object", serials.of(value)
+        text, token = _Description(ids).of(value, _DEEP)
+    except Exception:  # an attribute of the user's
+        text, token = f"{type(value).__name__} object", ids.of(value)
     return shortened(text), token
 
 
@@ -38,21 +38,21 @@ def shortened(text: str, limit: int = _SHOWN) -> str:
 
 
 def compares_by_identity(value: Any) -> bool:
-    """Its type has neither `__eq__` nor `__hash__` of its own, so it equals only itself."""
+    """Whether its type defines neither `__eq__` nor `__hash__`, so that it equals only itself."""
     kind = type(value)
     return kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__
 
 
 class _Description:
-    """Describes one value, looking at a bounded number of the parts that it holds."""
+    """Describes one value, reading a bounded number of the values inside it."""
 
-    def __init__(self, serials: Serials) -> None:
-        self._serials = serials
+    def __init__(self, ids: ObjectIds) -> None:
+        self._ids = ids
         self._left = _PARTS
 
     def of(self, value: Any, depth: int) -> tuple[str, int]:
         self._left -= 1
-        kind, serials = type(value), self._serials
+        kind, ids = type(value), self._ids
         if isinstance(value, enum.Enum):
             return str(value), hash((kind, value.name))
         if isinstance(value, _PLAIN):
@@ -62,7 +62,7 @@ class _Description:
             return getattr(value, "__name__", str(value)), hash(str(value))
         if hasattr(value, "shape") and hasattr(value, "dtype"):
             dims = ",".join(map(str, value.shape))
-            return f"{short_dtype(value.dtype)}[{dims}]", serials.of(value)
+            return f"{short_dtype(value.dtype)}[{dims}]", ids.of(value)
         if callable(value) and getattr(value, "__code__", None) is not None:
             return _name(value), hash(code_text(value.__code__))
         if isinstance(value, (list, tuple, set, frozenset, Mapping)):
@@ -70,9 +70,9 @@ class _Description:
         if dataclasses.is_dataclass(value):
             return self._dataclass(value, depth - 1)
         if compares_by_identity(value):
-            number = serials.of(value)
+            number = ids.of(value)
             return f"{_name(value)} object {number}", number
-        return _named(value, serials)
+        return _named(value, ids)
 
     def _container(self, value: Any, depth: int) -> tuple[str, int]:
         kind = type(value)
@@ -103,8 +103,8 @@ class _Description:
         return found
 
 
-def _named(value: Any, serials: Serials) -> tuple[str, int]:
-    """A value of a type with an `__eq__` of its own: its `repr` and hash, as far as they go."""
+def _named(value: Any, ids: ObjectIds) -> tuple[str, int]:
+    """The `repr` and hash of a value whose type defines `__eq__`, where they do not raise."""
     kind = type(value)
     text = f"{kind.__name__} object"
     if kind.__repr__ is not object.__repr__:
@@ -115,7 +115,7 @@ def _named(value: Any, serials: Serials) -> tuple[str, int]:
     try:
         return text, hash((kind.__qualname__, hash(value), shortened(text, 200)))
     except Exception:
-        return text, serials.of(value)
+        return text, ids.of(value)
 
 
 def _name(value: Any) -> str:
@@ -123,7 +123,7 @@ def _name(value: Any) -> str:
 
 
 def code_text(code: types.CodeType) -> tuple[Any, ...]:
-    """Equal for code that reads the same, wherever it stands and whatever lines it is on."""
+    """Equal for equal code, at any line of any file."""
     constants = tuple(
         code_text(c) if isinstance(c, types.CodeType) else (type(c).__name__, repr(c))
         for c in code.co_consts

@@ -1,4 +1,4 @@
-"""Array arguments as values: shape, dtype, what held them, where they lie."""
+"""Array arguments as values: shape, dtype, holder, placement."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ import numpy as np
 from jax.core import Tracer
 from jax.sharding import NamedSharding, SingleDeviceSharding
 
-from jaxscope.analysis.compiles.causes import BARE, Holder, Leaf, Structure
-from jaxscope.capture.compiles.signature_values import short_dtype
+from jaxscope.analysis.compiles.causes import BARE, ArgumentLeaf, Holder, Structure
+from jaxscope.capture.compiles.signature.values import short_dtype
 
 _TEXTS_KEPT = 8192
-"""Kinds of leaves that are remembered; a session has some hundreds."""
+"""Distinct leaves that are kept; a session has some hundreds."""
 
 _PYTHON = (bool, int, float, complex)
 
 
 class Leaves:
-    """Gives equal leaves as one object."""
+    """Interns leaves: equal leaves are one object."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, Leaf] = {}
+        self._known: dict[Any, ArgumentLeaf] = {}
         self._keys: dict[type, Callable[[Any], Any]] = {}
 
-    def of(self, values: Iterable[Any]) -> tuple[Leaf, ...]:
-        """What JAX's caches see of these arguments. Reads no contents."""
+    def of(self, values: Iterable[Any]) -> tuple[ArgumentLeaf, ...]:
+        """Return these arguments as JAX's caches see them. Reads no contents."""
         known, keys, wide = self._known, self._keys, _wide()
-        found: list[Leaf] = []
+        found: list[ArgumentLeaf] = []
         for value in values:
             kind = type(value)
             # `isinstance` of a jax.Array takes a microsecond, and there may be thousands.
@@ -47,7 +47,7 @@ class Leaves:
 
 
 def _key_of(value: Any) -> Callable[[Any], Any]:
-    """What tells leaves of this type apart."""
+    """Return a function from a value of this type to its key."""
     kind = type(value)
     if isinstance(value, Tracer):
         return lambda x: (kind, x.aval)
@@ -62,50 +62,52 @@ def _key_of(value: Any) -> Callable[[Any], Any]:
 
 def _array_key(array: Any) -> Any:
     committed = array.committed
-    # What is not committed has the layout that JAX chose for it, which is the default.
+    # An uncommitted array has the default layout, which JAX chose.
     return array.aval, array.sharding, committed, _layout(array) if committed else ""
 
 
-def _leaf(value: Any) -> Leaf:
+def _leaf(value: Any) -> ArgumentLeaf:
     if isinstance(value, Tracer):
         return _of_aval(value.aval, Holder.TRACER)
     if isinstance(value, jax.Array):
         place, spread = _place(value.sharding)
         aval = value.aval
-        return Leaf(
+        return ArgumentLeaf(
             tuple(aval.shape),
             short_dtype(aval.dtype),
             _bytes(aval.shape, aval.dtype),
             bool(getattr(aval, "weak_type", False)),
             Holder.JAX,
-            "jax.Array",
-            bool(value.committed),
-            place,
-            spread,
-            _layout(value) if value.committed else "",
+            type="jax.Array",
+            committed=bool(value.committed),
+            place=place,
+            spread=spread,
+            layout=_layout(value) if value.committed else "",
         )
     if isinstance(value, (np.ndarray, np.generic)):
         dtype = _canonical(value.dtype)
         holder = Holder.NUMPY if isinstance(value, np.ndarray) else Holder.SCALAR
         size = _bytes(value.shape, dtype)
         kind = "np.ndarray" if holder is Holder.NUMPY else f"np.{type(value).__name__}"
-        return Leaf(tuple(value.shape), short_dtype(dtype), size, False, holder, kind)
+        return ArgumentLeaf(tuple(value.shape), short_dtype(dtype), size, False, holder, type=kind)
     for kind in _PYTHON:
         if isinstance(value, kind):
             dtype = _canonical(np.dtype(kind))
-            weak = kind is not bool
-            size = np.dtype(dtype).itemsize
-            return Leaf((), short_dtype(dtype), size, weak, Holder.PYTHON, kind.__name__)
+            size, weak = np.dtype(dtype).itemsize, kind is not bool
+            short = short_dtype(dtype)
+            return ArgumentLeaf((), short, size, weak, Holder.PYTHON, type=kind.__name__)
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return _of_aval(value, Holder.ABSTRACT)
-    return Leaf((), type(value).__name__, 0, False, Holder.OTHER, type(value).__name__)
+    name = type(value).__name__
+    return ArgumentLeaf((), name, 0, False, Holder.OTHER, type=name)
 
 
-def _of_aval(aval: Any, holder: Holder) -> Leaf:
+def _of_aval(aval: Any, holder: Holder) -> ArgumentLeaf:
     shape = tuple(getattr(aval, "shape", ()))
     dtype = getattr(aval, "dtype", "?")
     weak = bool(getattr(aval, "weak_type", False))
-    return Leaf(shape, short_dtype(dtype), _bytes(shape, dtype), weak, holder, str(holder))
+    size = _bytes(shape, dtype)
+    return ArgumentLeaf(shape, short_dtype(dtype), size, weak, holder, type=str(holder))
 
 
 def _bytes(shape: Any, dtype: Any) -> int:
@@ -125,7 +127,7 @@ def _canonical(dtype: Any) -> Any:
 
 
 def _layout(array: Any) -> str:
-    """Empty for the default, which is what all arrays of up to one dimension have."""
+    """Empty for the default, as of all arrays of up to one dimension."""
     if array.ndim < 2:
         return ""
     try:
@@ -152,14 +154,14 @@ def _place(sharding: Any) -> tuple[str, bool]:
     return f"{str(sharding)[:80]}{where}", True
 
 
-_STRUCTURES_KEPT = 256  # structures that are remembered; a thousand leaves take 100 kB
+_STRUCTURES_KEPT = 256  # a thousand leaves take 100 kB
 _TEXT = 2000  # characters; a structure of 1000 leaves has 10 000
 _SIMPLE = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 
 
 class Structures:
-    """Gives equal containers as one object. Does not keep the tree definitions themselves: their
-    static fields are the user's objects."""
+    """Interns pytree structures. Does not keep the treedefs themselves: their static fields are the
+    user's objects."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int, int], Structure] = {}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from jaxscope.capture._jax import JaxCall
-from jaxscope.capture.compiles.signature import Reader
+from jaxscope.capture.compiles.signature.reader import SignatureReader
 from jaxscope.model import CompileKind
 
 
@@ -26,7 +26,7 @@ def read(fun, args, kwargs=None, argnums=(), argnames=(), reader=None):
         static_argnums=argnums,
         static_argnames=argnames,
     )
-    return (reader or Reader()).read(call)
+    return (reader or SignatureReader()).read(call)
 
 
 def texts(fun, args, kwargs=None, argnums=(), argnames=()):
@@ -94,7 +94,7 @@ def test_a_broken_or_long_repr_does_no_harm():
 
 
 def test_leaves_and_containers_that_repeat_are_one_object():
-    reader = Reader()
+    reader = SignatureReader()
     tree = {f"w{i}": np.ones(3, np.float32) for i in range(1000)}
     first = read(lambda t: t, (tree,), reader=reader)
     again = read(lambda t: t, ({k: v + 1 for k, v in tree.items()},), reader=reader)
@@ -108,7 +108,7 @@ def test_equal_values_have_one_token_and_objects_without_eq_have_their_own():
     class Plain:
         """Compares by identity."""
 
-    reader = Reader()
+    reader = SignatureReader()
 
     def token(value):
         return read(lambda x: x, (value,), argnums=(0,), reader=reader).statics[0].token
@@ -121,7 +121,7 @@ def test_equal_values_have_one_token_and_objects_without_eq_have_their_own():
 
 
 def test_a_number_is_never_given_twice():
-    reader = Reader()
+    reader = SignatureReader()
 
     class Plain:
         """May be referred to weakly."""
@@ -129,12 +129,12 @@ def test_a_number_is_never_given_twice():
     numbers = set()
     for _ in range(50):
         value = Plain()
-        numbers.add(reader.serials.of(value))
+        numbers.add(reader.ids.of(value))
         del value
         gc.collect(0)
     assert len(numbers) == 50
-    assert len(reader.serials) == 0
-    assert not any(reader.serials.alive(number) for number in numbers)
+    assert len(reader.ids) == 0
+    assert not any(reader.ids.alive(number) for number in numbers)
 
 
 def test_a_signature_keeps_nothing_of_the_users_alive():
@@ -150,8 +150,8 @@ def test_a_signature_keeps_nothing_of_the_users_alive():
         signature = read(f, ({"w": weights}, config), argnums=(1,), reader=reader)
         return signature, [weakref.ref(thing) for thing in (weights, config, f)]
 
-    signature, dead = call(Reader())
-    assert [held.text for held in signature.function.held] == ["f32[5]"]
+    signature, dead = call(SignatureReader())
+    assert [value.text for value in signature.function.captured] == ["f32[5]"]
     gc.collect()
     assert [reference() for reference in dead] == [None, None, None]
 

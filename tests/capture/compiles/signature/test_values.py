@@ -1,4 +1,4 @@
-"""Values in a short text and a token, without looking too closely."""
+"""Values as a short text and a token, without reading too much of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxscope.capture.compiles.object_ids import Serials
-from jaxscope.capture.compiles.signature_values import carried, code_text
+from jaxscope.capture.compiles.signature.object_ids import ObjectIds
+from jaxscope.capture.compiles.signature.values import code_text, describe
 
 
 class Color(enum.Enum):
@@ -28,7 +28,7 @@ class Plain:
 
 
 def text(value):
-    return carried(value, Serials())[0]
+    return describe(value, ObjectIds())[0]
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_a_value_in_a_few_words(value, shown):
 
 
 def test_equal_values_have_equal_tokens():
-    serials = Serials()
+    ids = ObjectIds()
 
     def token(value):
-        return carried(value, serials)[1]
+        return describe(value, ids)[1]
 
     assert token(Config(3)) == token(Config(3)) != token(Config(4))
     assert token([1, 2]) == token([1, 2]) != token([1, 3])

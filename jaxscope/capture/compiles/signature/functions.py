@@ -1,4 +1,4 @@
-"""Which function JAX was given: what is inside its wrappers, what it carries along, where from."""
+"""The function under a jit: its wrappers, its captured values, its definition."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ import inspect
 import types
 from typing import Any
 
-from jaxscope.analysis.compiles.causes import Function, Held
+from jaxscope.analysis.compiles.causes import CapturedValue, JittedFunction
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.object_ids import Serials
-from jaxscope.capture.compiles.signature_values import carried, code_text
+from jaxscope.capture.compiles.signature.object_ids import ObjectIds
+from jaxscope.capture.compiles.signature.values import code_text, describe
 
 _MOST_WRAPPERS = 20
-_MOST_HELD = 24
+_MOST_CAPTURED = 24
 
 
-def function(fun: Any, serials: Serials, name: str = "") -> Function:
-    """What is known of a function under a jit. Keeps nothing of it alive."""
-    inner, wrappers, found = _unwrapped(fun, serials)
+def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
+    """Describe a function under a jit. Keeps nothing of it alive."""
+    inner, wrappers, found = _unwrapped(fun, ids)
     code = getattr(inner, "__code__", None)
     if isinstance(code, types.CodeType):
-        found += _closure(inner, code, serials)
+        found += _closure(inner, code, ids)
     known = name or str(getattr(inner, "__name__", "") or type(inner).__name__)
     if wrappers[-1:] == ["callable object"]:
         known = str(inner.__qualname__).removesuffix(".__call__").rsplit(".", 1)[-1]
     file = getattr(code, "co_filename", "")
-    return Function(
-        serials.of(fun),
+    return JittedFunction(
+        ids.of(fun),
         known,
         str(getattr(inner, "__qualname__", known)),
         str(getattr(inner, "__module__", "") or ""),
         file,
-        getattr(code, "co_firstlineno", 0),
-        serials.of(code) if isinstance(code, types.CodeType) else 0,
-        hash(code_text(code)) if isinstance(code, types.CodeType) else 0,
-        tuple(wrappers),
-        tuple(found[:_MOST_HELD]),
+        line=getattr(code, "co_firstlineno", 0),
+        code_id=ids.of(code) if isinstance(code, types.CodeType) else 0,
+        code_hash=hash(code_text(code)) if isinstance(code, types.CodeType) else 0,
+        wrappers=tuple(wrappers),
+        captured=tuple(found[:_MOST_CAPTURED]),
         internal=file.startswith(_jax.jax_directory()),
     )
 
 
-def _unwrapped(fun: Any, serials: Serials) -> tuple[Any, list[str], list[Held]]:
+def _unwrapped(fun: Any, ids: ObjectIds) -> tuple[Any, list[str], list[CapturedValue]]:
     wrappers: list[str] = []
-    found: list[Held] = []
+    found: list[CapturedValue] = []
     for _ in range(_MOST_WRAPPERS):
         if isinstance(fun, functools.partial):
             wrappers.append("partial")
-            found += _partial(fun, serials)
+            found += _partial(fun, ids)
             fun = fun.func
         elif inspect.ismethod(fun):
             wrappers.append("bound method")
-            found.append(Held("self", *carried(fun.__self__, serials)))
+            found.append(CapturedValue("self", *describe(fun.__self__, ids)))
             fun = fun.__func__
         elif (wrapped := _jax.transform_of(fun)) is not None:
             wrappers.append(wrapped[0])
@@ -61,7 +61,7 @@ def _unwrapped(fun: Any, serials: Serials) -> tuple[Any, list[str], list[Held]]:
             wrappers.append(str(getattr(code, "co_name", "") or type(fun).__name__))
             fun = fun.__wrapped__
         elif not hasattr(fun, "__code__") and hasattr(type(fun).__call__, "__code__"):
-            # An object that can be called, such as a module.
+            # A callable object, such as a module of a neural network.
             wrappers.append("callable object")
             fun = type(fun).__call__
         else:
@@ -69,26 +69,26 @@ def _unwrapped(fun: Any, serials: Serials) -> tuple[Any, list[str], list[Held]]:
     return fun, wrappers, found
 
 
-def _partial(fun: functools.partial[Any], serials: Serials) -> list[Held]:
+def _partial(fun: functools.partial[Any], ids: ObjectIds) -> list[CapturedValue]:
     try:
         names = list(inspect.signature(fun.func).parameters)
     except (TypeError, ValueError):
         names = []
     names += [f"argument {i}" for i in range(len(names), len(fun.args))]
     bound = [*zip(names, fun.args, strict=False), *fun.keywords.items()]
-    return [Held(name, *carried(value, serials)) for name, value in bound]
+    return [CapturedValue(name, *describe(value, ids)) for name, value in bound]
 
 
-def _closure(fun: Any, code: types.CodeType, serials: Serials) -> list[Held]:
-    found: list[Held] = []
+def _closure(fun: Any, code: types.CodeType, ids: ObjectIds) -> list[CapturedValue]:
+    found: list[CapturedValue] = []
     for name, cell in zip(code.co_freevars, getattr(fun, "__closure__", None) or (), strict=False):
         try:
             value = cell.cell_contents
         except ValueError:  # not assigned yet
             continue
-        found.append(Held(name, *carried(value, serials)))
+        found.append(CapturedValue(name, *describe(value, ids)))
     defaults = getattr(fun, "__defaults__", None) or ()
     names = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
     by_keyword = getattr(fun, "__kwdefaults__", None) or {}
     named = [*zip(names, defaults, strict=False), *by_keyword.items()]
-    return found + [Held(name, *carried(value, serials)) for name, value in named]
+    return found + [CapturedValue(name, *describe(value, ids)) for name, value in named]

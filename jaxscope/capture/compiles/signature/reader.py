@@ -1,13 +1,14 @@
-"""What a jitted function was called with, read from JAX's frames and kept as plain values.
+"""Reads the call of a jitted function from JAX's frames into plain values.
 
-Keeps no argument alive and reads no array's contents. What repeats is one object: a model's
-thousand leaves are some ten kinds.
+Keeps no argument alive and reads no array's contents. Equal parts are one object: the thousand
+leaves of a model are some ten distinct ones.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,19 +16,19 @@ import numpy as np
 
 from jaxscope.analysis.compiles.causes import (
     BARE,
-    Argument,
-    Body,
-    Function,
-    Leaf,
-    Signature,
-    Static,
+    ArgumentLeaf,
+    CallSignature,
+    ControlFlowBody,
+    JittedFunction,
+    StaticArgument,
+    TracedArgument,
 )
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.cell_identity import current
-from jaxscope.capture.compiles.object_ids import Serials
-from jaxscope.capture.compiles.signature_arrays import Leaves, Structures
-from jaxscope.capture.compiles.signature_functions import function
-from jaxscope.capture.compiles.signature_values import carried, compares_by_identity, shortened
+from jaxscope.capture.compiles.signature.arrays import Leaves, Structures
+from jaxscope.capture.compiles.signature.cell_identity import current
+from jaxscope.capture.compiles.signature.functions import function
+from jaxscope.capture.compiles.signature.object_ids import ObjectIds
+from jaxscope.capture.compiles.signature.values import compares_by_identity, describe, shortened
 from jaxscope.model.compiles import CompileKind
 
 _OPERATION_PARAMETERS = 24
@@ -35,23 +36,29 @@ _TUPLES = 256
 _NUMPY_NUMBER = re.compile(r"np\.\w+\(([^()]*)\)")
 
 
-class Reader:
-    """Reads calls into signatures, and remembers what they have in common."""
+class SignatureReader:
+    """Reads calls into signatures, and interns what they have in common."""
 
     def __init__(self) -> None:
-        self.serials = Serials()
+        self.ids = ObjectIds()
+        self._lock = threading.RLock()
         self._leaves = Leaves()
         self._structures = Structures()
-        self._tuples: dict[tuple[int, ...], tuple[Leaf, ...]] = {}
+        self._tuples: dict[tuple[int, ...], tuple[ArgumentLeaf, ...]] = {}
         self._context: tuple[Any, tuple[tuple[str, str], ...]] = (None, ())
 
-    def read(self, call: _jax.JaxCall) -> Signature:
-        """The signature of a call; of what JAX's frames do not say, nothing."""
-        if call.primitive is not None:
-            return self._operation(call)
+    def read(self, call: _jax.JaxCall) -> CallSignature:
+        """The signature of a call, without the parts that JAX's frames do not show.
+
+        Call it inside `own_work`: a value of the user's may compile to describe itself.
+        """
+        with self._lock:
+            return self._operation(call) if call.primitive is not None else self._call(call)
+
+    def _call(self, call: _jax.JaxCall) -> CallSignature:
         args, kwargs = call.given or (call.args or (), call.kwargs or {})
-        arguments: list[Argument] = []
-        statics: list[Static] = []
+        arguments: list[TracedArgument] = []
+        statics: list[StaticArgument] = []
         declared = _declared(call)
         names = argument_names(declared, len(args))
         static = {n if n >= 0 else len(args) + n for n in call.static_argnums}
@@ -64,72 +71,68 @@ class Reader:
                 arguments.append(self._argument(name, value, keyword, position))
         if call.given is not None:
             arguments = self._flat(arguments, call.args or ())
-        return Signature(
+        return CallSignature(
             self._function(call),
             tuple(arguments),
             tuple(statics),
             _with_defaults(declared),
-            len(args),
-            _jax.jit_options(call.info),
-            self._settings(),
-            "∘".join(call.transforms),
+            options=_jax.jit_options(call.info),
+            context=self._settings(),
+            transform="∘".join(call.transforms),
             eager=call.is_eager,
         )
 
-    def _flat(self, given: list[Argument], args: Sequence[Any]) -> list[Argument]:
-        """The leaves that XLA gets, by the names of those that the user passed to the function
-        under a transform; a transform may have put values of its own before them."""
+    def _flat(self, given: list[TracedArgument], args: Sequence[Any]) -> list[TracedArgument]:
+        """The leaves that XLA gets, with the names of those that the user passed to the function
+        under a transform; a transform may put values of its own before them."""
         names = [(a.name + path, a.position) for a in given for path in a.structure.paths]
         if len(names) != len(args):
             names = [(f"arg{i}", i) for i in range(len(args))]
         return [
-            Argument(name, BARE, self._leaves.of((value,)), position=position)
+            TracedArgument(name, BARE, self._leaves.of((value,)), position=position)
             for (name, position), value in zip(names, args, strict=True)
         ]
 
-    def _function(self, call: _jax.JaxCall) -> Function:
+    def _function(self, call: _jax.JaxCall) -> JittedFunction:
         if call.fun is None:
-            return Function(0, call.name or "?")
-        known = function(call.fun, self.serials, call.name)
-        origin = current()
-        if origin is not None and call.kind is CompileKind.AOT:
-            return origin.of(known, self.serials)
-        return known
+            return JittedFunction(0, call.name or "?")
+        known = function(call.fun, self.ids, call.name)
+        cell = current()
+        return cell.of(known, self.ids) if cell and call.kind is CompileKind.AOT else known
 
-    def _operation(self, call: _jax.JaxCall) -> Signature:
-        bodies: list[Body] = []
-        statics: list[Static] = []
+    def _operation(self, call: _jax.JaxCall) -> CallSignature:
+        bodies: list[ControlFlowBody] = []
+        statics: list[StaticArgument] = []
         for name, value in list((call.params or {}).items())[:_OPERATION_PARAMETERS]:
             found = _jax.bodies(value)
             if found:
-                numbers = hash(tuple(self.serials.of(body) for body, _ in found))
-                bodies.append(Body(name, ", ".join(text for _, text in found), numbers))
+                numbers = hash(tuple(self.ids.of(body) for body, _ in found))
+                bodies.append(ControlFlowBody(name, ", ".join(text for _, text in found), numbers))
             elif value is not None:
-                statics.append(Static(name, *_parameter(value), type(value).__name__))
+                statics.append(StaticArgument(name, *_parameter(value), type(value).__name__))
         arguments = [
             self._argument(f"arg{i}", value, False, i) for i, value in enumerate(call.args or ())
         ]
         name = call.name or str(getattr(call.primitive, "name", "operation"))
-        return Signature(
-            Function(self.serials.of(call.primitive), name, internal=True),
+        return CallSignature(
+            JittedFunction(self.ids.of(call.primitive), name, internal=True),
             tuple(arguments),
             tuple(statics),
-            positional=len(arguments),
             context=self._settings(),
             bodies=tuple(bodies),
             eager=True,
         )
 
-    def _argument(self, name: str, value: Any, keyword: bool, position: int) -> Argument:
+    def _argument(self, name: str, value: Any, keyword: bool, position: int) -> TracedArgument:
         structure, values = self._structures.of(value)
         leaves = self._leaves.of(values)
         if len(leaves) > 1:
             leaves = self._shared(leaves)
-        return Argument(name, structure, leaves, keyword, position)
+        return TracedArgument(name, structure, leaves, keyword, position)
 
-    def _shared(self, leaves: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
-        """The same tuple for the same leaves: a model's parameters come again on every call."""
-        # Leaves are interned, and those of a known tuple live as long as it is known.
+    def _shared(self, leaves: tuple[ArgumentLeaf, ...]) -> tuple[ArgumentLeaf, ...]:
+        """One tuple for the same leaves: every call repeats a model's parameters."""
+        # Leaves are interned, and a known tuple keeps its leaves alive.
         key = tuple(map(id, leaves))
         known = self._tuples.get(key)
         if known is None:
@@ -138,15 +141,23 @@ class Reader:
             known = self._tuples[key] = leaves
         return known
 
-    def _static(self, name: str, value: Any, keyword: bool, position: int) -> Static:
-        text, token = carried(value, self.serials)
+    def _static(self, name: str, value: Any, keyword: bool, position: int) -> StaticArgument:
+        text, token = describe(value, self.ids)
         identity = compares_by_identity(value)
         if identity:
-            token = self.serials.of(value)
-        return Static(name, text, token, type(value).__name__, identity, keyword, position)
+            token = self.ids.of(value)
+        return StaticArgument(
+            name,
+            text,
+            token,
+            type(value).__name__,
+            identity,
+            keyword=keyword,
+            position=position,
+        )
 
     def _settings(self) -> tuple[tuple[str, str], ...]:
-        """JAX's settings by name: the same object as long as they are the same."""
+        """JAX's settings by name: one object while they are equal."""
         found = _jax.trace_context()
         if found is None:
             return ()
@@ -160,7 +171,7 @@ class Reader:
 def _parameter(value: Any) -> tuple[str, int]:
     try:
         text = str(value) if isinstance(value, np.dtype) else repr(value)
-    except Exception:  # what it holds may be the user's own
+    except Exception:  # a repr of the user's
         text = f"{type(value).__name__} object"
     return shortened(_NUMPY_NUMBER.sub(r"\1", text)), hash(text)
 

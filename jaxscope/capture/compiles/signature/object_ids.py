@@ -1,4 +1,4 @@
-"""Numbers that stand for live objects without keeping them alive."""
+"""Ids of live objects that do not keep them alive."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import weakref
 from typing import Any
 
 
-class Serials:
-    """A number for each object, never given twice. `id()` is: Python uses addresses again."""
+class ObjectIds:
+    """A number for each object, never reused, unlike `id()`: Python reuses addresses."""
 
     def __init__(self) -> None:
         self._next = itertools.count(1)
         self._live: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._numbers: set[int] = set()
-        # A collection may end an object's life, and call us, in the middle of anything.
+        # A garbage collection may end an object's life, and call us, at any point.
         self._lock = threading.RLock()
 
     def of(self, value: Any) -> int:
         """The number of this object; compares by identity, whatever `__eq__` says.
 
-        What cannot be referred to weakly, such as a bare `object()` with slots, has its address.
+        An object without weak references, such as a bare `object()`, has its negated address.
         """
         key = id(value)
         with self._lock:
@@ -38,7 +38,7 @@ class Serials:
             return number
 
     def alive(self, number: int) -> bool:
-        """Whether the object of this number still exists; True when that cannot be known."""
+        """Whether the object of this number still exists; True when unknown."""
         return number <= 0 or number in self._numbers
 
     def _forget(self, key: int, dead: weakref.ref[Any]) -> None:

@@ -1,0 +1,1 @@
+"""Signatures of calls, read while JAX works, since most of it is gone afterwards."""
