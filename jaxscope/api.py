@@ -86,7 +86,7 @@ def options(
     static: tuple[str, ...] = (),
     traced: tuple[str, ...] = (),
     donate: tuple[str, ...] = (),
-    line_mode: bool | None = None,
+    isolate_lines: bool | None = None,
     all_events: bool | None = None,
     wait: float | None = None,
 ) -> Generator[None]:
@@ -95,9 +95,10 @@ def options(
     runs: None repeats for at most half a second, 0 compiles only, N runs exactly N times.
     device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters.
 
-    For `profile`: line_mode also measures the program with a barrier between its lines, at the
-    price of one more compile; all_events traces also what executes so many instructions that it
-    takes long; wait gives another profiler session so many seconds to end.
+    For `profile`: isolate_lines also profiles the program with optimization barriers between its
+    lines, which costs one more compilation; all_events also profiles a call with so many
+    instructions that it takes long; wait is how many seconds another profiler session may take to
+    end.
 
     Raises ValueError for a negative number of runs or of seconds.
     """
@@ -113,7 +114,7 @@ def options(
         "donate": donate,
     }
     chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v is not None and v != ()}}
-    asked = {"line_mode": line_mode, "all_events": all_events, "wait_s": wait}
+    asked = {"isolate_lines": isolate_lines, "all_events": all_events, "wait_s": wait}
     asked = {k: v for k, v in asked.items() if v is not None}
     if asked:
         if not asked.get("wait_s", 0.0) >= 0:

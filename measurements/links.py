@@ -20,11 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.links.anchors import Locator, hlo_anchors
-from jaxscope.analysis.links.candidates import Candidates
-from jaxscope.analysis.links.links import source_lines, stage_lines
-from jaxscope.analysis.links.tag_paths import Chains
-from jaxscope.analysis.links.tags import TAG, TAG_HEX, clean_hlo
+from jaxscope.analysis.links.anchors import Candidates, Locator, hlo_anchors
+from jaxscope.analysis.links.line_links import source_lines, stage_lines
+from jaxscope.analysis.links.tags import TAG, TAG_HEX, TagPaths, clean_hlo
 from jaxscope.model import Equation, Program, Stage, StageKind
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "capture"
@@ -107,12 +105,12 @@ def cost(instructions: int, budget_s: float) -> dict[str, Any]:
     equations, chains = _repeated_equations(linked.tagged, copies)
     build_s: list[float] = []
     stage = Stage(StageKind.OPTIMIZED_HLO)
-    program = Program("train", ("jit",), ("cpu:0",), (), (), (), ())
+    program = Program("train", ("jit",), ("cpu:0",), (), (), constants=(), equations=())
     for _ in range(ROUNDS):
         start = time.perf_counter()
         shown, origin = clean_hlo(text)
         module = parse_module(text)
-        locator = Locator(Chains(chains), Candidates(equations), "")
+        locator = Locator(TagPaths(chains), Candidates(equations), "")
         lines = {line: number for number, line in enumerate(origin, 1)}
         stage = Stage(StageKind.OPTIMIZED_HLO, shown, None, hlo_anchors(module, locator, lines))
         program = dataclasses.replace(program, equations=equations)

@@ -1,4 +1,4 @@
-"""`%%jaxprof` and `%jaxprof`: where the time goes, by line of Python."""
+"""`%%jaxprof` and `%jaxprof`: time by line of Python."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from jaxscope.magics.status import Status
 from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
-    from jaxscope.capture.profile.xprof import Server
+    from jaxscope.capture.profile.xprof import XProfServer
     from jaxscope.capture.run.run import Ran
 
 _PARSER = Parser(
     "jaxprof",
-    "Measure where the time goes, by line of Python, inside compiled functions too.",
+    "Measure time by line of Python, inside compiled functions too.",
     ("%%jaxprof [options]", "%jaxprof [options] f(x, y)"),
 )
 _PARSER.add_argument(
@@ -42,16 +42,16 @@ _PARSER.add_argument(
     help="Open the trace in XProf, which listens on all network interfaces until the kernel ends.",
 )
 _EXAMPLES = """
-    %jaxprof step(params, batch)   one call: each line and instruction of the compiled function
+    %jaxprof step(params, batch)    one call: each line and instruction of the compiled function
 
-    %jaxprof --line-mode f(x)      also what each line costs where XLA may not fuse it with others
+    %jaxprof --isolate-lines f(x)   also the cost of each line without fusion between lines
 
-    %%jaxprof                      a cell as it stands, run once: which line Python waits on,
-    for batch in batches:          what each line ran, and the lines inside jitted functions
-        params = step(params, batch)
+    %%jaxprof                       a cell as plain Python, run once: Python's time by line, the
+    for batch in batches:           work that each line dispatched, and the lines inside jitted
+        params = step(params, batch)    functions
 
-    %%jaxjit --profile             a cell compiled as one program; --profile goes with
-    y = jnp.sin(x) @ w             %%jaxgrad, %%jaxvmap, %%jaxpmap and %%jaxcompose as well
+    %%jaxjit --profile              a cell compiled as one program; --profile is also an option of
+    y = jnp.sin(x) @ w              %%jaxgrad, %%jaxvmap, %%jaxpmap and %%jaxcompose
 """
 
 
@@ -61,7 +61,7 @@ class Profiling(Family):
 
     def __init__(self, shell: Any, scope: Scope) -> None:
         super().__init__(shell, scope)
-        self._servers: list[Server] = []
+        self._servers: list[XProfServer] = []
 
     def completers(self) -> dict[str, Completer]:
         handler = completer(_PARSER, lambda: self._shell.user_ns)
@@ -78,12 +78,12 @@ class Profiling(Family):
         given = _PARSER.parse_args(tokens)
         if cell is not None and rest:
             raise UsageError(
-                f"%%jaxprof takes options only, and {rest!r} is none. For one call, write "
+                f"%%jaxprof takes only options, and {rest!r} is not one. For one call, write "
                 f"%jaxprof {rest}"
             )
         if cell is None and not rest:
             raise UsageError(
-                "%jaxprof needs a call: %jaxprof f(x, y). For a cell, write %%jaxprof."
+                "%jaxprof needs a call, such as %jaxprof f(x, y). For a cell, write %%jaxprof."
             )
         transforms.check_name(given.report, "report")
         require_jax("jaxprof")
@@ -112,7 +112,7 @@ class Profiling(Family):
         try:
             view = given.view or self.scope.view
             display.show(report, self._shell, view, given.quiet or self.scope.quiet)
-        except Exception as error:  # the run is over: nothing may take its value back
+        except Exception as error:  # the run has finished, so its value must be returned
             display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
 
     def _open_xprof(self, report: Report) -> None:
@@ -136,7 +136,7 @@ class Profiling(Family):
             show(IFrame(server.url(), "100%", 720))
 
     def close(self) -> None:
-        """Stop what `--xprof` started."""
+        """Stop the servers of `--xprof`."""
         for server in self._servers:
             server.stop()
         self._servers.clear()

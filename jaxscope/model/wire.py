@@ -1,4 +1,4 @@
-"""Records to JSON and back, driven by the dataclasses' own annotations."""
+"""Records to and from JSON, driven by the dataclasses' own annotations."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class SchemaError(ValueError):
-    """The JSON is not a jaxscope report of a schema that this version reads."""
+    """The JSON is not a jaxscope report of a schema that this version supports."""
 
 
 def to_json(value: Any) -> Any:
-    """Dataclasses become objects, tuples become arrays; defaults are left out.
+    """Convert a record: dataclasses to objects, tuples to arrays.
 
-    A field that equals its default is not written, which keeps saved notebooks small. `schema` is
-    always written. A float that is not finite becomes null, since JSON has no word for it.
+    Fields at their default are left out, which keeps saved notebooks small; `schema` is always
+    written. A non-finite float becomes null, because JSON cannot represent it.
     """
     kind: type[Any] = type(value)
     if kind is str or kind is int or value is None or kind is bool:
@@ -49,7 +49,7 @@ def to_json(value: Any) -> Any:
 
 @functools.cache
 def _written(kind: type[Any]) -> tuple[tuple[str, Any], ...] | None:
-    """Names and defaults of the fields; None for what is no dataclass."""
+    """Names and defaults of a dataclass's fields; None for other types."""
     if not dataclasses.is_dataclass(kind):
         return None
     return tuple(
@@ -59,10 +59,10 @@ def _written(kind: type[Any]) -> tuple[tuple[str, Any], ...] | None:
 
 
 def from_json(cls: type[T], data: Any) -> T:
-    """The dataclass that `to_json` wrote.
+    """Rebuild the dataclass that `to_json` wrote.
 
-    Raises SchemaError naming the field when something is missing or of another type, and ignores
-    fields that it does not know, so that a newer minor version can be read.
+    Raises SchemaError, naming the field, for a missing value or a wrong type. Ignores unknown
+    fields, so that a newer minor version can be read.
     """
     return _reader(cls)(data, cls.__name__)
 

@@ -144,7 +144,7 @@ def test_what_cannot_travel_is_named():
 
 
 def test_sessions_are_joined_by_row_with_the_doubts_of_all():
-    environment = Environment("", "", "", "", "", (), False)
+    environment = Environment("", "", "", "", "", devices=(), x64=False)
 
     def record(seconds, failure="", codes=()):
         row = Row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxscope.analysis.links.line_figures import homes
+from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.model import Record
 
 
@@ -33,7 +33,7 @@ def collective_rows(record: Record) -> tuple[tuple[str, ...], tuple[tuple[object
     rows: list[tuple[object, ...]] = []
     for program in record.programs:
         known = program.partition
-        home = homes(program) if known is not None else {}
+        home = defining_lines(program) if known is not None else {}
         for one in () if known is None else known.collectives:
             group = known.groups[one.group] if known is not None else None
             rows.append(

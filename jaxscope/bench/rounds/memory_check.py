@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from jaxscope import words
 from jaxscope.bench.placement import fixed
 from jaxscope.bench.plan import Plan, Size
-from jaxscope.capture.devices.memory import free_bytes, size_text
+from jaxscope.capture.devices.memory import free_bytes
 
 _SHARE = 0.8
 """Of the free memory; the rest is for results and for what else runs."""
@@ -25,7 +26,7 @@ def inputs(plan: Plan, size: Size) -> str:
     except Exception:  # an estimate only
         return ""
     copies = 1 + len(plan.entries) + (2 if plan.check else 0)
-    return _exceeds(one * copies, f"{copies} copies of the inputs, {size_text(one)} each,")
+    return _exceeds(one * copies, f"{copies} copies of the inputs, {words.size(one)} each,")
 
 
 def intermediates(plan: Plan, made: Mapping[str, Any], host: Mapping[str, Any]) -> str:
@@ -46,7 +47,7 @@ def intermediates(plan: Plan, made: Mapping[str, Any], host: Mapping[str, Any]) 
         return ""
     factor = 2 if plan.check else 1  # the reference is in float64
     return _exceeds(
-        2 * largest * factor, f"an array of {size_text(largest)} and what is made of it"
+        2 * largest * factor, f"an array of {words.size(largest)} and what is made of it"
     )
 
 
@@ -57,8 +58,8 @@ def _exceeds(needed: int, what: str) -> str:
     if free is None or needed <= _SHARE * free:
         return ""
     return (
-        f"This size was skipped: {what} would take about {size_text(needed)}, and "
-        f"{size_text(free)} are free."
+        f"This size was skipped: {what} would take about {words.size(needed)}, and "
+        f"{words.size(free)} are free."
     )
 
 

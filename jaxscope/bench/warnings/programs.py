@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from jaxscope import words
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.links.line_figures import counted
-from jaxscope.capture.devices.memory import size_text
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import StageKind, ValueKind
@@ -116,7 +116,7 @@ def _constants(handles: Handles) -> Doubt | None:
         return None
     return Doubt(
         "J101",
-        f"It closes over {size_text(size)} of arrays: XLA bakes them in and may fold the work "
+        f"It closes over {words.size(size)} of arrays: XLA bakes them in and may fold the work "
         "away. Pass them as arguments.",
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes, passes, phase
-from jaxscope.analysis.links.tag_paths import Chain
+from jaxscope.analysis.links.tags import TagPath
 from jaxscope.capture.jaxpr.bodies import Body, Entry, Reader
 from jaxscope.capture.source.sources import Sources
 from jaxscope.model import Equation, Frame, Span
@@ -21,7 +21,7 @@ class Expansion:
     """The equations with what joins them to texts."""
 
     equations: tuple[Equation, ...]
-    chains: tuple[Chain, ...]
+    chains: tuple[TagPath, ...]
     """By equation id: the tags on the way from the outermost jaxpr to it, its own last."""
     places: dict[tuple[int, int], tuple[int, ...]]
     """Equation ids by (id of the jaxpr object, index in it); several where a jaxpr is shared."""
@@ -43,7 +43,7 @@ def expand(body: Body) -> Expansion:
 class _Walk:
     def __init__(self) -> None:
         self.equations: list[Equation] = []
-        self.chains: list[Chain] = []
+        self.chains: list[TagPath] = []
         self.places: dict[tuple[int, int], list[int]] = {}
         self._scopes: dict[tuple[tuple[str, str], ...], tuple[str, Passes]] = {}
 
@@ -54,7 +54,7 @@ class _Walk:
         outer: tuple[Frame, ...],
         outer_passes: Passes,
         scope: str,
-        chain: Chain,
+        chain: TagPath,
     ) -> None:
         jaxpr = id(body.jaxpr)
         for index, entry in enumerate(body.entries):
@@ -71,10 +71,10 @@ class _Walk:
                     _span(frames),
                     frames,
                     phase(its_passes),
-                    parent,
-                    its_scope,
-                    entry.inputs,
-                    entry.outputs,
+                    parent=parent,
+                    scope=its_scope,
+                    inputs=entry.inputs,
+                    outputs=entry.outputs,
                 )
             )
             self.chains.append(its_chain)

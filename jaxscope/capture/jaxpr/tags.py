@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxscope.analysis.links.anchors import STALE
-from jaxscope.analysis.links.tag_paths import Chains
+from jaxscope.analysis.links.tags import TagPaths
 from jaxscope.analysis.links.tags import tag as spell_tag
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.bodies import Body, Reader
@@ -35,7 +35,7 @@ class Tagged:
     """What the tags of the outermost equations end in; empty when the program is not tagged."""
     why: str
     """Why it is not tagged; empty when it is."""
-    chains: Chains
+    chains: TagPaths
     places: dict[tuple[int, int], tuple[int, ...]] = field(repr=False)
     """See `equations.Expansion`."""
     jaxpr: Any = field(repr=False)
@@ -112,7 +112,7 @@ def compiled_from(tagged: Tagged, why: str) -> Tagged:
 
 def _tagged(closed_jaxpr: Any, body: Body, digest: str, why: str) -> Tagged:
     expansion = expand(body)
-    chains = Chains(expansion.chains if digest else ())
+    chains = TagPaths(expansion.chains if digest else ())
     return Tagged(
         expansion.equations,
         digest,
@@ -125,20 +125,20 @@ def _tagged(closed_jaxpr: Any, body: Body, digest: str, why: str) -> Tagged:
 
 
 def _nothing(why: str) -> Tagged:
-    return Tagged((), "", why, Chains(()), {}, None)
+    return Tagged((), "", why, TagPaths(()), {}, None)
 
 
-def _chains_before(body: Body) -> Chains:
+def _chains_before(body: Body) -> TagPaths:
     """The chains as they stood before this program was tagged, where one equation has them.
 
     JAX drops what no result depends on into a jaxpr of its own before it lowers. If that one was
     tagged, in the listener, the equations that both jaxprs share bear its tags in what was lowered.
     """
     if not any(entry.tags for entry in body.entries):
-        return Chains(())
+        return TagPaths(())
     chains = expand(body).chains
     uses = Counter(chains)
-    return Chains([chain if chain and uses[chain] == 1 else () for chain in chains])
+    return TagPaths([chain if chain and uses[chain] == 1 else () for chain in chains])
 
 
 def _push(body: Body) -> None:

@@ -26,12 +26,14 @@ def record(
             _version("jaxlib"),
             platform.python_version(),
             f"{platform.system()}-{platform.release()} {platform.machine()}",
-            (),
-            bool(getattr(getattr(sys.modules.get("jax"), "config", None), "jax_enable_x64", False)),
+            devices=(),
+            x64=bool(
+                getattr(getattr(sys.modules.get("jax"), "config", None), "jax_enable_x64", False)
+            ),
         ),
         tuple(sources),
-        (),
-        (),
+        programs=(),
+        compiles=(),
         notes=tuple(notes),
         wall_s=wall_s,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from jaxscope.analysis.profile import TracedSession
+from jaxscope.analysis.profile import ProfiledSession
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.devices import memory
 from jaxscope.capture.options.profile_plan import Plan
@@ -18,8 +18,8 @@ from jaxscope.capture.profile import profiler
 from jaxscope.capture.profile.sessions import (
     TooManyEventsError,
     events_of,
+    profiled_once,
     sessions_of,
-    traced_once,
 )
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured
@@ -34,14 +34,14 @@ class Measured:
     results: Any
     """None when the program was not run."""
     timings: tuple[Timing, ...] = ()
-    sessions: tuple[TracedSession, ...] | Unavailable = ()
-    """Traced calls, where the time inside the program was asked for."""
+    sessions: tuple[ProfiledSession, ...] | Unavailable = ()
+    """Profiled calls, where the time inside the program was requested."""
     trace: bytes = field(default=b"", repr=False)
     """The last session as XSpace."""
     plan: Plan | None = None
-    """What the profile was asked to be."""
-    guard: str = ""
-    """Why fewer calls were traced than usual."""
+    """The plan of the profile."""
+    sampling_note: str = ""
+    """Why fewer calls were profiled than usual."""
 
     def with_transfer(self, transfer: Timing | None) -> Measured:
         """With the row for moving NumPy inputs to the device."""
@@ -92,21 +92,21 @@ def measure(
         return Measured(results, timings)
     plan = settings.profile
     if once:
-        return replace(_traced_once(run, plan, captured), plan=plan)
+        return replace(_profiled_once(run, plan, captured), plan=plan)
     # What donates its arguments is profiled first, on copies: the run that is kept comes last.
     if copier is None:
         results, timings = run()
-        sessions, trace, guard = _sessions(captured, call, packed, None, plan)
+        sessions, trace, note = _sessions(captured, call, packed, None, plan)
     else:
-        sessions, trace, guard = _sessions(captured, call, packed, copier, plan)
+        sessions, trace, note = _sessions(captured, call, packed, copier, plan)
         results, timings = run()
-    return Measured(results, timings, sessions, trace, plan, guard)
+    return Measured(results, timings, sessions, trace, plan, note)
 
 
-def _traced_once(
+def _profiled_once(
     run: Callable[[], tuple[Any, tuple[Timing, ...]]], plan: Plan, captured: Captured
 ) -> Measured:
-    """The only run that is allowed, under the profiler; without it where that is not to be had."""
+    """The only allowed run, with the profiler on if it is available."""
     try:
         if refused := plan.too_many(events_of(captured.handles)):
             raise TooManyEventsError(refused)
@@ -114,7 +114,7 @@ def _traced_once(
     except Exception as error:
         results, timings = run()
         return Measured(results, timings, Unavailable(_why(error)))
-    (results, timings), sessions, trace = traced_once(run, session)
+    (results, timings), sessions, trace = profiled_once(run, session)
     return Measured(results, timings, sessions, trace)
 
 
@@ -124,21 +124,21 @@ def _sessions(
     args: tuple[Any, ...],
     copier: Callable[[], tuple[Any, ...]] | None,
     plan: Plan,
-) -> tuple[tuple[TracedSession, ...] | Unavailable, bytes, str]:
-    """Traced calls of a program that may be repeated; its results are not needed."""
+) -> tuple[tuple[ProfiledSession, ...] | Unavailable, bytes, str]:
+    """Profiled calls of a repeatable program; its results are not needed."""
     try:
         batch = sampling.copied_arguments(copier) if copier else sampling.same_arguments(args)
         found = sessions_of(call, batch, plan, captured.handles)
     except (Exception, KeyboardInterrupt) as error:
         return Unavailable(_why(error)), b"", ""
-    return found.sessions, found.xspace, found.guard
+    return found.sessions, found.xspace, found.sampling_note
 
 
 def _why(error: BaseException) -> str:
     if isinstance(error, SettingsError):
         return str(error)
     if isinstance(error, KeyboardInterrupt):
-        return "the profile was interrupted; the results are those of the run before it"
+        return "the profile was interrupted; the results are from the run before it"
     return f"the profiler failed ({type(error).__name__}: {error})"
 
 

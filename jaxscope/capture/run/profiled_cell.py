@@ -15,8 +15,8 @@ import jax
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.memory.live_arrays import by_line, live_buffers
 from jaxscope.analysis.profile import (
-    ProgramRun,
-    RunProgram,
+    ExecutedProgram,
+    ProgramExecution,
     cell_profile,
     program_runs,
 )
@@ -25,8 +25,8 @@ from jaxscope.analysis.trace import TraceEvent, operations
 from jaxscope.capture.compiles.listener import collecting
 from jaxscope.capture.forms.block import CellText
 from jaxscope.capture.options.profile_plan import Plan
-from jaxscope.capture.profile import cell_programs, line_mode, profiler
-from jaxscope.capture.profile.jitted_calls import Called, JittedCall
+from jaxscope.capture.profile import barriers, cell_programs, profiler
+from jaxscope.capture.profile.jitted_calls import CallRecorder, JittedCall
 from jaxscope.capture.profile.line_clock import LineClock
 from jaxscope.capture.program import describe
 from jaxscope.capture.run import bare_record
@@ -62,8 +62,8 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     profiler.wait_until_free(plan.wait_s, around.say)
     began = time.perf_counter()
     sources = Sources(Source("cell", text.file, SourceKind.CELL, text.text), around.cell_name)
-    called = Called()
-    run = replace(text, tree=called.tree(text.tree)) if plan.line_mode else text
+    recorder = CallRecorder()
+    run = replace(text, tree=recorder.tree(text.tree)) if plan.isolate_lines else text
     statements, expression = run.code()
     clock = LineClock(*(code for code in (statements, expression) if code is not None))
     with suppress(Exception):  # what failed there is the cell's to meet
@@ -79,7 +79,7 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
     try:
         with (
             collecting(around.listener) as compiles,
-            called.listening(around.namespace),
+            recorder.recording(around.namespace),
             clock.watching(),
             _Marked() as marked,
         ):
@@ -104,13 +104,13 @@ def cell(text: CellText, around: Surroundings, plan: Plan | None = None) -> Ran:
                 session.close()
             except Exception as unread:
                 session, failed = None, str(unread)
-    watched = _Watched(text, clock, zero, settling, ended, tuple(called.calls))
+    watched = _Watched(text, clock, zero, settling, ended, tuple(recorder.calls))
     notes: list[str] = []
     if error is not None:
         notes.append(_stopped(error, text))
-        if plan.line_mode:  # whoever ended the cell asks for no more calls
-            plan = replace(plan, line_mode=False)
-            notes.append("Line mode was left out, because the cell did not come to its end.")
+        if plan.isolate_lines:  # whoever ended the cell asks for no more calls
+            plan = replace(plan, isolate_lines=False)
+            notes.append("Lines were not isolated, because the cell did not finish.")
     try:
         record = bare_record.record(
             "cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began
@@ -251,16 +251,18 @@ def _profiled(
         (span.end - span.start) * 1e-9,
     )
     found = replace(
-        found, doubts=_doubts(found, clock, runs, modules), phases=compile_phases(events)
+        found, warnings=_warnings(found, clock, runs, modules), phases=compile_phases(events)
     )
     waited = max(watched.ended - watched.settling, 0) * 1e-9
     found = replace(found, live=_live(sources), waited_s=waited)
-    apart: dict[str, Profile | Unavailable] = {}
-    if plan.line_mode:
-        around.say("keeping lines apart")
-        apart = line_mode.of_calls(watched.calls, sources, plan)
-        found = replace(found, doubts=(*found.doubts, *_not_apart(runs, programs, apart, around)))
-    written = cell_programs.records(runs, modules, texts, programs, by_op, sources, apart)
+    isolated: dict[str, Profile | Unavailable] = {}
+    if plan.isolate_lines:
+        around.say("isolating lines")
+        isolated = barriers.of_calls(watched.calls, sources, plan)
+        found = replace(
+            found, warnings=(*found.warnings, *_not_isolated(runs, programs, isolated, around))
+        )
+    written = cell_programs.records(runs, modules, texts, programs, by_op, sources, isolated)
     return replace(
         record,
         environment=describe.environment(),
@@ -284,50 +286,52 @@ def _live(sources: Sources) -> tuple[LiveArrays, ...]:
     return tuple(rows[:_MOST_LIVE])
 
 
-def _not_apart(
-    runs: Sequence[ProgramRun],
-    programs: Mapping[int, RunProgram],
-    apart: Collection[str],
+def _not_isolated(
+    runs: Sequence[ProgramExecution],
+    programs: Mapping[int, ExecutedProgram],
+    isolated: Collection[str],
     around: Surroundings,
 ) -> tuple[str, ...]:
-    """Which functions line mode did not see, as their calls are not in the cell's own lines."""
+    """Functions without isolated lines, because the cell's own lines do not call them."""
     names = {cell_programs.title(run.module) for run in runs if not programs[run.program].eager}
-    missing = sorted(names - set(apart))
+    missing = sorted(names - set(isolated))
     if not names:
-        return ("Line mode has no compiled function to measure: the cell calls none.",)
+        return ("No lines were isolated: the cell calls no compiled function.",)
     if not missing:
         return ()
     known = list(around.namespace.items())
     # `step = jax.jit(jax.grad(loss))` runs as `loss`, and is called by its other name.
     name = next((n for n, v in known if cell_programs.is_jitted(v, missing[0])), missing[0])
     sentence = (
-        f"Line mode did not see the call of {', '.join(missing[:3])}, which is in no line of the "
-        f"cell outside functions: `%jaxprof --line-mode {name}(...)` measures it."
+        f"Lines of {', '.join(missing[:3])} were not isolated: the call is inside a function. Use "
+        f"`%jaxprof --isolate-lines {name}(...)`."
     )
     return (sentence,)
 
 
-def _doubts(
+def _warnings(
     found: CellProfile,
     clock: LineClock,
-    runs: Sequence[ProgramRun],
+    runs: Sequence[ProgramExecution],
     modules: Mapping[int, HloModule | None],
 ) -> tuple[str, ...]:
-    doubts: list[str] = []
+    warnings: list[str] = []
     if clock.full:
-        doubts.append("The cell changed lines more than a million times; later lines are missing.")
+        warnings.append(
+            "The cell changed lines more than a million times; later changes were not recorded."
+        )
     gone = {run.module for run in runs if modules.get(run.program) is None}
     if gone:
         names = ", ".join(sorted(gone)[:3])
-        doubts.append(f"The text of {names} was released, so its time stays with the calling line.")
+        warnings.append(f"{names} was released, so its time counts at the calling line.")
     if found.compile_s > 0.2 * found.wall_s:
-        doubts.append(
-            f"{100 * found.compile_s / found.wall_s:.0f} % of the cell was compiling; run it again "
-            "to see it warm."
+        warnings.append(
+            f"{100 * found.compile_s / found.wall_s:.0f} % of the cell was compiling. Run it again "
+            "to profile it warm."
         )
     if not runs:
-        doubts.append("JAX ran no program in this cell.")
-    return tuple(doubts)
+        warnings.append("JAX ran no program in this cell.")
+    return tuple(warnings)
 
 
 def _findings(found: CellProfile) -> tuple[Finding, ...]:

@@ -14,7 +14,7 @@ from jaxscope.capture.devices import memory
 from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.jaxpr.gradient import differentiation
 from jaxscope.capture.options.stack import applied, differentiates
-from jaxscope.capture.profile.line_mode import line_mode, seconds_by_line
+from jaxscope.capture.profile.barriers import isolated_profile, seconds_by_source
 from jaxscope.capture.profile.memory_plan import buffers_of
 from jaxscope.capture.profile.sessions import profile_of
 from jaxscope.capture.program import describe
@@ -42,7 +42,7 @@ from jaxscope.model import (
     ValueKind,
 )
 from jaxscope.model.memory_plan import BufferTimeline
-from jaxscope.model.profile import Place, Profile
+from jaxscope.model.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,11 @@ def record(
         describe.now(),
         describe.environment(),
         sources.all(),
-        tuple([programs[i] for i in order]),
-        made,
-        (),
-        (*notes, *_notes(parts), *listener.notes),
-        time.perf_counter() - began,
+        programs=tuple([programs[i] for i in order]),
+        compiles=made,
+        findings=(),
+        notes=(*notes, *_notes(parts), *listener.notes),
+        wall_s=time.perf_counter() - began,
     )
     return result, tuple([parts[i].captured.handles for i in order])
 
@@ -127,7 +127,7 @@ def _profiled_call(program: Program) -> Timing | None:
     found = program.profile
     if not isinstance(found, Profile):
         return None
-    samples = tuple([s for session in found.sessions for s in session.untraced])
+    samples = tuple([s for session in found.sessions for s in session.unprofiled])
     return Timing("call", found.device, samples) if samples else None
 
 
@@ -139,7 +139,7 @@ def _of_all(cost: Cost, devices: int) -> Cost:
         flops=cost.flops * devices,
         transcendentals=cost.transcendentals * devices,
         bytes_accessed=cost.bytes_accessed * devices,
-        doubts=(*cost.doubts, shared),
+        warnings=(*cost.warnings, shared),
     )
 
 
@@ -169,8 +169,8 @@ def _program(part: Part, sources: Sources) -> Program:
         describe.devices(handles),
         (*inputs, *part.statics),
         outputs,
-        describe.constants(handles),
-        tagged.equations,
+        constants=describe.constants(handles),
+        equations=tagged.equations,
         timings=part.measured.timings,
         cost=describe.cost(handles),
         memory=memory.memory(handles.compiled),
@@ -226,24 +226,24 @@ def _profiled(program: Program, part: Part, sources: Sources) -> Program:
         return program
     handles, number = part.captured.handles, len(sources.all())
     handles.trace = part.measured.trace
-    apart = None
-    if part.measured.plan is not None and part.measured.plan.line_mode:
+    isolated = None
+    if part.measured.plan is not None and part.measured.plan.isolate_lines:
         try:
             leaves = part.captured.traced_leaves()
-            apart = line_mode(program, handles, leaves, sources, part.measured.plan)
+            isolated = isolated_profile(program, handles, leaves, sources, part.measured.plan)
         except Exception as error:
-            apart = Unavailable(f"its inputs could not be read ({type(error).__name__}: {error})")
-    split: list[dict[Place, float]] = []
-    if isinstance(apart, Profile) and not apart.distrust:
-        split = [seconds_by_line(apart, source) for source in range(number)]
+            isolated = Unavailable(
+                f"its inputs could not be read ({type(error).__name__}: {error})"
+            )
     try:
+        split = seconds_by_source(isolated, number)
         found = profile_of(program, handles, sessions, number, split)
     except Exception as error:
         found = Unavailable(f"the trace could not be read ({type(error).__name__}: {error})")
     if isinstance(found, Profile):
-        found = replace(found, guard=part.measured.guard)
+        found = replace(found, sampling_note=part.measured.sampling_note)
     buffers = buffers_of(program, handles)
-    return replace(program, profile=found, line_mode=apart, buffers=buffers)
+    return replace(program, profile=found, isolated=isolated, buffers=buffers)
 
 
 def _weight(program: Program) -> float:

@@ -102,10 +102,12 @@ def plan(found: argparse.Namespace, *, always: bool = False) -> Plan | None:
     """What the profile is to be; None where nothing asks for one."""
     from jaxscope.capture.options.profile_plan import Plan
 
-    asked = (found.line_mode, found.all_events, found.wait is not None)
+    asked = (found.isolate_lines, found.all_events, found.wait is not None)
     if not (always or any(asked) or found.profile):
         return None
-    return Plan(line_mode=found.line_mode, all_events=found.all_events, wait_s=found.wait or 0.0)
+    return Plan(
+        isolate_lines=found.isolate_lines, all_events=found.all_events, wait_s=found.wait or 0.0
+    )
 
 
 def is_name(text: str) -> bool:
@@ -165,17 +167,17 @@ def _wait(text: str) -> float:
 
 PROFILE: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (
-        ("--line-mode",),
+        ("--isolate-lines",),
         {
             "action": "store_true",
-            "help": "Profile also with the lines kept apart, which costs one more compile.",
+            "help": "Also profile with optimization barriers between lines: one more compilation.",
         },
     ),
     (
         ("--all-events",),
         {
             "action": "store_true",
-            "help": "Profile also what executes so many instructions that tracing takes long.",
+            "help": "Also profile a call with so many instructions that it takes long.",
         },
     ),
     (
@@ -184,7 +186,7 @@ PROFILE: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
             "type": _wait,
             "default": None,
             "metavar": "SECONDS",
-            "help": "Profile after another profiler session has ended, waiting no longer.",
+            "help": "Wait up to SECONDS for another profiler session to end.",
         },
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from jaxscope import words
-from jaxscope.analysis.links.line_figures import homes
+from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.model import Collective, CollectiveKind, Group, Need, Origin, Partition, Program
 from jaxscope.view.base.table import Table
 from jaxscope.view.chapters import layouts
@@ -50,7 +50,7 @@ def _in_words(collective: Collective, known: Partition) -> str:
 
 def table(program: Program, known: Partition) -> Table:
     """What each collective exchanges, along which axis, and how often."""
-    home = homes(program)
+    home = defining_lines(program)
     return Table(
         ("line", "what", "along", "puts in", "gets out", "sends", "times", "sends a run",
          "sets of devices"),
@@ -130,7 +130,7 @@ def _cut(text: list[str], most: int) -> str:
 
 def reasons(program: Program, known: Partition) -> Table:
     """Where each collective comes from, as a sentence."""
-    home = homes(program)
+    home = defining_lines(program)
     return Table(
         ("line", "instruction", "HLO line", "by", "why"),
         tuple(

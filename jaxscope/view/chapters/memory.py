@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jaxscope import words
 from jaxscope.model import Memory, Program, Record, Unavailable
-from jaxscope.model.memory_plan import Alive, BufferTimeline
-from jaxscope.model.profile import Place
+from jaxscope.model.memory_plan import BufferTimeline, LiveBuffer
+from jaxscope.model.profile import SourceLine
 from jaxscope.view.base.chapter import Chapter, Part
 from jaxscope.view.base.html import escape
 from jaxscope.view.base.table import Table
@@ -61,12 +61,12 @@ def _peak(record: Record, found: BufferTimeline) -> str:
     by_line = _sums(found)
     most = max(by_line.items(), key=lambda item: item[1])
     share = words.percent(most[1] / max(found.peak_temp, 1))
-    where = "no known line"
+    where = "unattributed"
     if most[0]:
         source, line = most[0]
         where = f"line {line}{f' of {record.sources[source].name}' if source else ''}"
     more = ""
-    if found.is_roomy:
+    if found.overallocates:
         spare = words.size(found.temp - found.peak_temp)
         more = f" XLA sets {spare} more aside for temporaries than are alive at once."
     return (
@@ -86,7 +86,7 @@ def _sums(found: BufferTimeline) -> dict[_Key, int]:
     return sums
 
 
-def _key(place: Place | None) -> _Key:
+def _key(place: SourceLine | None) -> _Key:
     return (place.source, place.line) if place else None
 
 
@@ -135,7 +135,7 @@ def _by_line(record: Record, found: BufferTimeline, sums: dict[_Key, int]) -> Ta
         ("line", "bytes", "share", "code"),
         tuple(
             (
-                memory_savings.line_name(record, *key) if key else "no known line",
+                memory_savings.line_name(record, *key) if key else "unattributed",
                 words.size(size),
                 words.percent(size / max(found.peak_temp, 1)),
                 _code(record, key),
@@ -149,7 +149,7 @@ def _by_line(record: Record, found: BufferTimeline, sums: dict[_Key, int]) -> Ta
 
 
 def _buffers(record: Record, found: BufferTimeline) -> Table:
-    def row(alive: Alive) -> tuple[str, ...]:
+    def row(alive: LiveBuffer) -> tuple[str, ...]:
         key = _key(alive.inside or alive.place)
         line = memory_savings.line_name(record, *key) if key else ""
         return (f"`{alive.instruction}`", words.size(alive.bytes), line, _code(record, key))

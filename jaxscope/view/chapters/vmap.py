@@ -6,7 +6,7 @@ from collections import Counter
 from enum import StrEnum
 
 from jaxscope import words
-from jaxscope.analysis.links.line_figures import homes
+from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.analysis.vmap import BatchedLine, Became, Place, batched_lines, became
 from jaxscope.model import BatchAxis, Batching, Program, Record, Turn, Unavailable
 from jaxscope.view.base.chapter import Chapter, Part
@@ -195,7 +195,7 @@ def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> 
 
 def _inside_lines(program: Program, equations: list[int]) -> str:
     """Where a library function stands that maps, by the lines of what it does."""
-    home = homes(program)
+    home = defining_lines(program)
     lines = sorted({home[equation] for equation in equations if equation in home})
     if len(lines) == 1:
         return f"a library function, line {lines[0]}"

@@ -1,4 +1,4 @@
-"""The instructions of a profiled program: by call stack, by equation, and against the roofs."""
+"""The instructions of a profiled program by call stack and equation, with their limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from jaxscope import words
 from jaxscope.analysis.cost import InstructionCost
 from jaxscope.analysis.links.line_figures import counted, stage_of
-from jaxscope.analysis.profile.bounds import Bound, Verdict, bound
+from jaxscope.analysis.profile.bounds import Bottleneck, Bound, bound
 from jaxscope.analysis.profile.stacks import by_equation, by_instruction_and_equation, stack
 from jaxscope.model import Program, Roofline, StageKind
 from jaxscope.model.profile import Profile
@@ -22,14 +22,14 @@ _MOST_EQUATIONS = 20
 
 
 def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
-    """From Python's frames down to the instruction; nothing where the text was not fetched."""
+    """From Python's frames to the instruction; empty where the text was not fetched."""
     times = times_of(program, profile)
     if not times:
         return ()
     root = stack(program, times, program.title)
     rows = tuple(
         (
-            f"`{program.equations[number].primitive}`" if number is not None else "no equation",
+            f"`{program.equations[number].primitive}`" if number is not None else "unattributed",
             DIRECTIONS.get(program.equations[number].phase, "") if number is not None else "",
             words.seconds(seconds),
             words.percent(seconds / profile.whole_s) if profile.whole_s else "",
@@ -38,7 +38,7 @@ def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
         )
         for number, seconds in list(by_equation(times).items())[:_MOST_EQUATIONS]
     )
-    heads = ("equation", "direction", "time", "share", "makes", "at")
+    heads = ("equation", "direction", "time", "share", "outputs", "at")
     places = tuple(_place(program, number) for number in list(by_equation(times))[:_MOST_EQUATIONS])
     return (
         Part("By call stack", None, svg(root), tree(root)),
@@ -72,7 +72,7 @@ def _costs(program: Program) -> dict[str, InstructionCost]:
 
 
 def bounds_of(program: Program, profile: Profile) -> dict[str, Bound]:
-    """Each instruction against the roofs of the device, as far as they are known."""
+    """The limit of each instruction, as far as the peaks are known."""
     peaks = program.roofline if isinstance(program.roofline, Roofline) else None
     costs = _costs(program)
     return {op.name: bound(op, costs.get(op.name), peaks) for op in profile.ops if not op.overhead}
@@ -102,7 +102,7 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
         "time",
         "share",
         "kernel time" if profile.activity is not None else "CPU time",
-        "runs",
+        "executions",
         "FLOP/s",
         "bytes/s",
         "limit",
@@ -115,13 +115,13 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
 
 
 def _limit(found: Bound) -> str:
-    """`memory-bound, 73 to 80 % of the roof`; above the roof the operands came from a cache."""
+    """`memory-bound, 73 to 80 % of the roof`; above it, a cache serves the operands."""
     low, high = found.share
     if not found.verdict or math.isnan(low):
         return found.verdict
-    if found.verdict is Verdict.MEMORY and low > 1:
+    if found.verdict is Bottleneck.MEMORY and low > 1:
         return "memory-bound, above the roof: cache"
-    if found.verdict is Verdict.COMPUTE and low > 1:
+    if found.verdict is Bottleneck.COMPUTE and low > 1:
         return "compute-bound, above the measured peak"
     roof = words.percent(low)
     if words.percent(high) != roof:
@@ -131,17 +131,25 @@ def _limit(found: Bound) -> str:
 
 
 def rest(profile: Profile) -> Part:
-    """What of a call belongs to no line."""
+    """The parts of a call that belong to no line."""
     rows = (
         ("dispatch", profile.dispatch_s, "from the call to its first instruction"),
-        ("gaps", profile.gaps_s, "between instructions"),
-        ("loop overhead", profile.overhead_s, "a loop was open and nothing inside it ran"),
-        ("return", profile.return_s, "from the last instruction until the result was there"),
-        ("no known line", profile.unattributed_s, "instructions that no line is known of"),
+        ("idle", profile.idle_s, "between instructions"),
+        (
+            "control-flow overhead",
+            profile.overhead_s,
+            "a loop, branch or call was open and nothing inside it ran",
+        ),
+        (
+            "completion",
+            profile.completion_s,
+            "from the last instruction until the result is ready",
+        ),
+        ("unattributed", profile.unattributed_s, "instructions without a known line"),
     )
     call = profile.whole_s or math.nan
     table = Table(
-        ("what", "time", "share", "meaning"),
+        ("part", "time", "share", "meaning"),
         tuple((w, words.seconds(s), words.percent(s / call), why) for w, s, why in rows),
         right=(1, 2),
     )

@@ -1,4 +1,4 @@
-"""Each long instruction of a program against the roofs of its device."""
+"""The roofline: each long instruction of a program against the peaks of its device."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from jaxscope import words
-from jaxscope.analysis.profile.bounds import Bound, Point, Verdict, points
+from jaxscope.analysis.profile.bounds import Bottleneck, Bound, Point, points
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import Profile
 from jaxscope.view.base.chapter import Part
@@ -14,19 +14,19 @@ from jaxscope.view.base.html import escape
 
 _WIDTH, _HEIGHT, _MARGIN = 640, 240, 34
 _NAMED, _BESIDE, _LONGEST, _APART = 3, 15, 28, 12
-"""Points with their names beside them, how far beside, letters of a name, and between two names."""
+"""Number of named points; distance, length and spacing of the names."""
 _MARKS = {
-    Verdict.COMPUTE: "p1",
-    Verdict.MEMORY: "p2",
-    Verdict.LATENCY: "p3",
-    Verdict.DISPATCH: "p3",
-    Verdict.LIBRARY: "p3",
-    Verdict.UNKNOWN: "p3",
+    Bottleneck.COMPUTE: "p1",
+    Bottleneck.MEMORY: "p2",
+    Bottleneck.LATENCY: "p3",
+    Bottleneck.OVERHEAD: "p3",
+    Bottleneck.CUSTOM_CALL: "p3",
+    Bottleneck.UNKNOWN: "p3",
 }
 
 
 def roofs(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> tuple[Part, ...]:
-    """The roofline as a picture and as words; nothing where the peaks were not measured."""
+    """The roofline as a picture and as text; nothing where the peaks were not measured."""
     peaks = program.roofline
     found = points(profile, bounds)
     if not isinstance(peaks, Roofline) or not found:
@@ -111,7 +111,7 @@ def _svg(placed: Sequence[Point], peaks: Roofline) -> str:
     )
     named: list[Point] = []
     for point in placed:
-        # One name for points that lie on each other, the longest first.
+        # One name for overlapping points, the longest first.
         if all(abs(y(point.bound.flops) - y(other.bound.flops)) > _APART for other in named):
             named.append(point)
     del named[_NAMED:]
@@ -120,7 +120,7 @@ def _svg(placed: Sequence[Point], peaks: Roofline) -> str:
         f'y="{y(point.bound.flops) + 4:.1f}" text-anchor="{"end" if side < 0 else "start"}">'
         f"{escape(_short(point.op.name))}</text>"
         for point in named
-        # On the side where there is room.
+        # On the side with room.
         for side in (-1 if x(point.bound.intensity) > _WIDTH / 2 else 1,)
     )
     label = f"roofline of {peaks.device} with {words.count(len(placed), 'instruction')}"
@@ -135,6 +135,6 @@ def _svg(placed: Sequence[Point], peaks: Roofline) -> str:
         f'<text x="{_MARGIN}" y="{_HEIGHT - 4}">{escape(words.intensity(left))}</text>'
         f'<text x="{_WIDTH - _MARGIN}" y="{_HEIGHT - 4}" text-anchor="end">'
         f"{escape(words.intensity(right))}</text></svg>"
-        "<figcaption>FLOP/s over FLOP a byte, both logarithmic; a point's size is its time, the "
-        "band is how much the measured peaks vary</figcaption></figure>"
+        "<figcaption>FLOP/s over FLOP per byte, both logarithmic. A point's size is its time, the "
+        "band is the spread of the measured peaks.</figcaption></figure>"
     )

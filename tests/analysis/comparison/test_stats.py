@@ -12,7 +12,7 @@ from jaxscope.analysis.comparison import stats
 from jaxscope.model import Environment
 from jaxscope.model.comparison import ComparisonRecord, Doubt, Rounds, Row, Verdict
 
-ENVIRONMENT = Environment("", "", "", "", "", (), False)
+ENVIRONMENT = Environment("", "", "", "", "", devices=(), x64=False)
 
 
 def sampled(label, *sessions, dropped=(), warnings=()):

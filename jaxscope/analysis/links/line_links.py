@@ -1,37 +1,25 @@
 """Links between the lines of the Python source and those of the stages, and between stages.
 
-The join key is the equation: a source line leads to the equations that any of whose frames lies on
-it, and a stage's anchors lead from these to its lines.
+The join key is the equation: a source line leads to every equation with a frame on it, and a
+stage's anchors lead from these to its lines.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.analysis.hlo import HloModule, real_instructions
 from jaxscope.model import Anchor, Equation, Link, Program, Stage
 
-FOLDED = "not seen in the compiled program: folded, merged or dead"
-UNUSED = "JAX left it out of the program, since no result depends on it"
-
 _NO_LINK = Link((), True)
 
 
-@dataclass(frozen=True, slots=True)
-class Vanished:
-    """An equation of the user's that no line of a stage came from."""
-
-    equation: int
-    reason: str
-
-
 def stage_lines(program: Program, stage: Stage, line: int, source: int = 0) -> Link:
-    """The lines of the stage that any frame of that source line leads to.
+    """The lines of the stage for every frame on that source line.
 
-    Lines that only may have come from it are given, and marked, where no line surely did.
+    Approximate matches are returned, and marked, only where there is no exact one.
     """
     links = _line_links(_Same(program.equations), _Same(stage.anchors))
     return links.get((source, line), _NO_LINK)
@@ -53,10 +41,10 @@ def source_lines(program: Program, stage: Stage, line: int, source: int = 0) -> 
 
 
 def between(program: Program, start: Stage, line: int, end: Stage) -> Link:
-    """The lines of one stage that came from the same equations as a line of another.
+    """The lines of one stage that have the same equations as a line of another.
 
     Where the other stage has no line for them, such as for a nested `jit`, the equations inside
-    them stand in, and failing that those around them.
+    them are used, and failing that those around them.
     """
     anchor = _stage(start).anchors.get(line)
     if anchor is None:
@@ -71,18 +59,13 @@ def between(program: Program, start: Stage, line: int, end: Stage) -> Link:
     return Link(found.lines, found.exact and anchor.exact, anchor.why or found.why)
 
 
-def equation_lines(stage: Stage, equation: int) -> Link:
-    """The lines of the stage that came from one equation."""
-    return _stage(stage).lines((equation,))
-
-
 def line_equations(stage: Stage, line: int) -> Anchor | None:
-    """What a line of the stage came from."""
+    """The equations behind a line of the stage."""
     return _stage(stage).anchors.get(line)
 
 
 def linked_share(module: HloModule, stage: Stage) -> tuple[int, int, int]:
-    """How many real instructions are linked exactly, how many inexactly, and how many there are.
+    """The number of real instructions linked exactly, linked approximately, and in all.
 
     The module must have been parsed from the stage's own text.
     """
@@ -95,57 +78,6 @@ def linked_share(module: HloModule, stage: Stage) -> tuple[int, int, int]:
             exact += anchor.exact
             inexact += not anchor.exact
     return exact, inexact, total
-
-
-def vanished(
-    program: Program, compiled: Stage, lowered: Stage | None = None, source: int = 0
-) -> tuple[Vanished, ...]:
-    """The equations of a source that reach no line of the compiled text, with the reason if known.
-
-    An equation that may be behind a line, or holds one that is, counts as seen. Nothing vanishes
-    from a stage that has no text. `lowered` is the StableHLO, and tells JAX's doing from XLA's.
-    """
-    if compiled.unavailable is not None or not compiled.anchors:
-        return ()
-    seen = _with_parents(program.equations, _stage(compiled).by_equation)
-    reached = None
-    if lowered is not None and lowered.unavailable is None:
-        reached = _with_parents(program.equations, _stage(lowered).by_equation)
-    return tuple(
-        Vanished(e.id, FOLDED if reached is None or e.id in reached else UNUSED)
-        for e in program.equations
-        if e.id not in seen and any(frame.source == source for frame in e.frames)
-    )
-
-
-def vanished_lines(
-    program: Program, compiled: Stage, lowered: Stage | None = None, source: int = 0
-) -> dict[int, str]:
-    """Lines of a source all of whose own equations vanished, with the reason.
-
-    A line's own equations are those whose innermost frame in the source begins there.
-    """
-    reasons = {v.equation: v.reason for v in vanished(program, compiled, lowered, source)}
-    lines: dict[int, list[int]] = {}
-    for equation in program.equations:
-        frame = next((f for f in equation.frames if f.source == source), None)
-        if frame is not None:
-            lines.setdefault(frame.span.line, []).append(equation.id)
-    return {
-        line: reasons[ids[-1]]
-        for line, ids in sorted(lines.items())
-        if all(i in reasons for i in ids)
-    }
-
-
-def _with_parents(equations: tuple[Equation, ...], ids: Iterable[int]) -> set[int]:
-    seen: set[int] = set()
-    for i in ids:
-        current: int | None = i
-        while current is not None and current not in seen:
-            seen.add(current)
-            current = equations[current].parent
-    return seen
 
 
 def _around(equations: tuple[Equation, ...], ids: Iterable[int]) -> tuple[int, ...]:
@@ -190,7 +122,7 @@ class _StageIndex:
                 self.by_equation.setdefault(equation, []).append(anchor.line)
 
     def lines(self, ids: Iterable[int]) -> Link:
-        """The lines that surely came from these equations; if there are none, those that may."""
+        """The exact lines of these equations; if there are none, the approximate ones."""
         lines = {line for i in ids for line in self.by_equation.get(i, ())}
         exact = lines - self._guessed.keys()
         if exact or not lines:
@@ -200,9 +132,9 @@ class _StageIndex:
 
 
 class _Same:
-    """Makes a value a cache key by identity: hashing the contents would cost more than the index.
+    """A cache key by identity: hashing the contents would cost more than the index.
 
-    It keeps the value alive, so that no other object can take over its identity.
+    Keeps the value alive, so that no other object can get its identity.
     """
 
     __slots__ = ("value",)
@@ -217,7 +149,7 @@ class _Same:
         return isinstance(other, _Same) and other.value is self.value
 
 
-# A few programs with four stages each; an index is rebuilt in milliseconds when it was dropped.
+# A few programs with four stages each; a dropped index is rebuilt in milliseconds.
 @functools.lru_cache(maxsize=8)
 def _source_index(equations: _Same) -> _SourceIndex:
     return _SourceIndex(equations.value)
@@ -230,8 +162,8 @@ def _stage_index(anchors: _Same) -> _StageIndex:
 
 @functools.lru_cache(maxsize=32)
 def _line_links(equations: _Same, anchors: _Same) -> dict[tuple[int, int], Link]:
-    """All source lines at once: a line that calls the whole program leads to all of its lines,
-    which is too much to gather while somebody moves the pointer."""
+    """The links of all source lines: a line that calls the whole program leads to all its lines,
+    too many to gather for each movement of the pointer."""
     index = _stage_index(anchors)
     places = _source_index(equations).equations
     return {place: link for place, ids in places.items() if (link := index.lines(ids)).lines}
