@@ -39,6 +39,10 @@ class CostCounts:
     transcendentals: float = 0.0
     bytes_accessed: float = 0.0
 
+    @property
+    def work(self) -> float:
+        return self.flops + self.transcendentals
+
     def __add__(self, other: "CostCounts") -> "CostCounts":
         return CostCounts(
             self.flops + other.flops,

@@ -170,8 +170,8 @@ class _ProgramCounter:
     def _branches(
         self, conditional: Instruction, called: list[Computation], *, noting: bool
     ) -> list[tuple[Computation, float]]:
-        totals = [self._total(callee) for callee in called]
-        dearest = max(range(len(called)), key=lambda number: _weight(totals[number]))
+        costs = [(total.work, total.bytes_accessed) for total in map(self._total, called)]
+        dearest = costs.index(max(costs))
         if noting and len(called) > 1:
             text = (
                 f"takes one of {len(called)} branches; the most expensive, "
@@ -191,7 +191,7 @@ class _ProgramCounter:
                 return InstructionCost(instruction.name, None, None, None, run.times, known=False)
             known = known and not estimate.basis
         cost = self._counter.of_instruction(instruction)
-        return None if cost == CostCounts() else _instruction_cost(instruction, cost, run, known)
+        return None if cost == CostCounts() else _row_of(instruction.name, cost, run, known)
 
     def _estimate(self, call: Instruction) -> CustomCallCost | None:
         """The estimated cost of a custom call, with a remark; None where it is unknown."""
@@ -214,21 +214,9 @@ class _ProgramCounter:
                     self._estimate(instruction)
                 cost = replace(self._counter.of_instruction(instruction), bytes_accessed=0.0)
                 if cost != CostCounts():
-                    yield _instruction_cost(instruction, cost, run, known)
+                    yield _row_of(instruction.name, cost, run, known)
 
 
-def _instruction_cost(
-    instruction: Instruction, cost: CostCounts, run: _Run, known: bool
-) -> InstructionCost:
-    return InstructionCost(
-        instruction.name,
-        cost.flops,
-        cost.bytes_accessed,
-        cost.transcendentals,
-        run.times,
-        known=known,
-    )
-
-
-def _weight(cost: CostCounts) -> tuple[float, float]:
-    return cost.flops + cost.transcendentals, cost.bytes_accessed
+def _row_of(name: str, cost: CostCounts, run: _Run, known: bool) -> InstructionCost:
+    figures = cost.flops, cost.bytes_accessed, cost.transcendentals
+    return InstructionCost(name, *figures, run.times, known=known)

@@ -150,7 +150,8 @@ class FusionTraffic:
                     break
                 root = source
         if root.opcode == "dynamic-update-slice":
-            return self._shape(root, 1).bytes
+            update = self._module.instruction(root.operands[1])
+            return update.shape.bytes if update else root.shape.bytes
         return root.shape.bytes
 
     def _read(self, parameter: Instruction) -> float:
@@ -240,7 +241,3 @@ class FusionTraffic:
                 for operand in dict.fromkeys(instruction.operands):
                     users.setdefault(operand, []).append(instruction)
         return users.get(value.name, [])
-
-    def _shape(self, instruction: Instruction, operand: int) -> Shape:
-        source = self._module.instruction(instruction.operands[operand])
-        return source.shape if source else instruction.shape

@@ -64,11 +64,8 @@ def phase_shares(program: Program) -> dict[Phase, PhaseFigures]:
 
     Instructions without a known equation are not counted.
     """
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = counted(stage.text) if stage is not None else None
-    anchors = {anchor.line: anchor for anchor in stage.anchors} if stage is not None else {}
     everywhere = {equation.id: 0 for equation in program.equations}
-    found = _figures(program, everywhere, known, anchors)
+    (found,) = _figures(program, [everywhere])
     return dict(found[0].phases) if found else {}
 
 
@@ -83,13 +80,7 @@ def figures(program: Program, source: int = 0) -> dict[int, LineFigures]:
 
 def all_figures(program: Program, sources: int) -> list[dict[int, LineFigures]]:
     """`figures` of the first sources; the text is parsed once."""
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = counted(stage.text) if stage is not None else None
-    anchors = {anchor.line: anchor for anchor in stage.anchors} if stage is not None else {}
-    return [
-        _figures(program, defining_lines(program, source), known, anchors)
-        for source in range(sources)
-    ]
+    return _figures(program, [defining_lines(program, source) for source in range(sources)])
 
 
 def phase_of(program: Program, anchor: Anchor | None) -> str:
@@ -129,11 +120,26 @@ def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
         return None
 
 
+def compiled_program(program: Program) -> tuple[Stage, HloModule, ProgramCost] | None:
+    """The optimized HLO of a program, parsed, with its cost; None where it is not available."""
+    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
+    known = counted(stage.text) if stage is not None else None
+    return (stage, *known) if stage is not None and known is not None else None
+
+
 LinePhase = tuple[int, Phase]
 """A line and a phase."""
 
 
-def _figures(
+def _figures(program: Program, sources: list[dict[int, int]]) -> list[dict[int, LineFigures]]:
+    """The figures of each source, from its equations' lines."""
+    compiled = compiled_program(program)
+    known = None if compiled is None else compiled[1:]
+    anchors = {} if compiled is None else {anchor.line: anchor for anchor in compiled[0].anchors}
+    return [_figures_of_source(program, lines, known, anchors) for lines in sources]
+
+
+def _figures_of_source(
     program: Program,
     lines: dict[int, int],
     known: tuple[HloModule, ProgramCost] | None,

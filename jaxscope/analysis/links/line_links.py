@@ -10,7 +10,6 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from jaxscope.analysis.hlo import HloModule, real_instructions
 from jaxscope.model import Anchor, Equation, Link, Program, Stage
 
 _NO_LINK = Link((), True)
@@ -52,37 +51,17 @@ def between(program: Program, start: Stage, line: int, end: Stage) -> Link:
     there = _stage(end)
     found = there.lines(anchor.equations)
     if not found.lines:
-        sources = _sources(program)
-        found = there.lines(sources.inside(anchor.equations))
+        inside = _source_index(_Same(program.equations)).inside(anchor.equations)
+        found = there.lines(inside)
         if not found.lines:
-            found = there.lines(_around(program.equations, anchor.equations))
+            parents = (program.equations[i].parent for i in anchor.equations)
+            found = there.lines([parent for parent in parents if parent is not None])
     return Link(found.lines, found.exact and anchor.exact, anchor.why or found.why)
 
 
 def line_equations(stage: Stage, line: int) -> Anchor | None:
     """The equations behind a line of the stage."""
     return _stage(stage).anchors.get(line)
-
-
-def linked_share(module: HloModule, stage: Stage) -> tuple[int, int, int]:
-    """The number of real instructions linked exactly, linked approximately, and in all.
-
-    The module must have been parsed from the stage's own text.
-    """
-    anchors = _stage(stage).anchors
-    exact = inexact = total = 0
-    for instruction in real_instructions(module):
-        total += 1
-        anchor = anchors.get(instruction.line)
-        if anchor is not None:
-            exact += anchor.exact
-            inexact += not anchor.exact
-    return exact, inexact, total
-
-
-def _around(equations: tuple[Equation, ...], ids: Iterable[int]) -> tuple[int, ...]:
-    parents = (equations[i].parent for i in ids)
-    return tuple(dict.fromkeys(parent for parent in parents if parent is not None))
 
 
 class _SourceIndex:
@@ -167,10 +146,6 @@ def _line_links(equations: _Same, anchors: _Same) -> dict[tuple[int, int], Link]
     index = _stage_index(anchors)
     places = _source_index(equations).equations
     return {place: link for place, ids in places.items() if (link := index.lines(ids)).lines}
-
-
-def _sources(program: Program) -> _SourceIndex:
-    return _source_index(_Same(program.equations))
 
 
 def _stage(stage: Stage) -> _StageIndex:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.hlo import HloModule
-from jaxscope.analysis.links.line_figures import counted, stage_of
+from jaxscope.analysis.links.line_figures import compiled_program
 from jaxscope.analysis.profile.line_owners import of_equations
-from jaxscope.model import Program, StageKind, Value, ValueKind
+from jaxscope.model import Program, Value, ValueKind
 from jaxscope.model.profile import SourceLine
 
 _HOST = "NumPy array"
@@ -32,9 +30,12 @@ def donations(program: Program, sources: int = 1) -> tuple[Donation, ...]:
     JAX lets an output reuse a donated input of its type; XLA then needs that many bytes less
     throughout. Whether the caller reads the input again cannot be known here.
     """
-    free = list(enumerate(program.outputs))
     taken = Counter(_type(v) for v in program.inputs if v.kind is ValueKind.DONATED)
-    free = [(number, out) for number, out in free if not _consumed(taken, out)]
+    free: list[tuple[int, Value]] = []
+    for number, out in enumerate(program.outputs):
+        taken[_type(out)] -= 1
+        if taken[_type(out)] < 0:  # no donated input of its type is left for it
+            free.append((number, out))
     places = _places(program, sources)
     found: list[Donation] = []
     given = [v for v in program.inputs if v.kind is ValueKind.TRACED and v.bytes]
@@ -55,32 +56,20 @@ def _type(value: Value) -> tuple[str, str]:
     return value.aval.removesuffix(" (weak)"), value.sharding
 
 
-def _consumed(taken: Counter[tuple[str, str]], out: Value) -> bool:
-    """Whether a donated input is already reused by this output."""
-    if taken[_type(out)] <= 0:
-        return False
-    taken[_type(out)] -= 1
-    return True
-
-
 def _places(program: Program, sources: int) -> dict[int, SourceLine]:
     """Output number → the line that computes it, by the root of the compiled program."""
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = counted(stage.text) if stage is not None else None
-    if stage is None or known is None:
+    compiled = compiled_program(program)
+    if compiled is None:
         return {}
-    names = _results(known[0])
+    stage, module, _ = compiled
+    root = module.entry_computation.root
+    names = root.operands if root.opcode == "tuple" else (root.name,)
     if len(names) != len(program.outputs):
         return {}
     found: dict[int, SourceLine] = {}
     for source in range(sources):
-        owners = of_equations(program, stage, known[0], source)
+        owners = of_equations(program, stage, module, source)
         for number, result in enumerate(names):
             if result in owners:
                 found.setdefault(number, owners[result].place)
     return found
-
-
-def _results(module: HloModule) -> Sequence[str]:
-    root = module.entry_computation.root
-    return root.operands if root.opcode == "tuple" else (root.name,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jaxscope.analysis.hlo import HloModule
@@ -154,7 +154,9 @@ def _split(times: CallTimes, owners_of: _Owners) -> tuple[dict[SourceLine, _Sums
     """The seconds of each line, and the unattributed seconds."""
     found: dict[SourceLine, _Sums] = collections.defaultdict(_Sums)
     lost = 0.0
-    for name, seconds, is_op in _rows(times):
+    ops = ((name, seconds, True) for name, seconds in times.by_op.items())
+    overhead = ((name, seconds, False) for name, seconds in times.overhead.items())
+    for name, seconds, is_op in (*ops, *overhead):
         owners = owners_of(name)
         total = sum(owners.parts.values())
         if total <= 0:
@@ -171,11 +173,6 @@ def _split(times: CallTimes, owners_of: _Owners) -> tuple[dict[SourceLine, _Sums
             if is_op:  # overhead has a line, and is not an instruction inside it
                 row.ops[name] = part
     return found, lost
-
-
-def _rows(times: CallTimes) -> Iterable[tuple[str, float, bool]]:
-    yield from ((name, seconds, True) for name, seconds in times.by_op.items())
-    yield from ((name, seconds, False) for name, seconds in times.overhead.items())
 
 
 def _joint(whole: CallTimes, owners_of: _Owners) -> list[JointTime]:

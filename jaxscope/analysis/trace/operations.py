@@ -44,7 +44,9 @@ def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
     found: list[Op] = []
     for name, thread in threads.items():
         busy = _busy(thread)
-        for index, (op, producer) in enumerate(zip(thread.ops, _producers(thread), strict=True)):
+        # While events are read, `cpu` holds the producer's number.
+        producers = [int(op.cpu) for op in thread.ops]
+        for index, (op, producer) in enumerate(zip(thread.ops, producers, strict=True)):
             end, spread = _end(op, ends.get(producer), threads, name)
             cpu = max(busy[index], 0.0) + pooled.get((name, index), 0.0)
             # Not `replace`, which takes 10 µs: there may be thousands.
@@ -71,11 +73,6 @@ def _device(thread: str) -> int:
     head = thread.partition(" ")[0]
     number = head.rpartition(":")[2]
     return int(number) if head.startswith("/device:") and number.isdigit() else 0
-
-
-def _producers(thread: _Thread) -> list[int]:
-    # While events are read, `cpu` holds the producer's number.
-    return [int(op.cpu) for op in thread.ops]
 
 
 def _read(

@@ -150,7 +150,9 @@ def records(
         devices = sorted({op.device for run in mine for op in run.ops})
         kind = jax.default_backend()
         where = tuple(f"{kind}:{device}" for device in devices)
-        files = _files(module, sources)
+        frames = {frame.file for _, stack in frames_inside(module) for frame in stack}
+        indices = {file: sources.index(file) for file in sorted(frames)}
+        files = {file: index for file, index in indices.items() if index is not None}
         name = title(module.name)
         known = range(len(sources.all()))
         times = profile(
@@ -176,10 +178,3 @@ def records(
             )
         )
     return tuple(found)
-
-
-def _files(module: HloModule, sources: Sources) -> dict[str, int]:
-    """The user's files in the function's frames, other cells and modules included."""
-    names = {frame.file for _, frames in frames_inside(module) for frame in frames}
-    found = {name: sources.index(name) for name in sorted(names)}
-    return {name: index for name, index in found.items() if index is not None}

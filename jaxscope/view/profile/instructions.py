@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping
 
 from jaxscope import words
-from jaxscope.analysis.cost import InstructionCost
-from jaxscope.analysis.links.line_figures import counted, stage_of
+from jaxscope.analysis.links.line_figures import compiled_program
 from jaxscope.analysis.profile.bounds import Bottleneck, Bound, bound
 from jaxscope.analysis.profile.stacks import by_equation, by_instruction_and_equation, stack
-from jaxscope.model import Program, Roofline, StageKind
+from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import Profile
 from jaxscope.view.base.chapter import Part
 from jaxscope.view.base.table import Table
@@ -27,54 +26,49 @@ def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
     if not times:
         return ()
     root = stack(program, times, program.title)
-    rows = tuple(
-        (
-            f"`{program.equations[number].primitive}`" if number is not None else "unattributed",
-            DIRECTIONS.get(program.equations[number].phase, "") if number is not None else "",
-            words.seconds(seconds),
-            words.percent(seconds / profile.whole_s) if profile.whole_s else "",
-            ", ".join(program.equations[number].outputs[:2]) if number is not None else "",
-            _frame(program, number),
+    rows: list[tuple[str, ...]] = []
+    places: list[tuple[int, int] | None] = []
+    for number, seconds in list(by_equation(times).items())[:_MOST_EQUATIONS]:
+        share = words.percent(seconds / profile.whole_s) if profile.whole_s else ""
+        if number is None:
+            rows.append(("unattributed", "", words.seconds(seconds), share, "", ""))
+            places.append(None)
+            continue
+        equation = program.equations[number]
+        frame = next(iter(equation.frames), None)
+        rows.append(
+            (
+                f"`{equation.primitive}`",
+                DIRECTIONS.get(equation.phase, ""),
+                words.seconds(seconds),
+                share,
+                ", ".join(equation.outputs[:2]),
+                f"{frame.function} line {frame.span.line}" if frame else "",
+            )
         )
-        for number, seconds in list(by_equation(times).items())[:_MOST_EQUATIONS]
-    )
+        source = frame.source if frame else None
+        places.append((source, frame.span.line) if frame and source is not None else None)
     heads = ("equation", "direction", "time", "share", "outputs", "at")
-    places = tuple(_place(program, number) for number in list(by_equation(times))[:_MOST_EQUATIONS])
+    table = Table(heads, tuple(rows), (2, 3), (5,), tuple(places))
     return (
         Part("By call stack", None, svg(root), tree(root)),
-        Part("Equations, the longest first", Table(heads, rows, (2, 3), (5,), places)),
+        Part("Equations, the longest first", table),
     )
 
 
 def times_of(program: Program, profile: Profile) -> dict[tuple[str, int | None], float]:
     """Seconds by instruction and equation; empty without the optimized HLO."""
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = counted(stage.text) if stage is not None else None
-    if stage is None or known is None or not program.equations:
+    compiled = compiled_program(program)
+    if compiled is None or not program.equations:
         return {}
-    return by_instruction_and_equation(program, stage, known[0], profile)
-
-
-def _place(program: Program, number: int | None) -> tuple[int, int] | None:
-    frames = program.equations[number].frames[:1] if number is not None else ()
-    return next(((f.source, f.span.line) for f in frames if f.source is not None), None)
-
-
-def _frame(program: Program, number: int | None) -> str:
-    frames = program.equations[number].frames if number is not None else ()
-    return f"{frames[0].function} line {frames[0].span.line}" if frames else ""
-
-
-def _costs(program: Program) -> dict[str, InstructionCost]:
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = counted(stage.text) if stage is not None else None
-    return {row.name: row for row in known[1].by_instruction} if known is not None else {}
+    return by_instruction_and_equation(program, *compiled[:2], profile)
 
 
 def bounds_of(program: Program, profile: Profile) -> dict[str, Bound]:
     """The limit of each instruction, as far as the peaks are known."""
     peaks = program.roofline if isinstance(program.roofline, Roofline) else None
-    costs = _costs(program)
+    compiled = compiled_program(program)
+    costs = {} if compiled is None else {row.name: row for row in compiled[2].by_instruction}
     return {op.name: bound(op, costs.get(op.name), peaks) for op in profile.ops if not op.overhead}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from jaxscope import words
 from jaxscope.analysis.profile.bounds import Bottleneck, Bound, Point, points
@@ -11,6 +11,7 @@ from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import Profile
 from jaxscope.view.base.chapter import Part
 from jaxscope.view.base.html import escape
+from jaxscope.view.base.visible import fitted
 
 _WIDTH, _HEIGHT, _MARGIN = 640, 240, 34
 _NAMED, _BESIDE, _LONGEST, _APART = 3, 15, 28, 12
@@ -38,7 +39,8 @@ def roofs(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> tu
         *(_words(point) for point in placed),
         *(f"not drawn: {_name(point)}: {point.off}" for point in off),
     )
-    picture = _svg(placed, peaks) + _list(f"Not drawn: {_name(p)}: {p.off}." for p in off)
+    items = "".join(f"<li>{escape(f'Not drawn: {_name(p)}: {p.off}.')}</li>" for p in off)
+    picture = _svg(placed, peaks) + (f"<ul>{items}</ul>" if items else "")
     caption = f"Instructions above 1 % of the time against the roofs of {peaks.device}"
     return (Part(caption, None, f"<p>{escape(said(peaks))}</p>{picture}", text),)
 
@@ -67,15 +69,6 @@ def _words(point: Point) -> str:
         f"{_name(point)}: {words.intensity(limit.intensity)}, {words.flop_rate(limit.flops)}"
         f"{verdict}"
     )
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-
-
-def _list(lines: Iterable[str]) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return f"<ul>{items}</ul>" if items else ""
 
 
 def _svg(placed: Sequence[Point], peaks: Roofline) -> str:
@@ -118,7 +111,7 @@ def _svg(placed: Sequence[Point], peaks: Roofline) -> str:
     names = "".join(
         f'<text x="{x(point.bound.intensity) + side * _BESIDE:.1f}" '
         f'y="{y(point.bound.flops) + 4:.1f}" text-anchor="{"end" if side < 0 else "start"}">'
-        f"{escape(_short(point.op.name))}</text>"
+        f"{escape(fitted(point.op.name, _LONGEST))}</text>"
         for point in named
         # On the side with room.
         for side in (-1 if x(point.bound.intensity) > _WIDTH / 2 else 1,)

@@ -19,7 +19,6 @@ from jaxscope.analysis.links.elimination import ABSENT, UNUSED, eliminated
 from jaxscope.analysis.links.line_links import (
     between,
     line_equations,
-    linked_share,
     source_lines,
     stage_lines,
 )
@@ -27,6 +26,7 @@ from jaxscope.analysis.links.tags import TagPaths, clean_hlo, tag, tags_of, with
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.model import Anchor, Equation, Frame, Link, Phase, Program, Span, Stage, StageKind
 from jaxscope.model.stage import Unavailable
+from tests.analysis.links.linked_share import linked_share
 
 A, B, C = "aaaaaaaa", "bbbbbbbb", "cccccccc"
 
