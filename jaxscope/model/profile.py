@@ -121,12 +121,12 @@ class Profile:
     unattributed_s: float = 0.0
     """Time of instructions whose line is unknown."""
     weights: str = ""
-    """How time inside multi-line fusions was split; empty when nothing had to be."""
+    """The method of splitting multi-line fusions; empty when there are none."""
     unreliable: str = ""
-    """Why the time by line is unreliable; views then show this sentence instead of the table."""
+    """The reason for unreliable times by line; views show it instead of the table."""
     warnings: tuple[str, ...] = ()
     sampling_note: str = ""
-    """Why fewer calls were profiled than usual, and the option that lifts the limit."""
+    """The reason for profiling fewer calls than usual, and the option that lifts the limit."""
     activity: DeviceActivity | None = None
     """Kernels, streams and copies of a device that reports them: a GPU."""
     fused_s: float | None = None
@@ -187,7 +187,7 @@ class CellLine:
     """Programs that it started: compiled functions, and eager operations."""
     _: KW_ONLY
     eager: int
-    """How many of these were eager operations."""
+    """The eager operations among them."""
     compile_s: float = 0.0
     """Part of `host_s` spent tracing, lowering and compiling."""
 
@@ -211,7 +211,7 @@ class CompilePhase:
     """From the stage (`trace`, `lower`, `XLA`) to the part itself."""
     seconds: float
     count: int
-    """How often it ran."""
+    """The number of times it ran."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from jaxscope.model.vmap import Batching
 
 
 class ValueKind(StrEnum):
-    """How a value enters or leaves the program."""
+    """The role of a value in the program."""
 
     TRACED = "traced"
     STATIC = "static"
@@ -41,7 +41,7 @@ class Value:
     """Its device or sharding, such as `cpu:0` or `P('data')`."""
     _: KW_ONLY
     reason: str = ""
-    """Why it is of this kind: `jax.Array`, `int, so static; -t n traces it`."""
+    """The reason for its kind: `jax.Array`, `int, so static; -t n traces it`."""
 
 
 class Effect(StrEnum):

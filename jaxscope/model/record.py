@@ -19,7 +19,7 @@ SCHEMA = 1
 
 
 class Form(StrEnum):
-    """How the code was given."""
+    """The way in which the code was run."""
 
     BLOCK = "block"
     DECORATOR = "decorator"

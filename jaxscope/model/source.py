@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class SourceKind(StrEnum):
-    """Where a source text is from."""
+    """The origin of a source text."""
 
     CELL = "cell"
     """The cell that was run, with its `%%` line as line 1."""

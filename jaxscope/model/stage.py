@@ -85,7 +85,7 @@ class Anchor:
     match is approximate."""
     exact: bool = True
     why: str = ""
-    """Why the match is approximate; empty when it is exact."""
+    """The reason for an approximate match; empty for an exact one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Timing:
     """Seconds of the calls before the rounds, in order; not part of the samples."""
     _: KW_ONLY
     note: str = ""
-    """How it was measured, or a caveat."""
+    """The method, or a caveat."""
 
     @property
     def median_s(self) -> float:

@@ -86,7 +86,7 @@ def _reader(annotation: Any) -> typing.Callable[[Any, str], Any]:
 
 def _array(data: Any, path: str) -> list[Any]:
     if not isinstance(data, list):
-        raise SchemaError(f"{path} should be an array, and is {type(data).__name__}.")
+        raise SchemaError(f"{path} must be an array, not {type(data).__name__}.")
     return typing.cast("list[Any]", data)
 
 
@@ -101,7 +101,7 @@ def _tuple(arguments: tuple[Any, ...]) -> typing.Callable[[Any, str], Any]:
     def fixed(data: Any, path: str) -> Any:
         items = _array(data, path)
         if len(items) != len(readers):
-            raise SchemaError(f"{path} should have {len(readers)} entries, and has {len(items)}.")
+            raise SchemaError(f"{path} must have {len(readers)} entries, not {len(items)}.")
         pairs = zip(readers, items, strict=True)
         return tuple([read(item, f"{path}[{i}]") for i, (read, item) in enumerate(pairs)])
 
@@ -128,7 +128,7 @@ def _union(arguments: tuple[Any, ...]) -> typing.Callable[[Any, str], Any]:
             elif isinstance(data, dict):
                 continue
             return reader(data, path)
-        raise SchemaError(f"{path} fits none of {', '.join(a.__name__ for a, _ in readers)}.")
+        raise SchemaError(f"{path} must be one of {', '.join(a.__name__ for a, _ in readers)}.")
 
     return read
 
@@ -150,7 +150,7 @@ def _dataclass(cls: Any) -> typing.Callable[[Any, str], Any]:
 
     def read(data: Any, path: str) -> Any:
         if not isinstance(data, dict):
-            raise SchemaError(f"{path} should be an object, and is {type(data).__name__}.")
+            raise SchemaError(f"{path} must be an object, not {type(data).__name__}.")
         entries = typing.cast("dict[str, Any]", data)
         values = {
             name: reader(entries[name], f"{path}.{name}")
@@ -170,7 +170,7 @@ def _enum(cls: type[StrEnum], data: Any, path: str) -> Any:
         return cls(data)
     except ValueError:
         known = ", ".join(cls)
-        raise SchemaError(f"{path} is {data!r}, and should be one of {known}.") from None
+        raise SchemaError(f"{path} is {data!r}; it must be one of {known}.") from None
 
 
 def _plain(annotation: Any, data: Any, path: str) -> Any:
@@ -181,4 +181,4 @@ def _plain(annotation: Any, data: Any, path: str) -> Any:
             return float(data)
     if annotation is Any or isinstance(data, annotation):
         return data
-    raise SchemaError(f"{path} should be {annotation.__name__}, and is {type(data).__name__}.")
+    raise SchemaError(f"{path} must be {annotation.__name__}, not {type(data).__name__}.")

@@ -144,7 +144,7 @@ class _ProgramCounter:
     def _factors(
         self, instruction: Instruction, *, noting: bool
     ) -> list[tuple[Computation, float]]:
-        """How often a container runs each computation that it calls."""
+        """The computations that a container calls, with their executions per run of it."""
         if instruction.opcode not in CONTAINERS:
             return []
         called = self._counter.called(instruction)

@@ -1,4 +1,4 @@
-"""Reasons why an equation left no instruction, read from the StableHLO that XLA received.
+"""Reasons for eliminated equations, read from the StableHLO that XLA received.
 
 XLA does not report its rewrites. Certain are those that its input proves: an operation that depends
 on no input, one that occurs twice, one that no result depends on. Other reasons stay vague.
@@ -140,7 +140,7 @@ class _Text:
         self._live: set[int] | None = None
 
     def reason(self, line: int) -> str:
-        """Why the operation of this line was eliminated; empty if unknown."""
+        """The reason for the elimination of this line's operation; empty if unknown."""
         known = self._by_line.get(line)
         if known is None:
             return ""

@@ -114,7 +114,7 @@ class Point:
     share: float
     """Of the time inside instructions."""
     off: str = ""
-    """Why it cannot be drawn; empty where it can."""
+    """The reason for not drawing it; empty where it is drawn."""
 
 
 def points(profile: Profile, bounds: Mapping[str, Bound]) -> tuple[Point, ...]:

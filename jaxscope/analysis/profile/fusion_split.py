@@ -17,7 +17,7 @@ from jaxscope.analysis.cost.arithmetic import convolution_flops, dot_flops
 from jaxscope.analysis.hlo import HloModule, Instruction, trip_count
 
 K = TypeVar("K")
-"""What time is attributed to: a line with its direction, or an equation."""
+"""The owner of time: a line with its direction, or an equation."""
 
 Owners = Mapping[str, tuple[K, bool]]
 """Instruction → its owner, and whether that is sure."""

@@ -27,7 +27,7 @@ _NOTICED = 1.3
 
 
 def unreliable(profile: Profile) -> str:
-    """Why the time by line must not be shown; empty if it may be."""
+    """The reason not to show times by line; empty if they are reliable."""
     if not profile.ops:
         return (
             "The trace contains no instruction of this program. It computes nothing, or this XLA "

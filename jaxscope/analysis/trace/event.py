@@ -43,7 +43,7 @@ class Op:
     launch_end: float
     """End on the launching thread; an asynchronous operation ends later."""
     end: float
-    """When its result was ready."""
+    """Time at which its result was ready."""
     cpu: float = 0.0
     """CPU ns of all threads for this operation, without operations inside it."""
     spread: bool = False

@@ -120,7 +120,7 @@ def _read(
 def _end(
     op: Op, ended: tuple[str, float] | None, threads: dict[str, _Thread], launched: str
 ) -> tuple[float, bool]:
-    """When the result was ready, and whether a different thread finished it."""
+    """Time at which the result was ready, and whether a different thread finished it."""
     if ended is None or ended[1] <= op.launch_end + _LATE:
         return op.launch_end, False
     name, recorded = ended

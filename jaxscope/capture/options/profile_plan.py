@@ -52,7 +52,7 @@ class Plan:
     """Seconds to wait for another profiler session of this process to end."""
 
     def too_many(self, events: float) -> str:
-        """Why a call with so many events is not profiled; empty if it is."""
+        """The reason not to profile a call with so many events; empty if there is none."""
         if events <= self.most_in_a_call or self.all_events:
             return ""
         size = events * _EVENT_BYTES / 1e6
@@ -63,7 +63,7 @@ class Plan:
         )
 
     def too_large(self, size: int) -> str:
-        """Why a trace of so many bytes is not read; empty if it is."""
+        """The reason not to read a trace of so many bytes; empty if there is none."""
         events = size / _EVENT_BYTES
         if events <= self.most_in_a_call or self.all_events:
             return ""

@@ -67,7 +67,7 @@ class ProfiledCalls:
     xspace: bytes
     """The last trace."""
     sampling_note: str = ""
-    """Why fewer calls were profiled than usual."""
+    """The reason for profiling fewer calls than usual."""
 
 
 def sessions_of(

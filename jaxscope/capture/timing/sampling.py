@@ -98,7 +98,7 @@ class Samples:
     preempted: int = 0
     recompiled: int = 0
     stopped: str = ""
-    """Why the timing ended early."""
+    """The reason for an early end of the timing."""
 
     @property
     def count(self) -> str:
