@@ -113,6 +113,16 @@ class Samples:
             parts.append(f"{self.preempted} of {self.count} were preempted")
         return "; ".join(parts)
 
+    @contextmanager
+    def until_stopped(self) -> Generator[None]:
+        """End the block at an interrupt or an error, and note it: the samples so far are kept."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.stopped = f"interrupted after {self.count}"
+        except Exception as error:
+            self.stopped = f"stopped after {self.count} by {type(error).__name__}"
+
     @property
     def precise(self) -> bool:
         """Whether there are enough rounds; checked every ten rounds, because it costs a sort."""

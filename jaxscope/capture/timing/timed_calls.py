@@ -106,12 +106,8 @@ class _Runs:
         if self._donating:
             del args
             results = None  # frees its memory for the timed runs
-        try:
+        with samples.until_stopped():
             sampler.run(first_s, start + BUDGET_S)
-        except KeyboardInterrupt:
-            samples.stopped = f"interrupted after {samples.count}"
-        except Exception as error:
-            samples.stopped = f"stopped after {samples.count} by {type(error).__name__}"
         if self._donating:
             results, _ = self._timed(self._args)
         return results, self._timings(first_s, samples)
@@ -125,15 +121,11 @@ class _Runs:
             return self._without_copies(error)
         samples = Samples()
         between = runs - 2 if self._donating else runs - 1
-        try:
+        with samples.until_stopped():
             for _ in range(between):
                 (args,) = self._batch(1)
                 results, seconds = self._timed(args)
                 samples.rounds.append(seconds)
-        except KeyboardInterrupt:
-            samples.stopped = f"interrupted after {samples.count}"
-        except Exception as error:
-            samples.stopped = f"stopped after {samples.count} by {type(error).__name__}"
         if self._donating:
             del args
             results = None
