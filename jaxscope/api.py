@@ -87,7 +87,7 @@ def options(
     static: tuple[str, ...] = (),
     traced: tuple[str, ...] = (),
     donate: tuple[str, ...] = (),
-    line_mode: bool | None = None,
+    isolate_lines: bool | None = None,
     all_events: bool | None = None,
     wait: float | None = None,
 ) -> Generator[None]:
@@ -96,9 +96,10 @@ def options(
     runs: None repeats for at most half a second, 0 compiles only, N runs exactly N times.
     device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters.
 
-    For `profile`: line_mode also measures the program with optimization barriers between its lines,
-    which takes one more compilation; all_events also profiles programs with so many instructions
-    that profiling takes long; wait is the seconds to wait for a running profiler session to end.
+    For `profile`: isolate_lines also profiles the program with optimization barriers between its
+    lines, which costs one more compilation; all_events also profiles a call with so many
+    instructions that it takes long; wait is how many seconds another profiler session may take to
+    end.
 
     Raises ValueError for a negative number of runs or of seconds.
     """
@@ -114,7 +115,7 @@ def options(
         "donate": donate,
     }
     chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v is not None and v != ()}}
-    asked = {"line_mode": line_mode, "all_events": all_events, "wait_s": wait}
+    asked = {"isolate_lines": isolate_lines, "all_events": all_events, "wait_s": wait}
     asked = {k: v for k, v in asked.items() if v is not None}
     if asked:
         if not asked.get("wait_s", 0.0) >= 0:

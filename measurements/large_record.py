@@ -26,7 +26,7 @@ def large_record(lines: int = 100_000) -> m.Record:
         title="cell",
         form=m.Form.BLOCK,
         created="2026-01-01T00:00:00+00:00",
-        environment=m.Environment("0", "0", "0", "3", "Linux", ("cpu:0 cpu",), False),
+        environment=m.Environment("0", "0", "0", "3", "Linux", devices=("cpu:0 cpu",), x64=False),
         sources=(m.Source("cell", "<cell>", m.SourceKind.CELL, _source()),),
         programs=(
             m.Program(
@@ -35,8 +35,8 @@ def large_record(lines: int = 100_000) -> m.Record:
                 ("cpu:0",),
                 (),
                 (),
-                (),
-                equations,
+                constants=(),
+                equations=equations,
                 stages=(
                     _stage(m.StageKind.JAXPR, jaxpr, {i + 2: i for i in range(number)}),
                     _stage(m.StageKind.STABLEHLO, stablehlo, {i + 3: i for i in range(number)}),
@@ -62,7 +62,17 @@ def _equation(index: int) -> m.Equation:
     span = m.Span(2 + index % (_SOURCE_LINES - 1), 5, 2 + index % (_SOURCE_LINES - 1), 5 + _SPAN)
     frame = m.Frame(0, "<cell>", "<module>", span)
     shapes = ("f32[64,64]",)
-    return m.Equation(index, _name(index), span, (frame,), m.Phase.PRIMAL, None, "", shapes, shapes)
+    return m.Equation(
+        index,
+        _name(index),
+        span,
+        (frame,),
+        m.Phase.PRIMAL,
+        parent=None,
+        scope="",
+        inputs=shapes,
+        outputs=shapes,
+    )
 
 
 def _stage(kind: m.StageKind, lines: list[str], origins: dict[int, int]) -> m.Stage:

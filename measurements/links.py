@@ -20,11 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.links.anchors import Locator, hlo_anchors
-from jaxscope.analysis.links.candidates import Candidates
-from jaxscope.analysis.links.links import source_lines, stage_lines
-from jaxscope.analysis.links.tag_paths import Chains
-from jaxscope.analysis.links.tags import TAG, TAG_HEX, clean_hlo
+from jaxscope.analysis.links.anchors import Candidates, Locator, hlo_anchors
+from jaxscope.analysis.links.line_links import source_lines, stage_lines
+from jaxscope.analysis.links.tags import TAG, TAG_HEX, TagPaths, clean_hlo
 from jaxscope.model import Equation, Program, Stage, StageKind
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "capture"
@@ -104,15 +102,15 @@ def cost(instructions: int, budget_s: float) -> dict[str, Any]:
     once = sum(1 for _ in parse_module(raw).instructions())
     copies = max(1, round(instructions / once))
     text = _repeated(raw, copies)
-    equations, chains = _repeated_equations(linked.tagged, copies)
+    equations, tag_paths = _repeated_equations(linked.tagged, copies)
     build_s: list[float] = []
     stage = Stage(StageKind.OPTIMIZED_HLO)
-    program = Program("train", ("jit",), ("cpu:0",), (), (), (), ())
+    program = Program("train", ("jit",), ("cpu:0",), (), (), constants=(), equations=())
     for _ in range(ROUNDS):
         start = time.perf_counter()
         shown, origin = clean_hlo(text)
         module = parse_module(text)
-        locator = Locator(Chains(chains), Candidates(equations), "")
+        locator = Locator(TagPaths(tag_paths), Candidates(equations), "")
         lines = {line: number for number, line in enumerate(origin, 1)}
         stage = Stage(StageKind.OPTIMIZED_HLO, shown, None, hlo_anchors(module, locator, lines))
         program = dataclasses.replace(program, equations=equations)
@@ -169,18 +167,18 @@ def _repeated_equations(
     tagged: Any, copies: int
 ) -> tuple[tuple[Equation, ...], list[tuple[str, ...]]]:
     by_id: dict[int, tuple[str, ...]] = {}
-    for chain, ids in tagged.chains.items():
+    for chain, ids in tagged.tag_paths.items():
         by_id.update(dict.fromkeys(ids, chain))
     size = len(tagged.equations)
     equations: list[Equation] = []
-    chains: list[tuple[str, ...]] = []
+    tag_paths: list[tuple[str, ...]] = []
     for number in range(copies):
         for equation in tagged.equations:
             parent = None if equation.parent is None else equation.parent + number * size
             moved = dataclasses.replace(equation, id=equation.id + number * size, parent=parent)
             equations.append(moved)
-            chains.append(tuple(_other(tag, number) for tag in by_id[equation.id]))
-    return tuple(equations), chains
+            tag_paths.append(tuple(_other(tag, number) for tag in by_id[equation.id]))
+    return tuple(equations), tag_paths
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def error(case: Case) -> dict[str, Any]:
     """One try: how far the lines are from their truth, in points, and what goes with it."""
     samples: Samples = {}
     sample(case, samples, _ROUNDS)
-    with jaxscope.options(line_mode=case.line_mode):
+    with jaxscope.options(isolate_lines=case.isolate_lines):
         report = jaxscope.profile(case.call, *case.args)
     sample(case, samples, _ROUNDS)
     shares, noise = truth(samples)
@@ -91,8 +91,8 @@ def error(case: Case) -> dict[str, Any]:
         shares, noise = truth(samples)
     found = report.profile
     assert isinstance(found, Profile), found
-    apart = report.programs[0].line_mode
-    table = apart if case.line_mode else found
+    apart = report.programs[0].isolated
+    table = apart if case.isolate_lines else found
     assert isinstance(table, Profile), table
     times = dict.fromkeys(case.alone, 0.0)
     for row in table.lines:
@@ -113,11 +113,11 @@ def error(case: Case) -> dict[str, Any]:
         **({"right_order": {"value": right, "ok": right}} if case.ordered else {}),
         "coverage": at_least(found.coverage, 0.9),
         "unattributed": bounded(found.unattributed_s / found.covered_s, 0.05),
-        "inferred": bounded(found.inferred_s / found.covered_s, 0.06),
-        "crossing": found.crossing_s / found.covered_s,
-        "traced_over_untraced": bounded(found.ratio, 1.3),
+        "inferred": bounded(found.approximate_s / found.covered_s, 0.06),
+        "crossing": found.multi_line_s / found.covered_s,
+        "traced_over_untraced": bounded(found.profiled_ratio, 1.3),
     }
-    if case.line_mode:
+    if case.isolate_lines:
         assert isinstance(apart, Profile)
         rows = [row for row in found.lines if row.place.line - case.first in range(1, 9)]
         whole = found.covered_s
@@ -126,8 +126,8 @@ def error(case: Case) -> dict[str, Any]:
             r.low_s <= shares[r.place.line - case.first, ""] * whole <= r.high_s for r in rows
         ]
         told |= {
-            "crossing_line_mode": bounded(apart.crossing_s / apart.covered_s, 0.01),
-            "line_mode_over_usual": apart.untraced_s / found.untraced_s,
+            "crossing_line_mode": bounded(apart.multi_line_s / apart.covered_s, 0.01),
+            "line_mode_over_usual": apart.unprofiled_s / found.unprofiled_s,
             "joint_row": at_least(joint / whole, 0.95),
             "bracket_holds_the_truth": {"value": all(inside), "ok": all(inside)},
         }

@@ -58,7 +58,7 @@ class Case:
     alone: dict[Key, Callable[[], Any]]
     most: float
     """Points by which the worst line may be wrong."""
-    line_mode: bool = False
+    isolate_lines: bool = False
     judged: tuple[Key, ...] = ()
     """The lines that count; empty for all."""
     mean: float | None = None
@@ -169,6 +169,6 @@ def cases() -> list[Case]:
             5.0,
             judged=((1, ""),),
         ),
-        Case("chain", chain, (long,), first_line(chain), plain(lines), 12.0, line_mode=True),
+        Case("chain", chain, (long,), first_line(chain), plain(lines), 12.0, isolate_lines=True),
         gradient_case(),
     ]

@@ -95,7 +95,7 @@ def test_imports_point_one_way():
     ("file", "line"),
     [
         ("model/record.py", "import jaxscope.view.report.text\n"),
-        ("analysis/links/links.py", "import numpy\n"),
+        ("analysis/links/line_links.py", "import numpy\n"),
         ("view/report/text.py", "import jaxscope.results.report\n"),
         ("view/base/table.py", "import jaxscope.capture._jax\n"),
         ("capture/run/run.py", "import jaxscope.magics\n"),
@@ -129,8 +129,8 @@ def test_the_model_and_the_analysis_load_no_jax_and_no_front_end():
 
 @pytest.mark.parametrize("name", ["numpy", "IPython"])
 def test_an_analysis_that_loads_too_much_is_noticed(copy: Path, name: str):
-    add_line(copy / "jaxscope" / "analysis" / "links" / "links.py", f"import {name}\n")
-    assert name in loaded_by("import jaxscope.analysis.links.links", copy)
+    add_line(copy / "jaxscope" / "analysis" / "links" / "line_links.py", f"import {name}\n")
+    assert name in loaded_by("import jaxscope.analysis.links.line_links", copy)
 
 
 def test_loading_the_extension_leaves_jax_alone():

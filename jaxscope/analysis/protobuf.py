@@ -1,6 +1,6 @@
-"""Protocol buffers without their descriptors: numbered fields from bytes.
+"""Numbered fields of protocol buffers, without their descriptors.
 
-XLA's own messages ship with no Python classes. What is read of them are a few numbered fields.
+XLA's messages ship without Python classes, and only a few numbered fields are needed.
 Source: https://protobuf.dev/programming-guides/encoding/
 """
 
@@ -13,11 +13,11 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class WireError(ValueError):
-    """The bytes are no message."""
+    """The bytes are not a message."""
 
 
 def fields(message: bytes | memoryview) -> Iterator[tuple[int, Value]]:
-    """Number and value of each field, in order; nested messages and strings are views of bytes."""
+    """Number and value of each field in order; nested messages and strings are memoryviews."""
     data = memoryview(message)
     at = 0
     while at < len(data):

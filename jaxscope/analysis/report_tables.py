@@ -10,12 +10,12 @@ from jaxscope.analysis.hlo import HloModule, real_instructions
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
     counted,
+    defining_lines,
     figures,
-    homes,
     phase_of,
     stage_of,
 )
-from jaxscope.analysis.links.links import source_lines
+from jaxscope.analysis.links.line_links import source_lines
 from jaxscope.model import Compile, Program, Record, StageKind, Timing, Value
 
 Columns = tuple[str, ...]
@@ -84,7 +84,7 @@ def ops(record: Record) -> tuple[Columns, Rows]:
     module, cost = known
     costs = {row.name: row for row in (*cost.fused, *cost.by_instruction)}
     inside = _fusions(module)
-    line_of = homes(program)
+    line_of = defining_lines(program)
     anchors = {anchor.line: anchor for anchor in stage.anchors}
     rows: list[tuple[object, ...]] = []
     for instruction in real_instructions(module):

@@ -1,4 +1,4 @@
-"""StableHLO text printed with locations: the text without them, and where each line came from."""
+"""StableHLO text printed with locations: the text without them, and the location of each line."""
 
 import re
 from dataclasses import dataclass
@@ -30,19 +30,19 @@ class Operation:
     function: str
     location: Location
     callee: str
-    """The function that it calls; empty for anything but a call."""
+    """The called function; empty for other operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class StableText:
-    """A module as shown, and its operations."""
+    """A module's text as shown, and its operations."""
 
     text: str
     operations: tuple[Operation, ...]
 
 
 def parse_stablehlo(text: str) -> StableText:
-    """Read what `lowered.as_text("stablehlo", debug_info=True)` prints."""
+    """Parse the text of `lowered.as_text("stablehlo", debug_info=True)`."""
     shown: list[str] = []
     aliases: dict[str, str] = {}
     found: list[tuple[int, str, str, str]] = []
@@ -75,11 +75,11 @@ def parse_stablehlo(text: str) -> StableText:
                     found.append((start_line, function, locations[-1], start_callee))
         elif locations and not line.lstrip().startswith("}"):
             found.append((number, function, locations[-1], callee))
-    read = _Locations(aliases)
+    read = _LocationParser(aliases)
     operations = [
         Operation(line, owner, read(location), callee)
         for line, owner, location, callee in found
-        # The closing brace of a function or of the module ends no operation of the program.
+        # The closing brace of a function or of the module is not the end of an operation.
         if "func.func" not in shown[line - 1] and not shown[line - 1].startswith("module")
     ]
     operations.sort(key=lambda operation: operation.line)
@@ -119,15 +119,15 @@ def _closing(text: str, opening: int) -> int:
 
 
 def _depth(line: str) -> int:
-    """How many more braces the line opens than it closes; those in strings do not count."""
+    """Opened minus closed braces of a line, outside strings."""
     if "{" not in line and "}" not in line:
         return 0
     bare = _STRING.sub("", line) if '"' in line else line
     return bare.count("{") - bare.count("}")
 
 
-class _Locations:
-    """Reads MLIR locations; each alias once."""
+class _LocationParser:
+    """Parses MLIR locations, each alias once."""
 
     def __init__(self, aliases: dict[str, str]) -> None:
         self._aliases = aliases
@@ -141,7 +141,7 @@ class _Locations:
         return location
 
     def _location(self, text: str) -> Location:
-        # "name"(child), where JAX may put the primitive's own name with a colon around the name.
+        # "name"(child); JAX may wrap the name in the primitive's name with a colon.
         name = ""
         text = self._resolve(text)
         while text.startswith('"') and (string := _STRING.match(text)) is not None:

@@ -59,7 +59,7 @@ def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
     if stage.kind is StageKind.OPTIMIZED_HLO and stage.text:
         found["instructions"] = by_instruction(program, stage)
     if stage.kind in (StageKind.OPTIMIZED_HLO, StageKind.STABLEHLO):
-        # Reasons for eliminated code need both texts.
+        # The two together tell why an equation was eliminated.
         found |= lost(program)
     if len(program.equations) > MANY:
         found["equations"] = to_json(program.equations)

@@ -18,12 +18,12 @@ from jaxscope.magics.progress import Status
 from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
-    from jaxscope.capture.profile.xprof import Server
+    from jaxscope.capture.profile.xprof import XProfServer
     from jaxscope.capture.run.context import Ran
 
 _PARSER = Parser(
     "jaxprof",
-    "Profile by line of Python, inside compiled functions too.",
+    "Measure time by line of Python, inside compiled functions too.",
     ("%%jaxprof [options]", "%jaxprof [options] f(x, y)"),
 )
 _PARSER.add_argument(
@@ -41,16 +41,16 @@ _PARSER.add_argument(
     help="Open the profile in XProf, which listens on all interfaces until the kernel ends.",
 )
 _EXAMPLES = """
-    %jaxprof step(params, batch)   one call: each line and instruction of the compiled function
+    %jaxprof step(params, batch)    one call: each line and instruction of the compiled function
 
-    %jaxprof --line-mode f(x)      also the time of each line without fusion across lines
+    %jaxprof --isolate-lines f(x)   also the cost of each line without fusion between lines
 
-    %%jaxprof                      a cell as plain Python, run once: the lines that Python waits
-    for batch in batches:          on, the programs that each ran, and lines inside them
-        params = step(params, batch)
+    %%jaxprof                       a cell as plain Python, run once: Python's time by line, the
+    for batch in batches:           work that each line dispatched, and the lines inside jitted
+        params = step(params, batch)    functions
 
-    %%jaxjit --profile             a cell compiled as one program; --profile goes with
-    y = jnp.sin(x) @ w             %%jaxgrad, %%jaxvmap, %%jaxpmap and %%jaxcompose as well
+    %%jaxjit --profile              a cell compiled as one program; --profile is also an option of
+    y = jnp.sin(x) @ w              %%jaxgrad, %%jaxvmap, %%jaxpmap and %%jaxcompose
 """
 
 
@@ -60,7 +60,7 @@ class Profiling(Family):
 
     def __init__(self, shell: Any, scope: MagicScope) -> None:
         super().__init__(shell, scope)
-        self._servers: list[Server] = []
+        self._servers: list[XProfServer] = []
 
     def completers(self) -> dict[str, Completer]:
         handler = completer(_PARSER, lambda: self._shell.user_ns)
@@ -102,6 +102,13 @@ class Profiling(Family):
         if given.xprof:
             self._open_xprof(report)
         return None if silent else ran.value
+
+    def _show(self, report: Report, given: Any) -> None:
+        try:
+            view = given.view or self.scope.view
+            display.show(report, self._shell, view, given.quiet or self.scope.quiet)
+        except Exception as error:  # the run has finished, so its value must be returned
+            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
 
     def _open_xprof(self, report: Report) -> None:
         from IPython.display import IFrame

@@ -1,4 +1,4 @@
-"""What ran on a device that writes events of its own: a GPU."""
+"""Activity of a device that writes its own profiler events: a GPU."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ class Kernel:
     """One kernel that an HLO instruction launches."""
 
     op: str
-    """The instruction; empty for a kernel that does not say which it is for."""
+    """The instruction; empty where the event names none."""
     name: str
-    """The kernel's own name, as the driver has it."""
+    """The kernel's name in the driver."""
     seconds: float
-    """In a call, of all its launches."""
+    """Of all its launches, per call."""
     times: float
-    """Launches in a call."""
+    """Launches per call."""
     occupancy: float | None = None
     """Theoretical occupancy, 0 to 1: how many of the warps that fit can be resident, by registers
-    and shared memory. None where the driver did not say."""
+    and shared memory. None where the driver reports none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One queue of the device."""
+    """One stream of the device."""
 
     device: int
     name: str
     """`Stream #7(Compute)`."""
     busy_s: float
-    """Time in a call in which something ran on it."""
+    """Time in which something ran on it, per call."""
     events: float
-    """Kernels and copies in a call."""
+    """Kernels and copies per call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,18 @@ class Transfer:
     """`host to device`, `device to host`, `device to device`, `between devices`."""
     seconds: float
     bytes: float
-    """Of all copies in a call; 0 where the driver did not say."""
+    """Of all copies, per call; 0 where the driver reports none."""
     times: float
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceActivity:
-    """Kernels, queues and copies, for one call."""
+    """Kernels, streams and copies, per call."""
 
     kernels: tuple[Kernel, ...]
     """The longest first."""
     streams: tuple[Stream, ...]
     transfers: tuple[Transfer, ...] = ()
     hidden: float = 0.0
-    """Kernels in a call that CUDA graphs ran, so that no instruction is known for them."""
+    """Kernels per call that CUDA graphs ran, whose instruction is unknown."""
     hidden_s: float = 0.0

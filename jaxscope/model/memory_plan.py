@@ -1,28 +1,28 @@
-"""What is alive in memory while a program runs, step by step of its schedule."""
+"""XLA's memory plan of a program: live bytes at each step of its schedule."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxscope.model.profile import Place
+from jaxscope.model.profile import SourceLine
 
 
 @dataclass(frozen=True, slots=True)
-class Alive:
+class LiveBuffer:
     """A temporary buffer that is alive when most of them are."""
 
     instruction: str
-    """What writes it first."""
+    """The instruction that writes it first."""
     bytes: int
-    place: Place | None
-    """The line of the first source that it comes from; None when that is not known."""
-    inside: Place | None = None
-    """The line of another source, called from that one, whose own work it is."""
+    place: SourceLine | None
+    """Its line in the first source; None when unknown."""
+    inside: SourceLine | None = None
+    """Its line in a function of another source, which the first one calls."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """Something is allocated or freed."""
+class HeapStep:
+    """One allocation or release."""
 
     instruction: str
     live: int
@@ -31,16 +31,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class BufferTimeline:
-    """XLA's own plan of the memory, in the order of its schedule. The axis is no time."""
+    """XLA's buffer assignment in schedule order. The axis is the schedule, not time."""
 
     static: int
-    """Bytes of arguments, results and constants: there from beginning to end."""
+    """Bytes of arguments, results and constants, alive throughout."""
     temp: int
-    """Bytes that XLA allocates for all temporaries together."""
-    steps: tuple[Step, ...]
+    """Bytes that XLA allocates for all temporaries."""
+    steps: tuple[HeapStep, ...]
     peak_at: str
-    """The instruction at which most bytes of temporaries are alive."""
-    alive: tuple[Alive, ...]
+    """The instruction at which the most bytes of temporaries are alive."""
+    alive: tuple[LiveBuffer, ...]
     """The temporaries at that point, the largest first."""
 
     @property
@@ -49,6 +49,6 @@ class BufferTimeline:
         return max((step.live for step in self.steps), default=0)
 
     @property
-    def is_roomy(self) -> bool:
-        """Whether XLA allocates so much more that the two figures need a word."""
+    def overallocates(self) -> bool:
+        """Whether XLA allocates over 10 % more than the peak, which a view has to explain."""
         return self.temp > 1.1 * self.peak_temp

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 from jaxscope.model.gpu_activity import DeviceActivity
 from jaxscope.model.stage import Phase
 
 
-class Place(NamedTuple):
-    """A line of the user's code and the direction in which it runs."""
+class SourceLine(NamedTuple):
+    """A line of the user's code, in one direction of differentiation."""
 
     source: int
     """Index in `Record.sources`."""
@@ -22,180 +22,182 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OpTime:
-    """What one HLO instruction took, in one call of the program."""
+    """Measured time of one HLO instruction, per call of the program."""
 
     name: str
     opcode: str
     seconds: float
-    """Its share of the time that passed: instants in which several ran are split evenly."""
+    """Wall time; an instant in which several instructions ran is split evenly among them."""
     cpu_s: float
-    """Work of all threads for it."""
+    """CPU time of all threads."""
     times: float
-    """Executions in a call."""
+    """Executions per call."""
+    _: KW_ONLY
     overhead: bool = False
-    """The seconds are those in which this loop, branch or call was open and nothing inside ran."""
+    """Control-flow overhead: this loop, branch or call was open and nothing inside it ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineTime:
-    """What one line took in one call of the program, in one direction."""
+    """Time of one line in one direction, per call of the program."""
 
-    place: Place
+    place: SourceLine
     seconds: float
     """Best estimate; measured where it equals `low_s` and `high_s`."""
     low_s: float
     """Time of the instructions that belong to this line alone."""
     high_s: float
-    """That, and all the time of the instructions that it shares with other lines."""
-    inferred_s: float = 0.0
-    """The part that came to the line by likeness or by its neighbors, not by a tag."""
+    """`low_s` and all the time of the instructions that it shares with other lines."""
+    approximate_s: float = 0.0
+    """The part from approximate matches: by name or neighbors, not by a tag."""
+    _: KW_ONLY
     range_s: tuple[float, float] = (math.nan, math.nan)
     """Lowest and highest estimate over the sessions."""
     ops: tuple[str, ...] = ()
-    """The instructions that it takes part in, by its part in them, at most eight."""
+    """At most eight of its instructions, by its time in them."""
 
     @property
     def shared(self) -> bool:
-        """Part of its time lies in instructions that do several lines' work at once."""
+        """Whether part of its time is in multi-line fusions."""
         return self.high_s > self.low_s
 
 
 @dataclass(frozen=True, slots=True)
 class JointTime:
-    """Lines that XLA fused into the same instructions: their time together is measured."""
+    """The measured time of lines that XLA fused into the same instructions."""
 
-    places: tuple[Place, ...]
+    places: tuple[SourceLine, ...]
     seconds: float
     ops: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
-    """Costly work of a line that left no instruction of its own: XLA merged it into others."""
+class MergedLine:
+    """A line whose costly work XLA merged into instructions of other lines."""
 
-    place: Place
+    place: SourceLine
     primitives: tuple[str, ...]
     into: tuple[int, ...]
-    """Lines of the same source that it was merged into; empty when that is not known."""
+    """Lines of the same source that do its work; empty when unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileSession:
-    """Calls traced together, and as many untraced just before."""
+class SessionTimes:
+    """Calls of one profiler session, and as many with the profiler off just before."""
 
-    traced: tuple[float, ...]
-    """Seconds of each traced call."""
-    untraced: tuple[float, ...]
+    profiled: tuple[float, ...]
+    """Seconds of each profiled call."""
+    unprofiled: tuple[float, ...]
     """Seconds of each call with the profiler off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Where the time of a program's calls went. All seconds are for one call."""
+    """Time inside a program, by instruction and by line. All seconds are per call."""
 
     device: str
-    sessions: tuple[ProfileSession, ...]
+    sessions: tuple[SessionTimes, ...]
     events: int
-    """Executed instructions in one call."""
+    """Executed instructions."""
     ops: tuple[OpTime, ...]
     """The longest first."""
     lines: tuple[LineTime, ...]
     """By source, line and direction."""
+    _: KW_ONLY
     joint: tuple[JointTime, ...] = ()
-    folded: tuple[Folded, ...] = ()
+    merged: tuple[MergedLine, ...] = ()
     covered_s: float = 0.0
-    """Time in which an instruction was open: the sum of `ops`."""
+    """Time inside instructions: the sum of `ops`."""
     concurrent_s: float = 0.0
-    """The part of it in which several ran at once."""
+    """The part of it in which several instructions ran at once."""
     dispatch_s: float = 0.0
     """From the call to its first instruction."""
-    gaps_s: float = 0.0
+    idle_s: float = 0.0
     """Between instructions."""
-    return_s: float = 0.0
+    completion_s: float = 0.0
     """From the last instruction until the caller had its result."""
     overhead_s: float = 0.0
-    """Loops, branches and calls: open, and nothing inside them ran."""
+    """Control flow: a loop, branch or call was open and nothing inside it ran."""
     unattributed_s: float = 0.0
-    """Time of instructions of which no line is known."""
+    """Time of instructions whose line is unknown."""
     weights: str = ""
-    """How time inside fusions of several lines was split; empty when nothing had to be."""
-    distrust: str = ""
-    """Why the table of lines must not be trusted; then views show this sentence in its place."""
-    doubts: tuple[str, ...] = ()
-    guard: str = ""
-    """Why fewer calls were traced than usual, and what lifts that."""
+    """The method of splitting multi-line fusions; empty when there are none."""
+    unreliable: str = ""
+    """The reason for unreliable times by line; views show it instead of the table."""
+    warnings: tuple[str, ...] = ()
+    sampling_note: str = ""
+    """The reason for profiling fewer calls than usual, and the option that lifts the limit."""
     activity: DeviceActivity | None = None
-    """Kernels, streams and copies, of a device that tells them: a GPU."""
-    usual_s: float | None = None
-    """With the lines kept apart: seconds of a call of the program as it is, where they were
-    measured beside it."""
+    """Kernels, streams and copies of a device that reports them: a GPU."""
+    fused_s: float | None = None
+    """With isolated lines: seconds of a call of the ordinary program, measured beside it."""
 
     @property
     def call_s(self) -> float:
-        """Seconds of a traced call: the median of the sessions' medians."""
-        return _median([_median(s.traced) for s in self.sessions if s.traced])
+        """Seconds of a profiled call: the median of the sessions' medians."""
+        return _median([_median(s.profiled) for s in self.sessions if s.profiled])
 
     @property
     def whole_s(self) -> float:
-        """Seconds of a traced call as its parts add up, each the middle of its own; what shares
-        are of, so that they add up to one."""
-        return self.covered_s + self.dispatch_s + self.gaps_s + self.return_s
+        """The sum of a profiled call's parts, each a median. Shares are of it: they add up to 1."""
+        return self.covered_s + self.dispatch_s + self.idle_s + self.completion_s
 
     @property
-    def untraced_s(self) -> float:
+    def unprofiled_s(self) -> float:
         """Seconds of a call with the profiler off: the median of the sessions' medians."""
-        return _median([_median(s.untraced) for s in self.sessions if s.untraced])
+        return _median([_median(s.unprofiled) for s in self.sessions if s.unprofiled])
 
     @property
-    def ratio(self) -> float:
-        """Traced over untraced, the median of the sessions: what tracing costs."""
+    def profiled_ratio(self) -> float:
+        """Profiled ÷ unprofiled, the median of the sessions: the cost of profiling."""
         return _median(
             [
-                _median(s.traced) / _median(s.untraced)
+                _median(s.profiled) / _median(s.unprofiled)
                 for s in self.sessions
-                if s.traced and s.untraced
+                if s.profiled and s.unprofiled
             ]
         )
 
     @property
     def coverage(self) -> float:
-        """Share of a traced call in which an instruction was open."""
+        """Share of a profiled call inside instructions."""
         return self.covered_s / self.whole_s if self.whole_s else math.nan
 
     @property
-    def crossing_s(self) -> float:
-        """Time of instructions that do the work of several lines."""
+    def multi_line_s(self) -> float:
+        """Time in multi-line fusions."""
         return sum(joint.seconds for joint in self.joint)
 
     @property
-    def inferred_s(self) -> float:
-        return sum(line.inferred_s for line in self.lines)
+    def approximate_s(self) -> float:
+        return sum(line.approximate_s for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
 class CellLine:
-    """What one line of a cell took that ran as plain Python."""
+    """Time of one line of a cell that ran as plain Python."""
 
     source: int
     line: int
     host_s: float
-    """Time that passed while Python was on this line, whatever it waited for."""
+    """Wall time while Python was on this line, waits included."""
     device_s: float
-    """Time of the instructions that it dispatched, evenly split where several ran at once."""
+    """Time of the instructions that it dispatched; overlap is split evenly."""
     runs: int
-    """Programs that it started: compiled functions, and single operations outside any jit."""
+    """Programs that it started: compiled functions, and eager operations."""
+    _: KW_ONLY
     eager: int
-    """How many of these were single operations."""
+    """The eager operations among them."""
     compile_s: float = 0.0
     """Part of `host_s` spent tracing, lowering and compiling."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveArrays:
-    """Arrays that are alive on a device, made by one line."""
+    """Arrays alive on a device, made by one line."""
 
     source: int | None
-    """Index in `Record.sources`; None when no line of the user's is known."""
+    """Index in `Record.sources`; None when the line is unknown."""
     line: int
     count: int
     bytes: int
@@ -209,12 +211,12 @@ class CompilePhase:
     """From the stage (`trace`, `lower`, `XLA`) to the part itself."""
     seconds: float
     count: int
-    """How often it ran."""
+    """The number of times it ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellProfile:
-    """Where the time of a cell went that ran once, as plain Python, with the profiler on."""
+    """Time of a cell that ran once, as plain Python, with the profiler on."""
 
     wall_s: float
     lines: tuple[CellLine, ...]
@@ -223,18 +225,19 @@ class CellProfile:
     """Time in which at least one instruction ran."""
     concurrent_s: float
     runs: int
+    _: KW_ONLY
     eager: int
     events: int
     compile_s: float
     eager_s: float
-    """Time of the instructions of single operations."""
-    doubts: tuple[str, ...] = ()
+    """Time of the instructions of eager operations."""
+    warnings: tuple[str, ...] = ()
     phases: tuple[CompilePhase, ...] = ()
-    """What compiling did while the cell ran, by path."""
+    """Phases of compiling while the cell ran, by path."""
     live: tuple[LiveArrays, ...] = ()
     """Arrays alive after the cell, of all cells, by the line that made them."""
     waited_s: float = 0.0
-    """After the last line, until the work that the cell had left running was done."""
+    """From the end of the last line until the dispatched work was done."""
 
 
 def _median(values: list[float] | tuple[float, ...]) -> float:

@@ -1,8 +1,8 @@
-"""One compiled program: its values, cost, memory and the tables hung on it."""
+"""One compiled program: values, stages, timings, cost, memory and analyses."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from jaxscope.model.gradient import Gradient
@@ -15,36 +15,37 @@ from jaxscope.model.vmap import Batching
 
 
 class ValueKind(StrEnum):
-    """How a value enters or leaves the program."""
+    """The role of a value in the program."""
 
     TRACED = "traced"
     STATIC = "static"
     DONATED = "donated"
     CONSTANT = "constant"
-    """Captured by the program: part of its code."""
+    """Captured (closed over): part of the program's code."""
     UNUSED = "unused"
-    """Read by the text, but no result depends on it: not part of the signature."""
+    """Read by the code, but no result depends on it: not part of the signature."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An input, output or constant, one pytree leaf each."""
+    """An input, output or constant: one pytree leaf."""
 
     name: str
     """As the user would write it: `params['w']`."""
     kind: ValueKind
     aval: str
-    """`float32[4,8]`, or for a static value its short repr."""
+    """`float32[4,8]`; a short repr for a static value."""
     bytes: int | None
-    """Size on the device; None for what never gets there."""
+    """Size on the device; None for a value that is never transferred."""
     sharding: str = ""
-    """Where it lies, such as `cpu:0` or `P('data')`."""
+    """Its device or sharding, such as `cpu:0` or `P('data')`."""
+    _: KW_ONLY
     reason: str = ""
-    """Why it is of this kind: `jax.Array`, `int, so static; -t n traces it`."""
+    """The reason for its kind: `jax.Array`, `int, so static; -t n traces it`."""
 
 
 class Effect(StrEnum):
-    """Why a program must not be run more often than the user asked."""
+    """A reason not to run a program more often than requested."""
 
     DEBUG = "debug"
     IO = "io"
@@ -55,33 +56,19 @@ class Effect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class InstructionCost:
-    """What one instruction of the optimized HLO costs, in a single execution of it."""
-
-    name: str
-    flops: float
-    transcendentals: float
-    bytes_accessed: float
-    times: float
-    """Executions in one run of the program."""
-    known: bool
-    """False where `times` or the operation itself had to be guessed."""
-
-
-@dataclass(frozen=True, slots=True)
 class Cost:
-    """Work of one run of the program; loop bodies count as often as they run."""
+    """Work of one run of the program; loop bodies count once per iteration."""
 
     flops: float
     transcendentals: float
     bytes_accessed: float
-    """Bytes read and written by all instructions; caches make the true traffic smaller."""
-    doubts: tuple[str, ...] = ()
-    """One sentence for each part that is a guess, such as a loop of unknown length."""
+    """Bytes read and written by all instructions; caches reduce the true traffic."""
+    warnings: tuple[str, ...] = ()
+    """One sentence for each estimated part, such as a loop of unknown length."""
 
     @property
     def intensity(self) -> float | None:
-        """FLOP a byte; None when nothing is moved."""
+        """FLOP per byte; None when nothing is moved."""
         return self.flops / self.bytes_accessed if self.bytes_accessed else None
 
 
@@ -93,25 +80,27 @@ class Memory:
     output: int
     temp: int
     alias: int
-    """Outputs that take over the memory of donated arguments."""
+    """Outputs that reuse the buffers of donated arguments."""
     peak: int
-    """Arguments, outputs and temporaries together, aliased bytes counted once. XLA's own
-    `peak_memory_in_bytes` leaves the temporaries out on the CPU."""
+    """Arguments, outputs and temporaries, aliased bytes counted once. XLA's own
+    `peak_memory_in_bytes` excludes temporaries on the CPU."""
+    _: KW_ONLY
     generated_code: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """What the device can do at most, measured, and what this program reaches of it."""
+    """Measured peaks of the device, and the share of them that this program reaches."""
 
     device: str
     peak_flops: float
-    """FLOP/s of the best float32 matrix product seen."""
+    """FLOP/s of the best float32 matrix product."""
     peak_bytes: float
-    """Bytes/s of the best in-place stream seen."""
+    """Bytes/s of the best in-place stream."""
     verdict: str
     """`memory-bound`, `compute-bound`, `dispatch-bound`, `latency-bound`."""
     evidence: str
+    _: KW_ONLY
     flops_spread: tuple[float, float] | None = None
     """Slowest and fastest repetition of the product behind `peak_flops`."""
     bytes_spread: tuple[float, float] | None = None
@@ -120,22 +109,22 @@ class Roofline:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """One transform of a program's stack, as the magic that applied it was asked to."""
+    """One transform of the program's composition, with its options."""
 
     name: str
-    """The magic's: `jit`, `grad` (for Jacobians too), `vmap`, `pmap`."""
+    """The name of its magic: `jit`, `grad` (also Jacobians), `vmap`, `pmap`."""
     options: tuple[tuple[str, str], ...] = ()
-    """Those that were given, as they are typed: `('-i', 'x=0')`, `('--mode', 'hessian')`."""
+    """The given options as typed: `('-i', 'x=0')`, `('--mode', 'hessian')`."""
 
 
-_NO_COST = Unavailable("the cost was not asked for")
-_NO_MEMORY = Unavailable("the memory was not asked for")
+_NO_COST = Unavailable("the cost was not requested")
+_NO_MEMORY = Unavailable("the memory was not requested")
 _NO_PEAKS = Unavailable("the peaks of this device have not been measured; run %jaxdevices")
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One compiled function of the cell with all that is known of it."""
+    """One compiled function of the run and its analyses."""
 
     name: str
     """`cell`, or the function's name."""
@@ -145,30 +134,31 @@ class Program:
     """`cpu:0` …"""
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
+    _: KW_ONLY
     constants: tuple[Value, ...]
     equations: tuple[Equation, ...]
     stages: tuple[Stage, ...] = ()
-    """Texts fetched so far; the others come from the live handles."""
+    """Texts fetched so far; the live handles give the others."""
     compiles: tuple[int, ...] = ()
-    """Indices in `Record.compiles`; empty when a compiled program was used again."""
+    """Indices in `Record.compiles`; empty when a compiled program was reused."""
     timings: tuple[Timing, ...] = ()
     cost: Cost | Unavailable = _NO_COST
     memory: Memory | Unavailable = _NO_MEMORY
     roofline: Roofline | Unavailable = _NO_PEAKS
     effects: tuple[Effect, ...] = ()
     exact: bool = True
-    """Every link comes from a tag of this very program."""
+    """Whether every link comes from a tag of this program."""
     inexact_why: str = ""
     tag: str = ""
-    """The hash that this program's tags carry; empty when it is not tagged."""
+    """The hash in this program's tags; empty when it is untagged."""
     python: str = ""
     """The plain JAX function that was compiled, as a module's text; empty when it is not known."""
     gradient: Gradient | None = None
     """Residuals, FLOPs by phase, checkpoints; None when it takes no derivative."""
     profile: Profile | Unavailable | None = None
-    """Time by line and by instruction; None when nobody asked for it."""
-    line_mode: Profile | Unavailable | None = None
-    """The profile of this program with a barrier between its lines: what each costs unfused."""
+    """Time by line and by instruction; None when not requested."""
+    isolated: Profile | Unavailable | None = None
+    """The profile with optimization barriers between lines: the unfused cost of each line."""
     buffers: BufferTimeline | Unavailable | None = None
     """What is alive in memory, step by step; None when nobody asked for it."""
     sharding: ProgramSharding | None = None
@@ -176,7 +166,7 @@ class Program:
     vmap: Batching | Unavailable | None = None
     """Batched equations; None when it has no `vmap`."""
     stack: tuple[Applied, ...] = ()
-    """The same transforms with their options; empty when the user's object says nothing of them."""
+    """The same transforms with their options; empty when the user's object hides them."""
 
     @property
     def title(self) -> str:
@@ -188,5 +178,5 @@ class Program:
 
     @property
     def call(self) -> Timing | None:
-        """The timing of a warm call, if it was measured."""
+        """The timing of a warm call; None if it was not measured."""
         return next((t for t in self.timings if t.label == "call"), None)

@@ -1,8 +1,8 @@
-"""The whole of what one run showed."""
+"""One report: everything known of one run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from jaxscope.model.compiles import Compile
@@ -19,7 +19,7 @@ SCHEMA = 1
 
 
 class Form(StrEnum):
-    """How the code was given."""
+    """The way in which the code was run."""
 
     BLOCK = "block"
     DECORATOR = "decorator"
@@ -27,9 +27,9 @@ class Form(StrEnum):
     CALL = "call"
     """`jaxscope.inspect`."""
     LOG = "log"
-    """A compile that was opened from the compile log: it ran elsewhere."""
+    """A compilation that was opened from the compile log; it ran elsewhere."""
     PLAIN = "plain"
-    """jaxscope could not work here, so the cell ran as plain Python."""
+    """jaxscope could not analyze the cell, so it ran as plain Python."""
     PROFILED = "profiled"
     """The cell ran as plain Python with the profiler on."""
 
@@ -44,6 +44,7 @@ class Environment:
     python: str
     platform: str
     """Operating system and machine, such as `Linux-6.1 x86_64`."""
+    _: KW_ONLY
     devices: tuple[str, ...]
     x64: bool
     flags: tuple[tuple[str, str], ...] = ()
@@ -62,15 +63,16 @@ class Record:
     environment: Environment
     sources: tuple[Source, ...]
     """The cell first, then other cells and user files that its code calls."""
+    _: KW_ONLY
     programs: tuple[Program, ...]
     """The costliest first; empty when nothing was compiled."""
     compiles: tuple[Compile, ...]
     """Compilations of this run, in order."""
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
-    """Lines to print under the first one: which form was chosen, what was degraded."""
+    """Lines under the first one: the chosen form, and every degradation."""
     wall_s: float | None = None
     """Seconds from start to end of the user's run, jaxscope's own work included."""
     profile: CellProfile | None = None
-    """Time by line of a cell that ran as plain Python under the profiler."""
+    """Time by line of a cell that ran as plain Python with the profiler on."""
     schema: int = SCHEMA

@@ -1,4 +1,4 @@
-"""The Python that a program was made from: texts, places in them, and stack frames."""
+"""The Python source of a program: texts, spans and stack frames."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class SourceKind(StrEnum):
-    """Where a source text lives."""
+    """The origin of a source text."""
 
     CELL = "cell"
     """The cell that was run, with its `%%` line as line 1."""
@@ -22,9 +22,9 @@ class Source:
     """One text of the user's that the program came from; spans and line numbers refer to it."""
 
     name: str
-    """What to call it on screen: `cell`, `In [3]`, `helpers.py`."""
+    """Its name on screen: `cell`, `In [3]`, `helpers.py`."""
     file: str
-    """The file name that tracebacks carry."""
+    """The file name in tracebacks."""
     kind: SourceKind
     text: str
     """The whole text, lines counted from 1; the cell's `%%` line is line 1."""
@@ -48,7 +48,7 @@ class Frame:
     """One of the user's stack frames behind an equation or a compile."""
 
     source: int | None
-    """Index in `Record.sources`, or None when that text is not kept."""
+    """Index in `Record.sources`; None when that text is not stored."""
     file: str
     function: str
     span: Span

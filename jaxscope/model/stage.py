@@ -1,9 +1,9 @@
-"""Stages of compilation, the equations that join them, and the links between their lines."""
+"""Stages of compilation, the equations that connect them, and links between their lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from jaxscope.model.source import Frame, Span
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """What could not be had, and why, in a sentence that a user can act on."""
+    """A missing value with its reason, as a sentence that a user can act on."""
 
     reason: str
 
@@ -23,59 +23,54 @@ class Unavailable:
 class StageKind(StrEnum):
     """A level of the program, from the user's equations down to the machine's."""
 
-    JAXPR = "jaxpr"
-    STABLEHLO = "stablehlo"
-    HLO = "hlo"
+    _value_: str
+    label: str
+    """Its name on screen."""
+    costs_compile: bool
+    """Whether fetching it compiles the program again: then only on request, never by a save."""
+
+    def __new__(cls, value: str, label: str, *, costs_compile: bool = False) -> StageKind:
+        member = str.__new__(cls, value)
+        member._value_, member.label = value, label
+        member.costs_compile = costs_compile
+        return member
+
+    JAXPR = "jaxpr", "jaxpr"
+    STABLEHLO = "stablehlo", "StableHLO"
+    HLO = "hlo", "unoptimized HLO"
     """HLO as XLA received it, before any pass."""
-    OPTIMIZED_HLO = "optimized_hlo"
-
-    @property
-    def label(self) -> str:
-        return _LABELS[self]
-
-    @property
-    def costs_compile(self) -> bool:
-        """Whether fetching this text compiles the program again: then only on request."""
-        return self in _COSTS_COMPILE
-
-
-_LABELS = {
-    StageKind.JAXPR: "jaxpr",
-    StageKind.STABLEHLO: "StableHLO",
-    StageKind.HLO: "HLO before optimization",
-    StageKind.OPTIMIZED_HLO: "optimized HLO",
-}
-_COSTS_COMPILE: frozenset[StageKind] = frozenset()
-"""None of today's stages; a stage listed here is never fetched by saving or displaying a report."""
+    OPTIMIZED_HLO = "optimized_hlo", "optimized HLO"
 
 
 class Phase(StrEnum):
-    """Which part of a differentiated program an equation belongs to."""
+    """The part of a differentiated program that an equation belongs to."""
 
     PRIMAL = "primal"
-    """No differentiation touched it."""
+    """Not differentiated."""
     FORWARD = "forward"
     """Inside `jvp`: the forward pass of a gradient."""
     BACKWARD = "backward"
     """Inside `transpose`: the backward pass."""
     REMATERIALIZED = "rematerialized"
-    """Forward work that the backward pass repeats, for `jax.checkpoint`."""
+    """Rematerialization: forward work that the backward pass repeats, for under
+    `jax.checkpoint`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """One equation of the jaxpr, at whatever depth: the join key of all stages."""
+    """One equation of the jaxpr, at any depth: the join key of all stages."""
 
     id: int
     primitive: str
     span: Span | None
-    """The innermost place in source 0 (the cell), or in the innermost frame's own source when no
-    frame lies in the cell; None when no frame of the user's is known."""
+    """The innermost span in source 0 (the cell); else in the innermost frame's source; None when
+    no user frame is known."""
     frames: tuple[Frame, ...]
     """The user's frames, innermost first. Library frames are left out."""
     phase: Phase
+    _: KW_ONLY
     parent: int | None
-    """The id of the equation that holds this one (`scan`, `cond`, `jit` …)."""
+    """The id of the enclosing equation (`scan`, `cond`, `jit` …)."""
     scope: str = ""
     """The name stack, jaxscope's own tags removed."""
     inputs: tuple[str, ...] = ()
@@ -89,24 +84,24 @@ class Anchor:
 
     line: int
     equations: tuple[int, ...]
-    """Equation ids; the first is the line's own, further ones are those a fusion holds, or, when
-    the anchor is not exact, the candidates."""
+    """Equation ids: first the line's own, then those inside its fusion; the candidates when the
+    match is approximate."""
     exact: bool = True
     why: str = ""
-    """Why it is not exact; empty when it is."""
+    """The reason for an approximate match; empty for an exact one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The program's text at one level, with what each of its lines came from."""
+    """The program's text at one level, with the equations behind its lines."""
 
     kind: StageKind
     text: str = ""
-    """The text as shown: jaxscope's tags and the frame tables taken out."""
+    """The text as shown: without jaxscope's tags and the frame tables."""
     unavailable: Unavailable | None = None
-    """Set when there is no text, with the reason."""
+    """The reason why there is no text; None when there is one."""
     anchors: tuple[Anchor, ...] = ()
-    """By line, ascending; a line without anchor has no known origin."""
+    """By line, ascending; a line without an anchor has no known source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 
 def order_interval(n: int, confidence: float = 0.95) -> tuple[int, int] | None:
@@ -32,19 +32,20 @@ def order_interval(n: int, confidence: float = 0.95) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What one thing took, in seconds a call, with every sample kept."""
+    """Measured times in seconds per call, with every sample."""
 
     label: str
     """`call`, `first call`, `dispatch`, `transfer` …"""
     device: str
     samples: tuple[float, ...]
-    """Seconds a call, one number a round (the mean of `inner` calls run back to back)."""
+    """Seconds per call, one number per round: the mean of `inner` consecutive calls."""
     inner: int = 1
-    """Calls in a round."""
+    """Calls per round."""
     warmup: tuple[float, ...] = ()
     """Seconds of the calls before the rounds, in order; not part of the samples."""
+    _: KW_ONLY
     note: str = ""
-    """How it was measured, or what to doubt about it."""
+    """The method, or a caveat."""
 
     @property
     def median_s(self) -> float:

@@ -1,4 +1,4 @@
-"""Records to JSON and back, driven by the dataclasses' own annotations."""
+"""Records to and from JSON, driven by the dataclasses' own annotations."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class SchemaError(ValueError):
-    """The JSON is not a jaxscope report of a schema that this version reads."""
+    """The JSON is not a jaxscope report of a schema that this version supports."""
 
 
 def to_json(value: Any) -> Any:
-    """Dataclasses become objects, tuples become arrays; defaults are left out.
+    """Convert a record: dataclasses to objects, tuples to arrays.
 
-    A field that equals its default is not written, which keeps saved notebooks small. `schema` is
-    always written. A float that is not finite becomes null, since JSON has no word for it.
+    Fields at their default are left out, which keeps saved notebooks small; `schema` is always
+    written. A non-finite float becomes null, because JSON cannot represent it.
     """
     kind: type[Any] = type(value)
     if kind is str or kind is int or value is None or kind is bool:
@@ -49,7 +49,7 @@ def to_json(value: Any) -> Any:
 
 @functools.cache
 def _written(kind: type[Any]) -> tuple[tuple[str, Any], ...] | None:
-    """Names and defaults of the fields; None for what is no dataclass."""
+    """Names and defaults of a dataclass's fields; None for other types."""
     if not dataclasses.is_dataclass(kind):
         return None
     return tuple(
@@ -59,10 +59,10 @@ def _written(kind: type[Any]) -> tuple[tuple[str, Any], ...] | None:
 
 
 def from_json(cls: type[T], data: Any) -> T:
-    """The dataclass that `to_json` wrote.
+    """Rebuild the dataclass that `to_json` wrote.
 
-    Raises SchemaError naming the field when something is missing or of another type, and ignores
-    fields that it does not know, so that a newer minor version can be read.
+    Raises SchemaError, naming the field, for a missing value or a wrong type. Ignores unknown
+    fields, so that a newer minor version can be read.
     """
     return _reader(cls)(data, cls.__name__)
 
@@ -86,7 +86,7 @@ def _reader(annotation: Any) -> typing.Callable[[Any, str], Any]:
 
 def _array(data: Any, path: str) -> list[Any]:
     if not isinstance(data, list):
-        raise SchemaError(f"{path} should be an array, and is {type(data).__name__}.")
+        raise SchemaError(f"{path} must be an array, not {type(data).__name__}.")
     return typing.cast("list[Any]", data)
 
 
@@ -101,7 +101,7 @@ def _tuple(arguments: tuple[Any, ...]) -> typing.Callable[[Any, str], Any]:
     def fixed(data: Any, path: str) -> Any:
         items = _array(data, path)
         if len(items) != len(readers):
-            raise SchemaError(f"{path} should have {len(readers)} entries, and has {len(items)}.")
+            raise SchemaError(f"{path} must have {len(readers)} entries, not {len(items)}.")
         pairs = zip(readers, items, strict=True)
         return tuple([read(item, f"{path}[{i}]") for i, (read, item) in enumerate(pairs)])
 
@@ -128,7 +128,7 @@ def _union(arguments: tuple[Any, ...]) -> typing.Callable[[Any, str], Any]:
             elif isinstance(data, dict):
                 continue
             return reader(data, path)
-        raise SchemaError(f"{path} fits none of {', '.join(a.__name__ for a, _ in readers)}.")
+        raise SchemaError(f"{path} must be one of {', '.join(a.__name__ for a, _ in readers)}.")
 
     return read
 
@@ -150,7 +150,7 @@ def _dataclass(cls: Any) -> typing.Callable[[Any, str], Any]:
 
     def read(data: Any, path: str) -> Any:
         if not isinstance(data, dict):
-            raise SchemaError(f"{path} should be an object, and is {type(data).__name__}.")
+            raise SchemaError(f"{path} must be an object, not {type(data).__name__}.")
         entries = typing.cast("dict[str, Any]", data)
         values = {
             name: reader(entries[name], f"{path}.{name}")
@@ -170,7 +170,7 @@ def _enum(cls: type[StrEnum], data: Any, path: str) -> Any:
         return cls(data)
     except ValueError:
         known = ", ".join(cls)
-        raise SchemaError(f"{path} is {data!r}, and should be one of {known}.") from None
+        raise SchemaError(f"{path} is {data!r}; it must be one of {known}.") from None
 
 
 def _plain(annotation: Any, data: Any, path: str) -> Any:
@@ -181,4 +181,4 @@ def _plain(annotation: Any, data: Any, path: str) -> Any:
             return float(data)
     if annotation is Any or isinstance(data, annotation):
         return data
-    raise SchemaError(f"{path} should be {annotation.__name__}, and is {type(data).__name__}.")
+    raise SchemaError(f"{path} must be {annotation.__name__}, not {type(data).__name__}.")

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jaxscope.analysis.gradient.compiled_residuals import CompiledResidual
-    from jaxscope.capture.profile.xprof import Server
+    from jaxscope.capture.profile.xprof import XProfServer
     from jaxscope.frontend.widget import ReportWidget
 
 Table = Literal["lines", "ops", "compiles", "timings", "values", "residuals", "collectives"]
@@ -210,10 +210,10 @@ class Report:
         """Seconds a call by line of a source, all directions together; empty without a profile.
 
         Lines that XLA fused together are estimates: `profile.lines` has their brackets. Empty also
-        when the profile is not to be trusted; `profile.distrust` says why.
+        when the profile is not to be trusted; `profile.unreliable` says why.
         """
         found = self.profile
-        if isinstance(found, Unavailable) or found.distrust:
+        if isinstance(found, Unavailable) or found.unreliable:
             return {}
         times: dict[int, float] = {}
         for row in found.lines:
@@ -290,15 +290,15 @@ class Report:
 
         return export.save(self._trace(), path)
 
-    def xprof(self) -> Server:
+    def xprof(self) -> XProfServer:
         """Open the trace in XProf: a server on this machine, stopped with the process.
 
         It listens on all network interfaces and asks for no password. Raises LookupError when
         there is no trace, and ValueError when XProf is not installed or does not start.
         """
-        from jaxscope.capture.profile.xprof import Server
+        from jaxscope.capture.profile.xprof import XProfServer
 
-        return Server(self._trace())
+        return XProfServer(self._trace())
 
     def _trace(self) -> bytes:
         found = next((t for text in self._texts if (t := getattr(text, "trace", b""))), b"")
@@ -344,7 +344,7 @@ class Report:
 
     def stage_lines(self, kind: str, line: int, source: int = 0) -> Link:
         """Line numbers of the stage that a source line led to, through any of its frames."""
-        from jaxscope.analysis.links.links import stage_lines
+        from jaxscope.analysis.links.line_links import stage_lines
 
         stage = self.stage(kind)
         if not self.programs or stage.unavailable is not None:
@@ -353,7 +353,7 @@ class Report:
 
     def source_lines(self, kind: str, line: int, source: int = 0) -> Link:
         """Lines of the cell (or of another source) behind a line of the stage."""
-        from jaxscope.analysis.links.links import source_lines
+        from jaxscope.analysis.links.line_links import source_lines
 
         stage = self.stage(kind)
         if not self.programs or stage.unavailable is not None:

@@ -77,7 +77,7 @@ class ReportDiff:
                 f"There is no pair of programs {program}: the reports have "
                 f"{len(self.programs)} in common."
             )
-        return next(s for s in self.programs[program].stages if s.kind == kind)
+        return next(s for s in self.programs[program].stages if str(s.kind) == kind)
 
     def to_text(self, *, full: bool = False, width: int | None = None, color: bool = False) -> str:
         """The comparison as a terminal shows it; `full` shows every changed line."""

@@ -1,6 +1,6 @@
 /** What a place that shows reports can do for it: JupyterLab, a widget, or a page on its own. */
 
-import type { EquationJson, InstructionFigures, StageJson, StageKind, Vanished } from "./report";
+import type { Eliminated, EquationJson, InstructionFigures, StageJson, StageKind } from "./report";
 
 /** Why a text that was not saved cannot be had now. */
 export type Absence = "no-kernel" | "gone" | "forgotten" | "restarted" | "error";
@@ -20,8 +20,8 @@ export interface StageAnswer {
   /** With the optimized HLO. */
   instructions?: Record<string, InstructionFigures>;
   /** With the StableHLO and the optimized HLO, which tell it together. */
-  vanished?: Vanished[];
-  merged?: Vanished[];
+  eliminated?: Eliminated[];
+  merged?: Eliminated[];
   /** Of a large program, whose equations the saved output may have left out. */
   equations?: EquationJson[];
 }

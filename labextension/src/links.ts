@@ -1,4 +1,4 @@
-/** Which equations stand behind a line, and which lines behind an equation: the rule of `jaxscope.analysis.links.links`. */
+/** Which equations stand behind a line, and which lines behind an equation: the rule of `jaxscope.analysis.links.line_links`. */
 
 import type { AnchorJson, EquationJson, FrameJson, ProgramJson, StageJson } from "./report";
 

@@ -230,7 +230,7 @@ export class ReportModel {
   private learn(program: number, answer: StageAnswer): void {
     if (answer.instructions) this.instructionCache.set(program, answer.instructions);
     const figures = this.data.programs[program];
-    if (figures && answer.vanished?.length) figures.vanished = answer.vanished;
+    if (figures && answer.eliminated?.length) figures.eliminated = answer.eliminated;
     if (figures && answer.merged) figures.merged = answer.merged;
     const known = this.data.record.programs[program];
     if (known && !known.equations.length && answer.equations?.length) {

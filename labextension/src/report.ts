@@ -87,9 +87,9 @@ export interface ProgramFigures {
   /** By line of the optimized HLO. Comes with the text: absent while the text is not here. */
   instructions?: Record<string, InstructionFigures>;
   /** Equations that surely left no instruction, with the reason: to be dimmed. */
-  vanished?: Vanished[];
+  eliminated?: Eliminated[];
   /** Equations that no instruction is known of, and whose work may go on inside another's: not to be dimmed. */
-  merged?: Vanished[];
+  merged?: Eliminated[];
   /** Stages whose text was left out of the saved output, and how large they are where known. */
   omitted: Partial<Record<StageKind, { lines: number | null; bytes: number | null }>>;
   /** What to call it among several programs, no two of one name; and its own first line. */
@@ -97,7 +97,7 @@ export interface ProgramFigures {
   first?: string[];
 }
 
-export interface Vanished {
+export interface Eliminated {
   equation: number;
   reason: string;
 }

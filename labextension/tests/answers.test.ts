@@ -53,7 +53,7 @@ test("equations that are here are kept", async () => {
 });
 
 test("reasons that are known better with a text replace the earlier ones", async () => {
-  const report = model({ vanished: [{ equation: 0, reason: "dead" }], merged: [] }, [equation]);
+  const report = model({ eliminated: [{ equation: 0, reason: "dead" }], merged: [] }, [equation]);
   await report.request("jaxpr");
-  expect(report.figures?.vanished).toEqual([{ equation: 0, reason: "dead" }]);
+  expect(report.figures?.eliminated).toEqual([{ equation: 0, reason: "dead" }]);
 });

@@ -116,9 +116,9 @@ test("a spot marks its expression, and leaves the rest of the line soft", () => 
 
 // How lines look at rest.
 
-test("lines by likeness, vanished code and findings are dressed as such", () => {
+test("approximate matches, eliminated code and findings are dressed as such", () => {
   const gone = [...new Equations(program).homes(0)].filter(([, line]) => line === 3);
-  const report = model({ vanished: gone.map(([equation]) => ({ equation, reason: "folded" })) });
+  const report = model({ eliminated: gone.map(([equation]) => ({ equation, reason: "folded" })) });
   const hues = huesOf(report.equations, 0);
   const source = sourceDress(report, hues);
   expect(source.get(3)).toMatchObject({ hue: hues.get(3), dim: "folded" });
@@ -130,9 +130,9 @@ test("lines by likeness, vanished code and findings are dressed as such", () => 
   expect(stageDress(report, "optimized_hlo", hues).get(guessed)?.inexact).toBe(true);
 });
 
-test("a line is dimmed only where all of it vanished", () => {
+test("a line is dimmed only where all of it was eliminated", () => {
   const [first] = [...new Equations(program).homes(0)].filter(([, line]) => line === 3);
-  const report = model({ vanished: [{ equation: first?.[0] ?? -1, reason: "folded" }] });
+  const report = model({ eliminated: [{ equation: first?.[0] ?? -1, reason: "folded" }] });
   expect(vanishedLines(report).size).toBe(0);
 });
 
@@ -259,8 +259,8 @@ test("what left no instruction says why", () => {
     (each): StageJson => (each.kind === "optimized_hlo" ? { ...each, anchors: [] } : each),
   );
   const tanh = program.equations.find((each) => each.primitive === "tanh")?.id ?? -1;
-  const vanished = [{ equation: tanh, reason: "folded into a constant" }];
-  const report = model({ vanished }, { programs: [{ ...program, stages }] });
+  const eliminated = [{ equation: tanh, reason: "folded into a constant" }];
+  const report = model({ eliminated }, { programs: [{ ...program, stages }] });
   const texts = new StageTexts(report);
   const line = lineOf("jaxpr", "= tanh");
   expect(statusWords(report, report.ofStage("jaxpr", line), texts)).toContain(

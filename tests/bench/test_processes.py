@@ -144,7 +144,7 @@ def test_code_that_cannot_be_pickled_is_named():
 
 
 def test_processes_are_merged_by_row_with_the_warnings_of_all():
-    environment = Environment("", "", "", "", "", (), False)
+    environment = Environment("", "", "", "", "", devices=(), x64=False)
 
     def record(seconds, failure="", codes=()):
         row = ComparisonRow(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from jaxscope.analysis.links.line_figures import homes
+from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.capture.sharding import program_sharding
 from jaxscope.model import (
     Collective,
@@ -78,7 +78,7 @@ def marked(record: Record, mark: str) -> int:
 
 def line_of(records: dict[str, Record], name: str, collective: Collective) -> int | None:
     equation = collective.equation
-    return None if equation is None else homes(program(records, name)).get(equation)
+    return None if equation is None else defining_lines(program(records, name)).get(equation)
 
 
 # Bytes of written collectives: (puts in, gets out, sends), by the ring formulas.

@@ -99,11 +99,13 @@ def test_what_ran_before_an_error_is_kept(
 
 def test_after_an_error_no_more_calls_are_made(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr("jaxscope.capture.profile.line_mode.of_calls", lambda *a: asked.append(a))
-    failing = TRAINING.replace("%%jaxprof", "%%jaxprof --line-mode") + "raise KeyboardInterrupt\n"
+    monkeypatch.setattr("jaxscope.capture.profile.barriers.of_calls", lambda *a: asked.append(a))
+    failing = (
+        TRAINING.replace("%%jaxprof", "%%jaxprof --isolate-lines") + "raise KeyboardInterrupt\n"
+    )
     assert isinstance(shell.run_cell(failing).error_in_exec, KeyboardInterrupt)
     assert asked == []
-    assert jaxscope.last().record.notes[1].startswith("Line mode was skipped")
+    assert jaxscope.last().record.notes[1].startswith("Lines were not isolated")
 
 
 def test_a_fault_of_ours_hides_no_error_of_the_cell(
@@ -192,7 +194,7 @@ def test_what_compiling_did_is_shown(shell: Any) -> None:
     report = jaxscope.last()
     stages = {phase.path[0]: phase.seconds for phase in cell_profile(report).phases}
     assert stages["XLA"] > 0
-    assert "What compiling did" in report.to_text(full=True)
+    assert "Compilation by phase" in report.to_text(full=True)
 
 
 def test_a_jitted_function_of_the_cell_has_a_profile_of_its_own(shell: Any) -> None:
@@ -222,15 +224,15 @@ def test_every_transform_takes_the_option(shell: Any) -> None:
     assert {row.place.line for row in found.lines} == {2}
 
 
-def test_line_mode_is_asked_of_a_transform_too(shell: Any, capsys: Any) -> None:
-    cell = "%%jaxjit --line-mode -o report\na = jnp.sin(x) * 2\nb = jnp.exp(a) + a\n"
+def test_lines_are_isolated_in_a_transform_too(shell: Any, capsys: Any) -> None:
+    cell = "%%jaxjit --isolate-lines -o report\na = jnp.sin(x) * 2\nb = jnp.exp(a) + a\n"
     assert shell.run_cell(cell).success
     report = shell.user_ns["report"]
     assert isinstance(report.profile, Profile)
-    assert report.programs[0].line_mode is not None
+    assert report.programs[0].isolated is not None
 
 
-APART = """%%jaxprof --line-mode
+APART = """%%jaxprof --isolate-lines
 for _ in range(2):
     w = layer(w, x, 2)
 done = [layer(w, x, 2) for _ in range(1)][0]
@@ -246,7 +248,7 @@ def layer(w, x, n):
 """
 
 
-def test_a_cell_has_line_mode_for_the_functions_that_it_calls(shell: Any, capsys: Any) -> None:
+def test_a_cell_isolates_the_lines_of_the_functions_that_it_calls(shell: Any, capsys: Any) -> None:
     assert shell.run_cell(LAYER).success
     assert shell.run_cell("w = layer(w, x, 2)").success
     before = set(shell.user_ns)
@@ -255,16 +257,16 @@ def test_a_cell_has_line_mode_for_the_functions_that_it_calls(shell: Any, capsys
     assert not [name for name in shell.user_ns if "jaxscope" in name and name[0] == "_"]
     report = jaxscope.last()
     (program,) = report.programs
-    found = program.line_mode
+    found = program.isolated
     assert isinstance(found, Profile), found
-    assert found.usual_s is not None
-    assert found.usual_s > 0
+    assert found.fused_s is not None
+    assert found.fused_s > 0
     assert cell_profile(report).eager == 0
     assert cell_profile(report).runs == 3
     words = capsys.readouterr().out
-    if not found.distrust:  # a fast machine makes the call too short
+    if not found.unreliable:  # a fast machine makes the call too short
         assert "if lines were not fused" in words
-        assert "what fusion saves" in words
+        assert "saved by fusion" in words
 
 
 def test_a_function_of_another_cell_has_its_own_lines_and_not_its_callers(shell: Any) -> None:
@@ -289,43 +291,47 @@ def test_waiting_for_work_is_no_time_of_the_last_line(shell: Any) -> None:
     assert "after the last line" in " ".join(jaxscope.last().to_text().split())
 
 
-def test_line_mode_that_fails_leaves_the_cells_profile(shell: Any, monkeypatch: Any) -> None:
+def test_isolating_lines_that_fails_leaves_the_cells_profile(shell: Any, monkeypatch: Any) -> None:
     def gone(*args: Any) -> Any:
         raise AttributeError("no such name")
 
-    monkeypatch.setattr("jaxscope.capture.profile.line_mode._jax.traced_arguments", gone)
+    monkeypatch.setattr("jaxscope.capture.profile.barriers._jax.traced_arguments", gone)
     assert shell.run_cell(LAYER).success
     assert shell.run_cell(APART).success
     (program,) = jaxscope.last().programs
-    assert isinstance(program.line_mode, Unavailable)
-    assert "no such name" in program.line_mode.reason
+    assert isinstance(program.isolated, Unavailable)
+    assert "no such name" in program.isolated.reason
     assert isinstance(program.profile, Profile)
     assert cell_profile(jaxscope.last()).runs == 3
 
 
-def test_calls_that_line_mode_cannot_see_are_named(shell: Any) -> None:
+def test_calls_that_cannot_be_isolated_are_named(shell: Any) -> None:
     assert shell.run_cell(LAYER).success
-    cell = "%%jaxprof --line-mode\ndef train(w):\n    return layer(w + 0, x, 2)\nz = train(w)\n"
+    cell = "%%jaxprof --isolate-lines\ndef train(w):\n    return layer(w + 0, x, 2)\nz = train(w)\n"
     assert shell.run_cell(cell).success
-    assert "did not see the call of layer" in " ".join(cell_profile(jaxscope.last()).doubts)
+    assert "Lines of layer were not isolated: the call is inside a function." in " ".join(
+        cell_profile(jaxscope.last()).warnings
+    )
     assert shell.run_cell("train(w)").success  # the function is as it was written
 
 
-def test_a_call_that_line_mode_cannot_see_has_the_name_that_people_call(shell: Any) -> None:
+def test_a_call_that_cannot_be_isolated_has_the_name_that_people_call(shell: Any) -> None:
     shell.run_cell("def loss(w): return (w @ w).sum()\nstep = jax.jit(jax.grad(loss))")
-    cell = "%%jaxprof --line-mode\ndef train(w):\n    return step(w)\nz = train(w)\n"
+    cell = "%%jaxprof --isolate-lines\ndef train(w):\n    return step(w)\nz = train(w)\n"
     assert shell.run_cell(cell).success
-    doubts = " ".join(cell_profile(jaxscope.last()).doubts)
-    assert "did not see the call of loss" in doubts
-    assert "--line-mode step(...)" in doubts
+    doubts = " ".join(cell_profile(jaxscope.last()).warnings)
+    assert "Lines of loss were not isolated: the call is inside a function." in doubts
+    assert "--isolate-lines step(...)" in doubts
 
 
-def test_a_cell_with_nothing_compiled_says_so_in_line_mode(shell: Any) -> None:
-    assert shell.run_cell("%%jaxprof --line-mode\nn = len('ab')\ny = jnp.sin(x)\n").success
-    assert "has no compiled function" in " ".join(cell_profile(jaxscope.last()).doubts)
+def test_a_cell_with_nothing_to_isolate_says_so(shell: Any) -> None:
+    assert shell.run_cell("%%jaxprof --isolate-lines\nn = len('ab')\ny = jnp.sin(x)\n").success
+    assert "No lines were isolated: the cell calls no compiled function." in " ".join(
+        cell_profile(jaxscope.last()).warnings
+    )
 
 
-def test_a_program_with_effects_is_not_run_for_line_mode(shell: Any) -> None:
+def test_a_program_with_effects_is_not_run_to_isolate_its_lines(shell: Any) -> None:
     shell.run_cell("""
 ran = []
 @jax.jit
@@ -334,10 +340,10 @@ def noisy(x):
     y = jnp.sin(x)
     return y @ x
 """)
-    assert shell.run_cell("%%jaxprof --line-mode\ny = noisy(x)\n").success
+    assert shell.run_cell("%%jaxprof --isolate-lines\ny = noisy(x)\n").success
     assert len(shell.user_ns["ran"]) == 1
     (program,) = jaxscope.last().programs
-    assert program.line_mode == Unavailable("a program with effects is not run again")
+    assert program.isolated == Unavailable("a program with effects is not run again")
 
 
 def test_a_trace_of_millions_of_events_is_not_read_unasked(
@@ -383,7 +389,7 @@ def test_a_cell_without_jax_says_so(shell: Any) -> None:
     shell.run_cell("%%jaxprof\nn = 3\n")
     found = cell_profile(jaxscope.last())
     assert found.runs == 0
-    assert "JAX ran no program in this cell." in found.doubts
+    assert "JAX ran no program in this cell." in found.warnings
     assert shell.user_ns["n"] == 3
 
 
@@ -415,7 +421,7 @@ def test_another_profiler_session_is_said_and_the_cell_runs(
         ("%%jaxprof f(x)\ny = 1\n", "%%jaxprof takes only options, but got 'f(x)'."),
         ("%jaxprof -o 3 f(x)", "-o needs a name for the report, but got '3'."),
         ("%jaxprof --no-such f(x)", "There is no option --no-such."),
-        ("%jaxprof --linemode f(x)", "Did you mean --line-mode?"),
+        ("%jaxprof --isolatelines f(x)", "Did you mean --isolate-lines?"),
         ("%jaxprof --view big f(x)", "--view takes auto, widget, html or text, but got 'big'."),
         ("%jaxprof -o", "--report needs a value."),
         ("%jaxprof --wait long f(x)", "--wait: 'long' is not a number of seconds,"),

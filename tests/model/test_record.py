@@ -13,7 +13,7 @@ def timing(*samples: float) -> m.Timing:
 
 
 def program(**changes: object) -> m.Program:
-    empty = m.Program("cell", ("jit",), ("cpu:0",), (), (), (), ())
+    empty = m.Program("cell", ("jit",), ("cpu:0",), (), (), constants=(), equations=())
     return dataclasses.replace(empty, **changes)
 
 

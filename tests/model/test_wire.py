@@ -101,23 +101,23 @@ def _broken(path: str, value: object) -> dict:
 @pytest.mark.parametrize(
     ("path", "value", "text"),
     [
-        ("form", "sideways", "Record.form is 'sideways', and should be one of block, decorator"),
-        ("title", 3, "Record.title should be str, and is int."),
-        ("sources", {}, "Record.sources should be an array, and is dict."),
-        ("programs/0", [], "Record.programs[0] should be an object, and is list."),
+        ("form", "sideways", "Record.form is 'sideways'; it must be one of block, decorator"),
+        ("title", 3, "Record.title must be str, not int."),
+        ("sources", {}, "Record.sources must be an array, not dict."),
+        ("programs/0", [], "Record.programs[0] must be an object, not list."),
         (
             "programs/0/equations/0/span",
             [1, 2],
-            "Record.programs[0].equations[0].span should have 4 entries, and has 2.",
+            "Record.programs[0].equations[0].span must have 4 entries, not 2.",
         ),
         (
             "programs/0/equations/0/span",
             [1, 2, 3, "x"],
-            "Record.programs[0].equations[0].span[3] should be int, and is str.",
+            "Record.programs[0].equations[0].span[3] must be int, not str.",
         ),
-        ("programs/0/cost", {"x": 1}, "Record.programs[0].cost fits none of Cost, Unavailable."),
+        ("programs/0/cost", {"x": 1}, "Record.programs[0].cost must be one of Cost, Unavailable."),
         ("environment", {"jax": "1"}, "Record.environment is incomplete: "),
-        ("environment/flags", [["A"]], "flags[0] should have 2 entries, and has 1."),
+        ("environment/flags", [["A"]], "flags[0] must have 2 entries, not 1."),
     ],
 )
 def test_wrong_json_is_refused_with_the_place(path: str, value: object, text: str) -> None:

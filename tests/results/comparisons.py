@@ -22,7 +22,14 @@ from jaxscope.model.comparison import (
 from jaxscope.model.program import Cost
 
 HERE = Environment(
-    "0.1", "0.10.2", "0.10.2", "3.11.7", "Linux-6.1 x86_64", ("cpu:0 cpu",), False, ()
+    "0.1",
+    "0.10.2",
+    "0.10.2",
+    "3.11.7",
+    "Linux-6.1 x86_64",
+    devices=("cpu:0 cpu",),
+    x64=False,
+    flags=(),
 )
 ROUNDS = 60
 

@@ -328,7 +328,7 @@ def test_a_log_can_be_saved_and_loaded(tmp_path: Path) -> None:
         ("[]", "is not a compile log"),
         ('{"schema": 1, "programs": [], "compiles": []}', "jaxscope.load reads the reports"),
         ('{"schema": 99, "compiles": []}', "has schema 99 and this jaxscope reads up to 1"),
-        ('{"schema": 1, "compiles": 3, "created": ""}', "should be an array"),
+        ('{"schema": 1, "compiles": 3, "created": ""}', "Log.compiles must be an array, not int"),
     ],
 )
 def test_a_file_that_is_no_log_is_refused(tmp_path: Path, text: str, sentence: str) -> None:

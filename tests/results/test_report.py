@@ -243,7 +243,7 @@ def test_a_stage_that_costs_a_compile_is_fetched_on_request_only(
     report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not any(kind.costs_compile for kind in m.StageKind)
-    monkeypatch.setattr("jaxscope.model.stage._COSTS_COMPILE", frozenset({m.StageKind.HLO}))
+    monkeypatch.setattr(m.StageKind.HLO, "costs_compile", True)
     record = dataclasses.replace(
         report.record, programs=(dataclasses.replace(report.programs[0], stages=()),)
     )

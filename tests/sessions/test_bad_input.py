@@ -143,7 +143,7 @@ CASES = {
         4,
     ),
     "absent platform": Bad(
-        jit("y = x", "--device tpu"), USAGE, ("There is no device `tpu` here: JAX has ",)
+        jit("y = x", "--device tpu"), USAGE, ("There is no device `tpu` here. JAX has ",)
     ),
     "absent number": Bad(
         jit("y = x", "--device cpu:77"),
@@ -153,7 +153,7 @@ CASES = {
     "nonsense device": Bad(
         jit("y = x", "--device 0!"),
         USAGE,
-        ("`0!` names no device: write a platform and, if you like, a number",),
+        ("`0!` is not a device name. Write a platform and optionally a number",),
     ),
     "exception in a nested jit": Bad(
         jit("y = jax.jit(user)(x)"),
@@ -298,7 +298,7 @@ CASES = {
         ("There is no option --mesure. Did you mean --measure? `%jaxdevices?` lists the options.",),
     ),
     "devices too late": Bad(
-        "%jaxdevices --cpu 9", USAGE, ("JAX is running already", "`%jaxdevices --cpu 9`")
+        "%jaxdevices --cpu 9", USAGE, ("JAX is already running with", "`%jaxdevices --cpu 9`")
     ),
 }
 
@@ -484,8 +484,8 @@ def test_a_program_larger_than_memory(notebook: Notebook, monkeypatch: pytest.Mo
         unchanged(before, state(notebook))
     assert isinstance(ran.error, MemoryError)
     assert re.search(
-        r"The program needs 1.\d+ kB besides its inputs, and cpu:0 has 100 B free, so it was not "
-        r"run: make its arrays smaller, free others, or donate inputs with `-d`\.",
+        r"The program was not run: it needs 1.\d+ kB besides its inputs, but cpu:0 has 100 B "
+        r"free\. Make its arrays smaller, free others, or donate inputs with `-d`\.",
         ran.message,
     )
     assert not any("/jaxscope/" in file for file, _ in ran.frames)
@@ -504,7 +504,7 @@ def test_a_program_of_many_terabytes_is_compiled_and_not_run(notebook: Notebook)
     assert report.timings == ()
     ran = refused(notebook, jit("y = jnp.ones((1 << 21, 1 << 21)) @ jnp.ones((1 << 21, 1 << 21))"))
     assert isinstance(ran.error, MemoryError)
-    assert "The program needs " in ran.message
+    assert "The program was not run: it needs " in ran.message
 
 
 def test_callbacks_with_effects_run_exactly_once(notebook: Notebook) -> None:
@@ -524,7 +524,7 @@ def test_callbacks_with_effects_run_exactly_once(notebook: Notebook) -> None:
     assert notebook.names["calls"] == [6.0]
     assert float(ran.value) == 6.0
     assert [len(t.samples) for t in notebook.names["r"].timings] == [1]
-    assert "it has effects" in notebook.names["r"].timings[0].note
+    assert "the program has effects" in notebook.names["r"].timings[0].note
     for name in ("calls", "note", "io_callback", "y", "r"):
         del notebook.names[name]
 

@@ -1,4 +1,4 @@
-"""FLOPs of one instruction from its shapes and attributes alone.
+"""FLOPs of one instruction from its shapes and attributes.
 
 The formulas are those of xla/service/hlo_cost_analysis.cc; the handler is named at each.
 """
@@ -6,16 +6,17 @@ The formulas are those of xla/service/hlo_cost_analysis.cc; the handler is named
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from jaxscope.analysis.hlo import Instruction, Shape
 
-# HandleElementwiseOp: one transcendental for each element, no FLOPs.
+# HandleElementwiseOp: one transcendental per element, no FLOPs.
 TRANSCENDENTAL = frozenset({
     "erf", "exponential", "log", "logistic", "power", "sqrt", "cbrt", "rsqrt", "tanh", "sine",
     "cosine", "exponential-minus-one", "log-plus-one", "atan2", "tan",
 })  # fmt: skip
 
-# HandleElementwiseOp: one FLOP for each element, whatever the type.
+# HandleElementwiseOp: one FLOP per element, of any type.
 ELEMENTWISE = frozenset({
     "abs", "add", "and", "bitcast-convert", "ceil", "clamp", "compare", "complex", "convert",
     "count-leading-zeros", "divide", "floor", "imag", "is-finite", "maximum", "minimum",
@@ -30,8 +31,41 @@ _FMA = 2
 _WINDOW_FIELD = re.compile(r"(\w+)=([^\s{}]+)")
 
 
+@dataclass(frozen=True, slots=True)
+class CostCounts:
+    """The cost of one run: three counts, added by field."""
+
+    flops: float = 0.0
+    transcendentals: float = 0.0
+    bytes_accessed: float = 0.0
+
+    @property
+    def work(self) -> float:
+        return self.flops + self.transcendentals
+
+    def __add__(self, other: "CostCounts") -> "CostCounts":
+        return CostCounts(
+            self.flops + other.flops,
+            self.transcendentals + other.transcendentals,
+            self.bytes_accessed + other.bytes_accessed,
+        )
+
+    def __mul__(self, times: float) -> "CostCounts":
+        return CostCounts(
+            self.flops * times, self.transcendentals * times, self.bytes_accessed * times
+        )
+
+    def most(self, other: "CostCounts") -> "CostCounts":
+        """The larger of each figure by itself, as XLA does for the branches of a conditional."""
+        return CostCounts(
+            max(self.flops, other.flops),
+            max(self.transcendentals, other.transcendentals),
+            max(self.bytes_accessed, other.bytes_accessed),
+        )
+
+
 def dot_flops(instruction: Instruction, operands: Sequence[Shape]) -> float:
-    """GetDotFlops: two for each element of the result and of the contracted dimensions."""
+    """GetDotFlops: two per element of the result and of the contracted dimensions."""
     lhs = operands[0]
     dims = numbers(instruction.attribute("lhs_contracting_dims"))
     return _FMA * instruction.shape.elements * math.prod(lhs.dims[dim] for dim in dims)
@@ -62,23 +96,23 @@ def sort_flops(operands: Sequence[Shape]) -> float:
 
 
 def cholesky_flops(operands: Sequence[Shape]) -> float:
-    """HandleCholesky: a third of n cubed, for each matrix."""
+    """HandleCholesky: a third of n cubed per matrix."""
     return operands[0].dims[-1] * operands[0].elements // 3
 
 
 def triangular_solve_flops(operands: Sequence[Shape]) -> float:
-    """HandleTriangularSolve: two for each element of the right-hand side and row of the matrix."""
+    """HandleTriangularSolve: two per element of the right-hand side and row of the matrix."""
     return _FMA * operands[0].dims[-1] * operands[1].elements
 
 
 def window_sizes(instruction: Instruction) -> tuple[int, ...]:
-    """The sizes of `window={size=2x3 ...}`; empty for no window."""
+    """The sizes of `window={size=2x3 ...}`; empty without a window."""
     size = _window(instruction).get("size")
     return tuple(map(int, size.split("x"))) if size else ()
 
 
 def reduce_window_applications(instruction: Instruction, output: Shape) -> int:
-    """HandleReduceWindow: how often the reducing function is applied.
+    """HandleReduceWindow: the number of applications of the reducing function.
 
     Each output element takes one application less than its window has elements. A window that
     spans the whole dimension from every position (a reduction broadcast back) counts as one pass.
@@ -99,9 +133,9 @@ def reduce_window_applications(instruction: Instruction, output: Shape) -> int:
 
 
 def convolution_flops(instruction: Instruction, operands: Sequence[Shape], output: Shape) -> float:
-    """GetConvolutionFlops: two for each pair of a kernel point and an input point it falls on.
+    """GetConvolutionFlops: two per pair of a kernel point and the input point that it meets.
 
-    Points that fall on padding, or between the elements of a dilated input, are not counted.
+    Padding, and points between the elements of a dilated input, are not counted.
     """
     labels = re.match(r"(\w+)_(\w+)->(\w+)", instruction.attribute("dim_labels") or "")
     if labels is None:

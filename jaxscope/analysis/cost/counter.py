@@ -1,10 +1,11 @@
-"""Counts the cost of instructions and of computations, each computation once."""
+"""Counts the cost of instructions and computations, each computation once."""
 
 from dataclasses import replace
 
 from jaxscope.analysis.cost.arithmetic import (
     ELEMENTWISE,
     TRANSCENDENTAL,
+    CostCounts,
     cholesky_flops,
     convolution_flops,
     dot_flops,
@@ -15,8 +16,7 @@ from jaxscope.analysis.cost.arithmetic import (
     triangular_solve_flops,
     window_sizes,
 )
-from jaxscope.analysis.cost.figures import Cost
-from jaxscope.analysis.cost.library import estimate_custom_call
+from jaxscope.analysis.cost.custom_calls import estimate_custom_call
 from jaxscope.analysis.cost.traffic import FusionTraffic, Rules, instruction_bytes
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape
 
@@ -28,7 +28,7 @@ _APPLYING = frozenset({
     "map", "reduce", "reduce-window", "scatter", "select-and-scatter",
 })  # fmt: skip
 
-# Operations of their own that end in -start; any other such name is one made asynchronous.
+# Native operations that end in -start; any other such name is an asynchronous wrapper.
 _NATIVE_STARTS = frozenset({
     "all-gather-start", "all-reduce-start", "collective-permute-start", "copy-start",
 })  # fmt: skip
@@ -36,60 +36,60 @@ _NATIVE_STARTS = frozenset({
 
 def xla_cost(
     module: HloModule, *, pointer_bytes: int = 8, tuple_results_as_arrays: bool = True
-) -> Cost:
-    """The sums that `compiled.cost_analysis()` gives: loop bodies once, a custom call as -1.
+) -> CostCounts:
+    """The sums of `compiled.cost_analysis()`: loop bodies once, a custom call as -1.
 
-    As the XLA of jaxlib 0.10 counts. Others differ in tuples alone: jaxlib 0.8 takes their results
-    for index tables (`tuple_results_as_arrays=False`), jaxlib 0.12 has `pointer_bytes=4` in one.
+    The rules are those of jaxlib 0.10. Others differ only in tuples: jaxlib 0.8 counts them as
+    index tables (`tuple_results_as_arrays=False`), jaxlib 0.12 has `pointer_bytes=4` in one.
     """
     rules = Rules(
         as_xla=True, pointer_bytes=pointer_bytes, tuple_results_as_arrays=tuple_results_as_arrays
     )
     counter = CostCounter(module, rules)
-    # The text lists callees first, so no chain of calls is deeper than one step.
+    # The text lists callees first, so no recursion is deeper than one step.
     for computation in module.computations:
         counter.of_computation(computation)
     return counter.of_computation(module.entry_computation)
 
 
 class CostCounter:
-    """Applies the rules to one module, remembering each computation it has counted."""
+    """Applies the rules to one module and caches each computation's counts."""
 
     def __init__(self, module: HloModule, rules: Rules) -> None:
         self._module = module
         self._rules = rules
         self._as_xla = rules.as_xla
         self._traffic = FusionTraffic(module, rules)
-        self._computations: dict[str, Cost] = {}
+        self._computations: dict[str, CostCounts] = {}
 
-    def of_computation(self, computation: Computation) -> Cost:
+    def of_computation(self, computation: Computation) -> CostCounts:
         """The sum over its instructions, each run once."""
         known = self._computations.get(computation.name)
         if known is None:
-            known = sum(map(self.of_instruction, computation.instructions), Cost())
+            known = sum(map(self.of_instruction, computation.instructions), CostCounts())
             self._computations[computation.name] = known
         return known
 
-    def of_instruction(self, instruction: Instruction) -> Cost:
-        """The cost of one run, everything it calls included; nothing for an opaque custom call."""
+    def of_instruction(self, instruction: Instruction) -> CostCounts:
+        """The cost of one run with everything it calls; zero for an opaque custom call."""
         if instruction.opcode == "fusion":
             return self._fusion(instruction)
         if instruction.opcode in CONTAINERS:
             return self._container(instruction)
         if instruction.opcode == "custom-call":
             if self._as_xla:
-                return Cost(-1, 0, -1)
+                return CostCounts(-1, 0, -1)
             estimate = estimate_custom_call(instruction, self.operands(instruction))
-            return estimate.cost if estimate else Cost()
+            return estimate.cost if estimate else CostCounts()
         if instruction.opcode.endswith("-start") and instruction.opcode not in _NATIVE_STARTS:
             return self.of_instruction(_unwrapped(instruction))
         operands = self.operands(instruction)
         moved = instruction_bytes(instruction, operands, self._rules)
         if instruction.opcode in _APPLYING:
             applied = self._applied(instruction, operands)
-            return Cost(applied.flops, applied.transcendentals, moved)
+            return CostCounts(applied.flops, applied.transcendentals, moved)
         work = self._work(instruction, operands)
-        return Cost(work.flops, work.transcendentals, moved)
+        return CostCounts(work.flops, work.transcendentals, moved)
 
     def operands(self, instruction: Instruction) -> list[Shape]:
         """The shapes of its operands."""
@@ -97,35 +97,35 @@ class CostCounter:
         return [source.shape for source in sources if source is not None]
 
     def called(self, instruction: Instruction) -> list[Computation]:
-        """The computations it calls."""
+        """The computations that it calls."""
         found = map(self._module.computation, instruction.called)
         return [computation for computation in found if computation is not None]
 
-    def _fusion(self, fusion: Instruction) -> Cost:
-        total = Cost()
+    def _fusion(self, fusion: Instruction) -> CostCounts:
+        total = CostCounts()
         for fused in self.called(fusion):
             gathers = [i for i in fused.instructions if i.opcode in ("gather", "scatter")]
             if self._as_xla and gathers and fusion.fusion_kind == "kCustom":
                 return self.of_instruction(gathers[0])
             inside = self.of_computation(fused)
             moved = self._traffic.bytes_accessed(fused)
-            total += Cost(inside.flops, inside.transcendentals, moved)
+            total += CostCounts(inside.flops, inside.transcendentals, moved)
         return total
 
-    def _container(self, instruction: Instruction) -> Cost:
+    def _container(self, instruction: Instruction) -> CostCounts:
         costs = [self.of_computation(computation) for computation in self.called(instruction)]
         if instruction.opcode != "conditional":
-            return sum(costs, Cost())
-        most = Cost()
+            return sum(costs, CostCounts())
+        most = CostCounts()
         for cost in costs:
             most = most.most(cost)
         return most
 
-    def _applied(self, instruction: Instruction, operands: list[Shape]) -> Cost:
-        """The applied computation, times how often it is applied."""
+    def _applied(self, instruction: Instruction, operands: list[Shape]) -> CostCounts:
+        """The applied computation, times its number of applications."""
         costs = [self.of_computation(computation) for computation in self.called(instruction)]
         if not costs:
-            return Cost()
+            return CostCounts()
         output = instruction.shape.parts[0] if instruction.shape.parts else instruction.shape
         if instruction.opcode == "map":
             return costs[0] * output.elements
@@ -135,38 +135,38 @@ class CostCounter:
             return costs[0] * reduce_window_applications(instruction, output)
         if instruction.opcode == "scatter":
             return costs[0] * operands[len(operands) // 2 + 1].elements
-        # select-and-scatter: a select less than the window has elements, then one scatter.
+        # select-and-scatter: one select less than the window has elements, then one scatter.
         sources = operands[1].elements
         selects = 1
         for size in window_sizes(instruction):
             selects *= size
         return costs[0] * (sources * (selects - 1)) + costs[-1] * sources
 
-    def _work(self, instruction: Instruction, operands: list[Shape]) -> Cost:
+    def _work(self, instruction: Instruction, operands: list[Shape]) -> CostCounts:
         opcode = instruction.opcode
         if opcode in TRANSCENDENTAL:
-            return Cost(transcendentals=instruction.shape.elements)
+            return CostCounts(transcendentals=instruction.shape.elements)
         if opcode in ELEMENTWISE:
-            return Cost(instruction.shape.elements)
+            return CostCounts(instruction.shape.elements)
         if opcode in ("dot", "ragged-dot"):
-            return Cost(dot_flops(instruction, operands))
+            return CostCounts(dot_flops(instruction, operands))
         if opcode == "convolution":
-            return Cost(convolution_flops(instruction, operands, instruction.shape))
+            return CostCounts(convolution_flops(instruction, operands, instruction.shape))
         if opcode == "fft":
             count = fft_flops_of_xla if self._as_xla else fft_flops
-            return Cost(count(instruction, operands))
+            return CostCounts(count(instruction, operands))
         if opcode == "sort":
-            return Cost(sort_flops(operands))
+            return CostCounts(sort_flops(operands))
         if opcode == "cholesky":
-            return Cost(cholesky_flops(operands))
+            return CostCounts(cholesky_flops(operands))
         if opcode == "triangular-solve":
-            return Cost(triangular_solve_flops(operands))
+            return CostCounts(triangular_solve_flops(operands))
         if opcode in ("rng", "rng-bit-generator"):
-            return Cost(transcendentals=instruction.shape.elements)
+            return CostCounts(transcendentals=instruction.shape.elements)
         if opcode in ("all-reduce", "all-reduce-start"):
-            # HandleAllReduce takes two replicas for granted: one addition for each element.
-            return Cost(instruction.shape.elements)
-        return Cost()
+            # HandleAllReduce assumes two replicas: one addition per element.
+            return CostCounts(instruction.shape.elements)
+        return CostCounts()
 
 
 def _unwrapped(start: Instruction) -> Instruction:

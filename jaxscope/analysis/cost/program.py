@@ -1,11 +1,11 @@
-"""What one run of a program costs, loops multiplied out, by instruction."""
+"""The cost of one run of a program by instruction, loops multiplied out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
+from jaxscope.analysis.cost.arithmetic import CostCounts
 from jaxscope.analysis.cost.counter import CONTAINERS, CostCounter
-from jaxscope.analysis.cost.figures import Cost
-from jaxscope.analysis.cost.library import Estimate, estimate_custom_call
+from jaxscope.analysis.cost.custom_calls import CustomCallCost, estimate_custom_call
 from jaxscope.analysis.cost.traffic import OURS
 from jaxscope.analysis.hlo import (
     Computation,
@@ -19,37 +19,39 @@ from jaxscope.analysis.hlo import (
 
 @dataclass(frozen=True, slots=True)
 class InstructionCost:
-    """One run of an instruction, and how often it runs; None is a figure nobody knows."""
+    """The cost of one execution of an instruction; None where a figure is unknown."""
 
     name: str
     flops: float | None
     bytes_accessed: float | None
     transcendentals: float | None
     times: float
-    """Runs in one run of the program, as far as the totals count them."""
+    """Executions per run of the program, as far as the totals count them."""
+    _: KW_ONLY
     known: bool
-    """False if the figures or the times are estimates or bounds."""
+    """False if the figures or `times` are estimates or bounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCost:
-    """One run of the program."""
+    """The cost of one run of the program."""
 
     flops: float
     bytes_accessed: float
     transcendentals: float
     by_instruction: tuple[InstructionCost, ...]
-    """What runs and costs anything. Its figures times its `times` add up to the totals."""
+    """Executed instructions with a cost. Figures times `times` add up to the totals."""
     fused: tuple[InstructionCost, ...]
-    """The work inside fusions, for telling whose it is; the fusion has it already."""
+    """The work inside fusions, to attribute it; the fusion itself includes it."""
+    _: KW_ONLY
     unknown: tuple[str, ...]
-    """What the totals miss or only bound, one sentence each."""
+    """One sentence for each part that the totals miss or only bound."""
     estimated: tuple[str, ...]
-    """Which figures come from a formula for the problem, one sentence each."""
+    """One sentence for each figure from a formula for the problem."""
 
 
 def program_cost(module: HloModule) -> ProgramCost:
-    """Count a whole program; the package's docstring says by which rules."""
+    """Count a whole program by the rules in the package's docstring."""
     return _ProgramCounter(module).count()
 
 
@@ -60,11 +62,11 @@ class _Run:
 
 
 _Note = tuple[str, str]
-"""The name of an instruction, and what is to be said of it."""
+"""The name of an instruction, and a remark on it."""
 
 
 def _sentences(notes: Sequence[_Note]) -> tuple[str, ...]:
-    """The notes in their order; what is said of many instructions is said once."""
+    """The remarks in order; one that applies to many instructions is written once."""
     names: dict[str, list[str]] = {}
     for name, text in notes:
         names.setdefault(text, []).append(name)
@@ -83,14 +85,14 @@ class _ProgramCounter:
         self._module = module
         self._counter = CostCounter(module, OURS)
         self._executions = executed_times(module)
-        self._totals: dict[str, Cost] = {}
+        self._totals: dict[str, CostCounts] = {}
         self._unknown: list[_Note] = []
         self._estimated: list[_Note] = []
 
     def count(self) -> ProgramCost:
         if any(i.opcode == "conditional" for i in self._module.instructions()):
             # Only a choice between branches needs totals. The text lists callees first, so
-            # counting in its order keeps a deep chain of calls off Python's stack.
+            # counting in its order keeps deeply nested calls off Python's stack.
             for computation in self._module.computations:
                 self._total(computation)
         rows: list[InstructionCost] = []
@@ -112,7 +114,7 @@ class _ProgramCounter:
         )
 
     def _runs(self) -> list[_Run]:
-        """Every computation that runs as code of its own, with its times; cheap branches with 0."""
+        """Every computation that runs by itself, with its executions; cheaper branches with 0."""
         times = {self._module.entry: 1.0}
         runs: list[_Run] = []
         for computation in callers_first(self._module):
@@ -125,11 +127,11 @@ class _ProgramCounter:
                     times[callee.name] = times.get(callee.name, 0.0) + here * factor
         return runs
 
-    def _total(self, computation: Computation) -> Cost:
+    def _total(self, computation: Computation) -> CostCounts:
         """One run of a computation, its loops multiplied out."""
         if (known := self._totals.get(computation.name)) is not None:
             return known
-        total = Cost()
+        total = CostCounts()
         for instruction in computation.instructions:
             if instruction.opcode in CONTAINERS:
                 for callee, factor in self._factors(instruction, noting=False):
@@ -142,7 +144,7 @@ class _ProgramCounter:
     def _factors(
         self, instruction: Instruction, *, noting: bool
     ) -> list[tuple[Computation, float]]:
-        """How often a container runs each computation it calls."""
+        """The computations that a container calls, with their executions per run of it."""
         if instruction.opcode not in CONTAINERS:
             return []
         called = self._counter.called(instruction)
@@ -161,15 +163,15 @@ class _ProgramCounter:
                 (loop.name, "runs an unknown number of times; its body is counted once.")
             )
         body = (loop.attribute("body") or "").removeprefix("%")
-        rounds = 1.0 if count is None else float(count)
-        checks = 1.0 if count is None else rounds + 1
-        return [(callee, rounds if callee.name == body else checks) for callee in called]
+        iterations = 1.0 if count is None else float(count)
+        checks = 1.0 if count is None else iterations + 1
+        return [(callee, iterations if callee.name == body else checks) for callee in called]
 
     def _branches(
         self, conditional: Instruction, called: list[Computation], *, noting: bool
     ) -> list[tuple[Computation, float]]:
-        totals = [self._total(callee) for callee in called]
-        dearest = max(range(len(called)), key=lambda number: _weight(totals[number]))
+        costs = [(total.work, total.bytes_accessed) for total in map(self._total, called)]
+        dearest = costs.index(max(costs))
         if noting and len(called) > 1:
             text = (
                 f"takes one of {len(called)} branches; the most expensive, "
@@ -179,24 +181,24 @@ class _ProgramCounter:
         return [(callee, float(number == dearest)) for number, callee in enumerate(called)]
 
     def _row(self, instruction: Instruction, run: _Run) -> InstructionCost | None:
-        """The cost of an instruction that does something itself."""
+        """The cost of an instruction that is not a container; None if it costs nothing."""
         if instruction.opcode in CONTAINERS:
             return None
         known = self._executions[run.computation.name].known
         if instruction.custom_call_target is not None:
             estimate = self._estimate(instruction)
             if estimate is None:
-                return InstructionCost(instruction.name, None, None, None, run.times, False)
+                return InstructionCost(instruction.name, None, None, None, run.times, known=False)
             known = known and not estimate.basis
         cost = self._counter.of_instruction(instruction)
-        return None if cost == Cost() else _instruction_cost(instruction, cost, run, known)
+        return None if cost == CostCounts() else _row_of(instruction.name, cost, run, known)
 
-    def _estimate(self, call: Instruction) -> Estimate | None:
-        """What a custom call is taken to cost; says so in a sentence, or that nobody knows."""
+    def _estimate(self, call: Instruction) -> CustomCallCost | None:
+        """The estimated cost of a custom call, with a remark; None where it is unknown."""
         estimate = estimate_custom_call(call, self._counter.operands(call))
         target = call.custom_call_target
         if estimate is None:
-            text = f"calls {target}, whose work is unknown; it is left out."
+            text = f"calls {target}, whose cost is unknown; it is not counted."
             self._unknown.append((call.name, text))
         elif estimate.basis:
             text = f"calls {target}: FLOPs estimated as {estimate.basis}."
@@ -204,29 +206,17 @@ class _ProgramCounter:
         return estimate
 
     def _inside(self, fusion: Instruction, run: _Run) -> Iterator[InstructionCost]:
-        """Work of the instructions in a fusion. Bytes 0: what stays inside is not moved."""
+        """Work of the instructions in a fusion. Bytes are 0, because data inside is not moved."""
         known = self._executions[run.computation.name].known
         for fused in self._counter.called(fusion):
             for instruction in fused.instructions:
                 if instruction.custom_call_target is not None:
                     self._estimate(instruction)
                 cost = replace(self._counter.of_instruction(instruction), bytes_accessed=0.0)
-                if cost != Cost():
-                    yield _instruction_cost(instruction, cost, run, known)
+                if cost != CostCounts():
+                    yield _row_of(instruction.name, cost, run, known)
 
 
-def _instruction_cost(
-    instruction: Instruction, cost: Cost, run: _Run, known: bool
-) -> InstructionCost:
-    return InstructionCost(
-        instruction.name,
-        cost.flops,
-        cost.bytes_accessed,
-        cost.transcendentals,
-        run.times,
-        known,
-    )
-
-
-def _weight(cost: Cost) -> tuple[float, float]:
-    return cost.flops + cost.transcendentals, cost.bytes_accessed
+def _row_of(name: str, cost: CostCounts, run: _Run, known: bool) -> InstructionCost:
+    figures = cost.flops, cost.bytes_accessed, cost.transcendentals
+    return InstructionCost(name, *figures, run.times, known=known)

@@ -1,6 +1,6 @@
-"""Bytes that an instruction reads and writes, and what a fusion reads through its boundary.
+"""Bytes that an instruction reads and writes, and those through the boundary of a fusion.
 
-The rules are those of xla/service/hlo_cost_analysis.cc, or ours where they say so; the package's
+The rules are those of xla/service/hlo_cost_analysis.cc, or ours where marked; the package's
 docstring lists the differences.
 """
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape
 
-# Data of these stays where it is; only the compiler's view of it changes.
+# Their data stays in place; only the compiler's view of it changes.
 _FREE = frozenset({
     "parameter", "constant", "get-tuple-element", "bitcast", "domain", "after-all",
     "add-dependency",
 })  # fmt: skip
 
-# These read as much of their first operand as they give.
+# These read as much of their first operand as they return.
 _BY_INDEX = ("dynamic-slice", "gather")
 
 # immediate_constant_max_elements: a smaller constant is part of the code.
@@ -24,13 +24,13 @@ _IMMEDIATE_ELEMENTS = 1
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """By whose rules to count."""
+    """Counting rules: XLA's or ours."""
 
     as_xla: bool
     pointer_bytes: int = 8
-    """An entry in the index table of a tuple, which XLA counts; we do not."""
+    """Size of a tuple's index table entry, which XLA counts and we do not."""
     tuple_results_as_arrays: bool = True
-    """A tuple that an instruction makes counts as its arrays, not as its index table."""
+    """Whether a tuple result counts as its arrays, not as its index table."""
 
     def size(self, shape: Shape) -> int:
         if self.as_xla and shape.is_tuple:
@@ -93,12 +93,12 @@ def instruction_bytes(instruction: Instruction, operands: Sequence[Shape], rules
 
 
 def _at(sizes: Sequence[int], position: int) -> int:
-    """A size that is absent where the sliced array has no dimensions."""
+    """The size at a position; 0 where the sliced array has no dimensions."""
     return sizes[position] if position < len(sizes) else 0
 
 
 def _is_view(transpose: Instruction, operands: Sequence[Shape]) -> bool:
-    """IsEffectiveBitcast: the layouts differ just as the dimensions do, so nothing moves."""
+    """IsEffectiveBitcast: layout and dimensions are permuted alike, so no data moves."""
     dims = (transpose.attribute("dimensions") or "").strip("{}")
     permutation = [int(dim) for dim in dims.split(",") if dim]
     if len(permutation) != len(operands[0].dims):
@@ -108,9 +108,9 @@ def _is_view(transpose: Instruction, operands: Sequence[Shape]) -> bool:
 
 
 class FusionTraffic:
-    """What fusions read and write: their parameters, results and large constants, nothing inside.
+    """Bytes that fusions read and write: parameters, results and large constants, nothing inside.
 
-    Keeps who uses what in each fused computation, which every parameter asks again.
+    Caches the users of each value in a fused computation.
     """
 
     def __init__(self, module: HloModule, rules: Rules) -> None:
@@ -129,7 +129,7 @@ class FusionTraffic:
         return written + constants + sum(map(self._read, fused.parameters))
 
     def _written(self, fused: Computation) -> float:
-        """FusionProcessOutputBytesAccessed: an update in place writes only the update."""
+        """FusionProcessOutputBytesAccessed: an in-place update writes only the update."""
         root = fused.root
         if not root.shape.is_tuple:
             return self._written_by(root)
@@ -150,7 +150,8 @@ class FusionTraffic:
                     break
                 root = source
         if root.opcode == "dynamic-update-slice":
-            return self._shape(root, 1).bytes
+            update = self._module.instruction(root.operands[1])
+            return update.shape.bytes if update else root.shape.bytes
         return root.shape.bytes
 
     def _read(self, parameter: Instruction) -> float:
@@ -167,7 +168,7 @@ class FusionTraffic:
             if user.opcode == "slice" or (user.opcode in _BY_INDEX and is_first):
                 total += user.shape.bytes
             elif user.opcode == "dynamic-update-slice" and is_first:
-                # Updated in place: what is not overwritten is not read either.
+                # Updated in place: the rest is not read.
                 continue
             elif user.opcode == "bitcast":
                 total += self._touched(user)
@@ -178,7 +179,7 @@ class FusionTraffic:
         return min(total, value.shape.bytes)
 
     def _read_as_xla(self, value: Instruction) -> float:
-        """FusionParameterReadBytes, to the letter."""
+        """FusionParameterReadBytes, exactly."""
         total = 0.0
         seen_trivial_user = False
         for user in self._uses(value):
@@ -196,7 +197,7 @@ class FusionTraffic:
         return total
 
     def _sliced(self, value: Instruction, user: Instruction) -> float | None:
-        """What a slicing user reads; None for a user that reads the whole value."""
+        """Bytes that a slicing user reads; None for a user that reads the whole value."""
         is_first = user.operands[0] == value.name
         if user.opcode == "slice" or (user.opcode == "dynamic-slice" and is_first):
             return user.shape.bytes
@@ -205,7 +206,7 @@ class FusionTraffic:
         return None
 
     def _read_by_nested(self, fusion: Instruction, value: Instruction) -> float:
-        """A fusion in a fusion; if it hardly does anything, its own users say what is read."""
+        """Bytes read by a nested fusion; for a trivial one, by its own users."""
         total = 0.0
         inner = self._module.computation(fusion.called[0])
         if inner is None:
@@ -240,7 +241,3 @@ class FusionTraffic:
                 for operand in dict.fromkeys(instruction.operands):
                     users.setdefault(operand, []).append(instruction)
         return users.get(value.name, [])
-
-    def _shape(self, instruction: Instruction, operand: int) -> Shape:
-        source = self._module.instruction(instruction.operands[operand])
-        return source.shape if source else instruction.shape

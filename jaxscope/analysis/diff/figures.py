@@ -75,7 +75,7 @@ def judge(before: tuple[float, float] | None, after: tuple[float, float] | None)
 
 def _work(old: Program, new: Program) -> Iterator[Quantity]:
     costs = [p.cost if isinstance(p.cost, Cost) else None for p in (old, new)]
-    estimated = any(cost is not None and cost.doubts for cost in costs)
+    estimated = any(cost is not None and cost.warnings for cost in costs)
     note = "partly estimated" if estimated else ""
     for name, unit, field in _COUNTS:
         yield Quantity(name, unit, *(_figure(cost, field) for cost in costs), note=note)
@@ -116,7 +116,7 @@ def line_times(
             return (), f"The {which} run has no profile, so times by line are not compared."
         return (), ""
     for which, profile in (("earlier", first), ("later", second)):
-        if profile.distrust:
+        if profile.unreliable:
             return (), f"Times by line are not compared: the {which} profile is unreliable."
     found: list[LineTimeChange] = []
     later = {(r.place.source, r.place.line, r.place.phase): r for r in second.lines}

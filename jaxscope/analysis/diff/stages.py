@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxscope.analysis.diff.sources import SourcePairs
 from jaxscope.analysis.diff.structure import compare_texts
-from jaxscope.analysis.links.links import line_equations
+from jaxscope.analysis.links.line_links import line_equations
 from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import Program, Stage
 from jaxscope.model.report_diff import LineChange, LineGroup, StageDiff

@@ -122,4 +122,4 @@ def _is_little(program: Program, call_s: float) -> bool:
     cost = program.cost
     # A vectorized exp or sin takes some 25 FLOPs.
     work = (cost.flops + 25 * cost.transcendentals + cost.bytes_accessed) / SLOW_DEVICE
-    return not cost.doubts and work < DISPATCH_SHARE * call_s
+    return not cost.warnings and work < DISPATCH_SHARE * call_s

@@ -37,11 +37,11 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                 f"The median of {count(len(call.samples), 'round')} is between "
                 f"{seconds(call.low_s)} and {seconds(call.high_s)} (95 % confidence).",
             )
-        if isinstance(program.cost, Cost) and program.cost.doubts:
+        if isinstance(program.cost, Cost) and program.cost.warnings:
             yield Finding(
                 FindingKind.UNCERTAIN_FIGURE,
                 None,
                 f"FLOPs and bytes of {program.title} are partly estimated.",
                 "Use them as an estimate: only loops with a known trip count are counted exactly.",
-                f"From the count: {'; '.join(d.rstrip('.') for d in program.cost.doubts)}.",
+                f"From the count: {'; '.join(d.rstrip('.') for d in program.cost.warnings)}.",
             )

@@ -1,4 +1,4 @@
-"""HLO text as data: what a compiled program consists of, and where each part came from.
+"""HLO text as data: the instructions of a compiled program and their Python frames.
 
 module = parse_module(compiled.as_text())
 for instruction in real_instructions(module):

@@ -1,4 +1,4 @@
-"""The `name=value` list behind an HLO instruction, and the strings in it."""
+"""Parse the `name=value` list of an HLO instruction, and the strings in it."""
 
 import re
 
@@ -10,7 +10,7 @@ _NAMED_ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
 
 def split_top_level(text: str) -> list[str]:
-    """Cut at the commas outside every bracket and string."""
+    """Split at the commas outside every bracket and string."""
     pieces: list[str] = []
     depth = start = 0
     for token in _TOKEN.finditer(text):
@@ -67,7 +67,7 @@ def _unescaped_byte(match: re.Match[bytes]) -> bytes:
 
 
 def closing_parenthesis(text: str, start: int) -> int:
-    """Where the parenthesis closes whose inside begins at `start`; the end if it never does."""
+    """Index of the parenthesis that closes the one before `start`; the end if there is none."""
     depth = 1
     for token in _TOKEN.finditer(text, start):
         if token[0] == "(":

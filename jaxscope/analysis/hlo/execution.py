@@ -1,14 +1,14 @@
-"""What of a module runs, and how often: real instructions, loops, branches."""
+"""Executed instructions and computations of a module, and how often they run."""
 
 from dataclasses import dataclass
 
 from jaxscope.analysis.hlo.loops import trip_count
 from jaxscope.analysis.hlo.module import Computation, HloModule, Instruction
 
-# Bookkeeping that computes and moves nothing.
+# These compute and move nothing.
 _NOT_REAL = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 
-# Primitives of JAX that only move data: a copy named after one of them is that operation.
+# JAX primitives that only move data: a copy named after one of them is that operation.
 _MOVING = frozenset({
     "broadcast_in_dim", "copy", "copy_p", "device_put", "expand_dims", "reshape", "rev", "squeeze",
     "transpose",
@@ -17,22 +17,22 @@ _MOVING = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Executions:
-    """How often a computation runs in one run of the program."""
+    """Executions of a computation per run of the program."""
 
     times: float
-    """A lower bound where a loop is unknown, an upper bound where a branch is; see `doubts`."""
+    """A lower bound for an unknown loop, an upper bound for a branch; see `uncertain`."""
     known: bool
-    doubts: tuple[str, ...] = ()
-    """Names of the while and conditional instructions whose count is not known."""
+    uncertain: tuple[str, ...] = ()
+    """Names of the while and conditional instructions with an unknown count."""
 
 
 def real_instructions(module: HloModule) -> tuple[Instruction, ...]:
-    """The instructions that figures speak of.
+    """The instructions that figures count.
 
     Every instruction of every computation except parameter, constant, tuple, get-tuple-element,
     bitcast, and copies that XLA added for layouts and loops. Such a copy has no op_name, or that
-    of the operation it serves (`.../cholesky`, `.../while`); a copy that is itself what JAX asked
-    for ends in a primitive that moves data.
+    of the operation it serves (`.../cholesky`, `.../while`); a copy that JAX requested ends in a
+    primitive that moves data.
     """
     return tuple(filter(_is_real, module.instructions()))
 
@@ -44,36 +44,35 @@ def _is_real(instruction: Instruction) -> bool:
 
 
 def executed_times(module: HloModule) -> dict[str, Executions]:
-    """How often each computation runs in one run of the program, by name.
+    """Executions of each computation per run of the program, by name.
 
     A loop's body runs its trip count, its condition once more; an unknown trip count counts as 1.
-    Each branch of a conditional counts as taken every time, and as not known. A computation that
-    an instruction applies to elements (the `to_apply` of reduce, sort, map, scatter) counts once
-    for each run of that instruction. Computations nobody calls run 0 times.
+    Each branch of a conditional counts as taken every time, and as unknown. A computation that an
+    instruction applies to elements (the `to_apply` of reduce, sort, map, scatter) counts once per
+    execution of that instruction. Uncalled computations run 0 times.
     """
     times = {c.name: 0.0 for c in module.computations}
-    doubts: dict[str, set[str]] = {c.name: set() for c in module.computations}
+    uncertain: dict[str, set[str]] = {c.name: set() for c in module.computations}
     times[module.entry] = 1.0
-    # A text lists callees before callers, so the reverse order has every caller done first.
     for computation in callers_first(module):
         for instruction in computation.instructions:
-            for called, factor, doubt in _calls(module, instruction):
+            for called, factor, unknown in _calls(module, instruction):
                 if called not in times or not times[computation.name]:
                     continue
                 times[called] += times[computation.name] * factor
-                doubts[called] |= doubts[computation.name]
-                if doubt:
-                    doubts[called].add(instruction.name)
+                uncertain[called] |= uncertain[computation.name]
+                if unknown:
+                    uncertain[called].add(instruction.name)
     return {
-        name: Executions(times[name], not doubts[name], tuple(sorted(doubts[name])))
+        name: Executions(times[name], not uncertain[name], tuple(sorted(uncertain[name])))
         for name in times
     }
 
 
 def callers_first(module: HloModule) -> list[Computation]:
-    """What the entry reaches, callers before callees, whatever the order of the text.
+    """Computations reachable from the entry, callers before callees.
 
-    Iterative, because a chain of calls can be deeper than Python's stack.
+    Iterative, because calls can be nested deeper than Python's stack.
     """
     order: list[Computation] = []
     state: dict[str, bool] = {}
@@ -99,7 +98,7 @@ def callers_first(module: HloModule) -> list[Computation]:
 
 
 def _calls(module: HloModule, instruction: Instruction) -> list[tuple[str, float, bool]]:
-    """(computation, runs for each run of the instruction, in doubt) of everything it calls."""
+    """(computation, runs per run of the instruction, unknown) of everything that it calls."""
     if instruction.opcode == "while":
         count = trip_count(module, instruction)
         attributes = instruction.attributes
@@ -108,5 +107,5 @@ def _calls(module: HloModule, instruction: Instruction) -> list[tuple[str, float
         unknown = count is None
         factor = 1.0 if count is None else float(count)
         return [(body, factor, unknown), (condition, factor + (not unknown), unknown)]
-    in_doubt = instruction.opcode == "conditional"
-    return [(called, 1.0, in_doubt) for called in instruction.called]
+    unknown = instruction.opcode == "conditional"
+    return [(called, 1.0, unknown) for called in instruction.called]

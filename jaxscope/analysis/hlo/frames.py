@@ -1,8 +1,8 @@
-"""Where in the Python code an HLO instruction came from: the tables at the top of the text."""
+"""Python stack frames of HLO instructions, from the tables at the top of the text."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from jaxscope.analysis.hlo.attributes import parse_fields, unescape
 
@@ -15,8 +15,8 @@ _ROW = re.compile(r'(\d+) (?:"((?:[^"\\]|\\.)*+)"|\{(.*)\})')
 class HloFrame:
     """One level of the Python stack; lines count from 1, columns (UTF-8 bytes) from 0, 0 if absent.
 
-    The start is right. The *end* is not to be trusted: XLA keeps one frame per start position, so
-    expressions that begin together share the end of whichever came first.
+    The start is right, the *end* unreliable: XLA stores one frame per start position, so
+    expressions that begin together share the end of the first.
     """
 
     file: str
@@ -24,6 +24,7 @@ class HloFrame:
     line: int = 0
     column: int = 0
     end_line: int = 0
+    _: KW_ONLY
     end_column: int = 0
 
 
@@ -48,10 +49,9 @@ class StackFrames:
 def parse_stack_frames(tables: dict[str, list[str]]) -> StackFrames:
     """Join the four tables of JAX 0.9 and newer (text of each row, by table name).
 
-    Trap: the text prints a caller's number plus one. The proto says 0 for "no caller", the text
-    says 1, and every other number is off by one likewise (jaxlib 0.10.2 and 0.12.0). Frame 1 can
-    have no caller, since callers come first; so a text without the offset shows a 0, or no number
-    at all, and is then taken as it is.
+    Trap: the text prints a caller's number plus one. "No caller" is 0 in the proto and 1 in the
+    text, and every other number is also off by one (jaxlib 0.10.2 and 0.12.0). Callers come first,
+    so frame 1 has none: a text without the offset has a 0 there, or no number.
     """
     files = _strings(tables.get("FileNames", ()))
     functions = _strings(tables.get("FunctionNames", ()))
@@ -76,7 +76,7 @@ def parse_stack_frames(tables: dict[str, list[str]]) -> StackFrames:
 
 
 def inline_frame(metadata: str) -> tuple[HloFrame, ...]:
-    """The one frame that JAX before 0.9 writes into the metadata itself; it names no function."""
+    """The single frame, without a function, that JAX before 0.9 writes into the metadata."""
     if "source_file=" not in metadata:
         return ()
     fields = parse_fields(metadata)

@@ -1,4 +1,4 @@
-"""How often a while loop runs."""
+"""Trip counts of while loops."""
 
 import re
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from jaxscope.analysis.hlo.module import Computation, HloModule, Instruction
 
 _UNCHANGED = ("copy", "bitcast", "convert", "reshape", "opt-barrier")
 _INTEGER = re.compile(r"-?\d+$")
-# Above any nesting of calls and fusions around a loop counter; a sum of sums costs two to this.
+# Deeper than any nesting around a loop counter; a sum of sums costs two to the power of it.
 _MAX_DEPTH = 16
 
 
 def trip_count(module: HloModule, loop: Instruction) -> int | None:
-    """How often a while loop runs: as XLA wrote it down, else derived from its counter.
+    """The trip count of a while loop: XLA's annotation, else derived from its counter.
 
-    Derived are loops whose condition compares a counter with a constant, where the counter starts
-    at a constant and each round adds one: what `scan` and `fori_loop` make. Before optimization
-    XLA has written nothing down yet, so there this is the only way.
+    It is derived if the condition compares a counter with a constant, and the counter starts at a
+    constant and grows by a constant per iteration, as in `scan` and `fori_loop`. Unoptimized HLO
+    has no annotation.
     """
     if loop.trip_count is not None or loop.opcode != "while":
         return loop.trip_count
@@ -47,7 +47,7 @@ _MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE", "EQ": "
 
 
 def _count(start: int, bound: int, step: int, direction: str) -> int | None:
-    """Rounds of `for (i = start; i <direction> bound; i += step)`."""
+    """Iterations of `for (i = start; i <direction> bound; i += step)`."""
     if direction in ("GT", "GE"):
         start, bound, step = -start, -bound, -step
         direction = {"GT": "LT", "GE": "LE"}[direction]
@@ -64,7 +64,7 @@ def _count(start: int, bound: int, step: int, direction: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """An element of the loop's tuple as it was when the round began."""
+    """An element of the loop's tuple at the start of the iteration."""
 
     index: int
 
@@ -84,7 +84,7 @@ class _Compare:
 
 @dataclass(frozen=True, slots=True)
 class _Tuple:
-    """A whole tuple: the loop's own (no parts), or one built of known instructions."""
+    """A whole tuple: the loop's own (no instruction), or a `tuple` instruction."""
 
     instruction: Instruction | None
     bindings: "_Bindings"
@@ -99,13 +99,13 @@ def _parameter_slots(computation: Computation) -> _Bindings:
 
 
 def _slot(module: HloModule, body: Computation, slot: _Slot) -> _Value:
-    """What the body hands to the next round in that slot."""
+    """The value that the body passes to the next iteration in that slot."""
     result = _value(module, body.root, _parameter_slots(body))
     return _element(module, result, slot.index, 0)
 
 
 def _carried(module: HloModule, loop: Instruction, slot: _Slot) -> _Value:
-    """What the slot holds before the first round."""
+    """The value in the slot before the first iteration."""
     operand = module.instruction(loop.operands[0])
     if operand is None:
         return None
@@ -125,7 +125,7 @@ def _element(module: HloModule, value: _Value, index: int, depth: int) -> _Value
 def _value(
     module: HloModule, instruction: Instruction, bindings: _Bindings, depth: int = 0
 ) -> _Value:
-    """Follow a loop counter through copies, calls and fusions; None for anything else."""
+    """Follow a loop counter through copies, calls and fusions; None for other values."""
     if depth > _MAX_DEPTH:
         return None
     opcode = instruction.opcode
@@ -166,7 +166,7 @@ def _value(
 
 
 def _argument(module: HloModule, parameter: Instruction) -> Instruction | None:
-    """What a parameter is, where its computation is called from one place only.
+    """The argument for a parameter, if its computation has a single caller.
 
     XLA for CPU moves a small loop into a computation of its own (jaxlib 0.12).
     """

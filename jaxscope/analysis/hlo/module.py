@@ -1,8 +1,8 @@
-"""An HLO module as its text tells it: computations, their instructions, where those came from."""
+"""A parsed HLO module: computations, their instructions, and Python frames."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from jaxscope.analysis.hlo.attributes import parse_attributes, parse_fields, unescape
 from jaxscope.analysis.hlo.frames import HloFrame, StackFrames, inline_frame
@@ -22,12 +22,13 @@ class Instruction:
     opcode: str
     shape: Shape
     arguments: str
-    """What the parentheses hold, as printed: operands, a literal, a parameter's number."""
+    """The text in the parentheses: operands, a literal, a parameter's number."""
     operands: tuple[str, ...]
+    _: KW_ONLY
     called: tuple[str, ...]
-    """Names of the computations it runs, in the order of the text."""
+    """Names of the computations that it runs, in the order of the text."""
     op_name: str
-    """JAX's name stack, tags included; empty for what XLA added itself."""
+    """JAX's name stack, tags included; empty for instructions that XLA added."""
     frame: int | None
     """Number of the innermost stack frame, for `HloModule.frames` (JAX 0.9 and newer)."""
     is_root: bool
@@ -35,11 +36,11 @@ class Instruction:
     """Line of the module's text, from 1."""
     computation: str
     attributes_text: str
-    """Everything behind the operands, as printed."""
+    """The text after the operands."""
 
     @property
     def attributes(self) -> dict[str, str]:
-        """Raw values by name. Read from the text at each call: keep the result if you need two."""
+        """Raw values by name, parsed at each access: keep the result if you need several."""
         return parse_attributes(self.attributes_text)
 
     def attribute(self, name: str) -> str | None:
@@ -55,7 +56,7 @@ class Instruction:
 
     @property
     def fusion_kind(self) -> str | None:
-        """`kLoop`, `kInput`, `kOutput` or `kCustom`; None if it is no fusion."""
+        """`kLoop`, `kInput`, `kOutput` or `kCustom`; None if it is not a fusion."""
         return self.attribute("kind") if self.opcode == "fusion" else None
 
     @property
@@ -65,7 +66,7 @@ class Instruction:
 
     @property
     def trip_count(self) -> int | None:
-        """How often a while loop runs, if XLA wrote it down; see also `loops.trip_count`."""
+        """XLA's annotated trip count of a while loop; see also `loops.trip_count`."""
         if self.opcode != "while":
             return None
         count = _TRIP_COUNT.search(self.attributes_text)
@@ -83,8 +84,9 @@ class Computation:
     end_line: int
     """Line of its closing brace."""
     is_entry: bool
+    _: KW_ONLY
     is_fused: bool
-    """It is the inside of a fusion: its instructions do not run as operations of their own."""
+    """Whether it is the inside of a fusion, whose instructions do not run by themselves."""
 
     @property
     def root(self) -> Instruction:
@@ -100,10 +102,10 @@ class Computation:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """An output that lives in the memory of a parameter: donation that XLA did honor."""
+    """An output in the buffer of a parameter: a donation that XLA used."""
 
     output: tuple[int, ...]
-    """Index path into the result; empty if the result is no tuple."""
+    """Index path into the result; empty if the result is not a tuple."""
     parameter: int
     parameter_path: tuple[int, ...]
     kind: str
@@ -123,7 +125,7 @@ class HloModule:
     """The rest of the heading, as printed."""
     stack_frames: StackFrames
     unread: tuple[int, ...] = ()
-    """Lines inside computations that this parser could not read (nothing else depends on them)."""
+    """Lines inside computations that could not be parsed (nothing else depends on them)."""
     _computations: dict[str, Computation] = field(
         init=False, repr=False, compare=False, default_factory=dict[str, Computation]
     )
@@ -161,7 +163,7 @@ class HloModule:
             yield from computation.instructions
 
     def frames(self, instruction: Instruction) -> tuple[HloFrame, ...]:
-        """The Python stack behind an instruction, innermost first; empty if XLA kept none."""
+        """The Python stack of an instruction, innermost first; empty if XLA kept none."""
         if instruction.frame is not None:
             return self.stack_frames.stack(instruction.frame)
         return inline_frame(instruction.attribute("metadata") or "")
@@ -173,7 +175,7 @@ class HloModule:
 
     @property
     def aliases(self) -> tuple[Alias, ...]:
-        """Outputs written into the memory of parameters."""
+        """Outputs in the buffers of parameters."""
         text = self.attributes.get("input_output_alias", "")
         return tuple(
             Alias(_path(output), int(parameter), _path(path), kind or "may-alias")

@@ -1,8 +1,8 @@
-"""Reads HLO text, line by line, into an `HloModule`.
+"""Parse HLO text, line by line, into an `HloModule`.
 
-Works on `compiled.as_text()` and on the text before optimization, from jaxlib 0.8 to 0.12, and on
-what XLA dumps for GPU and TPU. Big programs have 100 000 lines, so the common line costs two
-regular expressions; attributes stay text until somebody asks.
+Supports `compiled.as_text()`, unoptimized HLO (jaxlib 0.8 to 0.12) and XLA dumps for
+GPU and TPU. Big programs have 100 000 lines, so a common line costs two regular expressions;
+attributes stay text until they are used.
 """
 
 import re
@@ -40,14 +40,14 @@ _WITHOUT_OPERANDS = frozenset({"parameter", "constant", "iota"})
 
 
 class HloTextError(ValueError):
-    """The text is no HLO module."""
+    """The text is not an HLO module."""
 
 
 def parse_module(text: str) -> HloModule:
-    """Read the text of a whole module.
+    """Parse the text of a whole module.
 
-    Raises HloTextError if it holds no computation. A single line that cannot be read is skipped
-    and its number kept in `unread`, so that a new spelling costs one instruction.
+    Raises HloTextError if it has no computation. An unknown line is skipped and its number kept in
+    `unread`, so that a new spelling costs one instruction.
     """
     name = ""
     heading = ""
@@ -81,7 +81,9 @@ def parse_module(text: str) -> HloModule:
     if not computations:
         raise HloTextError(_complaint(text))
     entry = next((c.name for c in computations if c.is_entry), computations[-1].name)
-    return HloModule(name, computations, entry, heading, parse_stack_frames(tables), tuple(unread))
+    return HloModule(
+        name, computations, entry, heading, parse_stack_frames(tables), unread=tuple(unread)
+    )
 
 
 def _computations(
@@ -95,7 +97,7 @@ def _computations(
         for name in instruction.called
     }
     return tuple(
-        Computation(name, instructions, line, end, is_entry, name in fused)
+        Computation(name, instructions, line, end, is_entry, is_fused=name in fused)
         for name, instructions, line, end, is_entry in raw
         if instructions
     )
@@ -104,12 +106,12 @@ def _computations(
 def _complaint(text: str) -> str:
     start = text.strip()[:60]
     if not start:
-        return "There is no HLO to read: the text is empty."
-    return f"This text holds no HLO computation; it begins with {start!r}."
+        return "There is no HLO: the text is empty."
+    return f"This text has no HLO computation; it begins with {start!r}."
 
 
 class _InstructionReader:
-    """Reads instruction lines; equal shapes of one module are read once."""
+    """Parses instruction lines; equal shapes of one module are parsed once."""
 
     __slots__ = ("_shapes",)
 
@@ -139,13 +141,13 @@ class _InstructionReader:
             shape,
             arguments,
             () if opcode in _WITHOUT_OPERANDS else _read_operands(arguments),
-            called,
-            op_name,
-            frame,
-            is_root is not None,
-            number,
-            computation,
-            attributes,
+            called=called,
+            op_name=op_name,
+            frame=frame,
+            is_root=is_root is not None,
+            line=number,
+            computation=computation,
+            attributes_text=attributes,
         )
 
 
@@ -165,7 +167,7 @@ def _read_attributes(text: str) -> tuple[str, int | None, tuple[str, ...]]:
         return "", None, ()
     cut = text.find("metadata={")
     if text.find("sharding=") >= 0 or text.find("frontend_attributes=") >= 0:
-        # Free text, and metadata of their own inside: take the attributes apart properly.
+        # They contain free text and metadata: parse the attributes fully.
         attributes = parse_attributes(text)
         metadata = attributes.get("metadata", "").strip("{}")
         head = "".join(f"{key}={attributes[key]}, " for key in _CALLED_KEYS if key in attributes)

@@ -1,4 +1,4 @@
-"""The type of an HLO value, read from its text."""
+"""The type of an HLO value, parsed from its text."""
 
 import math
 import re
@@ -21,14 +21,14 @@ _COMMENT = re.compile(r"/\*.*?\*/")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An array, a tuple of shapes, or something without data (a token, an opaque handle)."""
+    """An array, a tuple of shapes, or a type without data (a token, an opaque handle)."""
 
     text: str
     """As printed, layout included."""
     dtype: str
     """XLA's name of the element type; `tuple`, `token` or `opaque` where there is none."""
     dims: tuple[int, ...] = ()
-    """Sizes; the bound of a dynamic dimension (`<=8`), -1 where even that is open (`?`)."""
+    """Sizes; the bound of a dynamic dimension (`<=8`), -1 for an unbounded one (`?`)."""
     layout: str = ""
     """The braces after the sizes, e.g. `{1,0:T(8,128)}`; empty if none is printed."""
     parts: tuple["Shape", ...] = ()
@@ -40,14 +40,14 @@ class Shape:
 
     @property
     def leaves(self) -> tuple["Shape", ...]:
-        """The arrays (and tokens) this holds, tuples opened at every level."""
+        """The arrays (and tokens) in it, nested tuples flattened."""
         if not self.is_tuple:
             return (self,)
         return tuple(leaf for part in self.parts for leaf in part.leaves)
 
     @property
     def elements(self) -> int:
-        """How many numbers it holds, summed over a tuple; 0 if a size is open."""
+        """Number of elements, summed over a tuple; 0 if a size is unbounded."""
         if self.is_tuple:
             return sum(part.elements for part in self.parts)
         if self.dtype not in _BITS:
@@ -78,10 +78,10 @@ class Shape:
 
 
 def parse_shape(text: str) -> Shape:
-    """Read a shape such as `(f32[8,128]{1,0:T(8,128)}, /*index=1*/s32[])`.
+    """Parse a shape such as `(f32[8,128]{1,0:T(8,128)}, /*index=1*/s32[])`.
 
-    A text that is no shape known here becomes a shape without data, its text kept as dtype: a
-    new type in a later XLA costs its sizes, not the module.
+    An unknown text becomes a shape without data, with the text as dtype: a new type in a later XLA
+    costs its sizes, not the module.
     """
     text = _COMMENT.sub("", text).strip()
     if text.startswith("("):
@@ -100,7 +100,7 @@ def _size(text: str) -> int:
 
 
 def _split_tuple(text: str) -> list[str]:
-    """Cut at the commas that are inside no bracket; sizes and layouts have commas of their own."""
+    """Split at the commas outside brackets; sizes and layouts have commas, too."""
     pieces: list[str] = []
     depth = start = 0
     for mark in re.finditer(r"[(){}\[\],]", text):

@@ -1,1 +1,1 @@
-"""Which lines of the source each stage came from: tags, anchors, links, eliminated code."""
+"""Links from the source to the lines of each stage: tags, anchors, links, eliminated code."""

@@ -1,72 +1,131 @@
-"""Which equations each line of a lowered or compiled text came from."""
+"""The equations behind each line of a lowered or compiled text."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction, callers_first
-from jaxscope.analysis.links.candidates import Candidates
-from jaxscope.analysis.links.tag_paths import NOWHERE, Chain, Chains, Place
-from jaxscope.analysis.links.tags import tags_of
+from jaxscope.analysis.links.tags import (
+    NO_MATCH,
+    TagMatch,
+    TagPath,
+    TagPaths,
+    tags_of,
+    without_tags,
+)
 from jaxscope.analysis.stablehlo import Operation, StableText
-from jaxscope.model import Anchor
+from jaxscope.model import Anchor, Equation
 
 STALE = (
     "the compiled program came from the persistent cache of an edited program, whose lines differ"
 )
-ADDED = "it names no equation, and stands beside instructions of this line"
-CONTAINED = "it names no equation, and is part of the work of this line"
+ADDED = "it names no equation; matched by its neighboring instructions"
+CONTAINED = "it names no equation; matched by the instruction around it"
 
-# Instructions that compute nothing: without a tag they get no link.
+# Instructions that compute nothing: untagged ones get no link.
 _PLAIN = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
-# What runs a computation in its own place, so that its line stands for all inside.
+# Instructions whose line represents the computation inside.
 _HOLDERS = frozenset({"fusion", "call", "async-start", "custom-call"})
 _REACH = 6
-"""How many untagged instructions to pass when looking for a neighbor that has a tag."""
+"""Untagged instructions to cross in search of a tagged neighbor."""
 _NEIGHBORS = 8
-"""More neighbors than this mean that the instruction belongs to none of them in particular."""
+"""An instruction with more neighbors belongs to none of them in particular."""
+
+
+_MOST = 64
+"""A longer list of candidates is useless; the line then has no link."""
+
+# Words that only lowering adds to a name stack.
+_OF_LOWERING = frozenset({"body", "closed_call", "eval_jaxpr", "core_call", "checkpoint", "while"})
+
+
+class Candidates:
+    """Equations by primitive, source line and name stack, for untagged names."""
+
+    def __init__(self, equations: Sequence[Equation]) -> None:
+        self._equations = equations
+        self._by_primitive: dict[str, list[int]] = {}
+        self._by_line: dict[tuple[str, int], list[int]] = {}
+        self._files: set[str] = set()
+        for equation in equations:
+            self._by_primitive.setdefault(equation.primitive, []).append(equation.id)
+            if equation.frames:
+                frame = equation.frames[0]
+                self._by_line.setdefault((frame.file, frame.span.line), []).append(equation.id)
+                self._files.update(f.file for f in equation.frames)
+
+    def find(self, name: str, frames: Iterable[HloFrame]) -> tuple[int, ...]:
+        """Ids of the equations that fit an instruction's name stack and Python frames best."""
+        *scope, primitive = _words(without_tags(name)) or [""]
+        frame = next((f for f in frames if f.file in self._files), None)
+        same_primitive = self._by_primitive.get(primitive, [])
+        if frame is None:
+            return self._narrow(same_primitive, scope, None)
+        here = self._by_line.get((frame.file, frame.line), [])
+        both = sorted(set(here) & set(same_primitive))
+        if not both and same_primitive:
+            # The primitive is on a different line, so the frame is wrong.
+            return self._narrow(same_primitive, scope, None)
+        return self._narrow(both or here, scope, frame)
+
+    def _narrow(
+        self, ids: Sequence[int], scope: list[str], frame: HloFrame | None
+    ) -> tuple[int, ...]:
+        """Keep those that also match the column and the name stack, if any do."""
+        if frame is not None:
+            ids = [
+                i for i in ids if self._equations[i].frames[0].span.column == frame.column
+            ] or ids
+        if len(ids) > 1:
+            ids = [i for i in ids if _words(self._equations[i].scope) == scope] or ids
+        return tuple(ids) if len(ids) <= _MOST else ()
+
+
+def _words(name: str) -> list[str]:
+    words = [word for word in name.split("/") if word and word not in _OF_LOWERING]
+    return [w for w in words if not w.startswith(("jit(", "pjit", "branch_", "cond"))] or words[-1:]
 
 
 class Locator:
-    """From a name stack to equations: by tags, else by what the name and the frames say."""
+    """The equations of a name stack: by its tags, else by its name and frames."""
 
     def __init__(
         self,
-        chains: Chains,
+        paths: TagPaths,
         candidates: Candidates,
         why: str,
         *,
         other: str = STALE,
         trust_frames: bool = True,
     ) -> None:
-        """`why` says why the text has no tags, and is empty when it has; `other` says how the
-        tags of another program may come to stand in it. `trust_frames` is False for a text that
-        may have come from a cache: its frames may be those of a program edited since."""
-        self.chains = chains
+        """`why` is why the text has no tags, and is empty when it has; `other` is why it may have
+        tags of a different program. `trust_frames` is False for a text that may be from a cache:
+        its frames may be those of a program edited since."""
+        self.paths = paths
         self._candidates = candidates
         self._why = why
         self._other = other
         self._trust_frames = trust_frames
 
-    def place(self, name: str, callers: Iterable[Chain]) -> Place:
-        """The exact place of a name, or `NOWHERE`.
+    def match(self, name: str, callers: Iterable[TagPath]) -> TagMatch:
+        """The exact match of a name, or `NO_MATCH`.
 
-        XLA joins the names of operations that it makes one of by semicolons.
+        XLA joins the names of merged operations by semicolons.
         """
         if ";" not in name:
             tags = tags_of(name)
-            return self.chains.find(tags, callers) if tags else NOWHERE
-        places = [self.place(part, callers) for part in name.split(";")]
-        return Place(
-            tuple(dict.fromkeys(i for place in places for i in place.equations)),
-            tuple(dict.fromkeys(chain for place in places for chain in place.chains)),
+            return self.paths.find(tags, callers) if tags else NO_MATCH
+        matches = [self.match(part, callers) for part in name.split(";")]
+        return TagMatch(
+            tuple(dict.fromkeys(i for match in matches for i in match.equations)),
+            tuple(dict.fromkeys(path for match in matches for path in match.paths)),
         )
 
     def guess(self, name: str, frames: Iterable[HloFrame]) -> tuple[tuple[int, ...], str]:
-        """Candidates for a name that leads to no exact place, and why it does not."""
+        """Candidates for a name without an exact match, and the reason for that."""
         if not name:
             return (), ""
         tags = tags_of(name)
-        if tags and len(self.chains):
-            # The frames are those of the other text too: its line numbers would mislead.
+        if tags and len(self.paths):
+            # The frames are of the other text, too: its line numbers would mislead.
             return self._candidates.find(name, ()), self._other
         if self._why:
             return self._candidates.find(name, frames if self._trust_frames else ()), self._why
@@ -74,31 +133,30 @@ class Locator:
 
 
 def stablehlo_anchors(module: StableText, locator: Locator) -> tuple[Anchor, ...]:
-    """Anchors of a StableHLO text; a function that is called at several places has the equations
-    of all of them on its lines."""
+    """Anchors of a StableHLO text; lines of a function have the equations of all its calls."""
     calls: dict[str, list[Operation]] = {}
     for operation in module.operations:
         if operation.callee:
             calls.setdefault(operation.callee, []).append(operation)
-    contexts: dict[str, tuple[Chain, ...]] = {}
+    contexts: dict[str, tuple[TagPath, ...]] = {}
 
-    def context(function: str) -> tuple[Chain, ...]:
+    def context(function: str) -> tuple[TagPath, ...]:
         known = contexts.get(function)
         if known is None:
             contexts[function] = ()
-            chains: dict[Chain, None] = {}
+            paths: dict[TagPath, None] = {}
             for call in calls.get(function, ()):
                 around = context(call.function)
-                place = locator.place(call.location.name, around)
-                chains.update(dict.fromkeys(place.chains or around))
-            known = contexts[function] = tuple(chains)
+                match = locator.match(call.location.name, around)
+                paths.update(dict.fromkeys(match.paths or around))
+            known = contexts[function] = tuple(paths)
         return known
 
     anchors: list[Anchor] = []
     for operation in module.operations:
         around = context(operation.function)
-        place = locator.place(operation.location.name, around)
-        equations = place.equations or _of_chains(locator.chains, around)
+        match = locator.match(operation.location.name, around)
+        equations = match.equations or _of_paths(locator.paths, around)
         if equations:
             anchors.append(Anchor(operation.line, equations))
             continue
@@ -111,12 +169,12 @@ def stablehlo_anchors(module: StableText, locator: Locator) -> tuple[Anchor, ...
 def hlo_anchors(
     module: HloModule, locator: Locator, shown: Mapping[int, int]
 ) -> tuple[Anchor, ...]:
-    """Anchors of an HLO text, by the line numbers that `shown` gives for the module's own."""
+    """Anchors of an HLO text; `shown` maps the module's line numbers to those of the text."""
     return _HloAnchors(module, locator).collect(shown)
 
 
-def _of_chains(chains: Chains, around: Iterable[Chain]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(i for chain in around for i in chains.equations(chain)))
+def _of_paths(paths: TagPaths, around: Iterable[TagPath]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(i for path in around for i in paths.equations(path)))
 
 
 class _HloAnchors:
@@ -125,8 +183,8 @@ class _HloAnchors:
         self._locator = locator
         self._exact: dict[str, tuple[int, ...]] = {}
         self._guessed: dict[str, tuple[tuple[int, ...], str]] = {}
-        self._contexts: dict[str, dict[Chain, None]] = {}
-        # The instructions that run a computation, and whether all of them are plain calls.
+        self._contexts: dict[str, dict[TagPath, None]] = {}
+        # The instructions that run a computation.
         self._callers: dict[str, list[Instruction]] = {}
         self._held: dict[str, tuple[int, ...]] = {}
 
@@ -150,10 +208,10 @@ class _HloAnchors:
 
     def _locate(self, instruction: Instruction) -> None:
         around = self._contexts.get(instruction.computation, {})
-        place = self._locator.place(instruction.op_name, around)
-        equations = place.equations
+        match = self._locator.match(instruction.op_name, around)
+        equations = match.equations
         if not equations and instruction.opcode not in _PLAIN and self._is_called(instruction):
-            equations = _of_chains(self._locator.chains, around)
+            equations = _of_paths(self._locator.paths, around)
         if equations:
             self._exact[instruction.name] = equations
         else:
@@ -164,23 +222,23 @@ class _HloAnchors:
                 self._guessed[instruction.name] = guess
         for called in instruction.called:
             context = self._contexts.setdefault(called, {})
-            context.update(dict.fromkeys(place.chains) if place.chains else around)
+            context.update(dict.fromkeys(match.paths) if match.paths else around)
             self._callers.setdefault(called, []).append(instruction)
 
     def _is_called(self, instruction: Instruction) -> bool:
-        """Whether the computation around it is a function, all of which is its callers' work."""
+        """Whether the computation around it is a function, and so the work of its callers."""
         callers = self._callers.get(instruction.computation, ())
         return bool(callers) and all(caller.opcode == "call" for caller in callers)
 
     def _inherit(self, instructions: tuple[Instruction, ...]) -> None:
-        """Give instructions without a place the equations of their neighbors, as a guess."""
+        """Give unmatched instructions the equations of their neighbors, as a guess."""
         missing = [
             i
             for i in instructions
             if i.name not in self._exact
             and i.name not in self._guessed
             and i.opcode not in _PLAIN
-            and not self._holds_known(i)
+            and not self._inside(i)
         ]
         if not missing:
             return
@@ -203,7 +261,7 @@ class _HloAnchors:
                 self._guessed[instruction.name] = found, why
 
     def _nearest(self, start: str, neighbors: Mapping[str, list[str]]) -> tuple[int, ...]:
-        """Equations of the tagged instructions that can be reached first from `start`."""
+        """Equations of the nearest tagged instructions."""
         seen = {start}
         border = [start]
         for _ in range(_REACH):
@@ -223,11 +281,8 @@ class _HloAnchors:
         instruction = self._module.instruction(name)
         return () if instruction is None else self._inside(instruction)
 
-    def _holds_known(self, instruction: Instruction) -> bool:
-        return bool(self._inside(instruction))
-
     def _inside(self, instruction: Instruction) -> tuple[int, ...]:
-        """The equations that a fusion holds: exact ones, of all it calls."""
+        """The exact equations inside a fusion or call."""
         if instruction.opcode not in _HOLDERS or not instruction.called:
             return ()
         held = self._held.get(instruction.name)
@@ -238,7 +293,7 @@ class _HloAnchors:
                 computation = self._module.computation(called)
                 if computation is None:
                     continue
-                # The root first: it gives the fusion its result.
+                # The root first: it is the result of the fusion.
                 for inner in reversed(computation.instructions):
                     if inner.opcode not in _PLAIN:
                         found.update(dict.fromkeys(self._exact.get(inner.name, ())))

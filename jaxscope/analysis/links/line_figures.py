@@ -1,7 +1,6 @@
-"""What belongs to a line of the source: its share of the equations, instructions and work.
+"""Equations, instructions and FLOPs by line of the source.
 
-In a program that differentiates, each share is told by phase: what the forward pass does for a
-line, and what the backward pass does for it.
+In a program that differentiates, the figures of a line are split by phase: forward and backward.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from jaxscope.model import Anchor, Phase, Program, Stage, StageKind
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """The part of a line, or of a program, that belongs to one phase."""
+class PhaseFigures:
+    """The figures of one phase of a line or of a program."""
 
     equations: int = 0
     instructions: int | None = None
@@ -27,7 +26,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class LineFigures:
-    """The part of a program that one source line stands for."""
+    """The figures of one source line."""
 
     equations: int = 0
     instructions: int | None = None
@@ -35,19 +34,19 @@ class LineFigures:
     flops: float | None = None
     """FLOPs of one run; None when there is no such text."""
     exact: bool = True
-    """False where an instruction was matched by likeness and not by its tag."""
-    phases: Mapping[Phase, Share] = field(default_factory=dict[Phase, Share])
-    """The same by phase, adding up to the line's own figures; empty for a line with no part in a
-    derivative."""
+    """False where an instruction is an approximate match."""
+    phases: Mapping[Phase, PhaseFigures] = field(default_factory=dict[Phase, PhaseFigures])
+    """The same by phase, with the line's figures as their sum; empty for a line that takes no part
+    in a derivative."""
 
     @property
-    def backward(self) -> Share:
-        """What the backward pass does for this line, forward work done again included."""
+    def backward(self) -> PhaseFigures:
+        """The backward pass of this line, rematerialized forward work included."""
         return _sum(self.phases.get(phase) for phase in BACKWARD)
 
     @property
     def backward_share(self) -> float | None:
-        """The part of the line's FLOPs that the backward pass does; None where it has none."""
+        """The share of the line's FLOPs in the backward pass; None for a line without FLOPs."""
         return (self.backward.flops or 0.0) / self.flops if self.flops else None
 
 
@@ -56,20 +55,17 @@ BACKWARD = (Phase.BACKWARD, Phase.REMATERIALIZED)
 
 
 def differentiates(program: Program) -> bool:
-    """Whether some equation belongs to a backward pass, so that phases are worth a column."""
+    """Whether any equation belongs to a backward pass, so that phases are worth a column."""
     return any(equation.phase in BACKWARD for equation in program.equations)
 
 
-def phase_shares(program: Program) -> dict[Phase, Share]:
-    """What each phase of a program does in all; phases without equations are left out.
+def phase_shares(program: Program) -> dict[Phase, PhaseFigures]:
+    """The figures of each phase of a program; phases without equations are left out.
 
-    Instructions that no equation is known for are not counted.
+    Instructions without a known equation are not counted.
     """
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = counted(stage.text) if stage is not None else None
-    anchors = {anchor.line: anchor for anchor in stage.anchors} if stage is not None else {}
     everywhere = {equation.id: 0 for equation in program.equations}
-    found = _figures(program, everywhere, known, anchors)
+    (found,) = _figures(program, [everywhere])
     return dict(found[0].phases) if found else {}
 
 
@@ -83,16 +79,13 @@ def figures(program: Program, source: int = 0) -> dict[int, LineFigures]:
 
 
 def all_figures(program: Program, sources: int) -> list[dict[int, LineFigures]]:
-    """`figures` of the first so many sources; the text is read once for all."""
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = counted(stage.text) if stage is not None else None
-    anchors = {anchor.line: anchor for anchor in stage.anchors} if stage is not None else {}
-    return [_figures(program, homes(program, source), known, anchors) for source in range(sources)]
+    """`figures` of the first sources; the text is parsed once."""
+    return _figures(program, [defining_lines(program, source) for source in range(sources)])
 
 
 def phase_of(program: Program, anchor: Anchor | None) -> str:
-    """The phase of a stage's line: that of its own equation, for a fusion the one whose result it
-    gives. Empty where no equation is known, or where the candidates disagree."""
+    """The phase of a stage's line: that of its own equation, for a fusion that of its root. Empty
+    where no equation is known, or where the candidates disagree."""
     if anchor is None or not anchor.equations:
         return ""
     own = anchor.equations[:1] if anchor.exact else anchor.equations
@@ -100,8 +93,8 @@ def phase_of(program: Program, anchor: Anchor | None) -> str:
     return str(phases.pop()) if len(phases) == 1 else ""
 
 
-def homes(program: Program, source: int = 0) -> dict[int, int]:
-    """Equation → the line of its innermost frame in a source: the line that it counts for."""
+def defining_lines(program: Program, source: int = 0) -> dict[int, int]:
+    """Equation → its defining line: that of its innermost frame in a source."""
     return {
         equation.id: frame.span.line
         for equation in program.equations
@@ -110,28 +103,43 @@ def homes(program: Program, source: int = 0) -> dict[int, int]:
 
 
 def stage_of(program: Program, kind: StageKind) -> Stage | None:
-    """The stage if it was fetched, with its text or the reason why there is none."""
+    """The stage, if it was fetched: with its text, or the reason why there is none."""
     return next((stage for stage in program.stages if stage.kind == kind), None)
 
 
-# The record, the text and the HTML of one run need the same counts; more is not kept.
+# The record, the text and the HTML of one run need the same counts.
 @functools.lru_cache(maxsize=4)
 def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
-    """The optimized HLO and what it costs; None where the text is missing or not understood."""
+    """The optimized HLO and its cost; None where the text is missing or not understood."""
     if not text:
         return None
     try:
         module = parse_module(text)
         return module, program_cost(module)
-    except Exception:  # XLA may change its text at any time: then figures are missing, no more
+    except Exception:  # XLA may change its text at any time: then only the figures are missing
         return None
 
 
-Home = tuple[int, Phase]
+def compiled_program(program: Program) -> tuple[Stage, HloModule, ProgramCost] | None:
+    """The optimized HLO of a program, parsed, with its cost; None where it is not available."""
+    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
+    known = counted(stage.text) if stage is not None else None
+    return (stage, *known) if stage is not None and known is not None else None
+
+
+LinePhase = tuple[int, Phase]
 """A line and a phase."""
 
 
-def _figures(
+def _figures(program: Program, sources: list[dict[int, int]]) -> list[dict[int, LineFigures]]:
+    """The figures of each source, from its equations' lines."""
+    compiled = compiled_program(program)
+    known = None if compiled is None else compiled[1:]
+    anchors = {} if compiled is None else {anchor.line: anchor for anchor in compiled[0].anchors}
+    return [_figures_of_source(program, lines, known, anchors) for lines in sources]
+
+
+def _figures_of_source(
     program: Program,
     lines: dict[int, int],
     known: tuple[HloModule, ProgramCost] | None,
@@ -140,26 +148,26 @@ def _figures(
     home = {number: (line, program.equations[number].phase) for number, line in lines.items()}
     equations = Counter(home.values())
     if known is None:
-        return _by_line({key: Share(number) for key, number in equations.items()}, set())
+        return _by_line({key: PhaseFigures(number) for key, number in equations.items()}, set())
     module, cost = known
-    instructions = Counter[Home]()
+    instructions = Counter[LinePhase]()
     doubtful: set[int] = set()
     for instruction in real_instructions(module):
-        found, exact = _home(anchors.get(instruction.line), home)
+        found, exact = _line_phase(anchors.get(instruction.line), home)
         if found is not None:
             instructions[found] += 1
             if not exact:
                 doubtful.add(found[0])
     flops = _flops(module, cost, anchors, home)
     shares = {
-        key: Share(equations[key], instructions[key], flops.get(key, 0.0))
+        key: PhaseFigures(equations[key], instructions[key], flops.get(key, 0.0))
         for key in equations.keys() | instructions.keys()
     }
     return _by_line(shares, doubtful)
 
 
-def _by_line(shares: dict[Home, Share], doubtful: set[int]) -> dict[int, LineFigures]:
-    lines: dict[int, dict[Phase, Share]] = {}
+def _by_line(shares: dict[LinePhase, PhaseFigures], doubtful: set[int]) -> dict[int, LineFigures]:
+    lines: dict[int, dict[Phase, PhaseFigures]] = {}
     for (line, phase), share in sorted(shares.items(), key=lambda item: item[0]):
         lines.setdefault(line, {})[phase] = share
     found: dict[int, LineFigures] = {}
@@ -175,20 +183,21 @@ def _by_line(shares: dict[Home, Share], doubtful: set[int]) -> dict[int, LineFig
     return found
 
 
-def _sum(shares: Iterable[Share | None]) -> Share:
+def _sum(shares: Iterable[PhaseFigures | None]) -> PhaseFigures:
     known = [share for share in shares if share is not None]
     instructions = [s.instructions for s in known if s.instructions is not None]
     flops = [s.flops for s in known if s.flops is not None]
-    return Share(
+    return PhaseFigures(
         sum(share.equations for share in known),
         sum(instructions) if instructions else None,
         sum(flops) if flops else None,
     )
 
 
-def _home(anchor: Anchor | None, home: Mapping[int, Home]) -> tuple[Home | None, bool]:
-    """The one line that an instruction belongs to, and its phase there; none where its candidates
-    disagree on the line."""
+def _line_phase(
+    anchor: Anchor | None, home: Mapping[int, LinePhase]
+) -> tuple[LinePhase | None, bool]:
+    """The line and phase of an instruction; None where its candidates disagree on the line."""
     if anchor is None or not anchor.equations:
         return None, True
     first = home.get(anchor.equations[0])
@@ -199,16 +208,15 @@ def _home(anchor: Anchor | None, home: Mapping[int, Home]) -> tuple[Home | None,
 
 
 def _flops(
-    module: HloModule, cost: ProgramCost, anchors: dict[int, Anchor], home: Mapping[int, Home]
-) -> dict[Home, float]:
-    """FLOPs by line and phase. A fusion's work is counted where its inner instructions come
-    from."""
-    found: dict[Home, float] = {}
+    module: HloModule, cost: ProgramCost, anchors: dict[int, Anchor], home: Mapping[int, LinePhase]
+) -> dict[LinePhase, float]:
+    """FLOPs by line and phase. A fusion's work counts at the lines of its inner instructions."""
+    found: dict[LinePhase, float] = {}
     for row in (*cost.by_instruction, *cost.fused):
         instruction = module.instruction(row.name)
         if instruction is None or not row.flops or instruction.opcode == "fusion":
             continue
-        place, _ = _home(anchors.get(instruction.line), home)
+        place, _ = _line_phase(anchors.get(instruction.line), home)
         if place is not None:
             found[place] = found.get(place, 0.0) + row.flops * row.times
     return found

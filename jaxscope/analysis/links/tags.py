@@ -1,17 +1,20 @@
-"""jaxscope's tags in name stacks: how they are spelled, how to read them, how to take them out."""
+"""jaxscope's tags in name stacks: write, read and remove them, and find their equations."""
+
+from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 TAG_HEX = 8
-"""Hexadecimal digits of a tag's hash: at 10 000 jaxprs a chance of 1 % that any two collide."""
+"""Hexadecimal digits of a tag's hash: a 1 % chance that any two of 10 000 jaxprs collide."""
 
 TAG = re.compile(rf"eqn_\d+_[0-9a-f]{{{TAG_HEX}}}(?![0-9a-z_])")
-"""One tag: the index of an equation in its jaxpr, and the hash of that jaxpr. No `@` in it: XLA
-cuts names there."""
+"""One tag: an equation's index in its jaxpr, and the jaxpr's hash. No `@`: XLA cuts names there."""
 
 _BEFORE_SLASH = re.compile(rf"{TAG.pattern}/")
-# JAX wraps a transform around the scope that follows it, `jvp(jit(f))/mul`, and a tag takes that
-# place, `jvp(eqn_…)/jit(f)/mul`.
+# JAX wraps a transform around the next scope, `jvp(jit(f))/mul`, and a tag takes that position,
+# `jvp(eqn_…)/jit(f)/mul`.
 _WRAPPED = re.compile(rf"\({TAG.pattern}(\)+)/(jit\([^/\";]*\))")
 _ELSEWHERE = re.compile(rf"/?{TAG.pattern}")
 _STACK_FRAME = re.compile(r" ?stack_frame_id=\d+")
@@ -30,7 +33,7 @@ def tags_of(name: str) -> tuple[str, ...]:
 
 
 def without_tags(text: str) -> str:
-    """The text as JAX would have written it without jaxscope: every tag and its slash taken out."""
+    """The text as JAX writes it without jaxscope: every tag and its slash removed."""
     if "eqn_" not in text:
         return text
     if "(eqn_" in text:
@@ -40,9 +43,9 @@ def without_tags(text: str) -> str:
 
 
 def clean_hlo(text: str) -> tuple[str, list[int]]:
-    """HLO text as shown: tags, frame tables and the numbers that refer to them taken out.
+    """HLO text as shown: without tags, frame tables and references to them.
 
-    The list gives, for each line of the result, its line number (from 1) in the given text.
+    The list has, for each line of the result, its line number (from 1) in the given text.
     """
     lines: list[str] = []
     origin: list[int] = []
@@ -56,7 +59,7 @@ def clean_hlo(text: str) -> tuple[str, list[int]]:
             in_table = bool(line.strip())
             continue
         if not line.strip():
-            # Between the tables stand blank lines; one is enough.
+            # One blank line between the tables is enough.
             blank_before = True
             continue
         if blank_before and lines:
@@ -68,3 +71,90 @@ def clean_hlo(text: str) -> tuple[str, list[int]]:
         lines.append(line)
         origin.append(number)
     return "\n".join(lines) + "\n", origin
+
+
+TagPath = tuple[str, ...]
+"""Tags of the nested equations around a name, outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TagMatch:
+    """The equations that a name refers to."""
+
+    equations: tuple[int, ...]
+    """Ids: several where a jaxpr with several uses was lowered once."""
+    paths: tuple[TagPath, ...]
+    """The full tag paths of these equations."""
+
+
+NO_MATCH = TagMatch((), ())
+
+
+class TagPaths:
+    """All full tag paths of one program.
+
+    Names are relative to their function: inside `func.call` and the regions of a reduce they have
+    only the inner tags, and the caller's path must be prepended.
+    """
+
+    __slots__ = ("_equations",)
+
+    def __init__(self, paths: Sequence[TagPath]) -> None:
+        """`paths` by equation id; empty for an untagged equation."""
+        self._equations: dict[TagPath, tuple[int, ...]] = {}
+        for number, path in enumerate(paths):
+            if path:
+                self._equations[path] = (*self._equations.get(path, ()), number)
+
+    def __len__(self) -> int:
+        return len(self._equations)
+
+    def items(self) -> Iterable[tuple[TagPath, tuple[int, ...]]]:
+        """Each path with its equations."""
+        return self._equations.items()
+
+    def joined(self, other: TagPaths) -> TagPaths:
+        """The union of both; `self` decides on the equations of a common path."""
+        union = TagPaths(())
+        union._equations = other._equations | self._equations
+        return union
+
+    def equations(self, path: TagPath) -> tuple[int, ...]:
+        """The equations with exactly this path."""
+        return self._equations.get(path, ())
+
+    def find(self, tags: TagPath, callers: Iterable[TagPath] = ()) -> TagMatch:
+        """The equations of a name with these tags.
+
+        Unknown tags at the end are ignored: while lowering an equation, JAX may use its own
+        jaxprs, which were tagged in a different program.
+        """
+        if not tags:
+            return NO_MATCH
+        found = self._equations.get(tags)
+        if found is not None:
+            return TagMatch(found, (tags,))
+        completed = (self._complete(tags, caller) for caller in callers or ((),))
+        paths = list(dict.fromkeys(path for path in completed if path is not None))
+        if not paths and (path := self._complete(tags, ())) is not None:
+            paths = [path]
+        if not paths:
+            # XLA merges equal reducers: a name may occur where none of its own callers is left.
+            paths = [path for path in self._equations if path[-len(tags) :] == tags]
+        return TagMatch(tuple([n for path in paths for n in self._equations[path]]), tuple(paths))
+
+    def _complete(self, tags: TagPath, caller: TagPath) -> TagPath | None:
+        """The longest path of this program that starts like the caller's and continues with tags.
+
+        First with the caller's whole path (a call), then with prefixes of it: the region of a
+        reduce repeats the tag of the reduce itself.
+        """
+        best: TagPath | None = None
+        most = 0
+        for kept in range(len(caller), -1, -1):
+            for taken in range(len(tags), most, -1):
+                path = caller[:kept] + tags[:taken]
+                if path in self._equations:
+                    best, most = path, taken
+                    break
+        return best

@@ -1,1 +1,1 @@
-"""XLA's memory plan, live arrays and donation."""
+"""XLA's memory plan, live arrays and possible donations."""

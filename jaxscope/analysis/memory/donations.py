@@ -1,44 +1,47 @@
-"""Inputs of a program whose buffers its results could reuse."""
+"""Inputs whose buffers a program's outputs could reuse, if they were donated."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
 
-from jaxscope.analysis.links.line_figures import counted, stage_of
-from jaxscope.analysis.profile.origins import of_equations
-from jaxscope.model import Program, StageKind, Value, ValueKind
-from jaxscope.model.profile import Place
+from jaxscope.analysis.links.line_figures import compiled_program
+from jaxscope.analysis.profile.line_owners import of_equations
+from jaxscope.model import Program, Value, ValueKind
+from jaxscope.model.profile import SourceLine
 
 _HOST = "NumPy array"
 
 
 @dataclass(frozen=True, slots=True)
 class Donation:
-    """An input that is not donated, and a result that could reuse its buffer."""
+    """An undonated input, and an output that could reuse its buffer."""
 
     input: str
     output: str
     bytes: int
-    place: Place | None
-    """The line that computes the result; None when it is unknown."""
+    place: SourceLine | None
+    """The line that computes the output; None when unknown."""
 
 
 def donations(program: Program, sources: int = 1) -> tuple[Donation, ...]:
     """Pairs of equal type and sharding, the largest first.
 
-    JAX lets a result reuse the buffer of a donated input of its type; XLA then needs that many
-    bytes less during the whole run. Whether the caller reads the input again is unknown.
+    JAX lets an output reuse a donated input of its type; XLA then needs that many bytes less
+    throughout. Whether the caller reads the input again cannot be known here.
     """
-    free = list(enumerate(program.outputs))
     taken = Counter(_type(v) for v in program.inputs if v.kind is ValueKind.DONATED)
-    free = [(number, out) for number, out in free if not _consumed(taken, out)]
+    free: list[tuple[int, Value]] = []
+    for number, out in enumerate(program.outputs):
+        taken[_type(out)] -= 1
+        if taken[_type(out)] < 0:  # no donated input of its type is left for it
+            free.append((number, out))
     places = _places(program, sources)
     found: list[Donation] = []
     given = [v for v in program.inputs if v.kind is ValueKind.TRACED and v.bytes]
-    # A result of the input's own name is the one that replaces it.
+    # An output of the same name replaces the input.
     for value in sorted(given, key=lambda v: v.name not in {out.name for _, out in free}):
-        # A NumPy array is copied to the device anyway.
+        # NumPy arrays are copied to the device anyway.
         if value.reason.startswith(_HOST):
             continue
         fitting = [pair for pair in free if _type(pair[1]) == _type(value)]
@@ -53,29 +56,20 @@ def _type(value: Value) -> tuple[str, str]:
     return value.aval.removesuffix(" (weak)"), value.sharding
 
 
-def _consumed(taken: Counter[tuple[str, str]], out: Value) -> bool:
-    """Whether a donated input is reused for this result already."""
-    if taken[_type(out)] <= 0:
-        return False
-    taken[_type(out)] -= 1
-    return True
-
-
-def _places(program: Program, sources: int) -> dict[int, Place]:
-    """Index of a result → the line that computes it, by the root of the compiled program."""
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = counted(stage.text) if stage is not None else None
-    if stage is None or known is None:
+def _places(program: Program, sources: int) -> dict[int, SourceLine]:
+    """Output number → the line that computes it, by the root of the compiled program."""
+    compiled = compiled_program(program)
+    if compiled is None:
         return {}
-    module = known[0]
+    stage, module, _ = compiled
     root = module.entry_computation.root
     names = root.operands if root.opcode == "tuple" else (root.name,)
     if len(names) != len(program.outputs):
         return {}
-    found: dict[int, Place] = {}
+    found: dict[int, SourceLine] = {}
     for source in range(sources):
-        origins = of_equations(program, stage, module, source)
-        for number, name in enumerate(names):
-            if name in origins:
-                found.setdefault(number, origins[name].place)
+        owners = of_equations(program, stage, module, source)
+        for number, result in enumerate(names):
+            if result in owners:
+                found.setdefault(number, owners[result].place)
     return found

@@ -1,14 +1,14 @@
-"""Which lines made the arrays that are alive: JAX's device memory profile, read.
+"""Live arrays by the line that created them, from JAX's device memory profile.
 
-`jax.profiler.device_memory_profile()` gives a gzipped pprof message in which each live buffer has
-the Python stack that made it. Source of the field numbers: google/pprof, proto/profile.proto.
+`jax.profiler.device_memory_profile()` returns a gzipped pprof message in which each live buffer has
+the Python stack that created it. Source of the field numbers: google/pprof, proto/profile.proto.
 """
 
 from __future__ import annotations
 
 import collections
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jaxscope.analysis import protobuf as pb
@@ -21,8 +21,8 @@ _NAME, _FILE = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """Live buffers that were made at one stack."""
+class BufferAllocations:
+    """Live buffers with one Python stack."""
 
     frames: tuple[tuple[str, str, int], ...]
     """File, function and line, innermost first."""
@@ -30,8 +30,8 @@ class Made:
     bytes: int
 
 
-def live_buffers(profile: bytes) -> tuple[Made, ...]:
-    """The buffers of a device memory profile, gzipped as JAX gives it."""
+def live_buffers(profile: bytes) -> tuple[BufferAllocations, ...]:
+    """The buffers of a device memory profile, gzipped as JAX returns it."""
     data = gzip.decompress(profile)
     strings = [bytes(text).decode("utf-8", "replace") for text in pb.submessages(data, _STRINGS)]
     functions = {
@@ -46,7 +46,7 @@ def live_buffers(profile: bytes) -> tuple[Made, ...]:
         line = pb.submessage(location, _LINES)
         file, name = functions.get(pb.number(line, _LINE_FUNCTION), ("", ""))
         places[pb.number(location, _ID)] = (file, name, pb.number(line, _LINE_NUMBER))
-    found: list[Made] = []
+    found: list[BufferAllocations] = []
     for sample in pb.submessages(data, _SAMPLES):
         labels = {
             strings[pb.number(label, _LABEL_KEY)]: strings[pb.number(label, _LABEL_TEXT)]
@@ -58,23 +58,21 @@ def live_buffers(profile: bytes) -> tuple[Made, ...]:
         frames = tuple(
             places[number] for number in pb.numbers(sample, _SAMPLE_LOCATIONS) if number in places
         )
-        found.append(Made(frames, count, size))
+        found.append(BufferAllocations(frames, count, size))
     return tuple(found)
 
 
 def by_line(
-    made: tuple[Made, ...], is_user: Callable[[str], bool]
+    buffers: tuple[BufferAllocations, ...], is_user: Callable[[str], bool]
 ) -> dict[tuple[str, int] | None, tuple[int, int]]:
-    """File and line → count and bytes, the most bytes first; None for what no line of the user's
-    made. A buffer belongs to the innermost of its frames that is the user's."""
+    """File and line → count and bytes, the most bytes first; None without a user frame.
+
+    A buffer belongs to the innermost user frame.
+    """
     sums: dict[tuple[str, int] | None, list[int]] = collections.defaultdict(lambda: [0, 0])
-    for each in made:
-        key = next(((file, line) for file, _, line in _users(each, is_user)), None)
+    for each in buffers:
+        key = next(((file, line) for file, _, line in each.frames if is_user(file)), None)
         sums[key][0] += each.count
         sums[key][1] += each.bytes
     ordered = sorted(sums.items(), key=lambda item: -item[1][1])
     return {key: (count, size) for key, (count, size) in ordered}
-
-
-def _users(made: Made, is_user: Callable[[str], bool]) -> Iterator[tuple[str, str, int]]:
-    return (frame for frame in made.frames if is_user(frame[0]))

@@ -1,7 +1,7 @@
-"""The memory plan of a compiled program, from XLA's own message of it.
+"""The memory plan of a compiled program, from XLA's `HloProto`.
 
-The profiler's trace holds an `HloProto` for every live module: the module, its buffer assignment,
-and the heap simulator's trace of what is allocated and freed at which instruction. Source of the
+The profiler's trace contains an `HloProto` for every live module: the module, its buffer
+assignment, and the heap simulator's trace of allocations and releases by instruction. Source of the
 field numbers: xla/service/hlo.proto and tsl/profiler/protobuf/xplane.proto.
 """
 
@@ -11,8 +11,8 @@ import collections
 from collections.abc import Mapping
 
 from jaxscope.analysis import protobuf as pb
-from jaxscope.model.memory_plan import Alive, BufferTimeline, Step
-from jaxscope.model.profile import Place
+from jaxscope.model.memory_plan import BufferTimeline, HeapStep, LiveBuffer
+from jaxscope.model.profile import SourceLine
 
 # XSpace.planes, XPlane.name, XPlane.event_metadata (a map: value = 2), XEventMetadata.name and
 # .stats, XStat.bytes_value.
@@ -28,7 +28,7 @@ _METADATA_PLANE = "/host:metadata"
 
 
 def module_messages(xspace: bytes) -> dict[str, memoryview]:
-    """`jit_f(7)` → HloProto, of every module in a trace that was made with them."""
+    """`jit_f(7)` → HloProto of every module in a trace that was recorded with them."""
     found: dict[str, memoryview] = {}
     for plane in pb.submessages(xspace, _PLANES):
         if pb.text(plane, _PLANE_NAME) != _METADATA_PLANE:
@@ -44,15 +44,13 @@ def module_messages(xspace: bytes) -> dict[str, memoryview]:
 
 def timeline(
     message: bytes | memoryview,
-    places: Mapping[str, Place],
-    inside: Mapping[str, Place] | None = None,
+    places: Mapping[str, SourceLine],
+    inside: Mapping[str, SourceLine] | None = None,
 ) -> BufferTimeline | None:
-    """The plan of one module, from its HloProto; None where it has no trace of the heap.
+    """The plan of one module, from its HloProto; None where it has no heap trace.
 
-    `inside` has the lines of other sources, by instruction.
-
-    jaxlib 0.8 writes none. A program without temporaries has none either, and then no allocation
-    for them: its timeline is empty.
+    `inside` has the lines of other sources, by instruction. jaxlib 0.8 writes no heap trace. A
+    program without temporaries has none either: its timeline is empty.
     """
     assignment = pb.submessage(message, _ASSIGNMENT)
     static = temp = 0
@@ -81,14 +79,14 @@ def timeline(
                 pb.number(event, _SHARED),
             )
     alive = tuple(
-        Alive(name, size, places.get(name), (inside or {}).get(name))
+        LiveBuffer(name, size, places.get(name), (inside or {}).get(name))
         for name, size in sorted(heap.at_peak, key=lambda item: -item[1])
     )
     return BufferTimeline(static, temp, tuple(heap.steps), heap.peak_at, alive)
 
 
 class _Heap:
-    """Replays the heap simulator's events. Buffers that share memory count once."""
+    """Replays the heap simulator's events; buffers that share memory count once."""
 
     def __init__(self, sizes: Mapping[int, int]) -> None:
         self._sizes = sizes
@@ -96,7 +94,7 @@ class _Heap:
         self._users: collections.Counter[int] = collections.Counter()
         self._made: dict[int, str] = {}
         self._live = self._peak = 0
-        self.steps: list[Step] = []
+        self.steps: list[HeapStep] = []
         self.peak_at = ""
         self.at_peak: list[tuple[str, int]] = []
 
@@ -110,7 +108,7 @@ class _Heap:
             self._users[owner] -= 1
             if not self._users[owner]:
                 self._live -= self._sizes.get(owner, 0)
-        self.steps.append(Step(instruction, self._live))
+        self.steps.append(HeapStep(instruction, self._live))
         if self._live > self._peak:
             self._peak, self.peak_at = self._live, instruction
             self.at_peak = [

@@ -4,32 +4,37 @@ profile(module, [of_equations(program, stage, module, 0)], sessions, "cpu:0")
 """
 
 from jaxscope.analysis.profile.attribute import profile
-from jaxscope.analysis.profile.cell import ProgramRun, RunProgram, cell_profile, program_runs
-from jaxscope.analysis.profile.folded import folded
-from jaxscope.analysis.profile.origins import (
-    Origin,
-    Origins,
+from jaxscope.analysis.profile.cell import (
+    ExecutedProgram,
+    ProgramExecution,
+    cell_profile,
+    program_runs,
+)
+from jaxscope.analysis.profile.line_owners import (
+    LineOwner,
+    LineOwners,
     frames_inside,
     of_equations,
     of_frames,
 )
+from jaxscope.analysis.profile.merged_lines import merged_lines
+from jaxscope.analysis.profile.profiled_calls import ProfiledCall, ProfiledSession
 from jaxscope.analysis.profile.shares import LineShare, OpShare, cell_shares, line_shares, op_shares
-from jaxscope.analysis.profile.traced_calls import TracedCall, TracedSession
 
 __all__ = [
+    "ExecutedProgram",
+    "LineOwner",
+    "LineOwners",
     "LineShare",
     "OpShare",
-    "Origin",
-    "Origins",
-    "ProgramRun",
-    "RunProgram",
-    "TracedCall",
-    "TracedSession",
+    "ProfiledCall",
+    "ProfiledSession",
+    "ProgramExecution",
     "cell_profile",
     "cell_shares",
-    "folded",
     "frames_inside",
     "line_shares",
+    "merged_lines",
     "of_equations",
     "of_frames",
     "op_shares",

@@ -1,4 +1,4 @@
-"""A cell that ran once as plain Python: whose line each program's run was, and what it took."""
+"""Attribute each program execution in a profiled cell to the line that dispatched it."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jaxscope.analysis.hlo import HloModule
-from jaxscope.analysis.profile.fusion_split import Weigher
-from jaxscope.analysis.profile.origins import Origin
+from jaxscope.analysis.profile.fusion_split import FusionSplitter, containers
+from jaxscope.analysis.profile.line_owners import LineOwner, plain_name
 from jaxscope.analysis.trace import Op, TraceEvent, shares
-from jaxscope.model.profile import CellLine, CellProfile, Place
+from jaxscope.model.profile import CellLine, CellProfile, SourceLine
 
 _NS = 1e-9
 _DISPATCH = re.compile(r"PjitFunction\((.*)\)$")
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramRun:
-    """One run of one program."""
+class ProgramExecution:
+    """One execution of one program."""
 
     program: int
     module: str
     ops: tuple[Op, ...]
     dispatched: float
-    """ns, when Python asked for it; the start of its first operation where that is not known."""
+    """ns; the start of its first operation where the dispatch is unknown."""
 
     @property
     def start(self) -> float:
@@ -37,42 +37,43 @@ class ProgramRun:
 
 
 @dataclass(frozen=True, slots=True)
-class RunProgram:
-    """What is known of a program that ran."""
+class ExecutedProgram:
+    """A program that ran in the cell."""
 
     module: HloModule | None
-    """None when its text could not be had."""
+    """None when its text is unavailable."""
     eager: bool
-    """A single operation outside any jit."""
-    inside: Mapping[str, Place]
-    """Instruction → the line of the cell's own functions that it comes from; what is missing
-    belongs to the line that called the program."""
+    """An eager operation, outside any jit."""
+    inside: Mapping[str, SourceLine]
+    """Instruction → its line inside a function of the cell; missing instructions belong to the
+    line that called the program."""
 
 
 def program_runs(
     ops: Iterable[Op], events: Iterable[TraceEvent], thread: str
-) -> tuple[ProgramRun, ...]:
-    """The runs in the order of their dispatch.
+) -> tuple[ProgramExecution, ...]:
+    """The executions in the order of their dispatch.
 
-    Calls of one function start in the order in which Python asked for them, so the n-th run of a
-    module belongs to the n-th call of that name on the caller's thread. Where their numbers differ
-    (another thread called too, a call was answered from elsewhere) the start of a run's first
-    operation stands in, which is late where calls queue up.
+    Calls of one function start in dispatch order, so the n-th execution of a module belongs to the
+    n-th call of that name on the caller's thread. Where their numbers differ (another thread called
+    it too) the start of the first operation is used, which is late where calls queue up.
     """
     runs: dict[tuple[int, int], list[Op]] = {}
     for op in ops:
         runs.setdefault((op.program, op.run), []).append(op)
     found = [
-        ProgramRun(program, members[0].module, tuple(members), min(op.start for op in members))
+        ProgramExecution(
+            program, members[0].module, tuple(members), min(op.start for op in members)
+        )
         for (program, _), members in runs.items()
     ]
-    asked = _dispatches(events, thread)
-    by_name: dict[str, list[ProgramRun]] = {}
+    dispatches = _dispatches(events, thread)
+    by_name: dict[str, list[ProgramExecution]] = {}
     for run in sorted(found, key=lambda run: run.dispatched):
-        by_name.setdefault(_plain(run.module), []).append(run)
-    result: list[ProgramRun] = []
+        by_name.setdefault(plain_name(run.module), []).append(run)
+    result: list[ProgramExecution] = []
     for name, members in by_name.items():
-        times = asked.get(name, [])
+        times = dispatches.get(name, [])
         if len(times) == len(members):
             members = [
                 replace(run, dispatched=min(time, run.dispatched))
@@ -94,27 +95,22 @@ def _dispatches(events: Iterable[TraceEvent], thread: str) -> dict[str, list[flo
     for start, end, name in calls:
         if start >= until:
             until = -end
-            found.setdefault(_plain(f"jit_{name}"), []).append(start)
+            found.setdefault(plain_name(f"jit_{name}"), []).append(start)
     return found
 
 
-def _plain(name: str) -> str:
-    """Letters and digits alone: XLA's name of a module replaces all others."""
-    return re.sub(r"[\W_]+", "", name)
-
-
 def cell_profile(
-    runs: Sequence[ProgramRun],
-    programs: Mapping[int, RunProgram],
+    runs: Sequence[ProgramExecution],
+    programs: Mapping[int, ExecutedProgram],
     line_at: Callable[[float], int],
     host: Mapping[int, float],
     compiling: Mapping[int, float],
     wall_s: float,
 ) -> tuple[CellProfile, dict[int, dict[str, float]]]:
-    """Time by line of the cell, and seconds by program and instruction of all its runs.
+    """Time by line of the cell, and seconds by program and instruction of all executions.
 
     `line_at` gives the cell's line at a time of the trace, `host` the seconds by line of Python,
-    `compiling` those of them spent compiling.
+    `compiling` the part of those spent compiling.
     """
     by_run, by_op, covered, concurrent = _times(runs, programs)
     device: dict[int, float] = collections.defaultdict(float)
@@ -148,8 +144,8 @@ def cell_profile(
             host.get(line, 0.0),
             device.get(line, 0.0),
             started.get(line, 0),
-            eager.get(line, 0),
-            compiling.get(line, 0.0),
+            eager=eager.get(line, 0),
+            compile_s=compiling.get(line, 0.0),
         )
         for line in lines
     )
@@ -160,35 +156,36 @@ def cell_profile(
         covered,
         concurrent,
         len(runs),
-        sum(eager.values()),
-        events,
-        sum(compiling.values()),
-        eager_s,
+        eager=sum(eager.values()),
+        events=events,
+        compile_s=sum(compiling.values()),
+        eager_s=eager_s,
     )
     return profile, by_op
 
 
 def _times(
-    runs: Sequence[ProgramRun], programs: Mapping[int, RunProgram]
+    runs: Sequence[ProgramExecution], programs: Mapping[int, ExecutedProgram]
 ) -> tuple[list[dict[str, float]], dict[int, dict[str, float]], float, float]:
-    """Seconds by run and instruction, and by program and instruction; runs may overlap."""
+    """Seconds by execution and instruction, by program and instruction, covered and concurrent."""
     names: dict[str, tuple[int, int, str]] = {}
     ops: list[Op] = []
-    containers: set[str] = set()
-    holding = {
-        number: _containers(
+    boxes: set[str] = set()
+    boxes_of = {
+        number: containers(
             known.module, {o.name for r in runs if r.program == number for o in r.ops}
         )
         for number, known in programs.items()
+        if known.module is not None
     }
     for index, run in enumerate(runs):
         for op in run.ops:
             key = f"{index}/{op.name}"
             names[key] = (index, run.program, op.name)
             ops.append(replace(op, name=key))
-            if op.name in holding.get(run.program, ()):
-                containers.add(key)
-    share = shares(ops, containers)
+            if op.name in boxes_of.get(run.program, ()):
+                boxes.add(key)
+    share = shares(ops, boxes)
     by_run: list[dict[str, float]] = [{} for _ in runs]
     by_op: dict[int, dict[str, float]] = {}
     for key, value in (*share.by_op.items(), *share.overhead.items()):
@@ -199,28 +196,17 @@ def _times(
     return by_run, by_op, share.covered * _NS, share.concurrent * _NS
 
 
-def _containers(module: HloModule | None, seen: set[str]) -> frozenset[str]:
-    if module is None:
-        return frozenset()
-    opener: Weigher[Place] = Weigher(module, {}, seen)
-    return frozenset(
-        name
-        for name in seen
-        if (instruction := module.instruction(name)) is not None and opener.runs_others(instruction)
-    )
-
-
-def _places(known: RunProgram, names: Iterable[str]) -> dict[str, dict[int, float]]:
-    """Instruction → weights of the lines of the cell's own functions."""
+def _places(known: ExecutedProgram, names: Iterable[str]) -> dict[str, dict[int, float]]:
+    """Instruction → weights by line of the cell's own functions."""
     if known.module is None or not known.inside:
         return {}
     seen = set(names)
-    origins = {name: Origin(place, True) for name, place in known.inside.items()}
-    weigher = Weigher(known.module, origins, seen)
+    owners = {name: LineOwner(place, True) for name, place in known.inside.items()}
+    splitter = FusionSplitter(known.module, owners, seen)
     found: dict[str, dict[int, float]] = {}
     for name in seen:
         parts: dict[int, float] = collections.defaultdict(float)
-        for place, weight in weigher.work(name).parts.items():
+        for place, weight in splitter.owners_of(name).parts.items():
             parts[place.line] += weight
         found[name] = dict(parts)
     return found

@@ -1,4 +1,4 @@
-"""What a compile did, from the events that JAX and XLA leave in a trace while they work."""
+"""Phases of compiling, from the events that JAX and XLA leave in a trace."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _ROOTS = {
     "PjRtCpuClient::Compile": "XLA",
     "backend_compile_and_load": "XLA",
 }
-"""Outermost events, and the stage that they are. On newer jaxlib XLA works on a thread of its own,
+"""Stages by their outermost events. On newer jaxlib XLA works on a thread of its own,
 under `PjRtCpuClient::Compile`, while the caller's `backend_compile_and_load` waits for it."""
 
 _XLA_WORKER = "PjRtCpuClient::Compile"
 _LEAST_NS = 50_000.0
-"""Shorter parts are left to what holds them."""
+"""Shorter parts count as part of their parent."""
 _DEEPEST = 5
 
 
 def compile_phases(events: Iterable[TraceEvent]) -> tuple[CompilePhase, ...]:
-    """Stages, phases and passes by path, with the seconds of all compiles together."""
+    """Stages, phases and passes by path, with the seconds of all compilations together."""
     threads: dict[str, list[TraceEvent]] = collections.defaultdict(list)
     for event in events:
         if event.end - event.start >= _LEAST_NS and "hlo_op" not in event.stats:

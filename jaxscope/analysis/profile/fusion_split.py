@@ -1,9 +1,9 @@
-"""Whose work an instruction does: the parts of a fusion by an estimate of their cost.
+"""Split the time of a fusion among its lines or equations, by an estimate of their cost.
 
-A profile has one event for a fusion and none inside it. What its lines took together is measured;
-how much each of them took is not even a defined number, since fused operations share loads, stores
-and registers. The split is therefore a model, and is shown as one: relative costs of operations on
-a CPU, or, where a caller has them, seconds measured in a build without fusion.
+A profile has one event per fusion and none inside it. The time of its lines together is measured;
+the time of each is not even well defined, since fused operations share loads, stores and registers.
+The split is therefore a model, and shown as one: relative CPU costs of operations, or, where a
+caller has them, seconds measured with isolated lines.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from jaxscope.analysis.cost.arithmetic import convolution_flops, dot_flops
 from jaxscope.analysis.hlo import HloModule, Instruction, trip_count
 
 K = TypeVar("K")
-"""What time is given to: a line with its direction, or an equation."""
+"""The owner of time: a line with its direction, or an equation."""
 
 Owners = Mapping[str, tuple[K, bool]]
-"""Instruction → whose it is, and whether that is sure."""
+"""Instruction → its owner, and whether that is sure."""
 
 FREE = frozenset({
     "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "reshape", "opt-barrier",
     "after-all", "partition-id", "replica-id",
 })  # fmt: skip
-"""These take no time of their own."""
+"""Instructions that take no time."""
 
 _OPENED = frozenset({"fusion", "call", "while", "conditional", "custom-call", "async-start"})
 
 _DEEPEST = 8
-"""Levels of computations inside computations; XLA nests fusions in calls in loops, hardly more."""
+"""Levels of nested computations; XLA nests fusions in calls in loops, hardly deeper."""
 
-# Nanoseconds for an element in one fused loop on x86-64 with AVX2, each the difference of two
-# operations and one; medians of nine on one machine. Only their ratios are used.
+# Nanoseconds per element in one fused loop on x86-64 with AVX2, each the difference of two
+# operations and one; medians of nine on one machine. Only their ratios matter.
 _ELEMENT: Mapping[str, float] = {
     "exponential": 1.0, "exponential-minus-one": 1.0, "logistic": 1.0, "log": 1.5,
     "log-plus-one": 1.5, "atan2": 1.5, "tanh": 2.0, "sine": 3.0, "cosine": 3.0, "tan": 3.0,
@@ -44,24 +44,35 @@ _ELEMENT: Mapping[str, float] = {
 _PLAIN = 0.25
 _BROADCAST = 0.08
 _REDUCED = 0.3
-"""For each element that goes in."""
+"""Per input element."""
 _SORTED = 40.0
 _FLOP = 1 / 60
-"""ns for one FLOP of a matrix product or convolution."""
+"""ns per FLOP of a matrix product or convolution."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work(Generic[K]):
-    """Whose an instruction's time is."""
+class OwnerWeights(Generic[K]):
+    """The owners of an instruction's time."""
 
     parts: Mapping[K, float]
-    """Weights of the owners; only their ratios matter. Empty when there is none."""
+    """Weights by owner; only their ratios matter. Empty when there is no owner."""
     sure: bool
-    """All of it is known by tags or frames."""
+    """Every owner is known by a tag or a frame."""
 
 
-class Weigher(Generic[K]):
-    """Opens the instructions of one module."""
+def containers(module: HloModule, seen: Collection[str]) -> frozenset[str]:
+    """The instructions with events that run others with events: loops, branches, calls."""
+    splitter: FusionSplitter[None] = FusionSplitter(module, {}, seen)
+    return frozenset(
+        name
+        for name in seen
+        if (instruction := module.instruction(name)) is not None
+        and splitter.runs_others(instruction)
+    )
+
+
+class FusionSplitter(Generic[K]):
+    """Finds the owners of one module's instructions, inside fusions too."""
 
     def __init__(
         self,
@@ -70,31 +81,31 @@ class Weigher(Generic[K]):
         seen: Collection[str] = (),
         measured: Mapping[K, float] | None = None,
     ) -> None:
-        """`seen` are instructions with events of their own: what holds one of these is a
-        container and not opened. `measured` are seconds by owner from a build without fusion."""
+        """`seen` are instructions with events of their own: whatever contains one is not opened.
+        `measured` are seconds by owner, from isolated lines."""
         self._module = module
         self._owners = owners
         self._seen = frozenset(seen)
         self._measured = measured
 
-    def work(self, name: str) -> Work[K]:
-        """Whose work the instruction does; its inside, unless that has events of its own."""
+    def owners_of(self, name: str) -> OwnerWeights[K]:
+        """The owners of the instruction's inside, unless that has events of its own."""
         instruction = self._module.instruction(name)
         if instruction is None:
-            return Work({}, False)
+            return OwnerWeights({}, False)
         inside: dict[K, float] = collections.defaultdict(float)
         sure = [True]
         if instruction.opcode in _OPENED and not self.runs_others(instruction):
             self._open(instruction, 1.0, inside, sure, 0)
         if not inside:
             owner = self._owners.get(name)
-            return Work({}, False) if owner is None else Work({owner[0]: 1.0}, owner[1])
+            return OwnerWeights({owner[0]: 1.0}, owner[1]) if owner else OwnerWeights({}, False)
         if self._measured and all(self._measured.get(one) for one in inside):
             inside = {one: self._measured[one] for one in inside}
-        return Work(dict(inside), sure[0])
+        return OwnerWeights(dict(inside), sure[0])
 
     def runs_others(self, instruction: Instruction) -> bool:
-        """Something that it calls has events of its own."""
+        """Whether something that it calls has events of its own."""
         waiting, known = list(instruction.called), set[str]()
         while waiting:
             name = waiting.pop()

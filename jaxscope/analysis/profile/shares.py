@@ -1,19 +1,18 @@
-"""What each line and each instruction has of a call: the heat beside the code."""
+"""Share of each line and instruction in a call: the heat beside the code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from jaxscope.model import Program
 from jaxscope.model.profile import CellProfile, LineTime, Profile
 
 WIDE = 0.1
-"""Width of a bracket, over the estimate, from which the estimate is marked as one."""
+"""Width of a bracket, relative to the estimate, from which the estimate is marked `≈`."""
 
 
 class LineShare(NamedTuple):
-    """What one line takes of a call, all its directions together."""
+    """Time of one line in a call, all directions together."""
 
     share: float
     """Of the call, 0 to 1."""
@@ -21,13 +20,13 @@ class LineShare(NamedTuple):
     low: float
     """Seconds of the instructions that belong to this line alone."""
     high: float
-    """That, and all the time of the instructions that it shares with other lines."""
+    """`low` and all the time of the instructions that it shares with other lines."""
     is_estimate: bool
-    """The bracket is so wide that `seconds` is a model inside it; say `≈`."""
+    """The bracket is so wide that `seconds` is a model inside it, marked `≈`."""
 
 
 class OpShare(NamedTuple):
-    """What one instruction takes of a call."""
+    """Time of one instruction in a call."""
 
     seconds: float
     share: float
@@ -35,17 +34,22 @@ class OpShare(NamedTuple):
 
 
 def line_shares(program: Program, source: int = 0) -> dict[int, LineShare]:
-    """The lines of one source, by number; empty without a profile whose lines may be believed."""
+    """The lines of one source, by number; empty without a reliable profile."""
     found = program.profile
-    if not isinstance(found, Profile) or found.distrust:
+    if not isinstance(found, Profile) or found.unreliable:
         return {}
-    return of_lines(found, source)
+    return source_shares(found, source)
 
 
-def of_lines(profile: Profile, source: int) -> dict[int, LineShare]:
-    """The same of a profile that is at hand."""
+def lines_of(profile: Profile, source: int) -> list[LineTime]:
+    """The lines of one source, each direction by itself."""
+    return [line for line in profile.lines if line.place.source == source]
+
+
+def source_shares(profile: Profile, source: int) -> dict[int, LineShare]:
+    """The lines of one source in a given profile, by number."""
     totals: dict[int, tuple[float, float, float]] = {}
-    for row in _of(profile, source):
+    for row in lines_of(profile, source):
         a, b, c = totals.get(row.place.line, (0.0, 0.0, 0.0))
         totals[row.place.line] = (a + row.seconds, b + row.low_s, c + row.high_s)
     call = profile.whole_s
@@ -61,7 +65,7 @@ def of_lines(profile: Profile, source: int) -> dict[int, LineShare]:
 def op_shares(program: Program) -> dict[str, OpShare]:
     """The instructions by name, a loop with its own overhead; empty without a profile.
 
-    These are measured also where the lines may not be believed; ask `Profile.distrust` first.
+    Includes profiles whose lines are unreliable; check `Profile.unreliable` first.
     """
     found = program.profile
     if not isinstance(found, Profile):
@@ -74,7 +78,7 @@ def op_shares(program: Program) -> dict[str, OpShare]:
 
 
 def cell_shares(profile: CellProfile) -> dict[int, LineShare]:
-    """The lines of a cell that ran as plain Python: time that passed on them, or work they did."""
+    """The lines of a profiled cell: Python's time on each, or its dispatched work if longer."""
     found: dict[int, LineShare] = {}
     for row in profile.lines:
         if row.source == 0:
@@ -82,7 +86,3 @@ def cell_shares(profile: CellProfile) -> dict[int, LineShare]:
             share = min(seconds / profile.wall_s, 1.0) if profile.wall_s > 0 else 0.0
             found[row.line] = LineShare(share, seconds, seconds, seconds, False)
     return found
-
-
-def _of(profile: Profile, source: int) -> Iterable[LineTime]:
-    return (line for line in profile.lines if line.place.source == source)

@@ -1,4 +1,4 @@
-"""Time by equation and by call stack: from the outermost Python frame down to the instruction."""
+"""Time by equation and by call stack, from the outermost Python frame to the instruction."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.hlo import HloModule
-from jaxscope.analysis.profile.folded import with_folded
-from jaxscope.analysis.profile.fusion_split import Weigher
-from jaxscope.analysis.profile.renamed import renamed
-from jaxscope.model import Equation, Frame, Phase, Program, Stage
-from jaxscope.model.profile import Place, Profile
+from jaxscope.analysis.profile.fusion_split import FusionSplitter
+from jaxscope.analysis.profile.line_owners import line_of, untagged_scans
+from jaxscope.analysis.profile.merged_lines import with_merged
+from jaxscope.model import Equation, Phase, Program, Stage
+from jaxscope.model.profile import Profile, SourceLine
 
 
 @dataclass(slots=True)
 class Node:
-    """A frame of Python, a scope, or an instruction, with what runs below it."""
+    """A Python frame, a scope or an instruction, with what runs below it."""
 
     label: str
     seconds: float = 0.0
@@ -38,21 +38,21 @@ class Node:
 def by_instruction_and_equation(
     program: Program, stage: Stage, module: HloModule, profile: Profile
 ) -> dict[tuple[str, int | None], float]:
-    """Seconds by instruction and the equation that they are for; None where that is not known.
+    """Seconds by instruction and equation; None where the equation is unknown.
 
-    The inside of a fusion is split by the same estimate as its lines are.
+    A fusion is split by the same estimate as for its lines.
     """
     owners = {
         instruction.name: (anchor.equations[0], anchor.exact)
         for anchor in stage.anchors
         if anchor.equations and (instruction := module.at_line(anchor.line)) is not None
     }
-    owners |= {name: (one, False) for name, one in renamed(program, stage, module).items()}
-    weigher: Weigher[int] = Weigher(module, owners, {op.name for op in profile.ops})
-    apart = _measured(program, profile)
+    owners |= {name: (one, False) for name, one in untagged_scans(program, stage, module).items()}
+    splitter: FusionSplitter[int] = FusionSplitter(module, owners, {op.name for op in profile.ops})
+    isolated = _isolated_seconds(program, profile)
     found: dict[tuple[str, int | None], float] = collections.defaultdict(float)
     for op in profile.ops:
-        parts = _as_measured(weigher.work(op.name).parts, program, apart)
+        parts = _as_measured(splitter.owners_of(op.name).parts, program, isolated)
         total = sum(parts.values())
         if total <= 0:
             found[op.name, None] += op.seconds
@@ -61,38 +61,31 @@ def by_instruction_and_equation(
     return dict(found)
 
 
-def _measured(program: Program, profile: Profile) -> Mapping[Place, float]:
-    """Seconds of the lines where they were kept apart."""
-    apart = program.line_mode
-    if not isinstance(apart, Profile) or apart.distrust:
+def _isolated_seconds(program: Program, profile: Profile) -> Mapping[SourceLine, float]:
+    """Seconds of isolated lines, where they were measured."""
+    isolated = program.isolated
+    if not isinstance(isolated, Profile) or isolated.unreliable:
         return {}
-    return with_folded({row.place: row.seconds for row in apart.lines}, profile.folded)
+    return with_merged({row.place: row.seconds for row in isolated.lines}, profile.merged)
 
 
 def _as_measured(
-    parts: Mapping[int, float], program: Program, apart: Mapping[Place, float]
+    parts: Mapping[int, float], program: Program, isolated: Mapping[SourceLine, float]
 ) -> Mapping[int, float]:
-    """The lines among themselves as they were measured; inside a line as estimated."""
-    homes = {equation: _home(program.equations[equation]) for equation in parts}
-    if len(set(homes.values())) < 2 or not all(apart.get(home) for home in homes.values() if home):
+    """The weights with the measured ratios between lines, and the estimated ones within a line."""
+    lines = {equation: line_of(program.equations[equation]) for equation in parts}
+    if len(set(lines.values())) < 2 or not all(isolated.get(one) for one in lines.values() if one):
         return parts
-    lines: dict[Place | None, float] = collections.defaultdict(float)
+    weights: dict[SourceLine | None, float] = collections.defaultdict(float)
     for equation, weight in parts.items():
-        lines[homes[equation]] += weight
-    if None in lines:
+        weights[lines[equation]] += weight
+    if None in weights:
         return parts
     return {
-        equation: apart[home] * weight / lines[home]
+        equation: isolated[line] * weight / weights[line]
         for equation, weight in parts.items()
-        if (home := homes[equation]) is not None
+        if (line := lines[equation]) is not None
     }
-
-
-def _home(equation: Equation) -> Place | None:
-    for frame in equation.frames:
-        if frame.source is not None:
-            return Place(frame.source, frame.span.line, equation.phase)
-    return None
 
 
 def by_equation(times: Mapping[tuple[str, int | None], float]) -> dict[int | None, float]:
@@ -104,29 +97,25 @@ def by_equation(times: Mapping[tuple[str, int | None], float]) -> dict[int | Non
 
 
 def stack(program: Program, times: Mapping[tuple[str, int | None], float], title: str) -> Node:
-    """The tree of Python frames, direction and instruction; each node has what is below it."""
+    """The tree of Python frames, direction and instruction, each node with the time below it."""
     root = Node(title)
     known: dict[int, Equation] = {equation.id: equation for equation in program.equations}
-    for (name, equation), seconds in times.items():
-        root.seconds += seconds
-        node = root
-        found = known.get(equation) if equation is not None else None
-        if found is None:
-            node = node.child("no known line")
-            node.seconds += seconds
+    for (name, number), seconds in times.items():
+        path: list[tuple[str, int | None, int | None]] = []
+        equation = None if number is None else known.get(number)
+        if equation is None:
+            path.append(("unattributed", None, None))
         else:
-            for frame in reversed(found.frames):
-                node = node.child(_label(frame), frame.source, frame.span.line)
-                node.seconds += seconds
-            if found.phase is not Phase.PRIMAL:
-                node = node.child(str(found.phase))
-                node.seconds += seconds
-            node = node.child(found.primitive)
+            path += [
+                (f"{f.function} line {f.span.line}", f.source, f.span.line)
+                for f in reversed(equation.frames)
+            ]
+            if equation.phase is not Phase.PRIMAL:
+                path.append((str(equation.phase), None, None))
+            path.append((equation.primitive, None, None))
+        node = root
+        node.seconds += seconds
+        for label, source, line in (*path, (name, None, None)):
+            node = node.child(label, source, line)
             node.seconds += seconds
-        leaf = node.child(name)
-        leaf.seconds += seconds
     return root
-
-
-def _label(frame: Frame) -> str:
-    return f"{frame.function} line {frame.span.line}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxscope.analysis.links.line_figures import homes
+from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.model import Record
 
 
@@ -21,7 +21,7 @@ def collective_rows(record: Record) -> tuple[tuple[str, ...], tuple[tuple[object
         known = program.sharding
         if known is None:
             continue
-        home = homes(program)
+        home = defining_lines(program)
         for one in known.collectives:
             groups = known.device_groups[one.device_groups]
             rows.append(

@@ -1,8 +1,8 @@
-"""From the events of a GPU's streams to kernels, queues and copies.
+"""Kernels, streams and copies, from the events of a GPU's streams.
 
 Source of the names: xla/backends/profiler/gpu/cupti_collector.cc. An event is one kernel or one
-copy; `hlo_op` says which instruction it is for, `memcpy_details` what was copied,
-`theoretical_occupancy_pct` how full the device can be. Lines are `Stream #7(Compute,MemcpyH2D)`.
+copy: `hlo_op` is its instruction, `memcpy_details` describes the copy, and
+`theoretical_occupancy_pct` is the occupancy. Lines are `Stream #7(Compute,MemcpyH2D)`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _SIZE = re.compile(r"\b(?:size|num_bytes):(\d+)")
 
 
 def device_activity(events: Iterable[TraceEvent], calls: str) -> DeviceActivity | None:
-    """What the streams of all devices did, for one call; None where no device wrote events.
+    """Activity of the streams of all devices, per call; None where no device wrote events.
 
-    `calls` is the name of the events that span the calls; what is outside them is left out.
+    `calls` is the name of the events that span the calls; events outside them are excluded.
     """
     known = list(events)
     spans = [(event.start, event.end) for event in known if event.name == calls]
     mine: list[tuple[int, str, TraceEvent]] = []
     for event in known:
         match = _DEVICE.match(event.thread)
-        # Other lines of such a plane ("XLA Ops", "Steps") repeat what the streams have.
+        # Other lines of such a plane ("XLA Ops", "Steps") repeat the streams.
         if match is None or not match[2].startswith(_STREAM):
             continue
         if any(start <= event.start <= end for start, end in spans):
@@ -55,9 +55,14 @@ def device_activity(events: Iterable[TraceEvent], calls: str) -> DeviceActivity 
 
 
 def in_graph(event: TraceEvent) -> bool:
-    """Whether a CUDA graph ran this kernel, and it does not say for which instruction."""
+    """Whether a CUDA graph ran this kernel without naming its instruction."""
     graph = any(key.startswith("cuda_graph") for key in event.stats)
     return graph and not event.stats.get("hlo_op")
+
+
+def hidden_in_graphs(events: Iterable[TraceEvent]) -> int:
+    """The number of kernels that ran in CUDA graphs without naming their instruction."""
+    return sum(in_graph(event) for event in events)
 
 
 def _kernels(events: Sequence[TraceEvent], calls: int) -> tuple[Kernel, ...]:
@@ -98,7 +103,7 @@ def _streams(events: Iterable[tuple[int, str, TraceEvent]], calls: int) -> tuple
 
 
 def _busy(events: Iterable[TraceEvent]) -> float:
-    """ns in which at least one of them ran."""
+    """ns in which at least one event ran."""
     total, until = 0.0, float("-inf")
     for event in sorted(events, key=lambda event: event.start):
         total += max(event.end - max(event.start, until), 0.0)
@@ -125,7 +130,7 @@ def _transfers(events: Iterable[TraceEvent], calls: int) -> tuple[Transfer, ...]
 
 
 def _copy(event: TraceEvent) -> str | None:
-    """The kind of copy that an event is; None for a kernel."""
+    """The kind of copy of an event; None for a kernel."""
     if "memcpy_details" not in event.stats and not event.name.lower().startswith("memcpy"):
         return None
     return next((words for short, words in _COPIES if short in event.name), "copy")

@@ -1,9 +1,9 @@
-"""What a profiler's trace holds, as plain data."""
+"""Events and operations of a profiler's trace."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class TraceEvent(NamedTuple):
     """One event of one thread. Times are nanoseconds on the trace's own clock.
 
-    A tuple, because a trace has thousands and a frozen dataclass takes four times as long to make.
+    A tuple: a trace has thousands, and building a frozen dataclass takes four times as long.
     """
 
     thread: str
@@ -31,19 +31,20 @@ class Op:
     """The instruction's name in the optimized HLO."""
     module: str
     program: int
-    """XLA's number of the executable: two programs may have modules of one name."""
+    """XLA's number of the executable: two programs may have modules of the same name."""
     run: int
-    """XLA's number of the call that it belongs to."""
+    """XLA's number of the call."""
     device: int
+    _: KW_ONLY
     thread: str
-    """Where it was launched."""
+    """The launching thread."""
     start: float
     """ns"""
     launch_end: float
-    """When the launching thread was done with it; for an asynchronous operation not yet the end."""
+    """End on the launching thread; an asynchronous operation ends later."""
     end: float
-    """When its result was there."""
+    """Time at which its result was ready."""
     cpu: float = 0.0
-    """ns of work of all threads for this operation alone, without what runs inside it."""
+    """CPU ns of all threads for this operation, without operations inside it."""
     spread: bool = False
-    """It ended on another thread than it began on."""
+    """It ended on a different thread than it began on."""

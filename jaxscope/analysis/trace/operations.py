@@ -1,9 +1,9 @@
-"""From the events of a CPU trace to the operations that ran, with their true ends.
+"""The operations of a CPU trace, with their true ends.
 
 XLA:CPU records an event for each executed thunk on the thread that launched it. For an operation
 that runs on the pool (a matrix product, a parallel loop fusion, a `while` with such a body) that
-event is only the launch. Its completion shows in an `end: NAME` event, which is recorded after the
-continuation ran, so the true end is where the thread that completed it began its next work.
+event is only the launch. Its completion is an `end: NAME` event, recorded after the continuation
+ran, so the true end is where the completing thread began its next work.
 """
 
 from __future__ import annotations
@@ -13,29 +13,28 @@ import collections
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from jaxscope.analysis.trace.activity import in_graph
 from jaxscope.analysis.trace.event import Op, TraceEvent
 
 _POOL = "ThreadpoolListener::"
 _LATE = 2000.0
-"""ns by which an `end:` may follow the launch of a synchronous operation: the event's own cost."""
+"""ns by which an `end:` may follow the launch of a synchronous operation: the event's cost."""
 
 
 @dataclass(slots=True)
 class _Thread:
-    """What one thread did, in order."""
+    """The events of one thread, in order."""
 
     ops: list[Op] = field(default_factory=list[Op])
     starts: list[float] = field(default_factory=list[float])
-    """Begin of each piece of work: an operation, or the executor taking over."""
+    """Start of each piece of work: an operation, or the executor."""
     regions: list[tuple[float, float, int]] = field(default_factory=list[tuple[float, float, int]])
     """Tasks of the pool: begin, end, number."""
     records: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
-    """Tasks handed to the pool: when, number."""
+    """Tasks submitted to the pool: time, number."""
 
 
 def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
-    """The operations of a CPU trace by start. Events that are none are read for their timing."""
+    """The operations of a CPU trace by start; other events give their timing."""
     threads, ends = _read(events)
     for thread in threads.values():
         thread.ops.sort(key=lambda op: (op.start, -op.launch_end))
@@ -45,7 +44,9 @@ def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
     found: list[Op] = []
     for name, thread in threads.items():
         busy = _busy(thread)
-        for index, (op, producer) in enumerate(zip(thread.ops, _producers(thread), strict=True)):
+        # While events are read, `cpu` holds the producer's number.
+        producers = [int(op.cpu) for op in thread.ops]
+        for index, (op, producer) in enumerate(zip(thread.ops, producers, strict=True)):
             end, spread = _end(op, ends.get(producer), threads, name)
             cpu = max(busy[index], 0.0) + pooled.get((name, index), 0.0)
             # Not `replace`, which takes 10 µs: there may be thousands.
@@ -56,32 +57,22 @@ def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
                     op.program,
                     op.run,
                     op.device,
-                    op.thread,
-                    op.start,
-                    op.launch_end,
-                    end,
-                    cpu,
-                    spread,
+                    thread=op.thread,
+                    start=op.start,
+                    launch_end=op.launch_end,
+                    end=end,
+                    cpu=cpu,
+                    spread=spread,
                 )
             )
     return tuple(sorted(found, key=lambda op: op.start))
 
 
 def _device(thread: str) -> int:
-    """The number in `/device:GPU:1 Stream #7(Compute)`; 0 for a thread of the host."""
+    """The number in `/device:GPU:1 Stream #7(Compute)`; 0 for a host thread."""
     head = thread.partition(" ")[0]
     number = head.rpartition(":")[2]
     return int(number) if head.startswith("/device:") and number.isdigit() else 0
-
-
-def hidden_in_graphs(events: Iterable[TraceEvent]) -> int:
-    """Kernels that ran inside CUDA graphs and so do not say which instruction they are for."""
-    return sum(in_graph(event) for event in events)
-
-
-def _producers(thread: _Thread) -> list[int]:
-    # While events are read, `end` carries nothing yet, so the producer's number rides in `cpu`.
-    return [int(op.cpu) for op in thread.ops]
 
 
 def _read(
@@ -112,11 +103,11 @@ def _read(
                     int(stats.get("program_id", 0)),
                     int(stats.get("run_id", 0)),
                     int(stats.get("device_ordinal", _device(event.thread))),
-                    event.thread,
-                    event.start,
-                    event.end,
-                    event.end,
-                    float(stats.get("_p", -1)),
+                    thread=event.thread,
+                    start=event.start,
+                    launch_end=event.end,
+                    end=event.end,
+                    cpu=float(stats.get("_p", -1)),
                 )
             )
         elif event.name.startswith("end: ") and "_c" in stats:
@@ -129,7 +120,7 @@ def _read(
 def _end(
     op: Op, ended: tuple[str, float] | None, threads: dict[str, _Thread], launched: str
 ) -> tuple[float, bool]:
-    """When the result was there, and whether another thread finished it."""
+    """Time at which the result was ready, and whether a different thread finished it."""
     if ended is None or ended[1] <= op.launch_end + _LATE:
         return op.launch_end, False
     name, recorded = ended
@@ -153,7 +144,7 @@ def _region(
 
 
 def _busy(thread: _Thread) -> list[float]:
-    """ns that each operation of a thread kept it busy, without those launched inside it."""
+    """ns that each operation kept its thread busy, without operations launched inside it."""
     busy = [op.launch_end - op.start for op in thread.ops]
     open_ops: list[int] = []
     for index, op in enumerate(thread.ops):
@@ -170,10 +161,10 @@ _Owner = tuple[str, int]
 
 
 def _pooled(threads: dict[str, _Thread]) -> dict[_Owner, float]:
-    """ns of tasks on the pool, by the operation that they are part of.
+    """ns of tasks on the pool, by operation.
 
-    A task belongs to the operation that was being launched when it was handed over, or to that of
-    the task which handed it over: matrix products split their work again and again.
+    A task belongs to the operation that was being launched when it was submitted, or to that of
+    the submitting task: matrix products split their work recursively.
     """
     tasks = {
         number: (thread, began, ended)
@@ -187,11 +178,11 @@ def _pooled(threads: dict[str, _Thread]) -> dict[_Owner, float]:
     owners: dict[int, _Owner | None] = {}
 
     def owner(number: int) -> _Owner | None:
-        chain: list[int] = []
+        path: list[int] = []
         found: _Owner | None = None
         while number not in owners:
-            chain.append(number)
-            owners[number] = None  # a circle ends here
+            path.append(number)
+            owners[number] = None  # a cycle ends here
             if number not in parents:
                 break
             name, time = parents[number]
@@ -206,7 +197,7 @@ def _pooled(threads: dict[str, _Thread]) -> dict[_Owner, float]:
             number = region[2]
         else:
             found = owners[number]
-        for each in chain:
+        for each in path:
             owners[each] = found
         return found
 
@@ -215,7 +206,7 @@ def _pooled(threads: dict[str, _Thread]) -> dict[_Owner, float]:
         whose = owner(number)
         if whose is None:
             continue
-        # What the worker does after the task's own work is the continuation's.
+        # Work after the task itself belongs to the continuation.
         following = bisect.bisect_left(worker.starts, began)
         if following < len(worker.starts):
             ended = min(ended, worker.starts[following])

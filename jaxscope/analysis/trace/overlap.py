@@ -1,8 +1,8 @@
-"""Time shared out: every instant of a call belongs to the operations that ran then, evenly.
+"""Wall time by operation: every instant is split evenly among the operations that ran then.
 
-Operations of several threads overlap, so their durations add up to more than passed. Splitting each
-instant evenly keeps the sum at what passed; the time in which only a loop or branch was open, and
-nothing inside it, is that container's own: its overhead.
+Operations of several threads overlap, so their durations add up to more than the wall time. An even
+split keeps the sum at the wall time. While only a loop or branch was open and nothing inside it
+ran, the time is that container's control-flow overhead.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from jaxscope.analysis.trace.event import Op
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Where the time of some operations went, in ns."""
+    """Wall time of some operations, in ns."""
 
     by_op: Mapping[str, float]
-    """Instruction → its share of the time in which any instruction ran."""
+    """Instruction → its share of the covered time."""
     overhead: Mapping[str, float]
     """Loop, branch or call → time in which it was open and nothing inside it ran."""
     covered: float
     """Sum of both: time in which at least one instruction was open."""
     concurrent: float
-    """The part of it in which two or more ran at once."""
+    """The part of it in which several ran at once."""
 
 
 def shares(ops: Iterable[Op], containers: Collection[str]) -> Shares:
-    """Split the time of these operations; `containers` are instructions that run others."""
-    # At one instant, what ends leaves before what begins enters.
+    """Split the time of operations; `containers` are the instructions that run others."""
+    # At one instant, ends come before starts.
     points: list[tuple[float, int, int, Op]] = []
     for number, op in enumerate(ops):
         if op.end > op.start:

@@ -90,7 +90,7 @@ def replay(equation: Any, inputs: list[Any], params: dict[str, Any], dropped: An
 
     `dropped(name)` says which scopes of the stack to leave out. Names in `source_info_util`, seen
     on jax 0.8.1, 0.10.2, 0.12.0.1. Raises what JAX raises, and AttributeError or ImportError when
-    they are gone: the caller then has no line mode.
+    they are gone: the caller then cannot isolate lines.
     """
     from jax._src import source_info_util
 

@@ -1,4 +1,4 @@
-"""The devices that JAX has here, and CPU devices that it can be made to have."""
+"""The devices of this process, and simulated CPU devices."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from jaxscope import words
 from jaxscope.capture import _jax
 from jaxscope.capture.options.settings import SettingsError
 
 
 class DeviceError(SettingsError):
-    """The device asked for is not here, or cannot be made here."""
+    """The requested device does not exist here, or cannot be created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +23,14 @@ class Device:
     """`cpu:0`, as `--device` takes it."""
     platform: str
     kind: str
-    """The maker's name of it, such as `NVIDIA H200`; `cpu` for every CPU."""
+    """The vendor's name, such as `NVIDIA H200`; `cpu` for every CPU."""
     memory: int | None
-    """Bytes that programs can have, all together; None where the device does not say."""
+    """Bytes available to programs; None where the device reports none."""
     process: int
 
 
 def started() -> bool:
-    """Whether JAX has started a backend: only then can its devices be listed without effects."""
+    """Whether JAX has started a backend: only then can devices be listed without effects."""
     return _jax.backends_started()
 
 
@@ -41,7 +42,7 @@ def devices() -> tuple[Device, ...]:
 
 
 def describe(device: Any, index: int | None = None) -> Device:
-    """What there is to say about a `jax.Device`; `index` is its place among its platform's."""
+    """Describe a `jax.Device`; `index` is its position within its platform."""
     return Device(
         name=f"{device.platform}:{device.id if index is None else index}",
         platform=device.platform,
@@ -52,17 +53,17 @@ def describe(device: Any, index: int | None = None) -> Device:
 
 
 def find(text: str) -> Any:
-    """The `jax.Device` that `--device` names: `cpu:1`, `gpu` (its first), `tpu:0`.
+    """The `jax.Device` of `--device`: `cpu:1`, `gpu` (its first), `tpu:0`.
 
-    Raises DeviceError, which says what there is instead.
+    Raises DeviceError, with the available devices.
     """
     match = re.fullmatch(r"([a-z_]+)(?::(\d+))?", text.strip().lower())
     if match is None:
         raise DeviceError(
-            f"`{text}` names no device: write a platform and, if you like, a number, "
-            "such as `cpu:1` or `gpu`."
+            f"`{text}` is not a device name. Write a platform and optionally a number: `cpu:1` or "
+            "`gpu`."
         )
-    # CUDA and ROCm devices call their platform gpu.
+    # The platform of CUDA and ROCm devices is gpu.
     platform = {"cuda": "gpu", "rocm": "gpu"}.get(match[1], match[1])
     index = int(match[2] or 0)
     live = _live()
@@ -70,7 +71,7 @@ def find(text: str) -> Any:
         return live[platform][index]
     here = [f"{name}:{i}" for name, found in live.items() for i in range(len(found))]
     raise DeviceError(
-        f"There is no device `{text}` here: JAX has {_listing(here)}."
+        f"There is no device `{text}` here. JAX has {_listing(here)}."
         + (f" {_HOW.format(count=index + 1)}" if platform == "cpu" else "")
     )
 
@@ -83,12 +84,12 @@ _HOW = (
 
 
 def simulate_cpu(count: int) -> None:
-    """Makes JAX have `count` CPU devices, which share the cores of this machine.
+    """Give JAX `count` CPU devices, which share the cores of this machine.
 
-    Must come before any backend is up, and starts none. Raises DeviceError when it comes too late.
+    Must be called before any backend starts, and starts none. Raises DeviceError when it is late.
     """
     if count < 1:
-        raise DeviceError(f"{count} CPU devices cannot be simulated; ask for 1 or more.")
+        raise DeviceError(f"{count} CPU devices cannot be simulated; request 1 or more.")
     import jax
 
     if not _jax.backends_started():
@@ -96,10 +97,9 @@ def simulate_cpu(count: int) -> None:
         return
     here = len(jax.local_devices(backend="cpu"))
     if here != count:
-        many = "1 CPU device" if here == 1 else f"{here} CPU devices"
         raise DeviceError(
-            f"JAX is running already, with {many}, and cannot change that any more. "
-            + _HOW.format(count=count)
+            f"JAX is already running with {words.count(here, 'CPU device')}, which can no longer "
+            "change. " + _HOW.format(count=count)
         )
 
 

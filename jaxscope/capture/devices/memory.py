@@ -1,10 +1,11 @@
-"""Bytes that a compiled program needs on its device, and whether they are there."""
+"""Bytes that a compiled program needs on its device, and whether they are available."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from jaxscope import words
 from jaxscope.model.program import Memory
 from jaxscope.model.stage import Unavailable
 
@@ -14,17 +15,16 @@ _UNLIMITED = 1 << 60  # cgroup v1 writes "no limit" as a number near 2^63
 
 
 def memory(compiled: Any) -> Memory | Unavailable:
-    """What XLA planned for one run of a `jax.stages.Compiled`, per device.
+    """XLA's planned memory of one run of a `jax.stages.Compiled`, per device.
 
-    The peak is added up here: XLA's own `peak_memory_in_bytes` leaves the temporaries out on the
-    CPU.
+    The peak is computed here: XLA's own `peak_memory_in_bytes` excludes temporaries on the CPU.
     """
     try:
         stats = compiled.memory_analysis()
-    except Exception as error:  # a backend without it raises what it likes
-        return Unavailable(f"this backend does not tell the memory of a program: {error}")
+    except Exception as error:  # a backend without it may raise anything
+        return Unavailable(f"this backend does not report the memory of a program: {error}")
     if stats is None:
-        return Unavailable("this backend does not tell the memory of a program")
+        return Unavailable("this backend does not report the memory of a program")
     argument, output = int(stats.argument_size_in_bytes), int(stats.output_size_in_bytes)
     temp, alias = int(stats.temp_size_in_bytes), int(stats.alias_size_in_bytes)
     return Memory(
@@ -38,23 +38,23 @@ def memory(compiled: Any) -> Memory | Unavailable:
 
 
 def fits(needs: Memory, device: Any) -> str | None:
-    """None, or the sentence to stop with: the program needs more than the device has free.
+    """None, or why the program must not run: it needs more than the device has free.
 
-    Its arguments are taken to be on the device already.
+    Its arguments are assumed to be on the device already.
     """
     free = free_bytes(device)
     wanted = needs.peak - needs.argument
     if free is None or wanted <= free:
         return None
     return (
-        f"The program needs {size_text(wanted)} besides its inputs, and "
-        f"{device.platform}:{device.id} has {size_text(free)} free, so it was not run: make its "
-        "arrays smaller, free others, or donate inputs with `-d`."
+        f"The program was not run: it needs {words.size(wanted)} besides its inputs, but "
+        f"{device.platform}:{device.id} has {words.size(free)} free. Make its arrays smaller, free "
+        "others, or donate inputs with `-d`."
     )
 
 
 def free_bytes(device: Any) -> int | None:
-    """Bytes that can still be had on a `jax.Device`; None where nobody says."""
+    """Free bytes of a `jax.Device`; None where they are not reported."""
     stats = device.memory_stats()
     if stats and "bytes_limit" in stats:
         return int(stats["bytes_limit"]) - int(stats.get("bytes_in_use", 0))
@@ -65,7 +65,7 @@ def free_bytes(device: Any) -> int | None:
 
 
 def _available(meminfo: Path) -> int | None:
-    """`MemAvailable` of Linux: what programs can get without swapping."""
+    """`MemAvailable` of Linux: memory available without swapping."""
     for line in _read(meminfo).splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
@@ -73,7 +73,7 @@ def _available(meminfo: Path) -> int | None:
 
 
 def _cgroup_free(root: Path) -> int | None:
-    """What the limit of this container leaves, file caches not counted: they can be dropped."""
+    """Memory left under the container's limit; file caches count as free."""
     for limit_file, usage_file, stat_file in (
         ("memory.max", "memory.current", "memory.stat"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
@@ -92,11 +92,3 @@ def _read(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
-
-
-def size_text(size: int) -> str:
-    """`64 kB`, for the sentences of this layer."""
-    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= scale:
-            return f"{size / scale:.3g} {unit}"
-    return f"{size} B"

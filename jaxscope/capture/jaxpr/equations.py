@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes, passes, phase
 from jaxscope.analysis.jaxpr.dataflow import MOST_EQUATIONS
-from jaxscope.analysis.links.tag_paths import Chain
+from jaxscope.analysis.links.tags import TagPath
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry
 from jaxscope.model import Equation, Frame, Span
 
@@ -17,7 +17,7 @@ class Expansion:
     """The equations of a program, with the keys that link them to its texts."""
 
     equations: tuple[Equation, ...]
-    chains: tuple[Chain, ...]
+    tag_paths: tuple[TagPath, ...]
     """By equation id: the tags on the way from the outermost jaxpr to it, its own last."""
     places: dict[tuple[int, int], tuple[int, ...]]
     """Equation ids by (id of the jaxpr object, index in it); several where a jaxpr is shared."""
@@ -26,11 +26,11 @@ class Expansion:
 def expand(body: JaxprBody) -> Expansion:
     """Number the equations of every use of every jaxpr: each before those inside it."""
     equations: list[Equation] = []
-    chains: list[Chain] = []
+    paths: list[TagPath] = []
     places: dict[tuple[int, int], list[int]] = {}
 
     def enter(
-        body: JaxprBody, parent: Equation | None, outer_passes: Passes, outer_chain: Chain
+        body: JaxprBody, parent: Equation | None, outer_passes: Passes, outer_path: TagPath
     ) -> None:
         outer, prefix = (parent.frames, parent.scope) if parent is not None else ((), "")
         for index, entry in enumerate(body.entries):
@@ -38,7 +38,7 @@ def expand(body: JaxprBody) -> Expansion:
             frames = _join(entry.frames, outer)
             scope = _spell(entry.scopes)
             its_passes = outer_passes + passes(entry.scopes)
-            its_chain = outer_chain + entry.tags
+            its_path = outer_path + entry.tags
             equation = Equation(
                 number,
                 entry.primitive,
@@ -51,14 +51,14 @@ def expand(body: JaxprBody) -> Expansion:
                 outputs=entry.outputs,
             )
             equations.append(equation)
-            chains.append(its_chain)
+            paths.append(its_path)
             places.setdefault((id(body.jaxpr), index), []).append(number)
             for inner in entry.bodies if number < MOST_EQUATIONS else ():
-                enter(inner, equation, its_passes, its_chain)
+                enter(inner, equation, its_passes, its_path)
 
     enter(body, None, (), ())
     found = {key: tuple(ids) for key, ids in places.items()}
-    return Expansion(tuple(equations), tuple(chains), found)
+    return Expansion(tuple(equations), tuple(paths), found)
 
 
 @functools.lru_cache(maxsize=4096)  # most equations share a few name stacks

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxscope.analysis.links.anchors import STALE
-from jaxscope.analysis.links.tag_paths import Chains
+from jaxscope.analysis.links.tags import TagPaths
 from jaxscope.analysis.links.tags import tag as spell_tag
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.equations import entries_of, expand
@@ -35,7 +35,7 @@ class Tagged:
     """The end of the tags of the outermost equations; empty when the program is not tagged."""
     why: str
     """The reason that it is not tagged; empty when it is."""
-    chains: Chains
+    tag_paths: TagPaths
     places: dict[tuple[int, int], tuple[int, ...]] = field(repr=False)
     """See `equations.Expansion`."""
     jaxpr: Any = field(repr=False)
@@ -64,14 +64,14 @@ def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles) -> Tagged:
         body = JaxprReader(sources).body(closed_jaxpr)
     except Exception as error:
         return _nothing(f"the equations of the program could not be read ({error!r})")
-    before = _chains_before(body)
+    before = _paths_before(body)
     try:
         _push(body)
     except Exception as error:
         why = f"this JAX does not let equations be tagged ({error!r})"
         return _tagged(closed_jaxpr, body, "", why)
     tagged = _tagged(closed_jaxpr, body, body.digest, "")
-    return replace(tagged, chains=tagged.chains.joined(before))
+    return replace(tagged, tag_paths=tagged.tag_paths.joined(before))
 
 
 def untagged(traced: Any, sources: SourceFiles, why: str = ALREADY_LOWERED) -> Tagged:
@@ -99,7 +99,7 @@ def adopt(new: Tagged, old: Tagged) -> Tagged | None:
         return None
     if len(new.equations) != len(old.equations) or _structure(new.body) != _structure(old.body):
         return None
-    return replace(new, hash=old.hash, why="", chains=new.chains.joined(old.chains))
+    return replace(new, hash=old.hash, why="", tag_paths=new.tag_paths.joined(old.tag_paths))
 
 
 def compiled_from(tagged: Tagged, why: str) -> Tagged:
@@ -112,12 +112,12 @@ def compiled_from(tagged: Tagged, why: str) -> Tagged:
 
 def _tagged(closed_jaxpr: Any, body: JaxprBody, digest: str, why: str) -> Tagged:
     expansion = expand(body)
-    chains = Chains(expansion.chains if digest else ())
+    tag_paths = TagPaths(expansion.tag_paths if digest else ())
     return Tagged(
         expansion.equations,
         digest,
         why,
-        chains,
+        tag_paths,
         expansion.places,
         closed_jaxpr,
         body,
@@ -125,20 +125,20 @@ def _tagged(closed_jaxpr: Any, body: JaxprBody, digest: str, why: str) -> Tagged
 
 
 def _nothing(why: str) -> Tagged:
-    return Tagged((), "", why, Chains(()), {}, None)
+    return Tagged((), "", why, TagPaths(()), {}, None)
 
 
-def _chains_before(body: JaxprBody) -> Chains:
-    """The chains from before this program was tagged, where one equation has them.
+def _paths_before(body: JaxprBody) -> TagPaths:
+    """The tag paths from before this program was tagged, where one equation has them.
 
     JAX drops what no result depends on into a jaxpr of its own before it lowers. If that one was
     tagged, in the listener, the equations that both jaxprs share bear its tags in what was lowered.
     """
     if not any(entry.tags for entry in body.entries):
-        return Chains(())
-    chains = expand(body).chains
-    uses = Counter(chains)
-    return Chains([chain if chain and uses[chain] == 1 else () for chain in chains])
+        return TagPaths(())
+    tag_paths = expand(body).tag_paths
+    uses = Counter(tag_paths)
+    return TagPaths([path if path and uses[path] == 1 else () for path in tag_paths])
 
 
 def _push(body: JaxprBody) -> None:

@@ -1,1 +1,1 @@
-"""Profiler sessions, and the time inside a program."""
+"""Profiler sessions, and the time inside programs."""

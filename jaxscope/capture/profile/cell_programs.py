@@ -12,33 +12,33 @@ import jax.numpy as jnp
 from jaxscope.analysis.hlo import HloModule, parse_module
 from jaxscope.analysis.links.tags import clean_hlo
 from jaxscope.analysis.profile import (
-    ProgramRun,
-    RunProgram,
-    TracedCall,
-    TracedSession,
+    ExecutedProgram,
+    ProfiledCall,
+    ProfiledSession,
+    ProgramExecution,
     frames_inside,
     of_frames,
     profile,
 )
 from jaxscope.capture import _jax
-from jaxscope.capture.profile.line_mode import seconds_by_line
+from jaxscope.capture.profile import barriers
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Program, Stage, StageKind, Unavailable
-from jaxscope.model.profile import Place, Profile
+from jaxscope.model.profile import Profile, SourceLine
 
 _LAMBDA = "<lambda>"
 
 
 def modules(
-    runs: Sequence[ProgramRun],
+    runs: Sequence[ProgramExecution],
 ) -> tuple[dict[int, HloModule | None], dict[int, str]]:
-    """The optimized HLO of each program that ran, None where it is gone; and its text to show."""
+    """The optimized HLO of each program that ran, None where it was released; and its text."""
     seen: dict[int, tuple[str, set[str]]] = {}
     for run in runs:
         seen.setdefault(run.program, (run.module, set()))[1].update(op.name for op in run.ops)
     live: dict[str, list[tuple[HloModule, str]]] = {}
     for name, raw in _jax.live_modules(frozenset(name for name, _ in seen.values())):
-        # Its frames tell the lines, and are taken out of what is shown.
+        # The frames give the lines, and are removed from the text to show.
         live.setdefault(name, []).append((parse_module(raw), raw))
     modules: dict[int, HloModule | None] = {}
     texts: dict[int, str] = {}
@@ -52,7 +52,7 @@ def modules(
 
 
 def function_lines(tree: ast.Module) -> frozenset[int]:
-    """Lines of the cell inside functions: what they do may have been compiled."""
+    """Lines of the cell inside functions, which may have been compiled."""
     found: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -63,36 +63,36 @@ def function_lines(tree: ast.Module) -> frozenset[int]:
 
 
 def known_program(
-    runs: Sequence[ProgramRun],
+    runs: Sequence[ProgramExecution],
     number: int,
     module: HloModule | None,
     file: str,
     functions: frozenset[int],
     namespace: MutableMapping[str, Any],
-) -> RunProgram:
+) -> ExecutedProgram:
     name = next(run.module for run in runs if run.program == number)
     eager = _is_eager(name, module, namespace)
-    inside: dict[str, Place] = {}
+    inside: dict[str, SourceLine] = {}
     if module is not None and not eager:
         inside = {
             instruction: origin.place
             for instruction, origin in of_frames(module, {file: 0}, 0).items()
             if origin.place.line in functions
         }
-    return RunProgram(module, eager, inside)
+    return ExecutedProgram(module, eager, inside)
 
 
 def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any]) -> bool:
-    """A program of JAX's own for one operation, and not a function that the user jitted.
+    """Whether it is JAX's own program for one operation, not a function that the user jitted.
 
-    JAX names it after the operation: `jit_sin`, `jit__where`, `jit_dynamic_slice`. A function of
-    the user's may be called so too (`_step`, `norm`): then instructions come from inside a function
-    of that name which is none of JAX's. A jitted lambda is `jit__lambda`.
+    JAX names it after the operation: `jit_sin`, `jit__where`, `jit_dynamic_slice`. A user function
+    may have such a name, too (`_step`, `norm`): then instructions have a frame of that name outside
+    JAX. A jitted lambda is `jit__lambda`.
     """
     name = title(name)
     if name == _LAMBDA:
         return False
-    # Under whatever name; JAX before 0.9 writes no functions into its frames.
+    # Under any name: JAX before 0.9 writes no functions into its frames.
     if any(is_jitted(value, name) for value in list(namespace.values())):
         return False
     if module is not None and name in _users_functions(module):
@@ -102,17 +102,17 @@ def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any])
 
 
 def is_jitted(value: Any, name: str) -> bool:
-    """Whether it is a jitted function of that name; modules answer to any name that they hold."""
+    """Whether it is a jitted function of that name; a module has any name that it contains."""
     if type(value).__name__ == "module":
         return False
     try:
         return getattr(value, "__name__", None) == name and hasattr(value, "lower")
-    except Exception:  # what objects of users do when they are asked is their own affair
+    except Exception:  # a user's object may raise on any attribute
         return False
 
 
 def title(module: str) -> str:
-    """The function's name: XLA's names of modules have no angle brackets."""
+    """The function's name: XLA's module names have no angle brackets."""
     name = module.removeprefix("jit_")
     return _LAMBDA if name.strip("_") == "lambda" else name
 
@@ -126,17 +126,17 @@ def _users_functions(module: HloModule) -> frozenset[str]:
 
 
 def records(
-    runs: Sequence[ProgramRun],
+    runs: Sequence[ProgramExecution],
     modules: Mapping[int, HloModule | None],
     texts: Mapping[int, str],
-    programs: Mapping[int, RunProgram],
+    programs: Mapping[int, ExecutedProgram],
     by_op: Mapping[int, Mapping[str, float]],
     sources: SourceFiles,
-    apart: Mapping[str, Profile | Unavailable],
+    isolated: Mapping[str, Profile | Unavailable],
 ) -> tuple[Program, ...]:
-    """The compiled functions that ran, the longest in all first, each with its own profile.
+    """The compiled functions that ran, by total time, each with its profile.
 
-    `apart` has, by name, what line mode said of them.
+    `isolated` are their profiles with isolated lines, by name.
     """
     found: list[Program] = []
     order = sorted(by_op, key=lambda number: -sum(by_op[number].values()))
@@ -145,24 +145,22 @@ def records(
         if module is None or programs[number].eager:
             continue
         mine = [run for run in runs if run.program == number]
-        # From its first instruction: calls that queue up would count as dispatch.
-        calls = tuple(TracedCall(run.start, run.end, run.ops) for run in mine)
+        # From the first instruction: queued calls would count as dispatch.
+        calls = tuple(ProfiledCall(run.start, run.end, run.ops) for run in mine)
         devices = sorted({op.device for run in mine for op in run.ops})
         kind = jax.default_backend()
         where = tuple(f"{kind}:{device}" for device in devices)
-        files = _files(module, sources)
+        frames = {frame.file for _, stack in frames_inside(module) for frame in stack}
+        indices = {file: sources.index(file) for file in sorted(frames)}
+        files = {file: index for file, index in indices.items() if index is not None}
         name = title(module.name)
-        lines_apart = apart.get(name)
         known = range(len(sources.all()))
-        split: list[dict[Place, float]] = []
-        if isinstance(lines_apart, Profile) and not lines_apart.distrust:
-            split = [seconds_by_line(lines_apart, i) for i in known]
         times = profile(
             module,
             [of_frames(module, files, i) for i in known],
-            [TracedSession(calls, ())],
+            [ProfiledSession(calls, ())],
             ", ".join(where),
-            measured=split,
+            measured=barriers.seconds_by_source(isolated.get(name), len(known)),
         )
         stage = Stage(StageKind.OPTIMIZED_HLO, texts[number])
         found.append(
@@ -172,18 +170,11 @@ def records(
                 where,
                 (),
                 (),
-                (),
-                (),
-                (stage,),
+                constants=(),
+                equations=(),
+                stages=(stage,),
                 profile=times,
-                line_mode=lines_apart,
+                isolated=isolated.get(name),
             )
         )
     return tuple(found)
-
-
-def _files(module: HloModule, sources: SourceFiles) -> dict[str, int]:
-    """The user's files that the function's frames name, also other cells and modules."""
-    names = {frame.file for _, frames in frames_inside(module) for frame in frames}
-    found = {name: sources.index(name) for name in sorted(names)}
-    return {name: index for name, index in found.items() if index is not None}

@@ -1,4 +1,4 @@
-"""A trace as a file: for Perfetto and chrome://tracing, or a log directory for XProf."""
+"""Save a trace for Perfetto and chrome://tracing, or as a log directory for XProf."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def save(xspace: bytes, path: str | Path) -> Path:
     """Write a trace; returns the file, or the log directory.
 
     A path that ends in `.json` or `.json.gz` gets the events in Chrome's format, which Perfetto
-    reads too. Any other is a directory: `plugins/profile/jaxscope/HOST.xplane.pb` is put into it,
-    which XProf and TensorBoard open. Source of the format: "Trace Event Format", Google.
+    opens, too. Any other path is a directory: `plugins/profile/jaxscope/HOST.xplane.pb` in it can
+    be opened by XProf and TensorBoard. Source of the format: "Trace Event Format", Google.
     """
     path = Path(path)
     if path.name.endswith((".json", ".json.gz")):
@@ -29,14 +29,14 @@ def save(xspace: bytes, path: str | Path) -> Path:
         return path
     session = path / "plugins" / "profile" / _SESSION
     session.mkdir(parents=True, exist_ok=True)
-    # XProf takes the host's name from the file's.
+    # XProf takes the host name from the file name.
     host = re.sub(r"[^\w.-]", "_", platform.node()) or "host"
     (session / f"{host}.xplane.pb").write_bytes(xspace)
     return path
 
 
 def chrome_events(xspace: bytes) -> list[dict[str, Any]]:
-    """One complete event each, in µs, with its instruction and module; threads by name."""
+    """Complete events in µs, with instruction and module, and the names of threads."""
     recording = Recording(lambda: xspace)
     recording.close()
     threads: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """Jitted functions that a cell calls, each with the arguments of its first call.
 
-Line mode has to trace a function again, and JAX keeps no arguments. So each callee in the cell's
-own lines passes through a hook, which gives it back unless it is a jitted function that was not
-seen before. Bodies of functions are left as they are: they outlive the cell.
+To isolate lines, a function is traced again, but JAX keeps no arguments. So a hook wraps each
+callee in the cell's own lines: it returns the callee, or records a jitted function's first call.
+Bodies of functions stay unchanged, because they outlive the cell.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from jaxscope.capture import _jax
 
 _HOOK = "__jaxscope_called__"
 _MOST = 8
-"""Functions of one cell that are measured: each takes a compile and a hundred calls."""
+"""Functions measured per cell: each costs a compilation and a hundred calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class JittedCall:
-    """A jitted function and what it was called with."""
+    """A jitted function and the arguments of its first call."""
 
     name: str
     function: Any
@@ -36,13 +36,13 @@ class JittedCall:
     kwargs: dict[str, Any]
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Of a call like the first one; what that one gave up is put on the device again."""
+        """Equal arguments; donated ones are transferred to the device again."""
         return jax.tree_util.tree_map(_back, (self.args, self.kwargs))
 
 
 @dataclass(frozen=True, slots=True)
 class _Saved:
-    """A copy, on the host, of an array that a call may donate: it is no program that runs."""
+    """A host copy of an array that a call may donate; copying it runs no program."""
 
     value: Any
     sharding: Any
@@ -58,20 +58,20 @@ def _saved(leaf: Any) -> Any:
     return _Saved(np.array(leaf), leaf.sharding)
 
 
-class Called:
-    """Gathers the calls while the cell runs."""
+class CallRecorder:
+    """Records the first call of each jitted function while the cell runs."""
 
     def __init__(self) -> None:
         self.calls: list[JittedCall] = []
         self._seen: list[Any] = []
 
     def tree(self, tree: ast.Module) -> ast.Module:
-        """The cell with a hook around each callee; lines and columns stay."""
+        """The cell with a hook around each callee; lines and columns are unchanged."""
         return _Callees().visit(copy.deepcopy(tree))
 
     @contextmanager
-    def listening(self, namespace: MutableMapping[str, Any]) -> Generator[None]:
-        """The hook is a name of the cell's while the block runs."""
+    def recording(self, namespace: MutableMapping[str, Any]) -> Generator[None]:
+        """Bind the hook in the cell's namespace while the block runs."""
         namespace[_HOOK] = self._callee
         try:
             yield
@@ -79,7 +79,7 @@ class Called:
             namespace.pop(_HOOK, None)
 
     def _callee(self, function: Any) -> Any:
-        """The function itself, but for the first call of a jitted one."""
+        """The function itself, or a wrapper that records the first call of a jitted one."""
         if len(self.calls) >= _MOST or not _is_jitted(function):
             return function
         if any(function is seen for seen in self._seen):
@@ -88,7 +88,7 @@ class Called:
 
         def first(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
-            with suppress(Exception):  # then this function has no line mode, and the cell runs
+            with suppress(Exception):  # then its lines are not isolated, and the cell still runs
                 self._keep(function, args, kwargs)
             return function(*args, **kwargs)
 
@@ -105,17 +105,17 @@ class Called:
 
 
 def _is_jitted(function: Any) -> bool:
-    """A jitted function with lines of the user's: `jnp.sin` is jitted, too."""
+    """Whether it is a jitted function of the user: `jnp.sin` is jitted, too."""
     try:
-        home = str(getattr(function, "__module__", ""))
+        module = str(getattr(function, "__module__", ""))
         jitted = hasattr(function, "trace") and hasattr(function, "lower")
-        return jitted and callable(function) and home.partition(".")[0] != "jax"
-    except Exception:  # what objects of users do when they are asked is their own affair
+        return jitted and callable(function) and module.partition(".")[0] != "jax"
+    except Exception:  # a user's object may raise on any attribute
         return False
 
 
 class _Callees(ast.NodeTransformer):
-    """`f(x)` → `hook(f)(x)`, in what runs while the cell runs."""
+    """`f(x)` → `hook(f)(x)`, in code that runs while the cell runs."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return node
@@ -130,7 +130,7 @@ class _Callees(ast.NodeTransformer):
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
-        return node  # it may be used up after the cell
+        return node  # it may be consumed after the cell
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)

@@ -1,4 +1,4 @@
-"""Which line of a cell Python was on, and when."""
+"""The line of a cell that Python executes, over time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from typing import Any
 
 MOST = 1_000_000
-"""Changes of line that are kept, 16 MB; a Python loop of a million steps is no JAX question."""
+"""Recorded line changes, 16 MB; a Python loop of a million steps is not a JAX question."""
 
 
 class LineClock:
-    """Changes of line in the code of one cell, functions that it defines included.
+    """Line changes in the code of one cell, including functions that it defines.
 
-    On Python 3.12 and newer only that code is watched, so nothing else slows down. On 3.11 every
-    Python call of the process passes a small function.
+    On Python 3.12 and newer only that code is monitored, so nothing else slows down. On 3.11 every
+    Python call of the process calls a small trace function.
     """
 
     def __init__(self, *codes: types.CodeType) -> None:
@@ -45,7 +45,7 @@ class LineClock:
 
     @contextmanager
     def watching(self) -> Generator[None]:
-        """Record while the block runs; what was installed before is put back."""
+        """Record while the block runs; restores the previous trace function."""
         if sys.version_info >= (3, 12):
             tool = _free_tool()
             if tool is not None:
@@ -59,7 +59,7 @@ class LineClock:
         finally:
             sys.settrace(before)
 
-    # Called for each change; they must be quick.
+    # Called for each line change, so they must be fast.
 
     def entered(self) -> None:
         self._stack.append(0)
@@ -98,7 +98,7 @@ class LineClock:
 
 
 _ON_ONE_LINE = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
-"""Their steps would cost more to watch than to make, and are part of the line around them."""
+"""Monitoring their steps costs more than the steps; they belong to the enclosing line."""
 
 
 def _with_nested(code: types.CodeType) -> list[types.CodeType]:
@@ -111,7 +111,7 @@ def _with_nested(code: types.CodeType) -> list[types.CodeType]:
 
 def _free_tool() -> int | None:
     monitoring = sys.monitoring  # type: ignore[attr-defined]
-    # 0, 1, 2 and 5 belong to debuggers, coverage, profilers and optimizers.
+    # 0, 1, 2 and 5 are reserved for debuggers, coverage, profilers and optimizers.
     return next((tool for tool in (4, 3) if monitoring.get_tool(tool) is None), None)
 
 
@@ -150,7 +150,7 @@ def _monitored(clock: LineClock, tool: int) -> Generator[None]:
         )
         for code in clock.codes:
             monitoring.set_local_events(tool, code, local)
-        # A function that is left by an exception is only told of for all code at once.
+        # Exits by exception are reported only for all code.
         monitoring.set_events(tool, events.PY_UNWIND)
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The memory plan of a compiled program, asked of XLA."""
+"""The memory plan of a compiled program, from a profiler trace."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from jaxscope.model.memory_plan import BufferTimeline
 
 
 def buffers_of(program: Program, handles: Handles) -> BufferTimeline | Unavailable:
-    """What is alive while the program runs. Runs nothing; takes 2 to 30 ms, with the number of
-    live programs in the process, because XLA tells its plan only in a profiler's trace."""
+    """Live memory over the schedule. Runs nothing; takes 2 to 30 ms, depending on the number of
+    live programs, because XLA reports its plan only in a profiler trace."""
     module = handles.module()
     if isinstance(module, Unavailable):
         return module
@@ -20,28 +20,27 @@ def buffers_of(program: Program, handles: Handles) -> BufferTimeline | Unavailab
         with profiler.recording(hlo_protos=True) as recording:
             pass
         stage = handles.text(StageKind.OPTIMIZED_HLO)
-        places = {
-            name: origin.place for name, origin in of_equations(program, stage, module, 0).items()
-        }
+        owners = of_equations(program, stage, module, 0)
         innermost = of_equations(program, stage, module, None)
-        inside = {name: origin.place for name, origin in innermost.items() if origin.place.source}
-        known = {instruction.name for instruction in module.instructions()}
+        places = {name: owner.place for name, owner in owners.items()}
+        inside = {name: owner.place for name, owner in innermost.items() if owner.place.source}
         for name, message in module_messages(recording.xspace).items():
             if name.rpartition("(")[0] != module.name:
                 continue
             found = timeline(message, places, inside)
             if found is None:
-                return Unavailable("this XLA does not write down when buffers are freed")
-            # Several programs may share a name, also one function at two shapes.
-            if all(step.instruction in known for step in found.steps) and _fits(found, program):
+                return Unavailable("this XLA does not record when buffers are freed")
+            # Several programs may share a name, such as one function at two shapes.
+            known = all(module.instruction(step.instruction) for step in found.steps)
+            if known and _fits(found, program):
                 return found
     except Exception as error:
         return Unavailable(str(error) or type(error).__name__)
-    return Unavailable("XLA no longer has the plan of this program")
+    return Unavailable("XLA has released the plan of this program")
 
 
 def _fits(found: BufferTimeline, program: Program) -> bool:
-    """Whether the plan is of this size; constants are in the plan and in no other figure."""
+    """Whether the plan has the program's sizes; only the plan includes constants."""
     memory = program.memory
     if not isinstance(memory, Memory):
         return True

@@ -1,4 +1,4 @@
-"""One session of JAX's profiler, kept in memory and always closed."""
+"""A session of JAX's profiler, kept in memory and always closed."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from jaxscope.capture import _jax
 from jaxscope.capture.options.settings import SettingsError
 
 CALL = "jaxscope call"
-"""Name of the event that spans one traced call, with its number."""
+"""Name of the event that spans one profiled call, with its number."""
 
 _BUSY = ("ALREADY_EXISTS", "Only one profile may be run at a time")
-"""XLA's words, and those of `jax.profiler.start_trace`."""
-_ASK_S = 0.1
-"""Between two looks at whether another session has ended."""
+"""Error texts of XLA and of `jax.profiler.start_trace`."""
+_POLL_S = 0.1
+"""Between two checks whether another session has ended."""
 _HOST = "/host:CPU"
 _DEVICE = "/device:GPU:"
 _STOPPED = "ThreadpoolListener::StopRegion"
 
 
 class ProfilerBusyError(SettingsError):
-    """Somebody else's session is open, and a process has room for one."""
+    """Another profiler session is open, and a process can have only one."""
 
 
 class Recording:
-    """A session that is open, and what the profiler saw once it is closed."""
+    """An open session, and its trace once it is closed."""
 
     def __init__(self, stop: Callable[[], bytes]) -> None:
         self._stop: Callable[[], bytes] | None = stop
@@ -43,7 +43,7 @@ class Recording:
     def close(self) -> None:
         """End the session; a second call does nothing.
 
-        Raises ProfilerBusyError when another session was open: JAX says so only now.
+        Raises ProfilerBusyError when another session was open: JAX may report it only now.
         """
         stop, self._stop = self._stop, None
         if stop is None:
@@ -53,12 +53,12 @@ class Recording:
         except Exception as error:
             if not _is_busy(error):
                 raise
-            raise ProfilerBusyError(_WORDS) from None
+            raise ProfilerBusyError(_BUSY_REASON) from None
 
     def events(self) -> Iterator[TraceEvent]:
-        """Every event of the host's threads, and of the devices that write events themselves.
+        """Every event of the host's threads, and of devices that write events.
 
-        A GPU's kernels are on its own streams, each with the instruction that it is for.
+        A GPU's kernels are on its streams, each with its instruction.
         """
         if not self.xspace:
             return
@@ -75,9 +75,9 @@ class Recording:
                         yield from _events(line, f"{plane.name} ")
 
 
-_WORDS = (
-    "another profiler session is open in this process, and JAX allows one at a time: end it "
-    "(jax.profiler.stop_trace()), or let `--wait 30` wait up to 30 s for its end, and profile again"
+_BUSY_REASON = (
+    "another profiler session is open in this process, and JAX allows only one. End it with "
+    "`jax.profiler.stop_trace()`, or wait up to 30 s for its end with `--wait 30`"
 )
 
 
@@ -86,10 +86,10 @@ def _is_busy(error: Exception) -> bool:
 
 
 def wait_until_free(seconds: float, say: Callable[[str], None]) -> None:
-    """Return when no other session is open, or so many seconds have passed.
+    """Wait at most that long until no other session is open.
 
-    A session that another thread or a remote capture opened ends by itself; one that the caller's
-    own thread opened does not, and then opening ours says so.
+    A session of another thread or a remote capture ends by itself. One of the caller's own thread
+    does not; opening ours then raises.
     """
     until = time.monotonic() + seconds
     if seconds > 0:
@@ -98,8 +98,8 @@ def wait_until_free(seconds: float, say: Callable[[str], None]) -> None:
         try:
             opened().close()
         except ProfilerBusyError:
-            time.sleep(min(_ASK_S, max(until - time.monotonic(), 0.0)))
-        except Exception:  # whatever it is, the session that counts will say it
+            time.sleep(min(_POLL_S, max(until - time.monotonic(), 0.0)))
+        except Exception:  # opening the real session will raise it
             return
         else:
             return
@@ -109,7 +109,7 @@ def _events(line: Any, prefix: str) -> Iterator[TraceEvent]:
     thread = prefix + line.name
     for event in line.events:
         name = event.name
-        # The most frequent event has nothing to say but when it was.
+        # The most frequent event has only a time.
         stats = {} if name == _STOPPED else dict(event.stats)
         yield TraceEvent(thread, name, event.start_ns, event.end_ns, stats)
 
@@ -117,9 +117,9 @@ def _events(line: Any, prefix: str) -> Iterator[TraceEvent]:
 def opened(*, hlo_protos: bool = False) -> Recording:
     """Start a session. `hlo_protos` adds every live module of the process, 2 to 30 ms in all.
 
-    Raises ProfilerBusyError where JAX says already here that another one is open.
+    Raises ProfilerBusyError where JAX reports here that another one is open.
     """
-    # Without Python's own calls, which would slow the host down several times.
+    # Without events of Python calls, which would slow the host down several times.
     options = jax.profiler.ProfileOptions()
     options.host_tracer_level = 2
     options.python_tracer_level = 0
@@ -131,12 +131,12 @@ def opened(*, hlo_protos: bool = False) -> Recording:
     except Exception as error:
         if not _is_busy(error):
             raise
-        raise ProfilerBusyError(_WORDS) from None
+        raise ProfilerBusyError(_BUSY_REASON) from None
 
 
 @contextmanager
 def recording(*, hlo_protos: bool = False) -> Generator[Recording]:
-    """Record what runs inside the block. The trace is there after it; the session always ends.
+    """Record the block; the trace is available after it, and the session always ends.
 
     Raises ProfilerBusyError when another session of the process is open.
     """
@@ -151,7 +151,7 @@ def recording(*, hlo_protos: bool = False) -> Generator[Recording]:
 
 
 def _written(options: Any) -> Callable[[], bytes]:
-    """The public way, through a directory."""
+    """Record through the public API, which needs a directory."""
     directory = tempfile.TemporaryDirectory(prefix="jaxscope-")
     try:
         jax.profiler.start_trace(directory.name, profiler_options=options)

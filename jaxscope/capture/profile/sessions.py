@@ -1,4 +1,4 @@
-"""Profiling a captured program: sessions of traced calls between untraced ones."""
+"""Profiler sessions of a captured program, alternating with unprofiled calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax
 
 from jaxscope.analysis import profile as lines
 from jaxscope.analysis.hlo import HloModule, executed_times
-from jaxscope.analysis.profile import TracedCall, TracedSession
+from jaxscope.analysis.profile import ProfiledCall, ProfiledSession
 from jaxscope.analysis.trace import (
     Op,
     TraceEvent,
@@ -25,14 +25,14 @@ from jaxscope.capture.profile import profiler
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Program, StageKind, Unavailable
-from jaxscope.model.profile import Place, Profile
+from jaxscope.model.profile import Profile, SourceLine
 
 _RUN_OTHERS = frozenset({"while", "conditional", "call", "async-start"})
 _NOT_EVENTS = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 
 
 def expected_events(module: HloModule) -> float:
-    """Events that one call will leave in the trace, loops multiplied out."""
+    """The number of trace events of one call, loops multiplied out."""
     times = executed_times(module)
     run = _run_by_themselves(module)
     return sum(
@@ -45,8 +45,8 @@ def expected_events(module: HloModule) -> float:
 
 
 def _run_by_themselves(module: HloModule) -> set[str]:
-    """Computations whose instructions leave events: the entry and the bodies of loops, branches
-    and calls. What a sort compares with or a reduction adds with is part of that instruction."""
+    """Computations whose instructions have events: the entry and the bodies of loops, branches
+    and calls. The comparator of a sort or the reducer of a reduction is part of its instruction."""
     return {module.entry_computation.name} | {
         called
         for instruction in module.instructions()
@@ -56,18 +56,18 @@ def _run_by_themselves(module: HloModule) -> set[str]:
 
 
 class TooManyEventsError(SettingsError):
-    """One call would leave more events than are traced unasked."""
+    """One call has more events than are recorded without `--all-events`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
-    """What traced calls of a program gave."""
+class ProfiledCalls:
+    """The profiler sessions of a program."""
 
-    sessions: tuple[TracedSession, ...]
+    sessions: tuple[ProfiledSession, ...]
     xspace: bytes
     """The last trace."""
-    guard: str = ""
-    """Why fewer calls were traced than usual."""
+    sampling_note: str = ""
+    """The reason for profiling fewer calls than usual."""
 
 
 def sessions_of(
@@ -75,21 +75,21 @@ def sessions_of(
     batch: Callable[[int], Iterable[tuple[Any, ...]]],
     plan: ProfilePlan,
     handles: Handles,
-) -> Traced:
-    """Call the program untraced and traced in turn, as often as the plan and its cost allow.
+) -> ProfiledCalls:
+    """Alternate unprofiled and profiled calls, as often as the plan and their cost allow.
 
-    Raises TooManyEventsError where one call is more than may be traced unasked.
+    Raises TooManyEventsError where one call has too many events.
     """
     events = events_of(handles)
     if refused := plan.too_many(events):
         raise TooManyEventsError(refused)
-    usual_s = min(timed(call, args) for args in batch(2))
-    planned = plan.within(usual_s, events)
-    sessions: list[TracedSession] = []
+    call_s = min(timed(call, args) for args in batch(2))
+    planned = plan.within(call_s, events)
+    sessions: list[ProfiledSession] = []
     trace = b""
     while len(sessions) < planned.sessions:
         calls = planned.calls
-        untraced = tuple([timed(call, args) for args in batch(calls)])
+        unprofiled = tuple([timed(call, args) for args in batch(calls)])
         arguments = list(batch(calls + 1 if calls > 1 else 1))
         with quiet_gc(), profiler.recording() as recording:
             for index, args in enumerate(arguments):
@@ -97,48 +97,48 @@ def sessions_of(
                     jax.block_until_ready(call(*args))
         trace = recording.xspace
         found = list(recording.events())
-        sessions.append(_session(found, untraced))
+        sessions.append(_session(found, unprofiled))
         ran = max((len(one.ops) for one in sessions[-1].calls), default=0)
-        if planned.guard and 0 < ran < events / 2:
-            # XLA:CPU compiles small loops whole, and these leave one event for all their steps.
+        if planned.sampling_note and 0 < ran < events / 2:
+            # XLA:CPU compiles small loops whole, with one event for all iterations.
             events = float(ran)
-            planned = plan.within(usual_s, events)
+            planned = plan.within(call_s, events)
             sessions.clear()
-    return Traced(tuple(sessions), trace, planned.guard)
+    return ProfiledCalls(tuple(sessions), trace, planned.sampling_note)
 
 
-def _session(events: list[TraceEvent], untraced: tuple[float, ...]) -> TracedSession:
-    return TracedSession(
+def _session(events: list[TraceEvent], unprofiled: tuple[float, ...]) -> ProfiledSession:
+    return ProfiledSession(
         calls_of(events),
-        untraced,
+        unprofiled,
         hidden_in_graphs(events),
         device_activity(events, profiler.CALL),
     )
 
 
 def events_of(handles: Handles) -> float:
-    """Events that one call is expected to leave; 1 where the program cannot be read."""
+    """The expected number of events of one call; 1 where the program cannot be read."""
     module = handles.module()
     return 1.0 if isinstance(module, Unavailable) else expected_events(module)
 
 
 def timed(call: Callable[..., Any], args: tuple[Any, ...]) -> float:
-    """Seconds until the results of one call are there."""
+    """Seconds until the results of one call are ready."""
     start = time.perf_counter()
     jax.block_until_ready(call(*args))
     return time.perf_counter() - start
 
 
-def calls_of(events: Iterable[TraceEvent]) -> tuple[TracedCall, ...]:
-    """The traced calls of a session with the operations that ran in each.
+def calls_of(events: Iterable[TraceEvent]) -> tuple[ProfiledCall, ...]:
+    """The profiled calls of a session, each with its operations.
 
-    An operation belongs to the call in which its run began: the caller waits for the result.
+    An operation belongs to the call during which its run began, because the caller waits.
     """
     known = list(events)
     spans = sorted((e.start, e.end) for e in known if e.name == profiler.CALL)
     runs: dict[tuple[int, int, int], list[Op]] = {}
     for number, op in enumerate(operations(known)):
-        # A GPU's kernels do not say which call they are of: then each goes by its own time.
+        # A GPU's kernels do not name their run: then each is assigned by its own time.
         runs.setdefault((op.program, op.run, 0 if op.run else number), []).append(op)
     inside: list[list[Op]] = [[] for _ in spans]
     for ops in runs.values():
@@ -147,16 +147,17 @@ def calls_of(events: Iterable[TraceEvent]) -> tuple[TracedCall, ...]:
         if index is not None:
             inside[index] += ops
     return tuple(
-        TracedCall(start, end, tuple(ops)) for (start, end), ops in zip(spans, inside, strict=True)
+        ProfiledCall(start, end, tuple(ops))
+        for (start, end), ops in zip(spans, inside, strict=True)
     )
 
 
-def traced_once(
+def profiled_once(
     call: Callable[[], Any], session: profiler.Recording
-) -> tuple[Any, tuple[TracedSession, ...] | Unavailable, bytes]:
-    """One call under an open profiler, for a program that must not run again: its value first.
+) -> tuple[Any, tuple[ProfiledSession, ...] | Unavailable, bytes]:
+    """Profile one call of a program that must not run again; returns its value first.
 
-    The session is closed whatever happens; what the call raises is raised.
+    The session is always closed; an exception of the call is raised.
     """
     try:
         with quiet_gc(), jax.profiler.TraceAnnotation(profiler.CALL, call=0):
@@ -178,13 +179,13 @@ def traced_once(
 def profile_of(
     program: Program,
     handles: Handles,
-    sessions: Sequence[TracedSession],
+    sessions: Sequence[ProfiledSession],
     sources: int,
-    split: Sequence[Mapping[Place, float]] = (),
+    split: Sequence[Mapping[SourceLine, float]] = (),
 ) -> Profile | Unavailable:
-    """The time of a program's instructions and lines, from its traced calls.
+    """The time of a program's instructions and lines, from its profiled calls.
 
-    `split` are measured seconds by source and line, for what several lines share.
+    `split` are measured seconds by source and line, to split multi-line fusions.
     """
     module = handles.module()
     if isinstance(module, Unavailable):
@@ -196,13 +197,13 @@ def profile_of(
         [lines.of_equations(program, stage, module, i) for i in range(sources)],
         mine,
         ", ".join(program.devices),
-        lines.folded(program, stage, module, 0, lambda: handles.text(StageKind.STABLEHLO)),
+        lines.merged_lines(program, stage, module, 0, lambda: handles.text(StageKind.STABLEHLO)),
         split,
     )
 
 
-def _of_module(session: TracedSession, module: HloModule) -> TracedSession:
-    """The session with the operations of this program alone."""
+def _of_module(session: ProfiledSession, module: HloModule) -> ProfiledSession:
+    """The session with the operations of this program only."""
     calls = tuple(
         replace(call, ops=tuple([op for op in call.ops if op.module == module.name]))
         for call in session.calls

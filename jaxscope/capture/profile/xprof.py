@@ -1,4 +1,4 @@
-"""XProf, the profiler of OpenXLA, as a server: started on demand, stopped with the kernel."""
+"""XProf, OpenXLA's profiler, as a server: started on demand, stopped with the kernel."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _READY_S = 15.0
 
 
 class XProfError(SettingsError):
-    """XProf cannot be shown, with what to do."""
+    """XProf cannot be shown; the message has the fix."""
 
 
-class Server:
-    """One process of XProf over one trace."""
+class XProfServer:
+    """One XProf process for one trace."""
 
     def __init__(self, xspace: bytes) -> None:
         """Raises XProfError when XProf is not installed or does not start."""
         if importlib.util.find_spec("xprof") is None:
             raise XProfError(
-                "XProf is not installed: run `%pip install tensorboard-plugin-profile` (100 MB), "
+                "XProf is not installed. Run `%pip install tensorboard-plugin-profile` (100 MB), "
                 "or save the trace with `report.save_trace(directory)` and open it elsewhere."
             )
         self._directory = tempfile.TemporaryDirectory(prefix="jaxscope-xprof-")
@@ -61,12 +61,12 @@ class Server:
         return self._process.poll() is None
 
     def url(self, tool: str = "trace_viewer@") -> str:
-        """Where one of its tools is found from the browser, also behind a hub's proxy."""
+        """The URL of one of its tools in the browser, also behind a hub's proxy."""
         host = next(Path(self._directory.name).rglob("*.xplane.pb")).name.removesuffix(".xplane.pb")
         path = f"data/plugin/profile/{tool}?run=jaxscope&host={host}&tag={tool}"
         hub = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")
         if hub:
-            # Only the full path works there: the start page asks for files that a proxy moves.
+            # Only the full path works there: the start page requests files at unproxied paths.
             return f"{hub.rstrip('/')}/proxy/{self.port}/{path}"
         return f"http://127.0.0.1:{self.port}/{path}"
 
@@ -87,8 +87,8 @@ class Server:
         while time.monotonic() < deadline:
             if self._process.poll() is not None:
                 raise XProfError(
-                    f"XProf ended at once (exit status {self._process.returncode}); "
-                    "`python -m xprof.server --logdir .` in a terminal shows why."
+                    f"XProf exited immediately (status {self._process.returncode}). Run "
+                    "`python -m xprof.server --logdir .` in a terminal to see why."
                 )
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=1).close()
@@ -105,7 +105,7 @@ def _free_port() -> int:
 
 
 def about(device: str) -> tuple[str, ...]:
-    """What to know before the first click."""
+    """Notes to show before XProf."""
     return (*_ALWAYS, _ON_A_CPU) if device.startswith("cpu") else _ALWAYS
 
 
@@ -115,12 +115,11 @@ _ALWAYS = (
         "or with %unload_ext jaxscope."
     ),
     (
-        "Its charts load Google Charts from the network and stay blank without it; the trace "
-        "viewer needs nothing."
+        "Its charts load Google Charts from the network and stay blank offline; the trace viewer "
+        "works offline."
     ),
 )
 _ON_A_CPU = (
-    "For a CPU, XProf fills the trace viewer, the memory viewer and the graph viewer; its tables "
-    "of operations stay empty, and its overview's advice is about a device that is not there. The "
-    "tables of this report have these figures."
+    "For a CPU, XProf fills only the trace, memory and graph viewers. Its operation tables stay "
+    "empty, and its overview assumes an accelerator. This report's tables have these figures."
 )

@@ -58,7 +58,7 @@ def inputs(
                 _aval(info),
                 _bytes(info),
                 "" if kind is ValueKind.UNUSED else _sharding(placed[position]),
-                reasons.get(path) or kind_of(leaf),
+                reason=reasons.get(path) or kind_of(leaf),
             )
         )
     return tuple(values)
@@ -174,9 +174,9 @@ def environment() -> Environment:
         jaxlib.version.__version__,
         platform.python_version(),
         f"{platform.system()}-{platform.release()} {platform.machine()}",
-        tuple([f"{d.platform}:{d.id} {d.device_kind}" for d in jax.devices()]),
-        jax.dtypes.canonicalize_dtype("float64") == "float64",
-        tuple(
+        devices=tuple([f"{d.platform}:{d.id} {d.device_kind}" for d in jax.devices()]),
+        x64=jax.dtypes.canonicalize_dtype("float64") == "float64",
+        flags=tuple(
             sorted(
                 (name, value)
                 for name, value in os.environ.items()

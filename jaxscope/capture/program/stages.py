@@ -8,8 +8,7 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.hlo import HloModule, parse_module
-from jaxscope.analysis.links.anchors import Locator, hlo_anchors, stablehlo_anchors
-from jaxscope.analysis.links.candidates import Candidates
+from jaxscope.analysis.links.anchors import Candidates, Locator, hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
@@ -161,5 +160,5 @@ class Handles:
         if self._candidates is None:
             self._candidates = Candidates(tagged.equations)
         return Locator(
-            tagged.chains, self._candidates, why, other=tagged.other, trust_frames=trust_frames
+            tagged.tag_paths, self._candidates, why, other=tagged.other, trust_frames=trust_frames
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from jaxscope.analysis.profile import TracedSession
+from jaxscope.analysis.profile import ProfiledSession
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.devices import memory
 from jaxscope.capture.options.profile_plan import ProfilePlan
@@ -18,8 +18,8 @@ from jaxscope.capture.profile import profiler
 from jaxscope.capture.profile.sessions import (
     TooManyEventsError,
     events_of,
+    profiled_once,
     sessions_of,
-    traced_once,
 )
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured
@@ -34,14 +34,14 @@ class Measured:
     results: Any
     """None when the program was not run."""
     timings: tuple[Timing, ...] = ()
-    sessions: tuple[TracedSession, ...] | Unavailable = ()
-    """Profiled calls; empty without a profile."""
+    sessions: tuple[ProfiledSession, ...] | Unavailable = ()
+    """Profiled calls, where the time inside the program was requested."""
     trace: bytes = field(default=b"", repr=False)
     """The last profiler session as XSpace."""
     plan: ProfilePlan | None = None
     """The requested profile."""
     _: KW_ONLY
-    guard: str = ""
+    sampling_note: str = ""
     """Reason for fewer profiled calls than usual."""
 
     def with_transfer(self, transfer: Timing | None) -> Measured:
@@ -109,7 +109,7 @@ def measure(
 def _profiled_once(
     run: Callable[[], tuple[Any, tuple[Timing, ...]]], plan: ProfilePlan, captured: Captured
 ) -> Measured:
-    """The only run that is allowed, under the profiler; without it where it is unavailable."""
+    """The only allowed run, with the profiler on if it is available."""
     try:
         if refused := plan.too_many(events_of(captured.handles)):
             raise TooManyEventsError(refused)
@@ -117,7 +117,7 @@ def _profiled_once(
     except Exception as error:
         results, timings = run()
         return Measured(results, timings, Unavailable(_why(error)))
-    (results, timings), sessions, trace = traced_once(run, session)
+    (results, timings), sessions, trace = profiled_once(run, session)
     return Measured(results, timings, sessions, trace)
 
 
@@ -132,7 +132,9 @@ def _profiled(
         found = sessions_of(program, batch, plan, captured.handles)
     except (Exception, KeyboardInterrupt) as error:
         return Measured(None, sessions=Unavailable(_why(error)))
-    return Measured(None, sessions=found.sessions, trace=found.xspace, guard=found.guard)
+    return Measured(
+        None, sessions=found.sessions, trace=found.xspace, sampling_note=found.sampling_note
+    )
 
 
 def _why(error: BaseException) -> str:

@@ -14,8 +14,8 @@ import jax
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.memory.live_arrays import by_line, live_buffers
 from jaxscope.analysis.profile import (
-    ProgramRun,
-    RunProgram,
+    ExecutedProgram,
+    ProgramExecution,
     cell_profile,
     program_runs,
 )
@@ -24,8 +24,8 @@ from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.trace import TraceEvent, operations
 from jaxscope.capture.compiles.listener import collecting
 from jaxscope.capture.options.profile_plan import ProfilePlan
-from jaxscope.capture.profile import cell_programs, line_mode, profiler
-from jaxscope.capture.profile.jitted_calls import Called, JittedCall
+from jaxscope.capture.profile import barriers, cell_programs, profiler
+from jaxscope.capture.profile.jitted_calls import CallRecorder, JittedCall
 from jaxscope.capture.profile.line_clock import LineClock
 from jaxscope.capture.program import describe
 from jaxscope.capture.run.context import Ran, RunContext
@@ -59,9 +59,11 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
     profiler.wait_until_free(plan.wait_s, context.say)
     began = time.perf_counter()
     sources = SourceFiles(text.source, context.cell_name)
-    called = Called()
+    recorder = CallRecorder()
     run = (
-        replace(text, syntax=CellSyntax(called.tree(text.syntax.tree))) if plan.line_mode else text
+        replace(text, syntax=CellSyntax(recorder.tree(text.syntax.tree)))
+        if plan.isolate_lines
+        else text
     )
     statements, expression = run.code()
     clock = LineClock(*(code for code in (statements, expression) if code is not None))
@@ -78,7 +80,7 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
     try:
         with (
             collecting(context.listener) as compiles,
-            called.listening(context.namespace),
+            recorder.recording(context.namespace),
             clock.watching(),
             _Marked() as marked,
         ):
@@ -103,13 +105,13 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
                 session.close()
             except Exception as unread:
                 session, failed = None, str(unread)
-    watched = _Watched(text, clock, zero, settling, ended, tuple(called.calls))
+    watched = _Watched(text, clock, zero, settling, ended, tuple(recorder.calls))
     notes: list[str] = []
     if error is not None:
         notes.append(_stopped(error, text))
-        if plan.line_mode:  # a stopped cell makes no more calls
-            plan = replace(plan, line_mode=False)
-            notes.append("Line mode was skipped, because the cell did not finish.")
+        if plan.isolate_lines:  # whoever ended the cell asks for no more calls
+            plan = replace(plan, isolate_lines=False)
+            notes.append("Lines were not isolated, because the cell did not finish.")
     try:
         record = minimal("cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began)
         record = replace(record, compiles=compiles.compiles(sources.all()), notes=tuple(notes))
@@ -247,16 +249,18 @@ def _profiled(
         (span.end - span.start) * 1e-9,
     )
     found = replace(
-        found, doubts=_doubts(found, clock, runs, modules), phases=compile_phases(events)
+        found, warnings=_warnings(found, clock, runs, modules), phases=compile_phases(events)
     )
     waited = max(watched.ended - watched.settling, 0) * 1e-9
     found = replace(found, live=_live(sources), waited_s=waited)
-    apart: dict[str, Profile | Unavailable] = {}
-    if plan.line_mode:
-        context.say("profiling with barriers between lines")
-        apart = line_mode.of_calls(watched.calls, sources, plan)
-        found = replace(found, doubts=(*found.doubts, *_not_apart(runs, programs, apart, context)))
-    written = cell_programs.records(runs, modules, texts, programs, by_op, sources, apart)
+    isolated: dict[str, Profile | Unavailable] = {}
+    if plan.isolate_lines:
+        context.say("isolating lines")
+        isolated = barriers.of_calls(watched.calls, sources, plan)
+        found = replace(
+            found, warnings=(*found.warnings, *_not_isolated(runs, programs, isolated, context))
+        )
+    written = cell_programs.records(runs, modules, texts, programs, by_op, sources, isolated)
     return replace(
         record,
         environment=describe.environment(),
@@ -280,50 +284,52 @@ def _live(sources: SourceFiles) -> tuple[LiveArrays, ...]:
     return tuple(rows[:_MOST_LIVE])
 
 
-def _not_apart(
-    runs: Sequence[ProgramRun],
-    programs: Mapping[int, RunProgram],
-    apart: Collection[str],
+def _not_isolated(
+    runs: Sequence[ProgramExecution],
+    programs: Mapping[int, ExecutedProgram],
+    isolated: Collection[str],
     context: RunContext,
 ) -> tuple[str, ...]:
-    """A sentence for functions whose calls are not in the cell's own lines."""
+    """Functions without isolated lines, because the cell's own lines do not call them."""
     names = {cell_programs.title(run.module) for run in runs if not programs[run.program].eager}
-    missing = sorted(names - set(apart))
+    missing = sorted(names - set(isolated))
     if not names:
-        return ("Line mode has nothing to measure: the cell calls no compiled function.",)
+        return ("No lines were isolated: the cell calls no compiled function.",)
     if not missing:
         return ()
     known = list(context.namespace.items())
     # `step = jax.jit(jax.grad(loss))` runs as `loss`, and is called by its other name.
     name = next((n for n, v in known if cell_programs.is_jitted(v, missing[0])), missing[0])
     sentence = (
-        f"Line mode measures only calls in the cell's own lines, so {', '.join(missing[:3])} is "
-        f"missing: use `%jaxprof --line-mode {name}(...)`."
+        f"Lines of {', '.join(missing[:3])} were not isolated: the call is inside a function. Use "
+        f"`%jaxprof --isolate-lines {name}(...)`."
     )
     return (sentence,)
 
 
-def _doubts(
+def _warnings(
     found: CellProfile,
     clock: LineClock,
-    runs: Sequence[ProgramRun],
+    runs: Sequence[ProgramExecution],
     modules: Mapping[int, HloModule | None],
 ) -> tuple[str, ...]:
-    doubts: list[str] = []
+    warnings: list[str] = []
     if clock.full:
-        doubts.append("The cell executed more than a million lines; later lines are missing.")
+        warnings.append(
+            "The cell executed more than a million lines; later changes were not recorded."
+        )
     gone = {run.module for run in runs if modules.get(run.program) is None}
     if gone:
         names = ", ".join(sorted(gone)[:3])
-        doubts.append(f"The text of {names} was released, so its time counts for the calling line.")
+        warnings.append(f"{names} was released, so its time counts at the calling line.")
     if found.compile_s > 0.2 * found.wall_s:
-        doubts.append(
-            f"{100 * found.compile_s / found.wall_s:.0f} % of the cell was compilation; run it "
-            "again to profile it warm."
+        warnings.append(
+            f"{100 * found.compile_s / found.wall_s:.0f} % of the cell was compiling. Run it again "
+            "to profile it warm."
         )
     if not runs:
-        doubts.append("JAX ran no program in this cell.")
-    return tuple(doubts)
+        warnings.append("JAX ran no program in this cell.")
+    return tuple(warnings)
 
 
 def _findings(found: CellProfile) -> tuple[Finding, ...]:

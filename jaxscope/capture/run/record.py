@@ -14,7 +14,7 @@ from jaxscope.analysis.cost.roofline import verdict
 from jaxscope.capture.devices import memory
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.gradient import gradient_of
-from jaxscope.capture.profile.line_mode import line_mode, seconds_by_line
+from jaxscope.capture.profile.barriers import isolated_profile, seconds_by_source
 from jaxscope.capture.profile.memory_plan import buffers_of
 from jaxscope.capture.profile.sessions import profile_of
 from jaxscope.capture.program import describe as live
@@ -42,7 +42,7 @@ from jaxscope.model import (
     ValueKind,
 )
 from jaxscope.model.memory_plan import BufferTimeline
-from jaxscope.model.profile import Place, Profile
+from jaxscope.model.profile import Profile
 from jaxscope.version import __version__
 from jaxscope.words import names
 
@@ -156,7 +156,7 @@ def _profiled_call(program: Program) -> Timing | None:
     found = program.profile
     if not isinstance(found, Profile):
         return None
-    samples = tuple([s for session in found.sessions for s in session.untraced])
+    samples = tuple([s for session in found.sessions for s in session.unprofiled])
     return Timing("call", found.device, samples) if samples else None
 
 
@@ -168,7 +168,7 @@ def _of_all(cost: Cost, devices: int) -> Cost:
         flops=cost.flops * devices,
         transcendentals=cost.transcendentals * devices,
         bytes_accessed=cost.bytes_accessed * devices,
-        doubts=(*cost.doubts, shared),
+        warnings=(*cost.warnings, shared),
     )
 
 
@@ -236,24 +236,24 @@ def _profiled(program: Program, finished: FinishedRun, sources: SourceFiles) -> 
         return program
     number = len(sources.all())
     handles.trace = measured.trace
-    apart = None
-    if measured.plan is not None and measured.plan.line_mode:
+    isolated = None
+    if measured.plan is not None and measured.plan.isolate_lines:
         try:
             leaves = captured.traced_leaves()
-            apart = line_mode(program, handles, leaves, sources, measured.plan)
+            isolated = isolated_profile(program, handles, leaves, sources, measured.plan)
         except Exception as error:
-            apart = Unavailable(f"its inputs could not be read ({type(error).__name__}: {error})")
-    split: list[dict[Place, float]] = []
-    if isinstance(apart, Profile) and not apart.distrust:
-        split = [seconds_by_line(apart, source) for source in range(number)]
+            isolated = Unavailable(
+                f"its inputs could not be read ({type(error).__name__}: {error})"
+            )
     try:
+        split = seconds_by_source(isolated, number)
         found = profile_of(program, handles, sessions, number, split)
     except Exception as error:
         found = Unavailable(f"the trace could not be read ({type(error).__name__}: {error})")
     if isinstance(found, Profile):
-        found = replace(found, guard=measured.guard)
+        found = replace(found, sampling_note=measured.sampling_note)
     buffers = buffers_of(program, handles)
-    return replace(program, profile=found, line_mode=apart, buffers=buffers)
+    return replace(program, profile=found, isolated=isolated, buffers=buffers)
 
 
 def _weight(program: Program) -> float:

@@ -1,4 +1,4 @@
-"""The most that a device does, measured: float32 matrix products and an in-place stream."""
+"""Measured peaks of a device: float32 matrix products and an in-place stream."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from jaxscope.capture.timing.sampling import Clock, WallClock, quiet_gc
 from jaxscope.model.wire import SchemaError, from_json, to_json
 
 _BUDGET_S = 0.5
-_COMPILE_S = 0.05  # of one of these programs, as far as the budget is planned
+_COMPILE_S = 0.05  # planned for one of these programs
 _SIZES = (512, 1024, 2048)
 _REPEATS = 5
 _STREAM = 64 << 20  # bytes: more than the last-level cache of a CPU or GPU
-_ROOM = 4  # the stream may take this part of the free memory
+_ROOM = 4  # the stream takes at most this fraction of the free memory
 
 
 class PeakCache:
-    """Peaks known to this process and on disk, by kind of device and version of jaxlib."""
+    """Peaks in this process and on disk, by kind of device and version of jaxlib."""
 
     def __init__(self, path: Path | None = None) -> None:
         """`path` defaults to `peaks.json` in the user's cache directory."""
@@ -35,7 +35,7 @@ class PeakCache:
         self._known: dict[str, Peaks] = {}
 
     def get(self, device: Any) -> Peaks | None:
-        """The peaks of this kind of device, if they were ever measured; measures nothing."""
+        """The stored peaks of this kind of device; measures nothing."""
         key = device_key(device)
         if key not in self._known:
             stored = self._stored().get(key)
@@ -47,7 +47,7 @@ class PeakCache:
         return self._known.get(key)
 
     def put(self, device: Any, found: Peaks) -> None:
-        """Remembers the peaks; a disk that cannot be written is no error."""
+        """Store the peaks; an unwritable disk is ignored."""
         key = device_key(device)
         self._known[key] = found
         temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")
@@ -67,7 +67,7 @@ class PeakCache:
 
 
 def peaks(device: Any, cache: PeakCache, *, again: bool = False) -> Peaks:
-    """The peaks of a `jax.Device`: from the cache, else (or `again`) measured in about 0.5 s."""
+    """The peaks of a `jax.Device`: cached, else (or with `again`) measured in about 0.5 s."""
     found = None if again else cache.get(device)
     if found is None:
         found = measure_peaks(device)
@@ -76,12 +76,12 @@ def peaks(device: Any, cache: PeakCache, *, again: bool = False) -> Peaks:
 
 
 def measure_peaks(device: Any, clock: Clock | None = None) -> Peaks:
-    """Runs the best-known programs for arithmetic and memory, hidden from the compile log."""
+    """Run one program for arithmetic and one for memory, hidden from the compile log."""
     now = (clock or WallClock()).now
     with own_work(), quiet_gc():
         start = now()
         # In place, by donation: a fresh output of this size is ten times slower on a CPU, because
-        # its pages are mapped anew.
+        # its pages must be mapped.
         bytes_low, bytes_high = _stream(device, now, start + 0.4 * _BUDGET_S)
         flops_low, flops_high = _products(device, now, start + _BUDGET_S)
     return Peaks(
@@ -95,8 +95,8 @@ def measure_peaks(device: Any, clock: Clock | None = None) -> Peaks:
 
 
 def device_key(device: Any) -> str:
-    """Kind of device and version of jaxlib. Every CPU calls itself `cpu`, so for a CPU the model
-    and the number of its cores that this process may use are added."""
+    """Kind of device and version of jaxlib. Every CPU has the kind `cpu`, so its model and the
+    number of available cores are added."""
     kind = str(device.device_kind)
     if device.platform == "cpu":
         kind = f"{kind} {_cpu_model()} x{_cores()}"
@@ -104,7 +104,7 @@ def device_key(device: Any) -> str:
 
 
 def cache_directory() -> Path:
-    """Where programs of this user keep what can be made again."""
+    """The user's cache directory for jaxscope."""
     if configured := os.environ.get("XDG_CACHE_HOME"):
         return Path(configured) / "jaxscope"
     if sys.platform == "win32":
@@ -135,7 +135,7 @@ def _stream(device: Any, now: Callable[[], float], until: float) -> tuple[float,
 
 
 def _products(device: Any, now: Callable[[], float], until: float) -> tuple[float, float]:
-    """FLOP/s of the size that reached most, slowest and fastest repetition of it."""
+    """FLOP/s of the fastest size, its slowest and fastest repetition."""
     import jax
     import numpy as np
 
@@ -143,7 +143,7 @@ def _products(device: Any, now: Callable[[], float], until: float) -> tuple[floa
     best: list[float] = []
     seconds = 0.0
     for size in _SIZES:
-        # Eight times the work of the size before, a first run and two more.
+        # Eight times the work of the previous size, for a first run and two more.
         if best and now() + _COMPILE_S + 3 * 8 * seconds > until:
             break
         a = jax.device_put(np.full((size, size), 1 / size, np.float32), device)

@@ -1,4 +1,4 @@
-"""Samples of a call's time: warm-up, rounds and dispatch, within a deadline.
+"""Sample the time of a call: warm-up, rounds and dispatch, within a deadline.
 
 Source of the method: Chairmarks.jl and nvbench (blocks of a fixed length, raw samples kept, warm-up
 until stable), and the order-statistic interval of `model.timing`.
@@ -17,27 +17,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from jaxscope import words
 from jaxscope.model.timing import Timing
 
 BUDGET_S = 0.5
-"""All runs of a program together, if it is repeated."""
-_BLOCK_S = 0.2e-3  # short enough that few blocks are preempted, long against the timer's 0.1 µs
+"""For all runs of a repeated program together."""
+_BLOCK_S = 0.2e-3  # so short that few blocks are preempted, yet long against the timer's 0.1 µs
 _WARMUP_S = 0.1
 _WARMUP_CALLS = 40
 _STABLE = 0.95  # median of the last three calls against that of the three before
 _SPREAD = 0.02
-_MIN_ROUNDS = 51  # gives ± 2 % for a call of a quiet machine
+_MIN_ROUNDS = 51  # gives ± 2 % on a quiet machine
 _MAX_ROUNDS = 1001
 _DISPATCH_SHARE = 0.15  # of the budget
 _DISPATCH_CALLS = 51
-_LEAD_IN_CALLS = 3  # of a short call
-_LEAD_IN_S = 1e-3  # which may not take longer than this
-_COPY_S = 0.01  # copies of donated inputs for one round take no longer
+_REWARM_CALLS = 3  # untimed, before a block of short calls
+_REWARM_S = 1e-3  # at most, for these
+_COPY_S = 0.01  # at most, to copy donated inputs for one round
 _MAX_RECOMPILED = 5
 
 
 class Clock(Protocol):
-    """Seconds that only go forward."""
+    """A monotonic clock in seconds."""
 
     def now(self) -> float: ...
 
@@ -50,7 +51,7 @@ class WallClock:
 
 @contextmanager
 def quiet_gc() -> Generator[None]:
-    """No garbage collection inside; put back afterwards."""
+    """Disable garbage collection inside the block."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -61,10 +62,10 @@ def quiet_gc() -> Generator[None]:
 
 
 def waiting(outputs: Any) -> Callable[[Any], Any] | None:
-    """The cheapest call that waits for outputs like these; None when there is nothing to wait for.
+    """The cheapest call that waits for such outputs; None when there is nothing to wait for.
 
     The method of a single array takes 0.5 µs, `jax.block_until_ready` 1.4 µs and more. The unbound
-    method costs what `result.block_until_ready()` does; a `methodcaller` takes 50 ns longer.
+    method is as fast as `result.block_until_ready()`; a `methodcaller` takes 50 ns longer.
     """
     import jax
 
@@ -77,7 +78,7 @@ def waiting(outputs: Any) -> Callable[[Any], Any] | None:
 
 
 def preemptions() -> int | None:
-    """How often this thread was made to wait for a CPU; None where the system does not say."""
+    """Involuntary context switches of this thread; None where the system reports none."""
     try:
         import resource
     except ImportError:  # Windows
@@ -88,7 +89,7 @@ def preemptions() -> int | None:
 
 @dataclass(slots=True)
 class Samples:
-    """Seconds a call, as they come in."""
+    """Seconds per call, as they are measured."""
 
     rounds: list[float] = field(default_factory=list[float])
     warmup: list[float] = field(default_factory=list[float])
@@ -97,25 +98,34 @@ class Samples:
     preempted: int = 0
     recompiled: int = 0
     stopped: str = ""
-    """Why the timing ended early."""
+    """The reason for an early end of the timing."""
 
     @property
     def count(self) -> str:
-        return f"{len(self.rounds)} round{'' if len(self.rounds) == 1 else 's'}"
+        return words.count(len(self.rounds), "round")
 
     @property
     def note(self) -> str:
         parts = [self.stopped] if self.stopped else []
         if self.recompiled:
-            rounds = "1 round" if self.recompiled == 1 else f"{self.recompiled} rounds"
-            parts.append(f"it compiled again inside {rounds}, left out")
+            parts.append(f"excluded {words.count(self.recompiled, 'round')} that recompiled")
         if self.preempted > len(self.rounds) / 4:
-            parts.append(f"{self.preempted} of {self.count} were interrupted by other work")
+            parts.append(f"{self.preempted} of {self.count} were preempted")
         return "; ".join(parts)
+
+    @contextmanager
+    def until_stopped(self) -> Generator[None]:
+        """End the block at an interrupt or an error, and note it: the samples so far are kept."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.stopped = f"interrupted after {self.count}"
+        except Exception as error:
+            self.stopped = f"stopped after {self.count} by {type(error).__name__}"
 
     @property
     def precise(self) -> bool:
-        """Enough rounds, looked at after every tenth: each look costs a sort."""
+        """Whether there are enough rounds; checked every ten rounds, because it costs a sort."""
         count = len(self.rounds)
         if count < _MIN_ROUNDS or (count - _MIN_ROUNDS) % 10:
             return False
@@ -123,7 +133,7 @@ class Samples:
 
 
 class Sampler:
-    """Times a call into `samples`, so that what was measured outlives an interrupt."""
+    """Time a call into `samples`, which survive an interrupt."""
 
     def __init__(
         self,
@@ -133,7 +143,7 @@ class Sampler:
         compile_count: Callable[[], int],
         now: Callable[[], float],
     ) -> None:
-        """`batch(n)` gives the arguments of n calls, ready on the device."""
+        """`batch(n)` returns the arguments of n calls, ready on the device."""
         self.samples = Samples()
         self._call = call
         self._wait = wait
@@ -142,21 +152,21 @@ class Sampler:
         self._now = now
         self._seconds_of = functools.partial(seconds_of, call, wait, now)
         self._copy_s = 0.0
-        """Seconds that the arguments of one call take."""
+        """Seconds to create the arguments of one call."""
 
     def run(self, first_s: float, deadline: float) -> None:
-        """Samples until they are precise or the deadline comes; `first_s` is the first call."""
+        """Sample until it is precise enough or the deadline; `first_s` is the first call."""
         samples, now = self.samples, self._now
         estimate = self._warm_up(first_s, deadline)
         samples.inner = self._inner(estimate)
         rounds_until = deadline - (_DISPATCH_SHARE * BUDGET_S if estimate < _WARMUP_S else 0)
         checked = False
         while len(samples.rounds) < _MAX_ROUNDS and not samples.precise:
-            ahead = self._lead_in(estimate)
+            ahead = self._rewarm_calls(estimate)
             if now() + (ahead + samples.inner) * (estimate + self._copy_s) > rounds_until:
                 break
             if samples.recompiled >= _MAX_RECOMPILED:
-                samples.stopped = "stopped because every call compiles"
+                samples.stopped = "stopped, because every call recompiles"
                 return
             self._round(ahead)
             if not checked and len(samples.rounds) == 5:
@@ -165,7 +175,7 @@ class Sampler:
         self._dispatch(estimate, deadline)
 
     def _warm_up(self, first_s: float, deadline: float) -> float:
-        """Calls until they are no longer getting faster; the seconds of a call to plan with."""
+        """Call until the calls no longer get faster; returns the planned seconds per call."""
         times, began = self.samples.warmup, self._now()
         estimate = first_s
         while len(times) < _WARMUP_CALLS and estimate < _WARMUP_S:
@@ -186,7 +196,7 @@ class Sampler:
         return max(1, inner)
 
     def _reconsider(self, estimate: float) -> float:
-        """A stall of the warm-up can be off by far, and with it the length of a round."""
+        """Restart if the warm-up misjudged a call by far, and with it the length of a round."""
         samples = self.samples
         seen = statistics.median(samples.rounds)
         if estimate / 3 <= seen <= estimate * 3:
@@ -197,15 +207,15 @@ class Sampler:
         samples.inner = self._inner(seen)
         return seen
 
-    def _lead_in(self, estimate: float) -> int:
-        """Untimed calls before a block: while we keep our books the runtime's threads fall asleep,
-        and the first call that wakes them took 50 µs more."""
-        calls = min(_LEAD_IN_CALLS, int(_LEAD_IN_S / estimate)) if estimate > 0 else 0
+    def _rewarm_calls(self, estimate: float) -> int:
+        """Warm-up calls before a block: during bookkeeping the runtime's threads fall asleep, and
+        the first call that wakes them took 50 µs more."""
+        calls = min(_REWARM_CALLS, int(_REWARM_S / estimate)) if estimate > 0 else 0
         return min(calls, int(_COPY_S / self._copy_s)) if self._copy_s > 0 else calls
 
     def _round(self, ahead: int) -> None:
         samples = self.samples
-        lead_in = tuple(self._arguments(ahead)) if ahead else ()
+        rewarm = tuple(self._arguments(ahead)) if ahead else ()
         batch = self._arguments(samples.inner)
         compiled, waited = 0, None
 
@@ -213,7 +223,7 @@ class Sampler:
             nonlocal compiled, waited
             compiled, waited = self._compile_count(), preemptions()
 
-        seconds = self._seconds_of(batch, lead_in, note)
+        seconds = self._seconds_of(batch, rewarm, note)
         if self._compile_count() != compiled:
             samples.recompiled += 1
             return
@@ -222,7 +232,7 @@ class Sampler:
         samples.rounds.append(seconds / samples.inner)
 
     def _dispatch(self, estimate: float, deadline: float) -> None:
-        """Time until the call returns; the wait for the outputs is not counted."""
+        """Time until the call returns, without the wait for the outputs."""
         now, wait = self._now, self._wait
         if wait is None:
             return
@@ -244,7 +254,7 @@ class Sampler:
 
 
 def nothing() -> None:
-    """No books to keep."""
+    """No bookkeeping."""
 
 
 def seconds_of(
@@ -252,28 +262,27 @@ def seconds_of(
     wait: Callable[[Any], Any] | None,
     now: Callable[[], float],
     batch: Iterable[tuple[Any, ...]],
-    lead_in: Sequence[tuple[Any, ...]] = (),
+    rewarm: Sequence[tuple[Any, ...]] = (),
     note: Callable[[], None] = nothing,
 ) -> float:
-    """Seconds of the batch's calls, each waited for; those of the lead-in come before, untimed.
+    """Seconds of the batch's calls, waiting for each; warm-up calls precede them, untimed.
 
-    `note` keeps the books of what is timed: while the last call of the lead-in runs, not after it.
-    In the few microseconds that it takes a thread of the runtime may fall asleep, and the first
-    call then took 50 µs more.
+    `note`, the bookkeeping, overlaps the last warm-up call. Done after it, a runtime thread may
+    fall asleep in these microseconds, and the first timed call then took 50 µs more.
     """
     if wait is None:
-        for args in lead_in:
+        for args in rewarm:
             call(*args)
         note()
         start = now()
         for args in batch:
             call(*args)
         return now() - start
-    for args in lead_in[:-1]:
+    for args in rewarm[:-1]:
         wait(call(*args))
-    latest = call(*lead_in[-1]) if lead_in else None
+    latest = call(*rewarm[-1]) if rewarm else None
     note()
-    if lead_in:
+    if rewarm:
         wait(latest)
     start = now()
     for args in batch:
@@ -282,14 +291,14 @@ def seconds_of(
 
 
 def same_arguments(args: tuple[Any, ...]) -> Callable[[int], Iterable[tuple[Any, ...]]]:
-    """The batch of a call that donates nothing."""
+    """The batch of a call without donation."""
     return lambda count: itertools.repeat(args, count)
 
 
 def copied_arguments(
     fresh_args: Callable[[], tuple[Any, ...]],
 ) -> Callable[[int], Iterable[tuple[Any, ...]]]:
-    """The batch of a call that uses up its arguments: copies, made before the block begins."""
+    """The batch of a call with donation: copies, made before the block."""
     import jax
 
     return lambda count: jax.block_until_ready([fresh_args() for _ in range(count)])

@@ -1,4 +1,4 @@
-"""How often a program runs, what of it is timed, and which run's results are kept."""
+"""Run a program for its results and time it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jaxscope.model.program import Effect
 from jaxscope.model.timing import Timing
 
 LONG_CALL_S = 0.25
-"""A first call of this length is not repeated."""
+"""A first call that takes this long is not repeated."""
 
 
 def measure(
@@ -35,22 +35,21 @@ def measure(
     compile_count: Callable[[], int] = lambda: 0,
     clock: Clock | None = None,
 ) -> tuple[Any, tuple[Timing, ...]]:
-    """Runs `call(*args)` for its results and times it: `(results, timings)`.
+    """Run `call(*args)` for its results and time it: `(results, timings)`.
 
-    `call` is what the user would call, compiled already. `fresh_args` gives `args` with the donated
-    inputs copied, and is None when nothing is donated. `runs` is the option `-n`: None decides by
-    itself, N runs the program exactly N times, 0 not at all (the results are then None).
-    `compile_count` rises when something compiles on this thread.
+    `call` is the user's function, already compiled. `fresh_args` returns `args` with the donated
+    inputs copied; None without donation. `runs` is the option `-n`: None decides automatically, N
+    runs the program exactly N times, 0 not at all (the results are then None). `compile_count`
+    increases when something compiles on this thread.
 
-    Repeated only without effects, at most 0.5 s in all and not when the first call takes 0.25 s.
-    Without donation the first run's results are kept, with `runs=N` those of the latest that was
-    finished. With donation the timed runs work on copies made outside the timed region, and the run
-    whose results are kept comes last and alone takes the user's buffers. Should the first run, on
-    copies, be too long to be repeated, its results are kept, and the user's donated buffers are
-    deleted as it would have done.
+    Repeats only without effects, for at most 0.5 s, and not if the first call takes 0.25 s.
+    Without donation the first run's results are kept, with `runs=N` those of the last finished run.
+    With donation the timed runs use copies made outside the timed region; the run whose results are
+    kept is the last one, and it alone consumes the user's buffers. If the first run, on copies, is
+    too long to be repeated, its results are kept and the user's donated buffers deleted.
 
-    What goes wrong while timing (an interrupt, no memory for another result) ends the timing with a
-    note and loses no results. What goes wrong in a run whose results are wanted is raised.
+    An error while timing (an interrupt, no memory for another result) ends the timing with a note
+    and loses no results. An error in a run whose results are needed is raised.
     """
     if runs == 0:
         return None, ()
@@ -58,7 +57,9 @@ def measure(
     policy = _Runs(call, args, None if once else fresh_args, device, compile_count, clock)
     with quiet_gc():
         if once:
-            return policy.once(f"1 run: it has effects ({', '.join(effects)})" if effects else "")
+            return policy.once(
+                f"1 run: the program has effects ({', '.join(effects)})" if effects else ""
+            )
         if runs is None:
             return policy.within_budget()
         return policy.exactly(runs)
@@ -104,19 +105,15 @@ class _Runs:
         samples = sampler.samples
         if self._donating:
             del args
-            results = None  # its memory is free for the timed runs
-        try:
+            results = None  # frees its memory for the timed runs
+        with samples.until_stopped():
             sampler.run(first_s, start + BUDGET_S)
-        except KeyboardInterrupt:
-            samples.stopped = f"interrupted after {samples.count}"
-        except Exception as error:
-            samples.stopped = f"stopped after {samples.count} by {type(error).__name__}"
         if self._donating:
             results, _ = self._timed(self._args)
         return results, self._timings(first_s, samples)
 
     def exactly(self, runs: int) -> tuple[Any, tuple[Timing, ...]]:
-        """The first of N runs is the first call, the others are one round each."""
+        """N runs: the first is the first call, the others are one round each."""
         try:
             (args,) = self._batch(1)
             results, first_s = self._timed(args)
@@ -124,15 +121,11 @@ class _Runs:
             return self._without_copies(error)
         samples = Samples()
         between = runs - 2 if self._donating else runs - 1
-        try:
+        with samples.until_stopped():
             for _ in range(between):
                 (args,) = self._batch(1)
                 results, seconds = self._timed(args)
                 samples.rounds.append(seconds)
-        except KeyboardInterrupt:
-            samples.stopped = f"interrupted after {samples.count}"
-        except Exception as error:
-            samples.stopped = f"stopped after {samples.count} by {type(error).__name__}"
         if self._donating:
             del args
             results = None
@@ -141,13 +134,13 @@ class _Runs:
         return results, self._timings(first_s, samples)
 
     def _without_copies(self, error: Exception) -> tuple[Any, tuple[Timing, ...]]:
-        """The plain run, when the first on copies failed: there may be no memory for copies.
+        """Run once on the user's inputs: there may be no memory for copies.
 
-        An error of the program itself comes again, from the run that the user asked for.
+        An error of the program itself is raised again by this run.
         """
         if not self._donating:
             raise error
-        why = f"1 run: it failed on copies of the donated inputs ({type(error).__name__})"
+        why = f"1 run: running on copies of the donated inputs failed ({type(error).__name__})"
         return self.once(why)
 
     @calls_user_code
@@ -166,14 +159,14 @@ class _Runs:
         note = samples.note
         if samples.rounds or note:
             rounds, warmup = tuple(samples.rounds), tuple(samples.warmup)
-            timings.append(Timing("call", self._device, rounds, samples.inner, warmup, note))
+            timings.append(Timing("call", self._device, rounds, samples.inner, warmup, note=note))
         if samples.dispatch:
             timings.append(Timing("dispatch", self._device, tuple(samples.dispatch)))
         return tuple(timings)
 
 
 def _donate_alike(used: tuple[Any, ...], users: tuple[Any, ...]) -> None:
-    """Deletes the user's arrays whose copies the program has used up."""
+    """Delete the user's arrays whose copies the program consumed."""
     import jax
 
     leaves = jax.tree_util.tree_leaves

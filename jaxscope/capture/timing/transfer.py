@@ -1,4 +1,4 @@
-"""NumPy inputs on their way to the device."""
+"""Transfer NumPy inputs to the device."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxscope import words
 from jaxscope.capture.timing.sampling import Clock, WallClock
 from jaxscope.model.timing import Timing
 
@@ -13,13 +14,12 @@ from jaxscope.model.timing import Timing
 def place(
     args: Any, device: Any = None, *, name: str = "", clock: Clock | None = None
 ) -> tuple[Any, Timing | None]:
-    """A pytree with its NumPy arrays on `device`, and how long the transfer took.
+    """A pytree with its NumPy arrays on `device`, and the timing of the transfer.
 
-    None for the timing when there is nothing to transfer. Each array is copied first, outside the
+    The timing is None when there is nothing to transfer. Each array is copied first, outside the
     timed region: on the CPU `device_put` shares the memory of an aligned NumPy array, and the
-    program would see what the user writes into it later. Without a device the arrays stay
-    uncommitted, as they are in a plain call; other leaves are left alone unless a device is given,
-    which they then follow.
+    program would see later writes to it. Without a device the arrays stay uncommitted, as in a
+    plain call, and other leaves unchanged; with one, JAX arrays move there, too.
     """
     import jax
 
@@ -38,19 +38,19 @@ def place(
     if not chosen:
         return moved, None
     size = sum(copy.nbytes for copy in copies)
-    what = "1 NumPy array" if len(copies) == 1 else f"{len(copies)} NumPy arrays"
-    return moved, Timing("transfer", name, (seconds,), note=f"{what}, {size} bytes")
+    note = f"{words.count(len(copies), 'NumPy array')}, {size} bytes"
+    return moved, Timing("transfer", name, (seconds,), note=note)
 
 
 def _is_numeric(leaf: Any) -> bool:
     if not isinstance(leaf, (np.ndarray, np.generic)):
         return False
-    # V also holds bfloat16 and its like, which have no fields.
+    # V includes bfloat16 and the like, which have no fields.
     return leaf.dtype.kind in "biufc" or (leaf.dtype.kind == "V" and leaf.dtype.names is None)
 
 
 def _follow(leaf: Any, device: Any) -> Any:
-    """A jax.Array on the device; an array that lies there already stays the same object."""
+    """A jax.Array on the device; an array that is already there stays the same object."""
     import jax
 
     if not isinstance(leaf, jax.Array) or leaf.devices() == {device}:

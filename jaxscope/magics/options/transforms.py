@@ -102,11 +102,11 @@ def plan(found: argparse.Namespace, *, always: bool = False) -> ProfilePlan | No
     """The requested profile; None where no option requests one."""
     from jaxscope.capture.options.profile_plan import ProfilePlan
 
-    asked = (found.line_mode, found.all_events, found.wait is not None)
+    asked = (found.isolate_lines, found.all_events, found.wait is not None)
     if not (always or any(asked) or found.profile):
         return None
     return ProfilePlan(
-        line_mode=found.line_mode, all_events=found.all_events, wait_s=found.wait or 0.0
+        isolate_lines=found.isolate_lines, all_events=found.all_events, wait_s=found.wait or 0.0
     )
 
 
@@ -165,7 +165,7 @@ def _wait(text: str) -> float:
 
 PROFILE: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (
-        ("--line-mode",),
+        ("--isolate-lines",),
         {
             "action": "store_true",
             "help": "Also profile with optimization barriers between lines: one more compilation.",
@@ -175,7 +175,7 @@ PROFILE: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         ("--all-events",),
         {
             "action": "store_true",
-            "help": "Also profile programs with so many instructions that profiling takes long.",
+            "help": "Also profile a call with so many instructions that it takes long.",
         },
     ),
     (
@@ -184,7 +184,7 @@ PROFILE: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
             "type": _wait,
             "default": None,
             "metavar": "SECONDS",
-            "help": "Wait at most so long for another profiler session to end.",
+            "help": "Wait up to SECONDS for another profiler session to end.",
         },
     ),
 )

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from jaxscope.analysis.hlo import real_instructions
-from jaxscope.analysis.links.eliminated import GONE, reasons
+from jaxscope.analysis.links.elimination import GONE, reasons
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
     all_figures,
@@ -107,12 +107,12 @@ def by_instruction(program: Program, stage: Stage | None = None) -> Json:
 
 
 def lost(program: Program) -> Json:
-    """The equations that left no instruction: `vanished` those that are surely gone, `merged`
+    """The equations that left no instruction: `eliminated` those that are surely gone, `merged`
     those whose work may go on inside another's; each with the reason."""
-    found: Json = {"vanished": [], "merged": []}
+    found: Json = {"eliminated": [], "merged": []}
     for one in reasons(program):
         row = {"equation": one.equation, "reason": one.reason}
-        found["vanished" if one.reason in GONE else "merged"].append(row)
+        found["eliminated" if one.reason in GONE else "merged"].append(row)
     return found
 
 

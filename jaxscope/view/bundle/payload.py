@@ -1,7 +1,7 @@
 """What the viewer is given: a report as JSON that a notebook can carry, packed and bounded.
 
 `labextension/src/report.ts` has its types. The packed part is the record with everything that
-Python makes of it: figures by line and by instruction, what vanished, tables and pictures.
+Python makes of it: figures by line and by instruction, eliminated code, tables and pictures.
 """
 
 from __future__ import annotations
@@ -238,8 +238,8 @@ def _untimed(record: Record) -> tuple[str, ...]:
     """Why a profiled program has no times beside its lines, once for each reason."""
     told: dict[str, None] = {}
     for found in (program.profile for program in record.programs):
-        if isinstance(found, Profile) and found.distrust:
-            told[_cut(f"No time stands beside the lines. {found.distrust}")] = None
+        if isinstance(found, Profile) and found.unreliable:
+            told[_cut(f"No time stands beside the lines. {found.unreliable}")] = None
         elif isinstance(found, Unavailable):
             told[_cut(f"There is no profile: {found.reason}.")] = None
     return tuple(told)[:_MOST_REASONS]
@@ -280,9 +280,9 @@ def _carried(record: Record, bounds: _Bounds) -> Record:
                 program.devices,
                 (),
                 (),
-                (),
-                equations,
-                program.stages,
+                constants=(),
+                equations=equations,
+                stages=program.stages,
                 exact=program.exact,
                 inexact_why=program.inexact_why,
             )
@@ -293,11 +293,11 @@ def _carried(record: Record, bounds: _Bounds) -> Record:
         record.created,
         dataclasses.replace(record.environment, flags=()),
         tuple(_shortened(record.sources, bounds.sources)),
-        tuple(programs),
-        (),
-        tuple(record.findings[: bounds.room.rows]),
-        (*(_cut(note) for note in record.notes[: bounds.room.rows]), _SHORTENED),
-        record.wall_s,
+        programs=tuple(programs),
+        compiles=(),
+        findings=tuple(record.findings[: bounds.room.rows]),
+        notes=(*(_cut(note) for note in record.notes[: bounds.room.rows]), _SHORTENED),
+        wall_s=record.wall_s,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from jaxscope import words
-from jaxscope.analysis.links.line_figures import homes
+from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.model import (
     Collective,
     CollectiveKind,
@@ -55,7 +55,7 @@ def _in_words(collective: Collective, known: ProgramSharding) -> str:
 
 def table(program: Program, known: ProgramSharding) -> Table:
     """Bytes per device, mesh axes and executions of each collective."""
-    home = homes(program)
+    home = defining_lines(program)
     return Table(
         ("line", "collective", "over", "operand", "result", "sent", "times", "sent per run",
          "device groups"),
@@ -132,7 +132,7 @@ def _cut(text: list[str], most: int) -> str:
 
 def origins(program: Program, known: ProgramSharding) -> Table:
     """The origin of each collective, as a sentence."""
-    home = homes(program)
+    home = defining_lines(program)
     return Table(
         ("line", "instruction", "HLO line", "by", "reason"),
         tuple(

@@ -9,7 +9,7 @@ from jaxscope import words
 from jaxscope.analysis.memory.donations import Donation, donations
 from jaxscope.model import Memory, Program, Record, Unavailable
 from jaxscope.model.memory_plan import BufferTimeline
-from jaxscope.model.profile import Place as ProfilePlace
+from jaxscope.model.profile import SourceLine
 from jaxscope.view.base.chapter import Chapter, Part
 from jaxscope.view.base.html import escape
 from jaxscope.view.base.table import Place, Table
@@ -59,7 +59,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     return Chapter("buffers", title, tuple(lead), tuple(parts))
 
 
-def _key(place: ProfilePlace | None) -> Place:
+def _key(place: SourceLine | None) -> Place:
     return (place.source, place.line) if place else None
 
 
@@ -84,7 +84,7 @@ def _peak(
         f"Most temporaries are alive at `{found.peak_at}`: {words.size(found.peak_temp)}, "
         f"{words.percent(most / peak)} of it {where}."
     )
-    if found.is_roomy:
+    if found.overallocates:
         spare = words.size(found.temp - found.peak_temp)
         text += f" XLA reserves {spare} more than are alive at once."
     yield text

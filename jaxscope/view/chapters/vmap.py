@@ -6,7 +6,7 @@ from collections import Counter
 from enum import StrEnum
 
 from jaxscope import words
-from jaxscope.analysis.links.line_figures import homes
+from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.analysis.vmap.lines import BatchedLine, LineResult, batched_lines, line_results
 from jaxscope.model import BatchAxis, Batching, BatchingResult, Program, Record, Unavailable
 from jaxscope.view.base.chapter import Chapter, Part
@@ -195,7 +195,7 @@ def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> 
 
 def _inside_lines(program: Program, equations: list[int]) -> str:
     """A library function that maps, by the line that calls it."""
-    home = homes(program)
+    home = defining_lines(program)
     lines = sorted({home[equation] for equation in equations if equation in home})
     return "a library function" + (f", line {lines[0]}" if len(lines) == 1 else "")
 

@@ -173,7 +173,7 @@ def memory(record: Record, plan: BufferTimeline) -> Figure:
     drawn.update_yaxes(rangemode="tozero", tickformat="~s", ticksuffix="B")
     whole = words.size(plan.static + plan.temp)
     title = f"{whole} at the peak, most temporaries at {plan.peak_at or 'no step'}"
-    if plan.is_roomy:
+    if plan.overallocates:
         alive = words.size(plan.static + plan.peak_temp)
         title = f"{alive} alive at most, at {plan.peak_at or 'no step'}, of {whole} set aside"
     return _laid_out(drawn, title, 380, legend=_BELOW)
@@ -212,7 +212,7 @@ def _bars(
 ) -> None:
     groups: dict[str, list[Op]] = collections.defaultdict(list)
     for op in ops:
-        groups[lines.get(op.name, "no known line")].append(op)
+        groups[lines.get(op.name, "unattributed")].append(op)
     longest = sorted(groups, key=lambda line: -sum(op.end - op.start for op in groups[line]))
     for index, line in enumerate(longest):
         mine = groups[line]

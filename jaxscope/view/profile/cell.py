@@ -1,4 +1,4 @@
-"""The profile of a cell that ran as plain Python: each line's time, and what JAX did in it."""
+"""The profile of a cell that ran as plain Python: Python's time and JAX's work by line."""
 
 from __future__ import annotations
 
@@ -10,88 +10,90 @@ from jaxscope.view.base.chapter import Chapter, Part
 from jaxscope.view.base.table import Table
 from jaxscope.view.base.visible import excerpt, split_lines
 from jaxscope.view.profile.heat import Heat, heat
-from jaxscope.view.profile.hottest import asked_most, line_of_cell
+from jaxscope.view.profile.hottest import busiest_line, hottest_line
 from jaxscope.view.profile.icicle import svg, tree
 
 _NOTICED = 0.05
-"""Share of the cell from which a sentence says what happened in it."""
+"""Share of the cell from which a sentence explains it."""
 
 
 def chapter(record: Record) -> Chapter | None:
-    """None for a run that was no profile of a cell."""
+    """None for a run that is not a profiled cell."""
     found = record.profile
     if found is None:
         return None
-    lead = (_first(record, found), _quality(found), *_waited(found), *found.doubts)
+    lead = (_first(record, found), _quality(found), *_waited(found), *found.warnings)
     parts = (_lines(record, found), *_live(record, found), *_compiling(found))
     return Chapter("cell", "Time of the cell", lead, parts)
 
 
 def _live(record: Record, found: CellProfile) -> tuple[Part, ...]:
-    """What is alive after the cell, whichever cell made it."""
+    """Arrays alive after the cell, created by any cell."""
     if not found.live:
         return ()
 
     def row(live: LiveArrays) -> tuple[str, ...]:
         size = words.size(live.bytes)
         if live.source is None:
-            return ("no known line", str(live.count), size, "")
+            return ("unattributed", str(live.count), size, "")
         source = record.sources[live.source]
         lines = split_lines(source.text)
         code = excerpt(lines[live.line - 1]) if 0 < live.line <= len(lines) else ""
         return (f"{source.name} line {live.line}", str(live.count), size, code)
 
-    heads = ("made at", "arrays", "bytes", "code")
+    heads = ("created at", "arrays", "bytes", "code")
     places = tuple(None if one.source is None else (one.source, one.line) for one in found.live)
     table = Table(heads, tuple(map(row, found.live)), (1, 2), (0,), places)
-    return (Part("Arrays alive after the cell, by the line that made them", table),)
+    return (Part("Arrays alive after the cell, by the line that created them", table),)
 
 
 def _compiling(found: CellProfile) -> tuple[Part, ...]:
-    """What the compiles of the cell did, stage by stage and pass by pass."""
+    """The compilations of the cell, by stage, phase and pass."""
     if not found.phases:
         return ()
     root = Node("compiling")
     nodes: dict[tuple[str, ...], Node] = {(): root}
-    for phase in found.phases:  # by path, so that what holds a part comes before it
+    for phase in found.phases:  # by path, so that parents come first
         label = phase.path[-1] + (f" × {phase.count}" if phase.count > 1 else "")
         node = Node(label, phase.seconds)
-        holder = nodes.get(phase.path[:-1])
-        if holder is None:
+        parent = nodes.get(phase.path[:-1])
+        if parent is None:
             continue
-        holder.children[label] = node
+        parent.children[label] = node
         nodes[phase.path] = node
     root.seconds = sum(child.seconds for child in root.children.values())
-    return (Part("What compiling did", None, svg(root), tree(root)),)
+    return (Part("Compilation by phase", None, svg(root), tree(root)),)
 
 
 def _first(record: Record, found: CellProfile) -> str:
-    row = line_of_cell(found)
+    row = hottest_line(found)
     if row is None:
         return "No line of the cell took time."
     lines = split_lines(record.sources[0].text)
-    asked = asked_most(found)
-    row = asked or row
+    busiest = busiest_line(found)
+    row = busiest or row
     code = excerpt(lines[row.line - 1]) if row.line <= len(lines) else ""
-    if asked is not None:
+    if busiest is not None:
         share = words.percent(min(row.device_s / found.wall_s, 1.0))
         return (
-            f"Line {row.line} asked for {words.seconds(row.device_s)} of work in a cell of "
-            f"{words.seconds(found.wall_s)} ({share}): `{code}` (Python was on it for "
-            f"{words.seconds(row.host_s)})"
+            f"Line {row.line} dispatched {words.seconds(row.device_s)} of work in a cell of "
+            f"{words.seconds(found.wall_s)} ({share}): `{code}` (Python spent "
+            f"{words.seconds(row.host_s)} on it)"
         )
     share = words.percent(min(row.host_s / found.wall_s, 1.0))
-    did = _did(row)
+    did = _dispatched(row)
     return (
-        f"Python was on line {row.line} for {words.seconds(min(row.host_s, found.wall_s))} of "
-        f"{words.seconds(found.wall_s)} ({share}): `{code}`{did}"
+        f"Python spent {words.seconds(min(row.host_s, found.wall_s))} of "
+        f"{words.seconds(found.wall_s)} on line {row.line} ({share}): `{code}`{did}"
     )
 
 
-def _did(row: CellLine) -> str:
+def _dispatched(row: CellLine) -> str:
     if not row.runs:
         return ""
-    work = f", {words.seconds(row.device_s)} of work" if row.device_s else ""  # else: a def has it
+    work = (
+        f", {words.seconds(row.device_s)} of work" if row.device_s else ""
+    )  # else it counts at a def
     return f" ({words.count(row.runs, 'program')} started{work})"
 
 
@@ -100,10 +102,7 @@ def _quality(found: CellProfile) -> str:
         f"{words.percent(found.covered_s / found.wall_s)} of the cell inside instructions",
         f"{words.percent(found.compile_s / found.wall_s)} compiling",
         words.count(found.runs, "program run"),
-        (
-            f"{words.count(found.eager, 'single operation')} outside any jit "
-            f"({words.seconds(found.eager_s)})"
-        ),
+        f"{words.count(found.eager, 'eager operation')} ({words.seconds(found.eager_s)})",
         f"overlap {words.percent(found.concurrent_s / found.wall_s)}",
         f"waited {words.seconds(found.waited_s)} after the last line",
     ]
@@ -111,13 +110,13 @@ def _quality(found: CellProfile) -> str:
 
 
 def _waited(found: CellProfile) -> tuple[str, ...]:
-    """JAX returns before its work is done: without this, lines that ask for it look cheap."""
+    """Explains asynchronous dispatch: without it, lines that dispatch work look cheap."""
     if not found.runs or found.waited_s <= _NOTICED * found.wall_s:
         return ()
     return (
         (
             f"{words.percent(found.waited_s / found.wall_s)} of the cell passed after its last "
-            "line, until the work that its lines had asked for was done: JAX returns before that."
+            "line: JAX dispatches asynchronously, and this is the wait for the dispatched work."
         ),
     )
 
@@ -136,5 +135,5 @@ def _lines(record: Record, found: CellProfile) -> Part:
     heads = ("Python", "in instructions", "programs")
     html, drawing = heat(record.sources[0].text, rows, heads)
     return Part(
-        "Each line: time that passed on it, and work that it asked for", None, html, drawing, True
+        "Each line: Python's time on it, and the work that it dispatched", None, html, drawing, True
     )

@@ -1,4 +1,4 @@
-"""Time by line and by instruction, with how sure it is: what a profile shows."""
+"""The profile chapter: time by line and by instruction, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import statistics
 from collections.abc import Sequence
 
 from jaxscope import words
-from jaxscope.analysis.profile.shares import of_lines
+from jaxscope.analysis.profile.shares import lines_of, source_shares
 from jaxscope.model import Program, Record, Unavailable
 from jaxscope.model.profile import Profile
 from jaxscope.view.base.chapter import Chapter
 from jaxscope.view.profile import gpu
 from jaxscope.view.profile.hottest import WORTH, line_numbers, mostly_joint
 from jaxscope.view.profile.instructions import bounds_of, by_op, by_stack, rest
-from jaxscope.view.profile.lines import by_line, code, lines_apart, lines_of, source_part, usual_s
+from jaxscope.view.profile.lines import by_line, code, fused_s, isolated_lines, source_part
 from jaxscope.view.profile.roofline import roofs
 
 KEY, _TITLE = "lines", "Time by line"
-_CROSSING = 0.05
+_MULTI_LINE = 0.05
 
 _OFFER = (
-    "`--line-mode` measures each line by itself, in a build that keeps lines apart: one more "
-    "compile."
+    "`--isolate-lines` measures each line by itself, with optimization barriers between lines: one "
+    "more compilation."
 )
 
 
@@ -33,27 +33,27 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         return None
     if isinstance(found, Unavailable):
         return Chapter(KEY, _TITLE, (f"There is no profile: {found.reason}.",))
-    if found.distrust:
-        parts = (by_op(found, bounds_of(program, found)),) if found.ops else ()
-        lead = (found.distrust, *_guard(found))
-        if program.line_mode is not None:
-            lead = (*lead, *_apart(program, found))
-            parts = (*lines_apart(record, program, found), *parts)
-        return Chapter(KEY, _TITLE, lead, parts)
+    if found.unreliable:
+        ops = (by_op(found, bounds_of(program, found)),) if found.ops else ()
+        lead = (found.unreliable, *_sampling(found))
+        if program.isolated is None:
+            return Chapter(KEY, _TITLE, lead, ops)
+        lead = (*lead, *_isolated(program, found))
+        return Chapter(KEY, _TITLE, lead, (*isolated_lines(record, program, found), *ops))
     bounds = bounds_of(program, found)
+    sources = _sources(record, found)
     lead = (
         _first(record, found),
         *_elsewhere(record, found),
         _quality(found),
         *_joint(record, found),
-        *_apart(program, found),
-        *_guard(found),
-        *found.doubts,
+        *_isolated(program, found),
+        *_sampling(found),
+        *found.warnings,
     )
-    sources = [i for i in range(len(record.sources)) if any(lines_of(found, i))]
     parts = (
         *(source_part(record, found, i) for i in sources),
-        *lines_apart(record, program, found),
+        *isolated_lines(record, program, found),
         by_line(record, found, bounds),
         *by_stack(program, found),
         by_op(found, bounds),
@@ -64,24 +64,29 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     return Chapter(KEY, _TITLE, lead, parts)
 
 
-def _guard(profile: Profile) -> tuple[str, ...]:
-    return (profile.guard,) if profile.guard else ()
+def _sources(record: Record, profile: Profile) -> list[int]:
+    """The sources with times."""
+    return [i for i in range(len(record.sources)) if lines_of(profile, i)]
+
+
+def _sampling(profile: Profile) -> tuple[str, ...]:
+    return (profile.sampling_note,) if profile.sampling_note else ()
 
 
 def _first(record: Record, profile: Profile) -> str:
-    """The line that matters most, in words."""
-    source = next((i for i in range(len(record.sources)) if any(lines_of(profile, i))), 0)
-    totals = of_lines(profile, source)
+    """The line with most time, in words."""
+    source = next(iter(_sources(record, profile)), 0)
+    totals = source_shares(profile, source)
     call = f"of a call of {words.seconds(profile.whole_s)}"
     if not totals:
-        whose = "no line of yours" if not record.sources else f"no line of {record.sources[0].name}"
+        where = f" of {record.sources[0].name}" if record.sources else " of yours"
         if not profile.ops:
-            return f"{whose.capitalize()} took time {call}."
+            return f"No line{where} took time {call}."
         longest = profile.ops[0]
         share = words.percent(longest.seconds / profile.whole_s)
         return (
-            f"Instruction {longest.name} takes {words.seconds(longest.seconds)} ({share}) {call}; "
-            f"it comes from {whose}."
+            f"Instruction {longest.name} takes {words.seconds(longest.seconds)} ({share}) {call}, "
+            f"attributed to no line{where}."
         )
     if mostly_joint(profile):
         joint = profile.joint[0]
@@ -98,16 +103,15 @@ def _first(record: Record, profile: Profile) -> str:
 
 
 def _elsewhere(record: Record, profile: Profile) -> tuple[str, ...]:
-    """The line that matters most in each other source: the first may only call what is there."""
-    known = [i for i in range(len(record.sources)) if any(lines_of(profile, i))]
+    """The line with most time in each other source, which the first may only call."""
     found: list[str] = []
-    for source in known[1:]:
-        line, row = max(of_lines(profile, source).items(), key=lambda item: item[1].seconds)
+    for source in _sources(record, profile)[1:]:
+        line, row = max(source_shares(profile, source).items(), key=lambda item: item[1].seconds)
         if row.share < WORTH:
             continue
         mark = "≈" if row.is_estimate else ""
         found.append(
-            f"In {record.sources[source].name} line {line} takes most: {mark}"
+            f"In {record.sources[source].name}, line {line} takes most: {mark}"
             f"{words.seconds(row.seconds)} ({words.percent(row.share)}): "
             f"`{code(record, source, line)}`"
         )
@@ -115,91 +119,88 @@ def _elsewhere(record: Record, profile: Profile) -> tuple[str, ...]:
 
 
 def _quality(profile: Profile) -> str:
-    calls = sum(len(session.traced) for session in profile.sessions)
+    calls = sum(len(session.profiled) for session in profile.sessions)
     parts = [
         f"{words.percent(profile.coverage)} of a call inside instructions",
         f"dispatch {words.seconds(profile.dispatch_s)}",
-        f"gaps {words.seconds(profile.gaps_s)}",
-        f"loop overhead {words.seconds(profile.overhead_s)}",
-        f"return {words.seconds(profile.return_s)}",
-        f"across lines {words.percent(profile.crossing_s / profile.covered_s)}",
-        f"no known line {words.percent(profile.unattributed_s / profile.covered_s)}",
-        f"by likeness {words.percent(profile.inferred_s / profile.covered_s)}",
+        f"idle {words.seconds(profile.idle_s)}",
+        f"control-flow overhead {words.seconds(profile.overhead_s)}",
+        f"completion {words.seconds(profile.completion_s)}",
+        f"multi-line fusions {words.percent(profile.multi_line_s / profile.covered_s)}",
+        f"unattributed {words.percent(profile.unattributed_s / profile.covered_s)}",
+        f"approximate matches {words.percent(profile.approximate_s / profile.covered_s)}",
         f"overlap {words.percent(profile.concurrent_s / profile.covered_s)}",
     ]
-    if not math.isnan(profile.ratio):
-        parts.append(f"traced ÷ untraced {profile.ratio:.2f}")
-    sessions = words.count(len(profile.sessions), "session")
-    # In a cell the reader knows how often it was called; there, too, the first wakes the threads.
-    first = "" if math.isfinite(profile.ratio) or calls < 2 else ", the first left out"
+    if not math.isnan(profile.profiled_ratio):
+        parts.append(f"profiled ÷ unprofiled {profile.profiled_ratio:.2f}")
+    sessions = words.count(len(profile.sessions), "profiler session")
+    # In a cell the reader knows the number of calls, and there, too, the first wakes the threads.
+    first = "" if math.isfinite(profile.profiled_ratio) or calls < 2 else ", without the first"
     parts.append(f"{words.count(calls, 'call')} in {sessions}{first}")
-    medians = [statistics.median(s.traced) for s in profile.sessions if s.traced]
+    medians = [statistics.median(s.profiled) for s in profile.sessions if s.profiled]
     if len(medians) > 1:
         parts.append(f"sessions {words.seconds(min(medians))} … {words.seconds(max(medians))}")
     return " · ".join(parts)
 
 
 def _joint(record: Record, profile: Profile) -> tuple[str, ...]:
-    """What is measured of lines that are fused together comes before any split of it."""
+    """The measured time of fused lines, before any split of it."""
     rows = [
         row
         for row in profile.joint
-        if row.seconds > _CROSSING * profile.covered_s and len({p[:2] for p in row.places}) > 1
+        if row.seconds > _MULTI_LINE * profile.covered_s and len({p[:2] for p in row.places}) > 1
     ]
     said = rows[:1] if mostly_joint(profile) else []
     found = tuple(
-        f"Lines {line_numbers(row.places)}, fused together: {words.seconds(row.seconds)} "
+        f"Lines {line_numbers(row.places)} are fused together: {words.seconds(row.seconds)} "
         f"({words.percent(row.seconds / profile.whole_s)})."
         for row in rows[len(said) : 3]
     )
     if rows:
         found += (
             (
-                f"What each of them took is an estimate ({profile.weights}); the bracket holds "
+                f"The time of each line is an estimate ({profile.weights}); the bracket contains "
                 "the truth."
             ),
         )
-    folded = tuple(
+    merged = tuple(
         f"Line {row.place.line} ({', '.join(row.primitives)}) has no instruction of its own: XLA "
-        f"folded it into {_into(row.into)}."
-        for row in profile.folded[:5]
+        f"merged it into {_into(row.into)}."
+        for row in profile.merged[:5]
     )
-    return (*found, *folded)
+    return (*found, *merged)
 
 
-def _apart(program: Program, profile: Profile) -> tuple[str, ...]:
-    """What line mode said, or that there is such a thing where it would help."""
-    apart = program.line_mode
-    if apart is None:
-        fused = profile.crossing_s > _CROSSING * profile.covered_s
+def _isolated(program: Program, profile: Profile) -> tuple[str, ...]:
+    """The cost of isolated lines, or the option where it would help."""
+    isolated = program.isolated
+    if isolated is None:
+        fused = profile.multi_line_s > _MULTI_LINE * profile.covered_s
         return (_OFFER,) if fused else ()
-    if isinstance(apart, Unavailable):
-        return (f"There is no line mode: {apart.reason}.",)
-    if apart.distrust:
-        return (f"Line mode: {apart.distrust}",)
-    usual = usual_s(apart, profile)
-    if math.isnan(usual):
+    if isinstance(isolated, Unavailable):
+        return (f"Lines were not isolated: {isolated.reason}.",)
+    if isolated.unreliable:
+        return (f"Isolated lines: {isolated.unreliable}",)
+    fused = fused_s(isolated, profile)
+    if math.isnan(fused):
         return ()
-    saved = apart.untraced_s - usual
+    time, saved = words.seconds(isolated.unprofiled_s), isolated.unprofiled_s - fused
     if saved <= 0:
-        apart_s = words.seconds(apart.untraced_s)
         return (
             (
-                f"With its lines kept apart the program takes no longer, {apart_s}: fusion across "
-                "lines saves nothing."
+                f"With isolated lines the program takes no longer ({time}): fusion between lines "
+                "saves nothing."
             ),
         )
-    times = apart.untraced_s / usual
-    what = f"fusion across lines saves {words.seconds(saved)}"
     return (
         (
-            f"With its lines kept apart the program takes {times:.2f} times as long, "
-            f"{words.seconds(apart.untraced_s)}: {what}."
+            f"With isolated lines the program takes {isolated.unprofiled_s / fused:.2f} times as "
+            f"long ({time}): fusion between lines saves {words.seconds(saved)}."
         ),
     )
 
 
 def _into(lines: Sequence[int]) -> str:
     if not lines:
-        return "others"
+        return "other lines"
     return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"

@@ -14,7 +14,7 @@ _MOST = 40
 
 
 def parts(profile: Profile) -> tuple[Part, ...]:
-    """Nothing for a device that writes no events of its own."""
+    """The tables; none for a device that writes no events."""
     found = profile.activity
     if found is None:
         return ()
@@ -36,7 +36,7 @@ def _kernels(found: DeviceActivity) -> Table:
             occupancy = kernel.occupancy
             rows.append(
                 (
-                    (f"`{op}`" if op else "no known instruction") if index == 0 else "",
+                    (f"`{op}`" if op else "unknown instruction") if index == 0 else "",
                     words.significant(number) if index == 0 else "",
                     kernel.name,
                     words.significant(kernel.times),
@@ -44,7 +44,14 @@ def _kernels(found: DeviceActivity) -> Table:
                     "" if occupancy is None else words.percent(occupancy),
                 )
             )
-    heads = ("instruction", "kernels a call", "kernel", "launches", "time", "occupancy at most")
+    heads = (
+        "instruction",
+        "kernels per call",
+        "kernel",
+        "launches",
+        "time",
+        "theoretical occupancy",
+    )
     return Table(heads, tuple(rows[:_MOST]), right=(1, 3, 4, 5))
 
 
@@ -59,7 +66,7 @@ def _streams(found: DeviceActivity, call_s: float) -> Table:
         )
         for stream in found.streams
     )
-    return Table(("stream", "busy", "of a call", "kernels and copies"), rows, right=(1, 2, 3))
+    return Table(("stream", "busy", "share of call", "kernels and copies"), rows, right=(1, 2, 3))
 
 
 def _transfers(found: DeviceActivity) -> Table:

@@ -12,7 +12,7 @@ from jaxscope.view.base.visible import columns, fitted, split_lines, visible
 
 BAR = 10
 _MOST_LINES = 30
-"""A source of no more lines is shown whole."""
+"""A longer source is not shown whole."""
 _NEAR = 2
 """Lines shown on either side of one with figures, in a longer source."""
 _WIDTH = 72
@@ -21,11 +21,11 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """What stands beside a line."""
+    """The figures and the bar beside a line."""
 
     words: tuple[str, ...]
     share: float
-    """Length of the bar: 1 is all of it."""
+    """Length of the bar: 1 is the full length."""
 
 
 def heat(
@@ -43,7 +43,7 @@ def heat(
 
 
 def bar(share: float) -> str:
-    """Eighths of blocks; anything above nothing is seen."""
+    """A bar in eighths of a block; any share above 0 is visible."""
     eighths = max(round(min(share, 1) * BAR * 8), 1 if share > 0 else 0)
     whole, part = divmod(eighths, 8)
     return "█" * whole + (" ▏▎▍▌▋▊▉"[part] if part else "")
@@ -69,7 +69,7 @@ def _html(lines: list[str], known: list[tuple[int, Heat]], heads: tuple[str, ...
 
 
 def _svg(share: float) -> str:
-    # A width as an attribute: the page allows no style beside its own.
+    # The width is an attribute: the page allows only its own styles.
     mark = f'<rect width="{min(share, 1) * 100:.1f}" height="9" rx="1"/>' if share > 0 else ""
     return f'<svg viewBox="0 0 100 9" preserveAspectRatio="none" aria-hidden="true">{mark}</svg>'
 
@@ -100,6 +100,6 @@ def _text(
 
 
 def _gap(previous: int, number: int) -> tuple[str, ...]:
-    """What stands for the lines between two that are shown."""
+    """A placeholder for lines between two shown ones."""
     left_out = number - previous - 1
     return (f"⋮ {words.count(left_out, 'line')} not shown",) if left_out else ()

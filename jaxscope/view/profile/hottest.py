@@ -1,29 +1,29 @@
-"""Where most of a profiled call or cell went, in a few words for the first line."""
+"""The hottest line of a profiled call or cell, in a few words for the first line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from jaxscope import words
-from jaxscope.analysis.profile.shares import of_lines
+from jaxscope.analysis.profile.shares import source_shares
 from jaxscope.model import Program, Record
-from jaxscope.model.profile import CellLine, CellProfile, Place, Profile
+from jaxscope.model.profile import CellLine, CellProfile, Profile, SourceLine
 
 WORTH = 0.1
 """Share of a call, or of a cell, below which no line stands out."""
 
 
 def hottest(record: Record, program: Program) -> str:
-    """`89 % on line 5`, `98 % on lines 2, 3 and 5 together`; empty without a profile to believe."""
+    """`89 % on line 5`, `98 % on lines 2, 3 and 5 together`; empty without a reliable profile."""
     profile = program.profile
-    if not isinstance(profile, Profile) or profile.distrust or profile.whole_s <= 0:
+    if not isinstance(profile, Profile) or profile.unreliable or profile.whole_s <= 0:
         return ""
     if mostly_joint(profile):
         joint = profile.joint[0]
         share = words.percent(joint.seconds / profile.whole_s)
         return f"{share} on lines {line_numbers(joint.places)} together"
     for source in range(len(record.sources)):
-        totals = of_lines(profile, source)
+        totals = source_shares(profile, source)
         if not totals:
             continue
         line, row = max(totals.items(), key=lambda item: item[1].seconds)
@@ -35,16 +35,16 @@ def hottest(record: Record, program: Program) -> str:
     return ""
 
 
-def line_of_cell(profile: CellProfile) -> CellLine | None:
-    """The line of the cell that Python was on for longest; None where none took time."""
+def hottest_line(profile: CellProfile) -> CellLine | None:
+    """The line of the cell with most of Python's time; None where no line took time."""
     rows = [row for row in profile.lines if row.source == 0 and row.host_s > 0]
     return max(rows, key=lambda row: row.host_s, default=None)
 
 
-def asked_most(profile: CellProfile) -> CellLine | None:
-    """The line of the cell that asked for most work, where more time passed after the last line
+def busiest_line(profile: CellProfile) -> CellLine | None:
+    """The line of the cell that dispatched most work, where more time passed after the last line
     than on any of them; else None."""
-    row = line_of_cell(profile)
+    row = hottest_line(profile)
     if row is not None and profile.waited_s <= row.host_s:
         return None
     rows = [row for row in profile.lines if row.source == 0 and row.device_s > 0]
@@ -52,25 +52,25 @@ def asked_most(profile: CellProfile) -> CellLine | None:
 
 
 def hottest_of_cell(profile: CellProfile) -> str:
-    """`50 % on line 4`, `75 % asked for by line 2`; empty where no line stands out."""
-    row = asked_most(profile)
+    """`50 % on line 4`, `75 % dispatched by line 2`; empty where no line stands out."""
+    row = busiest_line(profile)
     if row is not None and row.device_s >= WORTH * profile.wall_s:
         share = words.percent(min(row.device_s / profile.wall_s, 1.0))
-        return f"{share} asked for by line {row.line}"
-    row = line_of_cell(profile)
+        return f"{share} dispatched by line {row.line}"
+    row = hottest_line(profile)
     if row is None or row.host_s < WORTH * profile.wall_s:
         return ""
     return f"{words.percent(min(row.host_s / profile.wall_s, 1.0))} on line {row.line}"
 
 
 def mostly_joint(profile: Profile) -> bool:
-    """More than half of the time is that of several lines together."""
+    """Whether one group of fused lines takes more than half of the time."""
     if not profile.joint or profile.joint[0].seconds <= 0.5 * profile.covered_s:
         return False
     return len({place[:2] for place in profile.joint[0].places}) > 1
 
 
-def line_numbers(places: Sequence[Place]) -> str:
+def line_numbers(places: Sequence[SourceLine]) -> str:
     """`2 to 6`, `3, 7 and 9`."""
     lines = sorted({place.line for place in places})
     if len(lines) > 2 and lines[-1] - lines[0] == len(lines) - 1:

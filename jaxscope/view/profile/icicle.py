@@ -12,7 +12,7 @@ from jaxscope.view.base.visible import visible
 _WIDTH, _ROW = 1000, 20
 _DEEPEST = 14
 _NARROW = 3.0
-"""Boxes of fewer units of 1000 are left out, with what is below them."""
+"""Narrower boxes, in units of 1000, are left out with everything below them."""
 _LETTER = 6.6
 _LEAST = 0.01
 """Share below which a line of the text tree is left out."""
@@ -20,7 +20,7 @@ _MOST_LINES = 40
 
 
 def svg(root: Node) -> str:
-    """Boxes under boxes, as wide as their time; each says its label and seconds when pointed at."""
+    """Nested boxes, as wide as their time, each with its label and seconds as a tooltip."""
     boxes: list[str] = []
     depth = _boxes(root, 0.0, float(_WIDTH), 0, max(root.seconds, 1e-12), boxes)
     height = (depth + 1) * _ROW
@@ -32,16 +32,16 @@ def svg(root: Node) -> str:
 
 
 def _boxes(node: Node, x: float, width: float, level: int, whole: float, out: list[str]) -> int:
-    """Draws a node and what is below it; the deepest level that was drawn."""
+    """Draw a node and its children; returns the deepest level that was drawn."""
     share = words.percent(node.seconds / whole)
-    told = f"{node.label} · {words.seconds(node.seconds)} ({share})"
+    tooltip = f"{node.label} · {words.seconds(node.seconds)} ({share})"
     letters = int((width - 8) / _LETTER)
     shown = node.label if len(node.label) <= letters else node.label[: max(letters - 1, 0)] + "…"
     text = ""
     if letters >= 3:
         text = f'<text x="{x + 4:.1f}" y="{level * _ROW + 14}">{escape(shown)}</text>'
     out.append(
-        f'<g><title>{escape(told)}</title><rect class="p{level % 3 + 1}" x="{x:.1f}" '
+        f'<g><title>{escape(tooltip)}</title><rect class="p{level % 3 + 1}" x="{x:.1f}" '
         f'y="{level * _ROW}" width="{max(width - 1, 0.5):.1f}" height="{_ROW - 1}"/>{text}</g>'
     )
     deepest = level
@@ -56,7 +56,7 @@ def _boxes(node: Node, x: float, width: float, level: int, whole: float, out: li
 
 
 def tree(root: Node) -> tuple[str, ...]:
-    """Indented lines, the longest first; a chain of single children stands on one line."""
+    """Indented lines, the longest first; a path of single children is one line."""
     lines = list(_lines(root, 0, max(root.seconds, 1e-12)))
     if len(lines) > _MOST_LINES:
         left = words.count(len(lines) - _MOST_LINES, "more line")

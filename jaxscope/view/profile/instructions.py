@@ -1,4 +1,4 @@
-"""The instructions of a profiled program: by call stack, by equation, and against the roofs."""
+"""The instructions of a profiled program by call stack and equation, with their limits."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping
 
 from jaxscope import words
-from jaxscope.analysis.cost import InstructionCost
-from jaxscope.analysis.links.line_figures import counted, stage_of
-from jaxscope.analysis.profile.bounds import Bound, Verdict, bound
+from jaxscope.analysis.links.line_figures import compiled_program
+from jaxscope.analysis.profile.bounds import Bottleneck, Bound, bound
 from jaxscope.analysis.profile.stacks import by_equation, by_instruction_and_equation, stack
-from jaxscope.model import Program, Roofline, StageKind
+from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import Profile
 from jaxscope.view.base.chapter import Part
 from jaxscope.view.base.table import Table
@@ -22,59 +21,54 @@ _MOST_EQUATIONS = 20
 
 
 def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
-    """From Python's frames down to the instruction; nothing where the text was not fetched."""
+    """From Python's frames to the instruction; empty where the text was not fetched."""
     times = times_of(program, profile)
     if not times:
         return ()
     root = stack(program, times, program.title)
-    rows = tuple(
-        (
-            f"`{program.equations[number].primitive}`" if number is not None else "no equation",
-            DIRECTIONS.get(program.equations[number].phase, "") if number is not None else "",
-            words.seconds(seconds),
-            words.percent(seconds / profile.whole_s) if profile.whole_s else "",
-            ", ".join(program.equations[number].outputs[:2]) if number is not None else "",
-            _frame(program, number),
+    rows: list[tuple[str, ...]] = []
+    places: list[tuple[int, int] | None] = []
+    for number, seconds in list(by_equation(times).items())[:_MOST_EQUATIONS]:
+        share = words.percent(seconds / profile.whole_s) if profile.whole_s else ""
+        if number is None:
+            rows.append(("unattributed", "", words.seconds(seconds), share, "", ""))
+            places.append(None)
+            continue
+        equation = program.equations[number]
+        frame = next(iter(equation.frames), None)
+        rows.append(
+            (
+                f"`{equation.primitive}`",
+                DIRECTIONS.get(equation.phase, ""),
+                words.seconds(seconds),
+                share,
+                ", ".join(equation.outputs[:2]),
+                f"{frame.function} line {frame.span.line}" if frame else "",
+            )
         )
-        for number, seconds in list(by_equation(times).items())[:_MOST_EQUATIONS]
-    )
-    heads = ("equation", "direction", "time", "share", "makes", "at")
-    places = tuple(_place(program, number) for number in list(by_equation(times))[:_MOST_EQUATIONS])
+        source = frame.source if frame else None
+        places.append((source, frame.span.line) if frame and source is not None else None)
+    heads = ("equation", "direction", "time", "share", "outputs", "at")
+    table = Table(heads, tuple(rows), (2, 3), (5,), tuple(places))
     return (
         Part("By call stack", None, svg(root), tree(root)),
-        Part("Equations, the longest first", Table(heads, rows, (2, 3), (5,), places)),
+        Part("Equations, the longest first", table),
     )
 
 
 def times_of(program: Program, profile: Profile) -> dict[tuple[str, int | None], float]:
     """Seconds by instruction and equation; empty without the optimized HLO."""
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = counted(stage.text) if stage is not None else None
-    if stage is None or known is None or not program.equations:
+    compiled = compiled_program(program)
+    if compiled is None or not program.equations:
         return {}
-    return by_instruction_and_equation(program, stage, known[0], profile)
-
-
-def _place(program: Program, number: int | None) -> tuple[int, int] | None:
-    frames = program.equations[number].frames[:1] if number is not None else ()
-    return next(((f.source, f.span.line) for f in frames if f.source is not None), None)
-
-
-def _frame(program: Program, number: int | None) -> str:
-    frames = program.equations[number].frames if number is not None else ()
-    return f"{frames[0].function} line {frames[0].span.line}" if frames else ""
-
-
-def _costs(program: Program) -> dict[str, InstructionCost]:
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = counted(stage.text) if stage is not None else None
-    return {row.name: row for row in known[1].by_instruction} if known is not None else {}
+    return by_instruction_and_equation(program, *compiled[:2], profile)
 
 
 def bounds_of(program: Program, profile: Profile) -> dict[str, Bound]:
-    """Each instruction against the roofs of the device, as far as they are known."""
+    """The limit of each instruction, as far as the peaks are known."""
     peaks = program.roofline if isinstance(program.roofline, Roofline) else None
-    costs = _costs(program)
+    compiled = compiled_program(program)
+    costs = {} if compiled is None else {row.name: row for row in compiled[2].by_instruction}
     return {op.name: bound(op, costs.get(op.name), peaks) for op in profile.ops if not op.overhead}
 
 
@@ -102,7 +96,7 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
         "time",
         "share",
         "kernel time" if profile.activity is not None else "CPU time",
-        "runs",
+        "executions",
         "FLOP/s",
         "bytes/s",
         "limit",
@@ -115,13 +109,13 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
 
 
 def _limit(found: Bound) -> str:
-    """`memory-bound, 73 to 80 % of the roof`; above the roof the operands came from a cache."""
+    """`memory-bound, 73 to 80 % of the roof`; above it, a cache serves the operands."""
     low, high = found.share
     if not found.verdict or math.isnan(low):
         return found.verdict
-    if found.verdict is Verdict.MEMORY and low > 1:
+    if found.verdict is Bottleneck.MEMORY and low > 1:
         return "memory-bound, above the roof: cache"
-    if found.verdict is Verdict.COMPUTE and low > 1:
+    if found.verdict is Bottleneck.COMPUTE and low > 1:
         return "compute-bound, above the measured peak"
     roof = words.percent(low)
     if words.percent(high) != roof:
@@ -131,17 +125,25 @@ def _limit(found: Bound) -> str:
 
 
 def rest(profile: Profile) -> Part:
-    """What of a call belongs to no line."""
+    """The parts of a call that belong to no line."""
     rows = (
         ("dispatch", profile.dispatch_s, "from the call to its first instruction"),
-        ("gaps", profile.gaps_s, "between instructions"),
-        ("loop overhead", profile.overhead_s, "a loop was open and nothing inside it ran"),
-        ("return", profile.return_s, "from the last instruction until the result was there"),
-        ("no known line", profile.unattributed_s, "instructions that no line is known of"),
+        ("idle", profile.idle_s, "between instructions"),
+        (
+            "control-flow overhead",
+            profile.overhead_s,
+            "a loop, branch or call was open and nothing inside it ran",
+        ),
+        (
+            "completion",
+            profile.completion_s,
+            "from the last instruction until the result is ready",
+        ),
+        ("unattributed", profile.unattributed_s, "instructions without a known line"),
     )
     call = profile.whole_s or math.nan
     table = Table(
-        ("what", "time", "share", "meaning"),
+        ("part", "time", "share", "meaning"),
         tuple((w, words.seconds(s), words.percent(s / call), why) for w, s, why in rows),
         right=(1, 2),
     )

@@ -1,16 +1,16 @@
-"""The lines of a profiled program: the code with its heat, and a table of them."""
+"""The lines of a profiled program: the code with its heat, and a table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from jaxscope import words
 from jaxscope.analysis.profile.bounds import Bound, line_verdict
-from jaxscope.analysis.profile.shares import WIDE, of_lines
+from jaxscope.analysis.profile.shares import WIDE, lines_of, source_shares
 from jaxscope.model import Phase, Program, Record
-from jaxscope.model.profile import LineTime, Profile
+from jaxscope.model.profile import Profile
 from jaxscope.view.base.chapter import Part
 from jaxscope.view.base.table import Table
 from jaxscope.view.base.visible import excerpt, split_lines
@@ -26,11 +26,6 @@ DIRECTIONS = {
 }
 
 
-def lines_of(profile: Profile, source: int) -> Iterable[LineTime]:
-    """The lines of one source."""
-    return (line for line in profile.lines if line.place.source == source)
-
-
 def code(record: Record, source: int, line: int) -> str:
     """A line of a source, shortened."""
     lines = split_lines(record.sources[source].text)
@@ -40,7 +35,7 @@ def code(record: Record, source: int, line: int) -> str:
 def source_part(record: Record, profile: Profile, source: int) -> Part:
     """The code with its heat."""
     rows: dict[int, Heat] = {}
-    found = of_lines(profile, source)
+    found = source_shares(profile, source)
     bracketed = any(row.is_estimate for row in found.values())
     for line, row in found.items():
         mark, between = "", ""
@@ -48,52 +43,49 @@ def source_part(record: Record, profile: Profile, source: int) -> Part:
             mark, between = "≈", f"{words.seconds(row.low)} … {words.seconds(row.high)}"
         text = (f"{mark}{words.seconds(row.seconds)}", between, words.percent(row.share))
         rows[line] = Heat(text if bracketed else (text[0], text[2]), row.share)
-    for lost in profile.folded:
-        if lost.place.source == source and lost.place.line not in rows:
-            into = ", ".join(map(str, lost.into)) or "others"
-            rows[lost.place.line] = Heat((f"in {into}", *("",) * (1 + bracketed)), 0.0)
-    heads = ("time", "between", "share") if bracketed else ("", "")
+    for merged in profile.merged:
+        if merged.place.source == source and merged.place.line not in rows:
+            into = ", ".join(map(str, merged.into)) or "others"
+            rows[merged.place.line] = Heat((f"in {into}", *("",) * (1 + bracketed)), 0.0)
+    heads = ("time", "bracket", "share") if bracketed else ("", "")
     html, drawing = heat(record.sources[source].text, rows, heads)
     name = record.sources[source].name
-    first = next((i for i in range(len(record.sources)) if any(lines_of(profile, i))), 0)
+    first = next((i for i in range(len(record.sources)) if lines_of(profile, i)), 0)
     return Part(f"{name}: time of each line", None, html, drawing, brief=source == first)
 
 
-def lines_apart(record: Record, program: Program, profile: Profile) -> tuple[Part, ...]:
-    """The cost of each line if lines were not fused, and what fusion saves."""
-    apart = program.line_mode
-    if not isinstance(apart, Profile) or apart.distrust:
+def isolated_lines(record: Record, program: Program, profile: Profile) -> tuple[Part, ...]:
+    """The cost of each line without fusion between lines, and the time that fusion saves."""
+    isolated = program.isolated
+    if not isinstance(isolated, Profile) or isolated.unreliable:
         return ()
-    sources = [i for i in range(len(record.sources)) if any(lines_of(apart, i))]
     parts = tuple(
         replace(
-            source_part(record, apart, i),
-            caption=f"{record.sources[i].name}: cost of each line if lines were not fused",
+            source_part(record, isolated, i),
+            caption=f"{source.name}: cost of each line if lines were not fused",
         )
-        for i in sources
+        for i, source in enumerate(record.sources)
+        if lines_of(isolated, i)
     )
-    usual = usual_s(apart, profile)
-    if math.isnan(usual):
+    fused = fused_s(isolated, profile)
+    if math.isnan(fused):
         return parts
-    saved = apart.untraced_s - usual
+    saved = isolated.unprofiled_s - fused
+    share = words.percent(saved / isolated.unprofiled_s)
     rows = (
-        ("lines kept apart", words.seconds(apart.untraced_s), "a call of that build"),
-        ("as XLA fuses them", words.seconds(usual), "a call of the program as it is"),
-        (
-            "what fusion saves",
-            words.seconds(saved) if saved > 0 else "nothing",
-            f"{words.percent(saved / apart.untraced_s)} of the build with its lines apart"
-            if saved > 0
-            else "the program as it is takes as long",
-        ),
+        ("isolated lines", words.seconds(isolated.unprofiled_s), "a call with barriers"),
+        ("fused lines", words.seconds(fused), "a call of the ordinary program"),
+        ("saved by fusion", words.seconds(saved), f"{share} of the call with barriers")
+        if saved > 0
+        else ("saved by fusion", "nothing", "the ordinary program takes as long"),
     )
-    table = Table(("build", "time", "meaning"), rows, right=(1,))
-    return (*parts, Part("What fusion across lines saves", table, brief=True))
+    table = Table(("program", "time", "meaning"), rows, right=(1,))
+    return (*parts, Part("Time saved by fusion between lines", table, brief=True))
 
 
-def usual_s(apart: Profile, profile: Profile) -> float:
-    """Seconds of a call of the program as it is, measured as those with its lines apart were."""
-    return profile.untraced_s if apart.usual_s is None else apart.usual_s
+def fused_s(isolated: Profile, profile: Profile) -> float:
+    """Seconds of a call of the ordinary program, measured like those with isolated lines."""
+    return profile.unprofiled_s if isolated.fused_s is None else isolated.fused_s
 
 
 def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Part:
@@ -108,7 +100,9 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
         bracket = f"{words.seconds(row.low_s)} … {words.seconds(row.high_s)}" if row.shared else ""
         low, high = row.range_s
         spread = "" if math.isnan(low) else f"{words.seconds(low)} … {words.seconds(high)}"
-        inferred = f"≈ {words.percent(row.inferred_s / row.seconds)}" if row.inferred_s else ""
+        inferred = (
+            f"≈ {words.percent(row.approximate_s / row.seconds)}" if row.approximate_s else ""
+        )
         rows.append(
             (
                 f"{name} {row.place.line}" if several else str(row.place.line),
@@ -128,9 +122,9 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
         "direction",
         "time",
         "share",
-        "between",
+        "bracket",
         "sessions",
-        "by likeness",
+        "approximate",
         "limit",
         "code",
     )

@@ -1,32 +1,33 @@
-"""Each long instruction of a program against the roofs of its device."""
+"""The roofline: each long instruction of a program against the peaks of its device."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from jaxscope import words
-from jaxscope.analysis.profile.bounds import Bound, Point, Verdict, points
+from jaxscope.analysis.profile.bounds import Bottleneck, Bound, Point, points
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import Profile
 from jaxscope.view.base.chapter import Part
 from jaxscope.view.base.html import escape
+from jaxscope.view.base.visible import fitted
 
 _WIDTH, _HEIGHT, _MARGIN = 640, 240, 34
 _NAMED, _BESIDE, _LONGEST, _APART = 3, 15, 28, 12
-"""Points with their names beside them, how far beside, letters of a name, and between two names."""
+"""Number of named points; distance, length and spacing of the names."""
 _MARKS = {
-    Verdict.COMPUTE: "p1",
-    Verdict.MEMORY: "p2",
-    Verdict.LATENCY: "p3",
-    Verdict.DISPATCH: "p3",
-    Verdict.LIBRARY: "p3",
-    Verdict.UNKNOWN: "p3",
+    Bottleneck.COMPUTE: "p1",
+    Bottleneck.MEMORY: "p2",
+    Bottleneck.LATENCY: "p3",
+    Bottleneck.OVERHEAD: "p3",
+    Bottleneck.CUSTOM_CALL: "p3",
+    Bottleneck.UNKNOWN: "p3",
 }
 
 
 def roofs(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> tuple[Part, ...]:
-    """The roofline as a picture and as words; nothing where the peaks were not measured."""
+    """The roofline as a picture and as text; nothing where the peaks were not measured."""
     peaks = program.roofline
     found = points(profile, bounds)
     if not isinstance(peaks, Roofline) or not found:
@@ -38,7 +39,8 @@ def roofs(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> tu
         *(_words(point) for point in placed),
         *(f"not drawn: {_name(point)}: {point.off}" for point in off),
     )
-    picture = _svg(placed, peaks) + _list(f"Not drawn: {_name(p)}: {p.off}." for p in off)
+    items = "".join(f"<li>{escape(f'Not drawn: {_name(p)}: {p.off}.')}</li>" for p in off)
+    picture = _svg(placed, peaks) + (f"<ul>{items}</ul>" if items else "")
     caption = f"Instructions above 1 % of the time against the roofs of {peaks.device}"
     return (Part(caption, None, f"<p>{escape(said(peaks))}</p>{picture}", text),)
 
@@ -67,15 +69,6 @@ def _words(point: Point) -> str:
         f"{_name(point)}: {words.intensity(limit.intensity)}, {words.flop_rate(limit.flops)}"
         f"{verdict}"
     )
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-
-
-def _list(lines: Iterable[str]) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return f"<ul>{items}</ul>" if items else ""
 
 
 def _svg(placed: Sequence[Point], peaks: Roofline) -> str:
@@ -111,16 +104,16 @@ def _svg(placed: Sequence[Point], peaks: Roofline) -> str:
     )
     named: list[Point] = []
     for point in placed:
-        # One name for points that lie on each other, the longest first.
+        # One name for overlapping points, the longest first.
         if all(abs(y(point.bound.flops) - y(other.bound.flops)) > _APART for other in named):
             named.append(point)
     del named[_NAMED:]
     names = "".join(
         f'<text x="{x(point.bound.intensity) + side * _BESIDE:.1f}" '
         f'y="{y(point.bound.flops) + 4:.1f}" text-anchor="{"end" if side < 0 else "start"}">'
-        f"{escape(_short(point.op.name))}</text>"
+        f"{escape(fitted(point.op.name, _LONGEST))}</text>"
         for point in named
-        # On the side where there is room.
+        # On the side with room.
         for side in (-1 if x(point.bound.intensity) > _WIDTH / 2 else 1,)
     )
     label = f"roofline of {peaks.device} with {words.count(len(placed), 'instruction')}"
@@ -135,6 +128,6 @@ def _svg(placed: Sequence[Point], peaks: Roofline) -> str:
         f'<text x="{_MARGIN}" y="{_HEIGHT - 4}">{escape(words.intensity(left))}</text>'
         f'<text x="{_WIDTH - _MARGIN}" y="{_HEIGHT - 4}" text-anchor="end">'
         f"{escape(words.intensity(right))}</text></svg>"
-        "<figcaption>FLOP/s over FLOP a byte, both logarithmic; a point's size is its time, the "
-        "band is how much the measured peaks vary</figcaption></figure>"
+        "<figcaption>FLOP/s over FLOP per byte, both logarithmic. A point's size is its time, the "
+        "band is the spread of the measured peaks.</figcaption></figure>"
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from jaxscope.analysis.links.line_figures import LineFigures, homes
-from jaxscope.analysis.links.links import stage_lines
+from jaxscope.analysis.links.line_figures import LineFigures, defining_lines
+from jaxscope.analysis.links.line_links import stage_lines
 from jaxscope.model import Program, Stage
 
 
@@ -28,7 +28,7 @@ def owners(program: Program, source: int = 0) -> dict[int, int]:
 
     A line that only calls what works elsewhere in the source has no owner.
     """
-    found = {line: line for line in homes(program, source).values()}
+    found = {line: line for line in defining_lines(program, source).values()}
     for equation in program.equations:
         frame = next((f for f in equation.frames if f.source == source), None)
         if frame is not None:
@@ -52,7 +52,7 @@ def matches(program: Program, stage: Stage, source: int = 0) -> Matches:
         if (link := stage_lines(program, stage, line, source)).lines
     }
     backward: dict[int, dict[int, None]] = {}
-    home = homes(program, source)
+    home = defining_lines(program, source)
     for anchor in stage.anchors:
         own = (home[e] for e in anchor.equations if e in home)
         backward[anchor.line] = dict.fromkeys(own)

@@ -10,7 +10,7 @@ from jaxscope.analysis.links.line_figures import (
     phase_of,
     stage_of,
 )
-from jaxscope.analysis.links.links import line_equations
+from jaxscope.analysis.links.line_links import line_equations
 from jaxscope.model import Phase, Program, Record, Stage, StageKind
 from jaxscope.view.base.highlight import python
 from jaxscope.view.base.html import escape

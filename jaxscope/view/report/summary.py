@@ -124,7 +124,7 @@ def _cost(program: Program) -> str:
     text = f"{words.flops(cost.flops)}, {words.size(cost.bytes_accessed)}"
     if cost.intensity is not None:
         text += f" → {words.intensity(cost.intensity)}"
-    if cost.doubts:
+    if cost.warnings:
         text = f"about {text}"
     return text if program.sharding is None else f"each device {text}"
 

@@ -71,7 +71,7 @@ def work(program: Program) -> Table:
             ("transcendentals", words.short(cost.transcendentals), "sin, exp, tanh and their like"),
             ("bytes moved", words.size(cost.bytes_accessed), "by all instructions, before caches"),
             ("intensity", words.intensity(cost.intensity), "operations for each byte"),
-            *(("doubt", "≈", doubt) for doubt in cost.doubts),
+            *(("doubt", "≈", doubt) for doubt in cost.warnings),
         ]
     else:
         rows.append(("cost", words.UNKNOWN, cost.reason))

@@ -7,7 +7,7 @@ export const MOST = 4;
 export const TITLES: Readonly<Record<StageKind, string>> = {
   jaxpr: "jaxpr",
   stablehlo: "StableHLO",
-  hlo: "HLO before optimization",
+  hlo: "unoptimized HLO",
   optimized_hlo: "optimized HLO",
 };
 

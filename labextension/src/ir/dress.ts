@@ -12,8 +12,10 @@ export const PHASES: Readonly<Record<Phase, string>> = {
 };
 
 /** equation → why it left no instruction. */
-export function vanishedOf(model: ReportModel): ReadonlyMap<number, string> {
-  return new Map((model.figures?.vanished ?? []).map(({ equation, reason }) => [equation, reason]));
+export function eliminatedOf(model: ReportModel): ReadonlyMap<number, string> {
+  return new Map(
+    (model.figures?.eliminated ?? []).map(({ equation, reason }) => [equation, reason]),
+  );
 }
 
 /** Whether some equation of the program belongs to a backward pass. */
@@ -40,14 +42,14 @@ export function sourceDress(
   return dress;
 }
 
-/** Source lines all of whose own equations vanished, with the reason of the last. */
+/** Source lines all of whose own equations were eliminated, with the reason of the last. */
 export function vanishedLines(model: ReportModel): Map<number, string> {
-  const vanished = vanishedOf(model);
+  const eliminated = eliminatedOf(model);
   const found = new Map<number, string>();
-  if (!vanished.size) return found;
+  if (!eliminated.size) return found;
   const seen = new Set<number>();
   for (const [id, line] of model.equations.homes(model.source)) {
-    const reason = vanished.get(id);
+    const reason = eliminated.get(id);
     if (reason === undefined) seen.add(line);
     else found.set(line, reason);
   }
@@ -63,7 +65,7 @@ export function stageDress(
   const dress = new Map<number, LineDress>();
   const homes = model.equations.homes(model.source);
   const byId = model.equations.byId;
-  const vanished = kind === "jaxpr" ? vanishedOf(model) : new Map<number, string>();
+  const eliminated = kind === "jaxpr" ? eliminatedOf(model) : new Map<number, string>();
   for (const [line, { equations, exact }] of model.anchors(kind).byLine) {
     const look: LineDress = {};
     // A line has the hue of the first of its equations that has a line here.
@@ -73,7 +75,7 @@ export function stageDress(
     if (!exact) look.inexact = true;
     const phase = exact ? byId.get(equations[0] ?? -1)?.phase : undefined;
     if (phase === "backward" || phase === "rematerialized") look.phase = phase;
-    const reasons = equations.map((id) => vanished.get(id));
+    const reasons = equations.map((id) => eliminated.get(id));
     const reason = reasons[0];
     if (reason !== undefined && reasons.every((each) => each !== undefined)) look.dim = reason;
     dress.set(line, look);

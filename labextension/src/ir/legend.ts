@@ -7,7 +7,7 @@ type Entry = readonly [css: string, mark: string, words: string];
 const MARKS: readonly Entry[] = [
   ["jxs-key-line", "", "a color stands for one line of the source, in every pane"],
   ["jxs-key-soft", "", "the rest of the selected line, and the lines that call it"],
-  ["jxs-key-inexact", "≈", "dashed: matched by likeness, not by a tag"],
+  ["jxs-key-inexact", "≈", "dashed: approximate match, not by a tag"],
   ["jxs-key-dim", "∅", "dimmed: left no instruction; point at it for the reason"],
   ["jxs-key-flag", "!", "a finding"],
 ];

@@ -5,7 +5,7 @@ import type { ReportModel, Selection } from "../model";
 import type { LineFigures, StageKind } from "../report";
 import { bytes, count, flops, lineNames, listed, percent, seconds } from "../words";
 import { TITLES } from "./chosen";
-import { PHASES, vanishedOf } from "./dress";
+import { eliminatedOf, PHASES } from "./dress";
 import type { Fusion, Fusions } from "./fusions";
 
 const HOW_MANY = 3;
@@ -103,12 +103,12 @@ function few(names: readonly string[]): string {
 }
 
 function whyNone(model: ReportModel, ids: ReadonlySet<number>): string {
-  const vanished = vanishedOf(model);
+  const eliminated = eliminatedOf(model);
   for (const id of ids) {
-    const reason = vanished.get(id);
+    const reason = eliminated.get(id);
     if (reason) return reason;
   }
-  return "not seen in the compiled program: folded, merged or dead";
+  return "not in the compiled program: folded, merged or dead";
 }
 
 function ofStage(
@@ -129,11 +129,11 @@ function ofStage(
   );
   parts.push(origin(model, soft));
   if (kind === "jaxpr") {
-    const reasons = vanishedOf(model);
+    const reasons = eliminatedOf(model);
     const reason = [...soft].map((id) => reasons.get(id)).find(Boolean);
     if (reason) parts.push(reason);
   }
-  if (!selection.exact) parts.push(`≈ ${selection.why || "candidates, matched by likeness"}`);
+  if (!selection.exact) parts.push(`≈ ${selection.why || "approximate match"}`);
   return parts;
 }
 
@@ -183,7 +183,7 @@ export function paneWords(
   if (!soft.length) return "no line of this text: folded, removed, or not told by the compiler";
   const part = hot.length < soft.length ? `, ${hot.length} from the marked part` : "";
   const doubt = doubtOf(model, kind, soft);
-  const sure = doubt || selection.exact ? doubt || "exact" : "≈ all by likeness only";
+  const sure = doubt || selection.exact ? doubt || "exact" : "≈ approximate matches only";
   return `${count(soft.length, "line")}${part} · ${sure}`;
 }
 
@@ -193,7 +193,7 @@ function doubtOf(model: ReportModel, kind: StageKind, found: readonly number[]):
   if (!unsure.length) return "";
   const [first] = unsure as LineOrigin[];
   const share = unsure.length === found.length ? "all" : String(unsure.length);
-  return `≈ ${share} by likeness only${first?.why ? `: ${first.why}` : ""}`;
+  return `≈ ${share} approximate${first?.why ? `: ${first.why}` : ""}`;
 }
 
 function lines(model: ReportModel, kind: StageKind, ids: ReadonlySet<number>): number[] | null {

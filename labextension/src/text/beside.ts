@@ -9,7 +9,7 @@ import { type Cell, type Column, type LineDress, lineClass, look } from "./look"
 /** The sign of a line's state, and what it means in words. */
 export function markOf(worn: LineDress | undefined): readonly [sign: string, title: string] {
   if (worn?.flag) return ["!", worn.flag];
-  if (worn?.inexact) return ["≈", "linked by likeness, not by the compiler's own word"];
+  if (worn?.inexact) return ["≈", "approximate match, not by a tag"];
   if (worn?.phase === "backward") return ["←", "of the backward pass"];
   if (worn?.phase === "rematerialized") return ["↻", "rematerialized for the backward pass"];
   if (worn?.dim) return ["∅", worn.dim];

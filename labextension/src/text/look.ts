@@ -11,7 +11,7 @@ export interface LineDress {
   hue?: number;
   inexact?: boolean;
   phase?: "backward" | "rematerialized";
-  /** The reason why it vanished. */
+  /** Why it was eliminated. */
   dim?: string;
   /** The title of a finding. */
   flag?: string;

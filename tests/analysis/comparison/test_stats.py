@@ -18,7 +18,7 @@ from jaxscope.model.comparison import (
     Rounds,
 )
 
-ENVIRONMENT = Environment("", "", "", "", "", (), False)
+ENVIRONMENT = Environment("", "", "", "", "", devices=(), x64=False)
 
 
 def sampled(label, *processes, dropped=(), warnings=()):

@@ -162,9 +162,9 @@ def test_an_opaque_call_is_unknown_and_a_note_to_the_compiler_is_nothing() -> No
         'ROOT %note = f32[10]{0} custom-call(%mine), custom_call_target="Sharding"',
     )
     cost = program_cost(parse_module(text))
-    assert cost.by_instruction == (InstructionCost("mine", None, None, None, 1.0, False),)
+    assert cost.by_instruction == (InstructionCost("mine", None, None, None, 1.0, known=False),)
     assert (cost.flops, cost.bytes_accessed) == (0, 0)
-    assert cost.unknown == ("mine calls my_kernel, whose work is unknown; it is left out.",)
+    assert cost.unknown == ("mine calls my_kernel, whose cost is unknown; it is not counted.",)
     assert xla_cost(parse_module(text)).flops == -2
 
 
@@ -179,8 +179,8 @@ def test_what_holds_for_many_calls_is_said_once() -> None:
         'ROOT %other = f32[10]{0} custom-call(%x), custom_call_target="other"',
     )
     assert program_cost(parse_module(text)).unknown == (
-        "mine.0 and 2 more: each calls my_kernel, whose work is unknown; it is left out.",
-        "other calls other, whose work is unknown; it is left out.",
+        "mine.0 and 2 more: each calls my_kernel, whose cost is unknown; it is not counted.",
+        "other calls other, whose cost is unknown; it is not counted.",
     )
 
 

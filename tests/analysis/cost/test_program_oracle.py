@@ -5,7 +5,7 @@ from typing import Any
 import jaxlib
 import pytest
 
-from jaxscope.analysis.cost import Cost, program_cost, xla_cost
+from jaxscope.analysis.cost import CostCounts, program_cost, xla_cost
 from jaxscope.analysis.hlo import parse_module
 from tests.analysis.hlo import hlo_programs
 
@@ -17,10 +17,12 @@ RULES: dict[str, Any] = {
 }
 
 
-def figures_of_xla(name: str, stage: str) -> Cost:
+def figures_of_xla(name: str, stage: str) -> CostCounts:
     program = hlo_programs.compiled(name) if stage == "after" else hlo_programs.lowered(name)
     found = program.cost_analysis()
-    return Cost(found.get("flops", 0.0), found.get("transcendentals", 0.0), found["bytes accessed"])
+    return CostCounts(
+        found.get("flops", 0.0), found.get("transcendentals", 0.0), found["bytes accessed"]
+    )
 
 
 @pytest.mark.parametrize("stage", ["before", "after"])
@@ -68,7 +70,7 @@ def test_xla_counts_a_callback_as_minus_one_and_we_leave_it_out() -> None:
     ours = program_cost(module)
     assert ours.flops == 5
     assert len(ours.unknown) == 1
-    assert "whose work is unknown; it is left out." in ours.unknown[0]
+    assert "whose cost is unknown; it is not counted." in ours.unknown[0]
     opaque = [row for row in ours.by_instruction if row.flops is None]
     assert [(row.bytes_accessed, row.times, row.known) for row in opaque] == [(None, 1.0, False)]
 

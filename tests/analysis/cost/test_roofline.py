@@ -17,9 +17,9 @@ PEAKS = Peaks(
 )
 
 
-def judge(flops, moved, seconds, dispatch=None, transcendentals=0.0, doubts=()) -> Roofline:
+def judge(flops, moved, seconds, dispatch=None, transcendentals=0.0, warnings=()) -> Roofline:
     found = verdict(
-        Cost(flops, transcendentals, moved, doubts),
+        Cost(flops, transcendentals, moved, warnings),
         Timing("call", "cpu:0", (seconds,)),
         None if dispatch is None else Timing("dispatch", "cpu:0", (dispatch,)),
         PEAKS,
@@ -63,20 +63,22 @@ def test_the_evidence_holds_the_figures():
     assert (found.device, found.peak_flops, found.peak_bytes) == ("cpu", 50e9, 10e9)
 
 
-def test_the_evidence_of_dispatch_is_the_share_before_the_call_returns():
-    assert "83 % of the call is over before JAX returns" in judge(10, 80, 12e-6, 10e-6).evidence
+def test_the_evidence_of_dispatch_is_its_share_of_the_call():
+    assert "dispatch takes 83 % of the call" in judge(10, 80, 12e-6, 10e-6).evidence
 
 
-def test_more_than_the_memory_roof_is_laid_to_the_cache():
+def test_more_than_the_memory_roof_is_explained_by_the_cache():
     found = judge(1e9, 30e9, 1.0)
     assert found.verdict == "memory-bound"
     assert "300 %" in found.evidence
-    assert "> roof: cache" in found.evidence
+    assert (
+        "> roof: a cache serves the operands, and the roof is that of main memory" in found.evidence
+    )
     assert "> roof" not in judge(1e9, 9e9, 1.0).evidence
 
 
 def test_more_than_the_arithmetic_roof_asks_for_a_new_measurement():
-    assert "measure it again" in judge(60e9, 1e9, 1.0).evidence
+    assert "busy device; `%jaxdevices --measure` repeats it" in judge(60e9, 1e9, 1.0).evidence
 
 
 @pytest.mark.parametrize(
@@ -87,15 +89,13 @@ def test_near_the_ridge_it_says_so_with_the_spread_of_the_peaks(intensity, near)
     assert ("between 4 and 6.25 FLOP/B" in evidence) is near
 
 
-def test_doubts_about_the_cost_are_passed_on():
+def test_warnings_about_the_cost_are_passed_on():
     assert (
         "loop of unknown length"
-        in judge(25e9, 1e9, 1.0, doubts=("A loop of unknown length.",)).evidence.lower()
+        in judge(25e9, 1e9, 1.0, warnings=("A loop of unknown length.",)).evidence.lower()
     )
 
 
 def test_a_call_that_was_not_timed_has_no_verdict():
     found = verdict(Cost(1, 0, 1), Timing("call", "cpu:0", ()), None, PEAKS)
-    assert found == Unavailable(
-        "the call was not timed, so nothing can be said about what limits it"
-    )
+    assert found == Unavailable("the call was not timed, so its limit is unknown")

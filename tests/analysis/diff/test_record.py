@@ -192,28 +192,28 @@ def record(
 ) -> Record:
     """A cell whose line 2 made equation 0, which is on line 2 of the jaxpr."""
     frame = Frame(0, "cell", "f", Span(2, 0, 2, 5))
-    equation = Equation(0, "sin", frame.span, (frame,), Phase.PRIMAL, None)
+    equation = Equation(0, "sin", frame.span, (frame,), Phase.PRIMAL, parent=None)
     return Record(
         "cell",
         Form.BLOCK,
         "2026-01-01T00:00:00Z",
-        Environment("1", "2", "3", "4", "5", ("cpu:0",), x64=False),
+        Environment("1", "2", "3", "4", "5", devices=("cpu:0",), x64=False),
         (Source("cell", "cell", SourceKind.CELL, code),),
-        (
+        programs=(
             Program(
                 "cell",
                 ("jit",),
                 ("cpu:0",),
                 (Value("x", ValueKind.TRACED, "float32[8]", 32),),
                 (),
-                (),
-                (equation,),
-                (Stage(StageKind.JAXPR, text, anchors=(Anchor(2, (0,)),)),),
+                constants=(),
+                equations=(equation,),
+                stages=(Stage(StageKind.JAXPR, text, anchors=(Anchor(2, (0,)),)),),
                 timings=(Timing("call", "cpu:0", samples),) if samples else (),
             ),
         ),
-        (),
-        findings,
+        compiles=(),
+        findings=findings,
     )
 
 

@@ -50,14 +50,22 @@ def equation(
 ) -> Equation:
     span = Span(line, 4, line, 9)
     frame = Frame(0, "<cell>", function, span)
-    return Equation(number, primitive, span, (frame,), Phase.PRIMAL, None)
+    return Equation(number, primitive, span, (frame,), Phase.PRIMAL, parent=None)
 
 
 def traced(name: str, aval: str = "float32[8]", size: int = 32, reason: str = "jax.Array") -> Value:
-    return Value(name, ValueKind.TRACED, aval, size, CPU, reason)
+    return Value(name, ValueKind.TRACED, aval, size, CPU, reason=reason)
 
 
-PROGRAM = Program("cell", ("jit",), (CPU,), (traced("x"),), (traced("y"),), (), (equation(0, 2),))
+PROGRAM = Program(
+    "cell",
+    ("jit",),
+    (CPU,),
+    (traced("x"),),
+    (traced("y"),),
+    constants=(),
+    equations=(equation(0, 2),),
+)
 
 
 def evidence(
@@ -68,9 +76,9 @@ def evidence(
     **facts: object,
 ) -> Evidence:
     source = Source("cell", "<cell>", SourceKind.CELL, "%%jaxjit\n" + text)
-    environment = Environment("0", "0.10.2", "0.10.2", "3.11", "Linux", (CPU,), x64=False)
+    environment = Environment("0", "0.10.2", "0.10.2", "3.11", "Linux", devices=(CPU,), x64=False)
     programs = () if program is None else (program,)
-    record = Record("cell", form, "", environment, (source,), programs, compiles)
+    record = Record("cell", form, "", environment, (source,), programs=programs, compiles=compiles)
     return Evidence(record, **facts)  # type: ignore[arg-type]
 
 

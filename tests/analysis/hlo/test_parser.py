@@ -38,8 +38,8 @@ StackFrames
 
 """
 
-OUTER = HloFrame('/home/ada/café "x".py', "outer", 9, 4, 10, 8)
-INNER = HloFrame('/home/ada/café "x".py', "inner", 3, 11, 3, 20)
+OUTER = HloFrame('/home/ada/café "x".py', "outer", 9, 4, 10, end_column=8)
+INNER = HloFrame('/home/ada/café "x".py', "inner", 3, 11, 3, end_column=20)
 
 
 def with_frames(*rows: str) -> str:
@@ -114,7 +114,7 @@ def test_the_rounds_of_a_counting_loop(
     runs = executed_times(module)
     if expected is None:
         assert (runs["body"].times, runs["body"].known) == (1.0, False)
-        assert runs["body"].doubts == ("loop",)
+        assert runs["body"].uncertain == ("loop",)
     else:
         assert (runs["body"].times, runs["cond"].times) == (expected, expected + 1)
         assert runs["body"].known
@@ -208,10 +208,10 @@ def test_the_layout_says_which_dimension_is_fastest() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "There is no HLO to read: the text is empty."),
+        ("", "There is no HLO: the text is empty."),
         (
             "module @jit_f {\n  func.func public @main() {\n  }\n}",
-            "This text holds no HLO computation; it begins with 'module @jit_f {",
+            "This text has no HLO computation; it begins with 'module @jit_f {",
         ),
     ],
 )

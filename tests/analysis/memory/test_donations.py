@@ -9,11 +9,11 @@ from jaxscope.model import Program, Value, ValueKind
 def value(name: str, aval: str, size: int = 16, **also: str) -> Value:
     kind = ValueKind(also.get("kind", "traced"))
     where = also.get("sharding", "cpu:0")
-    return Value(name, kind, aval, size, where, also.get("reason", ""))
+    return Value(name, kind, aval, size, where, reason=also.get("reason", ""))
 
 
 def pairs(inputs: tuple[Value, ...], outputs: tuple[Value, ...]) -> list[tuple[str, str, int]]:
-    program = Program("f", ("jit",), ("cpu:0",), inputs, outputs, (), ())
+    program = Program("f", ("jit",), ("cpu:0",), inputs, outputs, constants=(), equations=())
     return [(row.input, row.output, row.bytes) for row in donations(program)]
 
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxscope.analysis import protobuf
-from jaxscope.analysis.memory.live_arrays import Made, by_line, live_buffers
+from jaxscope.analysis.memory.live_arrays import BufferAllocations, by_line, live_buffers
 from tests.analysis.memory.test_plan import field, varint
 
 
@@ -34,7 +34,7 @@ def test_buffers_are_read_with_their_stacks() -> None:
         ]
     )
     made = live_buffers(gzip.compress(message))
-    assert made == (Made((("jax.py", "ones", 99), ("cell.py", "f", 12)), 3, 1200),)
+    assert made == (BufferAllocations((("jax.py", "ones", 99), ("cell.py", "f", 12)), 3, 1200),)
     assert by_line(made, lambda file: file == "cell.py") == {("cell.py", 12): (3, 1200)}
     assert by_line(made, lambda file: False) == {None: (3, 1200)}
 

@@ -7,10 +7,10 @@ import pytest
 from jaxscope.analysis import protobuf
 from jaxscope.analysis.memory.plan import module_messages, timeline
 from jaxscope.model import Phase
-from jaxscope.model.profile import Place
+from jaxscope.model.profile import SourceLine
 
 ALLOCATE, FREE, SHARE = 0, 1, 2
-LINE = Place(0, 3, Phase.PRIMAL)
+LINE = SourceLine(0, 3, Phase.PRIMAL)
 
 
 def varint(value: int) -> bytes:

@@ -8,12 +8,12 @@ import math
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.profile import Origin, TracedCall, TracedSession, profile
-from jaxscope.analysis.profile.doubts import doubts
-from jaxscope.analysis.profile.fusion_split import Weigher
+from jaxscope.analysis.profile import LineOwner, ProfiledCall, ProfiledSession, profile
+from jaxscope.analysis.profile.fusion_split import FusionSplitter
+from jaxscope.analysis.profile.warnings import warnings
 from jaxscope.analysis.trace import Op
 from jaxscope.model import Phase
-from jaxscope.model.profile import Place, ProfileSession
+from jaxscope.model.profile import SessionTimes, SourceLine
 
 MS = 1e6
 """ns"""
@@ -45,26 +45,37 @@ ENTRY %main (x: f32[1024]) -> f32[1024] {
 }
 """)
 
-TWO, THREE, FOUR, FIVE = (Place(0, line, Phase.PRIMAL) for line in (2, 3, 4, 5))
-ORIGINS = {
-    "exp.1": Origin(TWO, True),
-    "while.1": Origin(THREE, True),
-    "neg.1": Origin(THREE, True),
-    "sin.1": Origin(FOUR, True),
-    "add.1": Origin(FIVE, True),
-    "fusion.1": Origin(FIVE, True),
+TWO, THREE, FOUR, FIVE = (SourceLine(0, line, Phase.PRIMAL) for line in (2, 3, 4, 5))
+OWNERS = {
+    "exp.1": LineOwner(TWO, True),
+    "while.1": LineOwner(THREE, True),
+    "neg.1": LineOwner(THREE, True),
+    "sin.1": LineOwner(FOUR, True),
+    "add.1": LineOwner(FIVE, True),
+    "fusion.1": LineOwner(FIVE, True),
 }
 
 
 def op(name: str, start: float, end: float) -> Op:
-    return Op(name, "jit_f", 1, 0, 0, "main", start * MS, end * MS, end * MS, (end - start) * MS)
+    return Op(
+        name,
+        "jit_f",
+        1,
+        0,
+        0,
+        thread="main",
+        start=start * MS,
+        launch_end=end * MS,
+        end=end * MS,
+        cpu=(end - start) * MS,
+    )
 
 
-def call(at: float, *ops: Op, length: float = 10) -> TracedCall:
-    return TracedCall(at * MS, (at + length) * MS, ops)
+def call(at: float, *ops: Op, length: float = 10) -> ProfiledCall:
+    return ProfiledCall(at * MS, (at + length) * MS, ops)
 
 
-def usual(at: float = 0.0) -> TracedCall:
+def usual(at: float = 0.0) -> ProfiledCall:
     """1 ms of dispatch, 2 of exp, 3 of the loop of which 2 inside, 3 of the fusion, 1 after."""
     return call(
         at,
@@ -75,12 +86,12 @@ def usual(at: float = 0.0) -> TracedCall:
     )
 
 
-def measured(*calls: TracedCall, untraced: float = 9e-3) -> TracedSession:
-    return TracedSession(calls, (untraced,) * 5)
+def measured(*calls: ProfiledCall, unprofiled: float = 9e-3) -> ProfiledSession:
+    return ProfiledSession(calls, (unprofiled,) * 5)
 
 
 def test_lines_and_the_rest_add_up_to_the_covered_time() -> None:
-    found = profile(MODULE, [ORIGINS], [measured(usual(), usual(20), usual(40))], "cpu:0")
+    found = profile(MODULE, [OWNERS], [measured(usual(), usual(20), usual(40))], "cpu:0")
     by_line = {line.place.line: line for line in found.lines}
     assert by_line[2].seconds == pytest.approx(2e-3)
     assert by_line[3].seconds == pytest.approx(3e-3)
@@ -88,14 +99,14 @@ def test_lines_and_the_rest_add_up_to_the_covered_time() -> None:
     assert found.covered_s == pytest.approx(8e-3)
     assert sum(line.seconds for line in found.lines) == pytest.approx(found.covered_s)
     assert found.overhead_s == pytest.approx(1e-3)
-    assert (found.dispatch_s, found.return_s, found.gaps_s) == pytest.approx((1e-3, 1e-3, 0.0))
+    assert (found.dispatch_s, found.completion_s, found.idle_s) == pytest.approx((1e-3, 1e-3, 0.0))
     assert found.coverage == pytest.approx(0.8)
     assert found.unattributed_s == 0
-    assert found.distrust == ""
+    assert found.unreliable == ""
 
 
 def test_a_fusion_of_several_lines_gives_a_bracket_and_a_joint_row() -> None:
-    found = profile(MODULE, [ORIGINS], [measured(usual())], "cpu:0")
+    found = profile(MODULE, [OWNERS], [measured(usual())], "cpu:0")
     by_line = {line.place.line: line for line in found.lines}
     assert (by_line[4].low_s, by_line[4].high_s) == pytest.approx((0.0, 3e-3))
     assert (by_line[5].low_s, by_line[5].high_s) == pytest.approx((0.0, 3e-3))
@@ -108,77 +119,78 @@ def test_a_fusion_of_several_lines_gives_a_bracket_and_a_joint_row() -> None:
     # The sine is the costly one, by the model of relative costs.
     assert by_line[4].seconds > 5 * by_line[5].seconds
     assert "model" in found.weights
-    assert found.crossing_s == pytest.approx(3e-3)
-    assert not any("several lines at once" in doubt for doubt in found.doubts)  # has its own row
+    assert found.multi_line_s == pytest.approx(3e-3)
+    assert not any("multi-line fusions" in text for text in found.warnings)  # has its own row
 
 
-def test_many_small_fusions_across_lines_are_a_doubt_of_their_own() -> None:
-    fused = dataclasses.replace(profile(MODULE, [ORIGINS], [measured(usual())], "cpu:0"))
+def test_many_small_multi_line_fusions_have_a_warning_of_their_own() -> None:
+    fused = dataclasses.replace(profile(MODULE, [OWNERS], [measured(usual())], "cpu:0"))
     (joint,) = fused.joint
     small = dataclasses.replace(joint, seconds=0.04 * fused.covered_s)
-    assert any(
-        "several lines at once" in doubt
-        for doubt in doubts(dataclasses.replace(fused, joint=(small,) * 3))
-    )
+    assert (
+        "12 % of the time is in multi-line fusions: only their sum is measured, and each line has "
+        "a bracket."
+    ) in warnings(dataclasses.replace(fused, joint=(small,) * 3))
 
 
-def test_calls_that_vary_are_a_doubt() -> None:
-    found = profile(MODULE, [ORIGINS], [measured(usual())], "cpu:0")
-    assert not any("The calls vary" in doubt for doubt in found.doubts)
-    slow = ProfileSession((13e-3,), (13e-3,))
-    told = doubts(dataclasses.replace(found, sessions=(slow, slow)))
-    assert any("The calls vary: the middle one took 13 ms" in doubt for doubt in told)
+def test_calls_that_vary_have_a_warning() -> None:
+    found = profile(MODULE, [OWNERS], [measured(usual())], "cpu:0")
+    assert not any("The calls vary" in text for text in found.warnings)
+    slow = SessionTimes((13e-3,), (13e-3,))
+    assert (
+        "The calls vary: the median call took 13 ms, but the medians of its parts add up to 10 ms."
+    ) in warnings(dataclasses.replace(found, sessions=(slow, slow)))
 
 
 def test_measured_weights_replace_the_model() -> None:
     seconds = {FOUR: 1e-3, FIVE: 2e-3}
-    found = profile(MODULE, [ORIGINS], [measured(usual())], "cpu:0", measured=[seconds])
+    found = profile(MODULE, [OWNERS], [measured(usual())], "cpu:0", measured=[seconds])
     by_line = {line.place.line: line.seconds for line in found.lines}
     assert by_line[4] == pytest.approx(1e-3)
     assert by_line[5] == pytest.approx(2e-3)
-    assert "keeps lines apart" in found.weights
+    assert "measured seconds of each isolated line" in found.weights
 
 
 def test_the_first_call_of_a_session_is_left_out() -> None:
     slow = call(0, op("exp.1", 1, 9))
-    found = profile(MODULE, [ORIGINS], [measured(slow, usual(20), usual(40))], "cpu:0")
+    found = profile(MODULE, [OWNERS], [measured(slow, usual(20), usual(40))], "cpu:0")
     assert {line.place.line: line.seconds for line in found.lines}[2] == pytest.approx(2e-3)
-    assert len(found.sessions[0].traced) == 2
+    assert len(found.sessions[0].profiled) == 2
 
 
 def test_a_stalled_call_does_not_move_the_median() -> None:
     stalled = call(60, op("exp.1", 61, 91), length=40)
-    found = profile(MODULE, [ORIGINS], [measured(usual(), usual(20), usual(40), stalled)], "cpu:0")
+    found = profile(MODULE, [OWNERS], [measured(usual(), usual(20), usual(40), stalled)], "cpu:0")
     assert {line.place.line: line.seconds for line in found.lines}[2] == pytest.approx(2e-3)
 
 
 def test_the_range_is_that_of_the_sessions() -> None:
     slower = call(20, op("exp.1", 21, 25), op("fusion.1", 26, 29))
-    found = profile(MODULE, [ORIGINS], [measured(usual()), measured(slower)], "cpu:0")
+    found = profile(MODULE, [OWNERS], [measured(usual()), measured(slower)], "cpu:0")
     line = next(line for line in found.lines if line.place == TWO)
     assert line.range_s == pytest.approx((2e-3, 4e-3))
     assert line.seconds == pytest.approx(3e-3)
 
 
-def test_an_instruction_of_no_known_line_is_said_and_kept_in_the_sum() -> None:
-    origins = {name: origin for name, origin in ORIGINS.items() if name != "exp.1"}
-    found = profile(MODULE, [origins], [measured(usual())], "cpu:0")
+def test_unattributed_time_is_reported_and_kept_in_the_sum() -> None:
+    owners = {name: owner for name, owner in OWNERS.items() if name != "exp.1"}
+    found = profile(MODULE, [owners], [measured(usual())], "cpu:0")
     assert found.unattributed_s == pytest.approx(2e-3)
     total = sum(line.seconds for line in found.lines) + found.unattributed_s
     assert total == pytest.approx(found.covered_s)
-    assert any("belongs to no known line" in doubt for doubt in found.doubts)
+    assert "25 % of the time is unattributed." in found.warnings
 
 
-def test_time_given_by_likeness_is_marked() -> None:
-    origins = ORIGINS | {"exp.1": Origin(TWO, False)}
-    found = profile(MODULE, [origins], [measured(usual())], "cpu:0")
-    assert {line.place.line: line.inferred_s for line in found.lines}[2] == pytest.approx(2e-3)
-    assert any("likeness" in doubt for doubt in found.doubts)
+def test_time_of_approximate_matches_is_marked() -> None:
+    owners = OWNERS | {"exp.1": LineOwner(TWO, False)}
+    found = profile(MODULE, [owners], [measured(usual())], "cpu:0")
+    assert {line.place.line: line.approximate_s for line in found.lines}[2] == pytest.approx(2e-3)
+    assert any("by approximate matches" in text for text in found.warnings)
 
 
-def test_a_second_source_divides_the_same_time_anew() -> None:
-    helper = {"exp.1": Origin(Place(1, 7, Phase.PRIMAL), True)}
-    found = profile(MODULE, [ORIGINS, helper], [measured(usual())], "cpu:0")
+def test_a_second_source_divides_the_same_time_again() -> None:
+    helper = {"exp.1": LineOwner(SourceLine(1, 7, Phase.PRIMAL), True)}
+    found = profile(MODULE, [OWNERS, helper], [measured(usual())], "cpu:0")
     assert [(line.place.source, line.place.line) for line in found.lines] == [
         (0, 2), (0, 3), (0, 4), (0, 5), (1, 7),
     ]  # fmt: skip
@@ -186,59 +198,61 @@ def test_a_second_source_divides_the_same_time_anew() -> None:
 
 
 def test_a_call_too_short_to_trust_gets_a_sentence() -> None:
-    found = profile(MODULE, [ORIGINS], [measured(usual(), untraced=2e-4)], "cpu:0")
-    assert found.distrust.startswith("A call takes 200 µs.")
-    assert "lax.scan" in found.distrust
+    found = profile(MODULE, [OWNERS], [measured(usual(), unprofiled=2e-4)], "cpu:0")
+    assert found.unreliable.startswith("A call takes 200 µs.")
+    assert "lax.scan" in found.unreliable
 
 
-def test_a_trace_that_distorts_gets_a_sentence() -> None:
+def test_a_profiler_that_distorts_gets_a_sentence() -> None:
     many = call(0, *(op("exp.1", 1 + i * 0.02, 1.01 + i * 0.02) for i in range(400)))
-    found = profile(MODULE, [ORIGINS], [measured(many, untraced=1e-3)], "cpu:0")
-    assert found.distrust.startswith("Tracing made the call 10.0 times as long (400 executed")
+    found = profile(MODULE, [OWNERS], [measured(many, unprofiled=1e-3)], "cpu:0")
+    assert found.unreliable.startswith("Profiling made the call 10.0 times as long (400 executed")
 
 
-def test_a_busy_machine_is_not_blamed_on_the_trace() -> None:
-    found = profile(MODULE, [ORIGINS], [measured(usual(), untraced=1e-3)], "cpu:0")
-    assert found.distrust.startswith("The traced calls took 10.0 times as long as the others")
-    assert found.distrust.endswith("Run it again.")
+def test_a_busy_machine_is_not_blamed_on_the_profiler() -> None:
+    found = profile(MODULE, [OWNERS], [measured(usual(), unprofiled=1e-3)], "cpu:0")
+    assert found.unreliable.startswith("Profiled calls took 10.0 times as long as unprofiled ones")
+    assert found.unreliable.endswith("The machine was busy: run it again.")
 
 
 def test_a_trace_without_instructions_gets_a_sentence() -> None:
-    found = profile(MODULE, [ORIGINS], [measured(call(0))], "cpu:0")
-    assert found.distrust.startswith("The trace holds no instruction of this program")
+    found = profile(MODULE, [OWNERS], [measured(call(0))], "cpu:0")
+    assert found.unreliable.startswith("The trace contains no instruction of this program.")
     assert found.lines == ()
 
 
-def test_kernels_inside_cuda_graphs_are_a_doubt_with_its_cure() -> None:
-    session = TracedSession((usual(),), (9e-3,), hidden=12)
-    found = profile(MODULE, [ORIGINS], [session], "gpu:0")
-    assert found.doubts[0].startswith("12 kernels ran inside CUDA graphs")
-    assert "--xla_gpu_enable_command_buffer=" in found.doubts[0]
+def test_kernels_inside_cuda_graphs_have_a_warning_with_its_fix() -> None:
+    session = ProfiledSession((usual(),), (9e-3,), hidden=12)
+    found = profile(MODULE, [OWNERS], [session], "gpu:0")
+    assert found.warnings[0] == (
+        "12 kernels ran in CUDA graphs, which report no instruction. To attribute them to lines, "
+        "start the kernel with XLA_FLAGS=--xla_gpu_enable_command_buffer= (before importing JAX)."
+    )
 
 
-def test_overlap_is_said() -> None:
+def test_overlap_is_reported() -> None:
     both = call(0, op("exp.1", 1, 9), op("fusion.1", 1, 9))
-    found = profile(MODULE, [ORIGINS], [measured(both)], "cpu:0")
+    found = profile(MODULE, [OWNERS], [measured(both)], "cpu:0")
     assert found.concurrent_s == pytest.approx(8e-3)
-    assert any("overlap for 100 % of the time" in doubt for doubt in found.doubts)
+    assert any("overlap for 100 % of the time" in text for text in found.warnings)
 
 
 def test_a_loop_whose_body_has_no_events_is_opened() -> None:
-    found = profile(MODULE, [ORIGINS], [measured(call(0, op("while.1", 1, 5)))], "cpu:0")
+    found = profile(MODULE, [OWNERS], [measured(call(0, op("while.1", 1, 5)))], "cpu:0")
     assert {line.place.line: line.seconds for line in found.lines} == pytest.approx({3: 4e-3})
     assert found.overhead_s == 0
 
 
 def test_weights_follow_the_cost_of_operations() -> None:
-    weigher = Weigher(MODULE, ORIGINS)
+    splitter = FusionSplitter(MODULE, OWNERS)
     sine, add = (MODULE.instruction(name) for name in ("sin.1", "add.1"))
     assert sine is not None
     assert add is not None
-    assert weigher.cost(sine) / weigher.cost(add) == pytest.approx(12)
-    assert weigher.work("nothing of this name").parts == {}
+    assert splitter.cost(sine) / splitter.cost(add) == pytest.approx(12)
+    assert splitter.owners_of("nothing of this name").parts == {}
 
 
 def test_an_empty_profile_has_no_numbers_to_show() -> None:
-    found = dataclasses.replace(profile(MODULE, [ORIGINS], [], "cpu:0"))
+    found = dataclasses.replace(profile(MODULE, [OWNERS], [], "cpu:0"))
     assert math.isnan(found.coverage)
-    assert found.distrust
+    assert found.unreliable

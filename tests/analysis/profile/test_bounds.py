@@ -17,11 +17,11 @@ PEAKS = Roofline("cpu:0", 100e9, 10e9, "", "")
 def op(
     seconds: float, times: float = 1.0, opcode: str = "fusion", overhead: bool = False
 ) -> OpTime:
-    return OpTime("f.1", opcode, seconds, seconds, times, overhead)
+    return OpTime("f.1", opcode, seconds, seconds, times, overhead=overhead)
 
 
 def cost(flops: float, moved: float) -> InstructionCost:
-    return InstructionCost("f.1", flops, moved, 0.0, 1.0, True)
+    return InstructionCost("f.1", flops, moved, 0.0, 1.0, known=True)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def cost(flops: float, moved: float) -> InstructionCost:
         (1e-3, 80e6, 1e6, "compute-bound"),
         (1e-3, 1e6, 8e6, "memory-bound"),
         (1e-3, 1e6, 1e5, "latency-bound"),
-        (2e-6, 1e6, 1e5, "dispatch-bound"),
+        (2e-6, 1e6, 1e5, "overhead-bound"),
     ],
 )
 def test_the_nearer_roof_is_the_limit(
@@ -47,9 +47,9 @@ def test_rates_count_every_execution() -> None:
     assert found.intensity == pytest.approx(10)
 
 
-def test_a_library_call_has_no_roof() -> None:
+def test_a_custom_call_has_no_roof() -> None:
     found = bound(op(1e-3, opcode="custom-call"), None, PEAKS)
-    assert found.verdict == "library call"
+    assert found.verdict == "custom call"
     assert math.isnan(found.compute)
 
 
@@ -64,7 +64,9 @@ def test_containers_and_overhead_have_no_limit(row: OpTime) -> None:
     assert bound(row, cost(1e6, 1e6), PEAKS).verdict == ""
 
 
-SPREAD = Roofline("cpu:0", 100e9, 10e9, "", "", (60e9, 100e9), (8e9, 10e9))
+SPREAD = Roofline(
+    "cpu:0", 100e9, 10e9, "", "", flops_spread=(60e9, 100e9), bytes_spread=(8e9, 10e9)
+)
 
 
 def test_the_share_of_a_roof_is_a_range_as_its_peak_varies() -> None:
@@ -98,8 +100,8 @@ def test_every_instruction_above_a_hundredth_is_a_point_or_says_why_not() -> Non
     rows = {
         "product": ("dot", 60.0, cost(80e6, 1e6), ""),
         "copied": ("copy", 20.0, cost(0.0, 1e6), "moves data and computes nothing"),
-        "solver": ("custom-call", 10.0, None, "its bytes are not known"),
-        "loop": ("call", 9.0, None, "compiled as one function, whose work is not counted"),
+        "solver": ("custom-call", 10.0, None, "its bytes are unknown"),
+        "loop": ("call", 9.0, None, "compiled as one function, whose FLOPs are not counted"),
         "small": ("add", 1.0, cost(1.0, 1.0), None),
     }
     ops = tuple(OpTime(name, code, s, s, 1.0) for name, (code, s, *_) in rows.items())

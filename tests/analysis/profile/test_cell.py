@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.profile import ProgramRun, RunProgram, cell_profile, program_runs
+from jaxscope.analysis.profile import ExecutedProgram, ProgramExecution, cell_profile, program_runs
 from jaxscope.analysis.profile.compile_phases import compile_phases
 from jaxscope.analysis.trace import Op, TraceEvent
 from jaxscope.model import Phase
-from jaxscope.model.profile import Place
+from jaxscope.model.profile import SourceLine
 
 MS = 1e6
 
@@ -25,7 +25,17 @@ ENTRY %main (x: f32[8]) -> f32[8] {
 
 
 def op(name: str, module: str, run: int, start: float, end: float, program: int = 1) -> Op:
-    return Op(name, module, program, run, 0, "pool", start * MS, end * MS, end * MS)
+    return Op(
+        name,
+        module,
+        program,
+        run,
+        0,
+        thread="pool",
+        start=start * MS,
+        launch_end=end * MS,
+        end=end * MS,
+    )
 
 
 def asked(name: str, start: float, end: float, thread: str = "python") -> TraceEvent:
@@ -57,7 +67,7 @@ def test_where_the_numbers_differ_the_first_operation_stands_in() -> None:
     assert program_runs(ops, events, "python")[0].dispatched == 10 * MS
 
 
-def profile(runs: tuple[ProgramRun, ...], programs: dict[int, RunProgram]):
+def profile(runs: tuple[ProgramExecution, ...], programs: dict[int, ExecutedProgram]):
     return cell_profile(
         runs,
         programs,
@@ -72,7 +82,7 @@ def test_work_belongs_to_the_line_that_asked_for_it() -> None:
     runs = program_runs(
         [op("sin", "jit_sin", 1, 2, 4), op("sin", "jit_sin", 2, 6, 9)], [], "python"
     )
-    found, _ = profile(runs, {1: RunProgram(None, True, {})})
+    found, _ = profile(runs, {1: ExecutedProgram(None, True, {})})
     four, five = found.lines
     assert (four.line, four.host_s, four.device_s, four.runs, four.eager) == pytest.approx(
         (4, 0.004, 0.002, 1, 1)
@@ -88,8 +98,8 @@ def test_work_inside_a_function_of_the_cell_belongs_to_its_lines() -> None:
     runs = program_runs(
         [op("exp.1", "jit_step", 1, 1, 3), op("add.1", "jit_step", 1, 3, 4)], [], "python"
     )
-    inside = {"exp.1": Place(0, 2, Phase.PRIMAL)}
-    found, by_op = profile(runs, {1: RunProgram(MODULE, False, inside)})
+    inside = {"exp.1": SourceLine(0, 2, Phase.PRIMAL)}
+    found, by_op = profile(runs, {1: ExecutedProgram(MODULE, False, inside)})
     device = {row.line: row.device_s for row in found.lines}
     assert device == pytest.approx({2: 0.002, 4: 0.001, 5: 0.0})
     assert {row.line: row.runs for row in found.lines}[4] == 1

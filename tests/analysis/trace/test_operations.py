@@ -23,7 +23,7 @@ def pool(kind: str, thread: str, time: float, **stats: int) -> TraceEvent:
 
 
 def op(name: str, start: float, end: float, run: int = 0) -> Op:
-    return Op(name, "jit_f", 1, run, 0, "main", start, end, end)
+    return Op(name, "jit_f", 1, run, 0, thread="main", start=start, launch_end=end, end=end)
 
 
 def test_a_synchronous_operation_ends_with_its_launch() -> None:

@@ -22,11 +22,11 @@ def frame(line: int, source: int | None = 0) -> Frame:
 
 def equation(number: int, primitive: str, *frames: Frame) -> Equation:
     span = frames[0].span if frames else None
-    return Equation(number, primitive, span, frames, Phase.PRIMAL, None)
+    return Equation(number, primitive, span, frames, Phase.PRIMAL, parent=None)
 
 
 def program(*equations: Equation) -> Program:
-    return Program("f", ("jit",), ("cpu:0",), (), (), (), equations)
+    return Program("f", ("jit",), ("cpu:0",), (), (), constants=(), equations=equations)
 
 
 FOUR = BatchAxis("", 4, None)

@@ -119,7 +119,7 @@ def test_temporaries_are_part_of_the_peak():
 def test_a_backend_that_does_not_tell_is_unavailable(answer):
     found = memory(SimpleNamespace(memory_analysis=answer))
     assert isinstance(found, Unavailable)
-    assert "does not tell the memory" in found.reason
+    assert "does not report the memory" in found.reason
 
 
 def device(platform="gpu", **stats):
@@ -132,8 +132,8 @@ NEEDS = Memory(argument=10_000, output=2_000, temp=5_000, alias=1_000, peak=16_0
 def test_what_does_not_fit_is_a_sentence_with_both_figures():
     said = fits(NEEDS, device(bytes_limit=20_000, bytes_in_use=14_001))
     assert said == (
-        "The program needs 6 kB besides its inputs, and gpu:0 has 6 kB free, so it was not run: "
-        "make its arrays smaller, free others, or donate inputs with `-d`."
+        "The program was not run: it needs 6 kB besides its inputs, but gpu:0 has 6 kB free. "
+        "Make its arrays smaller, free others, or donate inputs with `-d`."
     )
 
 

@@ -169,7 +169,9 @@ def program():
     lowered = traced.lower()
     handles = Handles(traced, lowered, lowered.compile(), tagged, sources)
     stage = handles.text(StageKind.OPTIMIZED_HLO)
-    return Program("step", ("jit",), (), (), (), (), tagged.equations, stages=(stage,)), stage
+    return Program(
+        "step", ("jit",), (), (), (), constants=(), equations=tagged.equations, stages=(stage,)
+    ), stage
 
 
 def test_each_line_has_its_figures_by_phase():
@@ -199,7 +201,7 @@ def test_each_line_has_its_figures_by_phase():
 
 def test_without_the_compiled_text_equations_still_have_their_phase():
     step, _ = program()
-    bare = Program("step", ("jit",), (), (), (), (), step.equations)
+    bare = Program("step", ("jit",), (), (), (), constants=(), equations=step.equations)
     row = figures(bare)[2]
     assert row.backward.equations > 0
     assert row.backward.flops is None

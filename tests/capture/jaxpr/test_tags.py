@@ -133,7 +133,7 @@ def test_tag_paths_are_distinguished_by_call_site():
     assert len(sines) == 2
     assert sines[0].parent != sines[1].parent
     names = re.findall(r'op_name="([^"]*sin)"', traced.lower().compile().as_text())
-    found = {tagged.chains.find(tags_of(name)).equations for name in names}
+    found = {tagged.tag_paths.find(tags_of(name)).equations for name in names}
     assert found == {(sines[0].id,), (sines[1].id,)}
 
 
@@ -152,7 +152,7 @@ def test_a_shared_jaxpr_is_tagged_once_and_later_programs_reuse_its_tags():
     assert [spelled(equation) for equation in open_jaxpr(inner).eqns] == before
     text = second.lower().compile().as_text()
     [name] = set(re.findall(r'op_name="([^"]*/cos)"', text))
-    [found] = tagged.chains.find(tags_of(name)).equations
+    [found] = tagged.tag_paths.find(tags_of(name)).equations
     assert tagged.equations[found].primitive == "cos"
 
 
@@ -172,7 +172,7 @@ def test_the_gradient_of_a_tagged_function_is_linked_to_its_own_equations():
     gradient = jax.jit(jax.grad(f)).trace(jnp.ones(4))
     tagged = tag(gradient, SourceFiles())
     for name in re.findall(r'op_name="([^"]*eqn_[^"]*)"', gradient.lower().compile().as_text()):
-        [found] = tagged.chains.find(tags_of(name)).equations
+        [found] = tagged.tag_paths.find(tags_of(name)).equations
         backward = tagged.equations[found].phase is Phase.BACKWARD
         assert backward == ("transpose(" in name)
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.profile import Origin, TracedSession, profile
+from jaxscope.analysis.profile import LineOwner, ProfiledSession, profile
 from jaxscope.analysis.trace import device_activity, hidden_in_graphs
 from jaxscope.capture.profile import sessions as profiling
 from jaxscope.capture.profile.profiler import CALL, Recording
 from jaxscope.model import Phase
-from jaxscope.model.profile import Place, Profile
+from jaxscope.model.profile import Profile, SourceLine
 from jaxscope.view.profile import gpu as view
 from tests.capture.profile.xspace import Event, xspace
 
@@ -37,8 +37,8 @@ ENTRY %main (x: f32[8]) -> f32[8] {
   ROOT %fusion.1 = f32[8]{0} negate(%gemm.1)
 }
 """)
-TWO, THREE = (Place(0, line, Phase.PRIMAL) for line in (2, 3))
-ORIGINS = {"gemm.1": Origin(TWO, True), "fusion.1": Origin(THREE, True)}
+TWO, THREE = (SourceLine(0, line, Phase.PRIMAL) for line in (2, 3))
+ORIGINS = {"gemm.1": LineOwner(TWO, True), "fusion.1": LineOwner(THREE, True)}
 
 
 def call(at: float) -> list[tuple[str, Event]]:
@@ -70,7 +70,7 @@ def recorded(*more: tuple[str, Event]) -> list[Any]:
 
 
 def profiled(events: list[Any]) -> Profile:
-    session = TracedSession(
+    session = ProfiledSession(
         profiling.calls_of(events),
         (9e-3,) * 3,
         hidden_in_graphs(events),
@@ -86,7 +86,7 @@ def test_several_kernels_of_one_instruction_are_its_time() -> None:
     )
     assert {row.place.line: row.seconds for row in found.lines} == pytest.approx({2: 4e-3, 3: 2e-3})
     assert found.covered_s == pytest.approx(6e-3)
-    assert found.distrust == ""
+    assert found.unreliable == ""
 
 
 def test_kernels_streams_occupancy_and_copies_are_told_for_one_call() -> None:
@@ -112,8 +112,8 @@ def test_kernels_that_a_graph_hides_are_counted_and_the_flag_is_said() -> None:
     assert found.activity is not None
     assert found.activity.hidden == 0.5
     assert found.activity.hidden_s == pytest.approx(0.5e-3)
-    assert any("--xla_gpu_enable_command_buffer=" in doubt for doubt in found.doubts)
-    assert not any("command_buffer" in doubt for doubt in profiled(recorded()).doubts)
+    assert any("--xla_gpu_enable_command_buffer=" in doubt for doubt in found.warnings)
+    assert not any("command_buffer" in doubt for doubt in profiled(recorded()).warnings)
 
 
 def test_command_buffers_in_the_program_are_said_also_where_no_kernel_is_hidden() -> None:
@@ -130,9 +130,9 @@ ENTRY %main (x: f32[8]) -> f32[8] {
   ROOT %call.1 = f32[8]{0} call(%x), to_apply=%command_buffer
 }
 """)
-    session = TracedSession(profiling.calls_of(recorded()), ())
+    session = ProfiledSession(profiling.calls_of(recorded()), ())
     found = profile(module, [ORIGINS], [session], "gpu:0")
-    assert any("as a CUDA graph (command buffers)" in doubt for doubt in found.doubts)
+    assert any("as a CUDA graph (command buffers)" in doubt for doubt in found.warnings)
 
 
 def test_the_tables_group_kernels_by_instruction() -> None:

@@ -113,7 +113,7 @@ def test_the_results_and_the_timings_are_still_there(profiled: jaxscope.Report) 
 def test_a_chain_that_is_fused_whole_has_a_joint_row_and_empty_lower_bounds() -> None:
     report = jaxscope.profile(chain, jnp.ones(1 << 21))
     found = of(report)
-    assert found.crossing_s >= 0.95 * found.covered_s
+    assert found.multi_line_s >= 0.95 * found.covered_s
     lines = {place.line for place in found.joint[0].places}
     assert len(lines) >= 3
     for row in found.lines:
@@ -138,10 +138,10 @@ def test_a_folded_line_is_named_and_not_shown_as_free() -> None:
     found = of(jaxscope.profile(chain, jnp.ones(1 << 21)))
     exp = line_of(chain, 3)
     timed = {row.place.line for row in found.lines}
-    folded = {row.place.line: row.primitives for row in found.folded}
+    merged = {row.place.line: row.primitives for row in found.merged}
     # XLA makes exp(b) * exp(b) into exp(b + b) or leaves it; either way the line is accounted for.
-    assert exp in timed or "exp" in folded[exp]
-    assert all(row.into == (exp + 1,) for row in found.folded)
+    assert exp in timed or "exp" in merged[exp]
+    assert all(row.into == (exp + 1,) for row in found.merged)
 
 
 def extremes(x):
@@ -159,9 +159,9 @@ def test_reductions_that_become_one_are_accounted_for() -> None:
     found = of(jaxscope.profile(extremes, square(0, 700)))
     first, second = line_of(extremes, 1), line_of(extremes, 2)
     timed = {row.place.line for row in found.lines}
-    folded = {row.place.line: row.into for row in found.folded}
+    merged = {row.place.line: row.into for row in found.merged}
     assert second in timed
-    assert first in timed or folded[first] == (second,)
+    assert first in timed or merged[first] == (second,)
 
 
 def test_a_cumulative_sum_has_its_time_though_xla_tags_none_of_it() -> None:
@@ -169,7 +169,7 @@ def test_a_cumulative_sum_has_its_time_though_xla_tags_none_of_it() -> None:
     found = of(report)
     rows = {row.place.line: row for row in found.lines}
     row = rows[line_of(summed, 1)]
-    assert not found.folded
+    assert not found.merged
     assert row.low_s > 0
     words = " ".join(report.to_text(full=True).split())
     assert "`cumsum`" in words
@@ -195,7 +195,7 @@ def test_a_program_with_effects_runs_once_and_is_traced() -> None:
     assert len(seen) == 1
     assert len(found.sessions) == 1
     assert found.ops
-    assert any("One call was traced" in doubt for doubt in found.doubts)
+    assert any("Only one call was profiled" in text for text in found.warnings)
 
 
 def test_donated_inputs_are_copied_for_the_traced_calls() -> None:
@@ -240,7 +240,7 @@ def test_the_session_is_closed_when_the_traced_call_raises() -> None:
         raise RuntimeError("in the call")
 
     with pytest.raises(RuntimeError, match="in the call"):
-        profiling.traced_once(broken, profiler.opened())
+        profiling.profiled_once(broken, profiler.opened())
     with profiler.recording() as recording:
         jnp.ones(3).block_until_ready()
     assert recording.xspace
@@ -262,13 +262,13 @@ def test_a_profiler_that_fails_costs_the_profile_and_not_the_run(
 
 def test_a_call_too_short_gets_a_sentence_and_no_lines() -> None:
     report = jaxscope.profile(lambda x: x + 1, jnp.ones(4))
-    assert of(report).distrust.startswith("A call takes")
+    assert of(report).unreliable.startswith("A call takes")
     assert report.time_by_line() == {}
 
 
 def test_a_program_without_work_gets_a_sentence() -> None:
     report = jaxscope.profile(jax.jit(lambda x: x), jnp.ones(4))
-    assert of(report).distrust
+    assert of(report).unreliable
 
 
 def test_the_time_of_a_library_function_belongs_to_no_line_of_the_users() -> None:
@@ -360,7 +360,7 @@ def test_a_gpu_profile_has_lines_and_streams() -> None:
     report = jaxscope.profile(products, square(0, 2000), square(1, 2000))
     found = of(report)
     assert found.device.startswith("gpu")
-    assert report.time_by_line() or found.distrust or "CUDA graphs" in " ".join(found.doubts)
+    assert report.time_by_line() or found.unreliable or "CUDA graphs" in " ".join(found.warnings)
 
 
 def test_a_program_of_many_events_is_traced_less_and_says_so() -> None:
@@ -369,12 +369,12 @@ def test_a_program_of_many_events_is_traced_less_and_says_so() -> None:
     assert plan.within(10.0, 10) == Calls(1, 1)
     fewer = plan.within(1e-3, 4_000)
     assert (fewer.sessions, fewer.calls) == (5, 5)
-    assert "5 of the usual 10 calls a session were traced" in fewer.guard
+    assert "only 5 of the usual 10 calls per session were profiled" in fewer.sampling_note
     once = plan.within(1e-3, 41_000)
     assert (once.sessions, once.calls) == (1, 1)
-    assert "about 41 000 instructions" in once.guard
-    assert "one call was traced" in once.guard
-    assert "`--all-events`" in once.guard
+    assert "about 41 000 instructions" in once.sampling_note
+    assert "only one call was profiled" in once.sampling_note
+    assert "`--all-events`" in once.sampling_note
 
 
 def test_a_loop_that_leaves_one_event_is_traced_as_often_as_usual() -> None:
@@ -387,9 +387,11 @@ def test_a_loop_that_leaves_one_event_is_traced_as_often_as_usual() -> None:
         pytest.skip("this XLA expects few events of such a loop")
     found = of(jaxscope.profile(looped, jnp.ones(8)))
     if found.events > ProfilePlan().most_events:
-        assert "one call was traced" in found.guard  # each of its steps is an event here
+        assert (
+            "only one call was profiled" in found.sampling_note
+        )  # each of its steps is an event here
     else:
-        assert found.guard == ""
+        assert found.sampling_note == ""
         assert len(found.sessions) == 2
 
 
@@ -397,11 +399,11 @@ def test_what_takes_minutes_to_trace_is_asked_for_first() -> None:
     plan = ProfilePlan()
     refused = plan.within(1e-3, 10_000_000)
     assert (refused.sessions, refused.calls) == (0, 0)
-    assert "about 10 000 000 instructions" in refused.guard
-    assert "8 minutes and 600 MB" in refused.guard
+    assert "about 10 000 000 instructions" in refused.sampling_note
+    assert "8 minutes and 600 MB" in refused.sampling_note
     asked = ProfilePlan(all_events=True)
     assert asked.within(1e-3, 10_000_000) == Calls(1, 1)
-    assert asked.within(1e-3, 4_000).guard == ""
+    assert asked.within(1e-3, 4_000).sampling_note == ""
 
 
 def long_loop(x):
@@ -515,7 +517,7 @@ def test_the_memory_plan_adds_up_to_the_programs_peak() -> None:
     report = jaxscope.profile(gradient, square(0, 256), square(1, 256), square(2, 256))
     found = report.programs[0].buffers
     if isinstance(found, Unavailable):  # jaxlib 0.8
-        assert found.reason == "this XLA does not write down when buffers are freed"
+        assert found.reason == "this XLA does not record when buffers are freed"
         assert jax.__version_info__ < (0, 9)
         return
     assert found is not None
@@ -580,33 +582,33 @@ def test_donation_changes_the_peak_by_what_was_said() -> None:
 
 
 @pytest.mark.parametrize("function", [chain, loss], ids=["chain", "gradient"])
-def test_line_mode_keeps_every_line_apart(function: Any) -> None:
+def test_barriers_isolate_every_line(function: Any) -> None:
     if function is chain:
         call, args = chain, (jnp.ones(1 << 21),)
     else:
         call = jax.jit(jax.grad(loss, (0, 1)))
         args = (square(0, 256), square(1, 256), square(2, 256))
-    with jaxscope.options(line_mode=True):
+    with jaxscope.options(isolate_lines=True):
         report = jaxscope.profile(call, *args)
-    found = report.programs[0].line_mode
+    found = report.programs[0].isolated
     assert isinstance(found, Profile), found
-    assert found.crossing_s < 0.01 * found.covered_s
+    assert found.multi_line_s < 0.01 * found.covered_s
     assert all(row.low_s == row.high_s for row in found.lines)
     lines = {row.place.line for row in found.lines}
     if function is chain:
         # Also the exponential, which the usual build folds into the line below it.
         assert {line_of(chain, offset) for offset in (2, 3, 4, 5)} <= lines
-        assert found.distrust or "keeps lines apart" in of(report).weights
-    if not (found.distrust or of(report).distrust):  # a fast machine makes the call too short
-        assert "With its lines kept apart the program takes" in report.to_text(width=200)
+        assert found.unreliable or "isolated line" in of(report).weights
+    if not (found.unreliable or of(report).unreliable):  # a fast machine makes the call too short
+        assert "With isolated lines the program takes" in report.to_text(width=200)
 
 
 def test_measured_lines_split_the_call_stack_as_they_split_the_lines() -> None:
-    with jaxscope.options(line_mode=True):
+    with jaxscope.options(isolate_lines=True):
         report = jaxscope.profile(chain, jnp.ones(1 << 21))
     found, program = of(report), report.programs[0]
-    assert isinstance(program.line_mode, Profile)
-    if found.distrust or program.line_mode.distrust:
+    assert isinstance(program.isolated, Profile)
+    if found.unreliable or program.isolated.unreliable:
         pytest.skip("the machine was too busy for either build")
     report.stage("optimized_hlo")
     by_line: dict[int, float] = collections.defaultdict(float)
@@ -617,7 +619,7 @@ def test_measured_lines_split_the_call_stack_as_they_split_the_lines() -> None:
         assert by_line[row.place.line] == pytest.approx(row.seconds)
 
 
-def test_line_mode_reaches_into_loops() -> None:
+def test_barriers_reach_into_loops() -> None:
     def looped(x, ws):
         def body(h, w):
             u = h @ w
@@ -627,13 +629,13 @@ def test_line_mode_reaches_into_loops() -> None:
 
         return jax.lax.scan(body, x, ws)[0]
 
-    with jaxscope.options(line_mode=True):
+    with jaxscope.options(isolate_lines=True):
         report = jaxscope.profile(looped, square(0, 200), jnp.ones((6, 200, 200)))
-    found = report.programs[0].line_mode
+    found = report.programs[0].isolated
     assert isinstance(found, Profile), found
     lines = {row.place.line for row in found.lines}
     assert {line_of(looped, offset) for offset in (2, 3, 4)} <= lines
-    assert found.crossing_s < 0.01 * found.covered_s
+    assert found.multi_line_s < 0.01 * found.covered_s
 
 
 def while_loop(x, w):
@@ -668,9 +670,9 @@ def recomputed(x, w):
 
 
 @pytest.mark.parametrize("function", [while_loop, branches, recomputed])
-def test_line_mode_reaches_into_bodies_and_gives_the_same(function: Any) -> None:
+def test_barriers_reach_into_bodies_and_give_the_same(function: Any) -> None:
     from jaxscope.capture.jaxpr.tags import tag
-    from jaxscope.capture.profile.line_mode import _Barriers
+    from jaxscope.capture.profile.barriers import _Barriers
     from jaxscope.capture.source.sources import SourceFiles
     from jaxscope.model import Source, SourceKind
 
@@ -687,7 +689,7 @@ def test_line_mode_reaches_into_bodies_and_gives_the_same(function: Any) -> None
     assert barriers.number >= 3
 
 
-def test_line_mode_leaves_static_arguments_out() -> None:
+def test_isolated_lines_leave_static_arguments_out() -> None:
     @functools.partial(jax.jit, static_argnums=1, static_argnames="kind")
     def layers(x, n, w, kind="sin"):
         for _ in range(n):
@@ -695,40 +697,40 @@ def test_line_mode_leaves_static_arguments_out() -> None:
             x = x * 0.5 + 1
         return jnp.sin(x) if kind == "sin" else x
 
-    with jaxscope.options(line_mode=True):
+    with jaxscope.options(isolate_lines=True):
         report = jaxscope.profile(layers, square(0, 64), 3, square(1, 64), kind="none")
-    assert isinstance(report.programs[0].line_mode, Profile)
+    assert isinstance(report.programs[0].isolated, Profile)
 
 
-def test_line_mode_that_fails_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_isolating_lines_that_fails_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*args: Any) -> Any:
         raise AttributeError("no such name")
 
     monkeypatch.setattr("jaxscope.capture.program.compile._jax.traced_arguments", gone)
-    with jaxscope.options(line_mode=True):
+    with jaxscope.options(isolate_lines=True):
         report = jaxscope.profile(products, square(0, 64), square(1, 64))
     assert isinstance(report.profile, Profile)
-    found = report.programs[0].line_mode
+    found = report.programs[0].isolated
     assert isinstance(found, Unavailable)
     assert "no such name" in found.reason
 
 
-def test_an_interrupt_of_line_mode_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_isolating_lines_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*args: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("jaxscope.capture.profile.line_mode._measured", interrupted)
-    with jaxscope.options(line_mode=True):
+    monkeypatch.setattr("jaxscope.capture.profile.barriers._measured", interrupted)
+    with jaxscope.options(isolate_lines=True):
         report = jaxscope.profile(products, square(0, 64), square(1, 64))
     assert isinstance(report.profile, Profile)
-    found = report.programs[0].line_mode
+    found = report.programs[0].isolated
     assert isinstance(found, Unavailable)
     assert "interrupted" in found.reason
 
 
-def test_line_mode_gives_the_same_results() -> None:
+def test_barriers_give_the_same_results() -> None:
     from jaxscope.capture.jaxpr.tags import tag
-    from jaxscope.capture.profile.line_mode import _Barriers
+    from jaxscope.capture.profile.barriers import _Barriers
     from jaxscope.capture.source.sources import SourceFiles
     from jaxscope.model import Source, SourceKind
 
@@ -745,16 +747,16 @@ def test_line_mode_gives_the_same_results() -> None:
     assert barriers.number >= 3
 
 
-def test_line_mode_says_why_there_is_none() -> None:
+def test_a_missing_isolated_profile_has_a_reason() -> None:
     def noisy(x):
         jax.debug.callback(lambda value: None, x.sum())
         return x @ x
 
-    with jaxscope.options(line_mode=True):
+    with jaxscope.options(isolate_lines=True):
         report = jaxscope.profile(noisy, square(0, 200))
-    assert report.programs[0].line_mode == Unavailable("a program with effects is not run again")
-    with jaxscope.options(line_mode=True):
-        assert jaxscope.inspect(noisy, square(0, 200)).programs[0].line_mode is None
+    assert report.programs[0].isolated == Unavailable("a program with effects is not run again")
+    with jaxscope.options(isolate_lines=True):
+        assert jaxscope.inspect(noisy, square(0, 200)).programs[0].isolated is None
 
 
 def test_without_a_profile_the_report_says_what_gives_one() -> None:

@@ -125,7 +125,20 @@ def test_the_timeline_has_every_execution_and_bins_many(report: jaxscope.Report)
 
     drawn = report.figure("timeline")
     assert sum(len(trace.x) for trace in drawn.data) >= len(profile(report).ops)
-    many = [Op("a", "m", 1, 1, 0, "t/1", i * 10.0, i * 10.0 + 5, i * 10.0 + 5) for i in range(6000)]
+    many = [
+        Op(
+            "a",
+            "m",
+            1,
+            1,
+            0,
+            thread="t/1",
+            start=i * 10.0,
+            launch_end=i * 10.0 + 5,
+            end=i * 10.0 + 5,
+        )
+        for i in range(6000)
+    ]
     binned = timeline(many, {})
     assert len(binned.data) == 1
     assert len(binned.data[0].x) == 400
@@ -137,8 +150,8 @@ def test_threads_stand_in_the_order_in_which_they_began() -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     from jaxscope.view.charts.profile import timeline
 
-    first = Op("short", "m", 1, 1, 0, "client/1", 0.0, 1.0, 1.0)
-    second = Op("long", "m", 1, 1, 0, "pool/2", 5.0, 50.0, 50.0)
+    first = Op("short", "m", 1, 1, 0, thread="client/1", start=0.0, launch_end=1.0, end=1.0)
+    second = Op("long", "m", 1, 1, 0, thread="pool/2", start=5.0, launch_end=50.0, end=50.0)
     drawn = timeline([second, first], {"short": "line 1", "long": "line 2"})
     assert [trace.name for trace in drawn.data] == ["line 2", "line 1"]
     assert drawn.layout.yaxis.categoryarray == ("0: client", "1: pool")

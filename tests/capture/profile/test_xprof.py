@@ -66,7 +66,7 @@ def test_without_xprof_it_is_said_what_to_install(
 
 
 def test_behind_a_hub_the_link_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = object.__new__(xprof.Server)
+    server = object.__new__(xprof.XProfServer)
     server.port = 5000
     server._directory = type("D", (), {"name": "/nowhere"})()
     monkeypatch.setattr(Path, "rglob", lambda self, pattern: iter([Path("box.xplane.pb")]))
@@ -78,7 +78,7 @@ def test_behind_a_hub_the_link_goes_through_the_proxy(monkeypatch: pytest.Monkey
 
 
 def test_what_xprof_shows_for_a_cpu_is_said() -> None:
-    assert any("tables of operations stay empty" in note for note in xprof.about("cpu:0"))
+    assert any("operation tables stay empty" in note for note in xprof.about("cpu:0"))
     assert not any("CPU" in note for note in xprof.about("gpu:0"))
     assert all("all network interfaces" in xprof.about(device)[0] for device in ("cpu:0", "gpu:0"))
 

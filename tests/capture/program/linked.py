@@ -8,11 +8,11 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.hlo import parse_module, real_instructions
-from jaxscope.analysis.links.links import linked_share
 from jaxscope.capture.jaxpr.tags import Tagged, tag
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Source, SourceKind, StageKind
+from tests.analysis.links.linked_share import linked_share
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from jaxscope.analysis.links.links import FOLDED, UNUSED, vanished_lines
+from jaxscope.analysis.links.elimination import ABSENT, UNUSED, eliminated
 from jaxscope.model import Program, StageKind
 from tests.capture.program.linked import link
 
@@ -17,12 +17,15 @@ def test_a_dead_line_and_a_folded_line_are_named_with_their_reasons():
 
     first = f.__code__.co_firstlineno
     linked = link(f, (jnp.ones(4),))
-    program = Program("f", ("jit",), ("cpu:0",), (), (), (), linked.tagged.equations)
-    lines = vanished_lines(
+    program = Program(
+        "f", ("jit",), ("cpu:0",), (), (), constants=(), equations=linked.tagged.equations
+    )
+    gone = eliminated(
         program,
         linked.handles.text(StageKind.OPTIMIZED_HLO),
         linked.handles.text(StageKind.STABLEHLO),
     )
+    lines = {program.equations[one.equation].frames[0].span.line: one.reason for one in gone}
     assert lines[first + 1] == UNUSED
-    assert lines[first + 2] == FOLDED
-    assert first + 3 not in lines
+    assert lines[first + 2] == ABSENT
+    assert "sin" not in {program.equations[one.equation].primitive for one in gone}

@@ -21,7 +21,7 @@ from jaxscope.capture.timing.peaks import (
 )
 
 CPU = jax.devices("cpu")[0]
-SOME = Peaks("cpu", 5e10, 1e10, (4e10, 5e10), (8e9, 1e10), "2026-01-01T00:00:00+00:00")
+SOME = Peaks("cpu", 5e10, 1e10, (4e10, 5e10), (8e9, 1e10), when="2026-01-01T00:00:00+00:00")
 
 
 def test_peaks_are_measured_and_never_show_among_the_users_compiles():

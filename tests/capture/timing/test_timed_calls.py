@@ -151,7 +151,7 @@ def test_effects_forbid_repeating(clock, effect):
     program = Program(clock, 1e-6)
     _, (first,) = measure(program, (), effects=(effect,), clock=clock)
     assert program.calls == 1
-    assert first.note == f"1 run: it has effects ({effect})"
+    assert first.note == f"1 run: the program has effects ({effect})"
 
 
 @pytest.mark.parametrize(("runs", "calls", "samples"), [(0, 0, 0), (1, 1, 0), (2, 2, 1), (7, 7, 6)])
@@ -237,7 +237,7 @@ def test_without_memory_for_copies_the_program_runs_once_on_the_users_own(clock)
     program = Program(clock, 1e-3, donates=True)
     results, (first,) = measure(program, (mine,), fresh_args=fresh, clock=clock)
     assert (results, program.seen) == ("result 1", [(mine,)])
-    assert first.note == "1 run: it failed on copies of the donated inputs (MemoryError)"
+    assert first.note == "1 run: running on copies of the donated inputs failed (MemoryError)"
 
 
 @pytest.mark.parametrize("donating", [False, True])
@@ -291,7 +291,7 @@ def test_a_round_that_compiles_is_left_out_and_said(clock):
     _, timings = measure(program, (), compile_count=lambda: compiled[0], clock=clock)
     call = by_label(timings)["call"]
     assert max(call.samples) == pytest.approx(1e-3)
-    assert call.note == "it compiled again inside 1 round, left out"
+    assert call.note == "excluded 1 round that recompiled"
 
 
 def test_a_program_that_always_compiles_is_given_up(clock):
@@ -299,7 +299,7 @@ def test_a_program_that_always_compiles_is_given_up(clock):
     _, timings = measure(program, (), compile_count=lambda: program.calls, clock=clock)
     call = by_label(timings)["call"]
     assert call.samples == ()
-    assert "stopped because every call compiles" in call.note
+    assert "stopped, because every call recompiles" in call.note
     assert program.calls == 1 + 6 + 5
 
 
@@ -307,7 +307,7 @@ def test_rounds_interrupted_by_other_work_are_said(clock, monkeypatch):
     counts = iter(range(10_000))
     monkeypatch.setattr(sampling, "preemptions", lambda: next(counts))
     _, timings = measure(Program(clock, 1e-3), (), clock=clock)
-    assert by_label(timings)["call"].note == "51 of 51 rounds were interrupted by other work"
+    assert by_label(timings)["call"].note == "51 of 51 rounds were preempted"
 
 
 def test_dispatch_is_the_time_until_the_call_returns(clock, monkeypatch):

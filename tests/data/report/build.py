@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from jaxscope import model as m
-from jaxscope.analysis.links import links
+from jaxscope.analysis.links import line_links as links
 from jaxscope.model.schema import json_schema
 from jaxscope.view.bundle.payload import payload
 
@@ -110,22 +110,22 @@ WOBBLES = (
 TRACED, STATIC = m.ValueKind.TRACED, m.ValueKind.STATIC
 
 INPUTS = (
-    m.Value("x", TRACED, "float32[256,64]", 65536, "cpu:0", "jax.Array"),
-    m.Value("w1", TRACED, "float32[64,128]", 32768, "cpu:0", "jax.Array"),
-    m.Value("b1", TRACED, "float32[128]", 512, "cpu:0", "jax.Array"),
-    m.Value("w2", m.ValueKind.DONATED, "float32[128,10]", 5120, "cpu:0", "jax.Array, donated by -d w2"),
-    m.Value("labels", TRACED, "float32[256,10]", 10240, "cpu:0", "np.ndarray, put on the device once"),
-    m.Value("depth", STATIC, "2", None, "", "int, so static; -t depth traces it"),
-    m.Value("standardize", STATIC, "<function standardize>", None, "", "function, so static"),
-    m.Value("cross_entropy", STATIC, "<function cross_entropy>", None, "", "function, so static"),
-    m.Value("gain", m.ValueKind.UNUSED, "float32[]", None, "", "read at line 9, which did not run"),
+    m.Value("x", TRACED, "float32[256,64]", 65536, "cpu:0", reason="jax.Array"),
+    m.Value("w1", TRACED, "float32[64,128]", 32768, "cpu:0", reason="jax.Array"),
+    m.Value("b1", TRACED, "float32[128]", 512, "cpu:0", reason="jax.Array"),
+    m.Value("w2", m.ValueKind.DONATED, "float32[128,10]", 5120, "cpu:0", reason="jax.Array, donated by -d w2"),
+    m.Value("labels", TRACED, "float32[256,10]", 10240, "cpu:0", reason="np.ndarray, put on the device once"),
+    m.Value("depth", STATIC, "2", None, "", reason="int, so static; -t depth traces it"),
+    m.Value("standardize", STATIC, "<function standardize>", None, "", reason="function, so static"),
+    m.Value("cross_entropy", STATIC, "<function cross_entropy>", None, "", reason="function, so static"),
+    m.Value("gain", m.ValueKind.UNUSED, "float32[]", None, "", reason="read at line 9, which did not run"),
 )
 
 OUTPUTS = (
     m.Value("h", TRACED, "float32[256,128]", 131072, "cpu:0"),
     m.Value("logits", TRACED, "float32[256,10]", 10240, "cpu:0"),
-    m.Value("loss", TRACED, "float32[]", 4, "cpu:0", "also the value of the cell, Out[12]"),
-    m.Value("scale", STATIC, "4.0", None, "", "does not depend on a traced input"),
+    m.Value("loss", TRACED, "float32[]", 4, "cpu:0", reason="also the value of the cell, Out[12]"),
+    m.Value("scale", STATIC, "4.0", None, "", reason="does not depend on a traced input"),
 )
 
 FINDINGS = (

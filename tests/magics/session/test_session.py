@@ -128,7 +128,9 @@ def test_the_devices(notebook: Notebook, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     def measure(device: Any) -> Peaks:
         measured.append(device)
-        return Peaks("cpu", 2e11, 5e10, (1e11, 2e11), (4e10, 5e10), "2026-01-02T03:04:05+00:00")
+        return Peaks(
+            "cpu", 2e11, 5e10, (1e11, 2e11), (4e10, 5e10), when="2026-01-02T03:04:05+00:00"
+        )
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(peaks, "measure_peaks", measure)

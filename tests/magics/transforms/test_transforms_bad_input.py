@@ -309,7 +309,7 @@ CASES = {
         "%%jaxpmap --device cpu:0\nx * 2", USAGE, ("Line 1: --device names one device, but pmap",)
     ),
     "devices simulated too late": Bad(
-        "%jaxdevices --cpu 8", USAGE, ("JAX is running already", "restart the kernel and run")
+        "%jaxdevices --cpu 8", USAGE, ("JAX is already running with", "restart the kernel and run")
     ),
     "gradient over a map": Bad(
         "%%jaxcompose jit | grad -w w | vmap -i x=0\n(x @ w) ** 2",

@@ -106,7 +106,7 @@ def test_inspect_takes_a_pmapped_function(answers: dict[str, Any]) -> None:
         ("other mesh decorated", "ValueError", "jaxscope: Line 4: A pmap uses its own mesh"),
         ("other mesh in a line", "ValueError", "jaxscope: A pmap uses its own mesh, but"),
         ("other mesh written", "ValueError", "than that of this `shard_map`: leave out"),
-        ("too late", "UsageError", "JAX is running already, with 8 CPU devices"),
+        ("too late", "UsageError", "JAX is already running with 8 CPU devices"),
     ],
 )
 def test_what_does_not_fit_is_said(

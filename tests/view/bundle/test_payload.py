@@ -17,9 +17,9 @@ from jaxscope.model.profile import (
     CellProfile,
     LineTime,
     OpTime,
-    Place,
     Profile,
-    ProfileSession,
+    SessionTimes,
+    SourceLine,
 )
 from jaxscope.view.bundle.figures import by_instruction, by_line
 from jaxscope.view.bundle.payload import CAP, MOST_EQUATIONS, PAYLOAD_SCHEMA, payload, size
@@ -95,10 +95,10 @@ def test_a_profiled_line_and_instruction_have_their_share(golden: m.Record) -> N
     )
     profile = Profile(
         "cpu:0",
-        (ProfileSession((2e-3,), (1.9e-3,)),),
+        (SessionTimes((2e-3,), (1.9e-3,)),),
         1,
         (OpTime(name, "dot", 1e-3, 1e-3, 1.0),),
-        (LineTime(Place(0, 3, m.Phase.PRIMAL), 1e-3, 1e-3, 1e-3, ops=(name,)),),
+        (LineTime(SourceLine(0, 3, m.Phase.PRIMAL), 1e-3, 1e-3, 1e-3, ops=(name,)),),
         covered_s=1e-3,
         dispatch_s=1e-3,
     )
@@ -237,7 +237,7 @@ def test_a_large_program_keeps_its_figures_by_line_without_its_equations(golden:
 
 
 def test_why_lines_have_no_time_is_said_above_them(golden: m.Record) -> None:
-    doubtful = Profile("cpu:0", (), 0, (), (), distrust="A call takes 20 µs.")
+    doubtful = Profile("cpu:0", (), 0, (), (), unreliable="A call takes 20 µs.")
     program = dataclasses.replace(golden.programs[0], profile=doubtful)
     data = unpack(payload(dataclasses.replace(golden, programs=(program, program))))
     told = [note for note in data["record"]["notes"] if note.startswith("No time stands")]
@@ -252,7 +252,17 @@ def test_why_there_is_no_profile_is_said_above_the_texts(golden: m.Record) -> No
 
 
 def test_a_profiled_cell_has_its_own_times_beside_its_lines(golden: m.Record) -> None:
-    cell = CellProfile(0.2, (CellLine(0, 4, 0.15, 0.01, 3, 0),), 0.03, 0.0, 3, 0, 20, 0.0, 0.0)
+    cell = CellProfile(
+        0.2,
+        (CellLine(0, 4, 0.15, 0.01, 3, eager=0),),
+        0.03,
+        0.0,
+        3,
+        eager=0,
+        events=20,
+        compile_s=0.0,
+        eager_s=0.0,
+    )
     data = unpack(payload(dataclasses.replace(golden, profile=cell)))
     assert data["programs"][0]["lines"][0]["4"]["time"]["share"] == 0.75
 
@@ -260,7 +270,17 @@ def test_a_profiled_cell_has_its_own_times_beside_its_lines(golden: m.Record) ->
 def test_a_profiled_cell_without_programs_has_its_times_and_no_empty_tabs(
     golden: m.Record,
 ) -> None:
-    cell = CellProfile(0.2, (CellLine(0, 4, 0.15, 0.01, 3, 0),), 0.03, 0.0, 3, 0, 20, 0.0, 0.0)
+    cell = CellProfile(
+        0.2,
+        (CellLine(0, 4, 0.15, 0.01, 3, eager=0),),
+        0.03,
+        0.0,
+        3,
+        eager=0,
+        events=20,
+        compile_s=0.0,
+        eager_s=0.0,
+    )
     record = plain(golden, form=m.Form.PROFILED)
     data = unpack(payload(dataclasses.replace(record, profile=cell)))
     assert {line: row["time"]["share"] for line, row in data["lines"].items()} == {"4": 0.75}

@@ -43,7 +43,7 @@ def written(golden: m.Record, batching: m.Batching | m.Unavailable | None) -> Ch
             m.Span(line, 0, line, 9),
             (m.Frame(0, "cell", "cell", m.Span(line, 0, line, 9)),),
             m.Phase.PRIMAL,
-            None,
+            parent=None,
         )
         for number, (primitive, line) in enumerate(EQUATIONS)
     )

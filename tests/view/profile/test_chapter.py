@@ -9,17 +9,17 @@ import pytest
 
 from jaxscope.model import Phase, Record, Source, SourceKind, Unavailable, Value, ValueKind
 from jaxscope.model.gradient import Checkpoint, Gradient, Residual, ResidualKind
-from jaxscope.model.memory_plan import Alive, BufferTimeline, Step
+from jaxscope.model.memory_plan import BufferTimeline, HeapStep, LiveBuffer
 from jaxscope.model.profile import (
     CellLine,
     CellProfile,
-    Folded,
     JointTime,
     LineTime,
+    MergedLine,
     OpTime,
-    Place,
     Profile,
-    ProfileSession,
+    SessionTimes,
+    SourceLine,
 )
 from jaxscope.view.base.visible import excerpt
 from jaxscope.view.bundle.tabs import tabs
@@ -32,25 +32,25 @@ from jaxscope.view.report.chapters import as_html
 from jaxscope.view.report.text import text
 from tests.view.conftest import tabs_html, with_program
 
-FOUR = Place(0, 4, Phase.FORWARD)
-FIVE = Place(0, 5, Phase.PRIMAL)
-SIX = Place(0, 6, Phase.PRIMAL)
-SESSION = ProfileSession((10e-3, 10e-3), (9e-3, 9e-3))
+FOUR = SourceLine(0, 4, Phase.FORWARD)
+FIVE = SourceLine(0, 5, Phase.PRIMAL)
+SIX = SourceLine(0, 6, Phase.PRIMAL)
+SESSION = SessionTimes((10e-3, 10e-3), (9e-3, 9e-3))
 PROFILE = Profile(
     "cpu:0",
     (SESSION, SESSION),
     3,
     (OpTime("dot.1", "dot", 6e-3, 7e-3, 1), OpTime("fused", "fusion", 3e-3, 3e-3, 1)),
     (
-        LineTime(FOUR, 6e-3, 6e-3, 6e-3, 0.0, (5e-3, 7e-3), ("dot.1",)),
-        LineTime(FIVE, 2e-3, 0.0, 3e-3, 0.0, (2e-3, 2e-3), ("fused",)),
-        LineTime(SIX, 1e-3, 0.0, 3e-3, 0.0, (1e-3, 1e-3), ("fused",)),
+        LineTime(FOUR, 6e-3, 6e-3, 6e-3, 0.0, range_s=(5e-3, 7e-3), ops=("dot.1",)),
+        LineTime(FIVE, 2e-3, 0.0, 3e-3, 0.0, range_s=(2e-3, 2e-3), ops=("fused",)),
+        LineTime(SIX, 1e-3, 0.0, 3e-3, 0.0, range_s=(1e-3, 1e-3), ops=("fused",)),
     ),
-    (JointTime((FIVE, SIX), 3e-3, ("fused",)),),
-    (Folded(Place(0, 8, Phase.PRIMAL), ("exp",), (9,)),),
+    joint=(JointTime((FIVE, SIX), 3e-3, ("fused",)),),
+    merged=(MergedLine(SourceLine(0, 8, Phase.PRIMAL), ("exp",), (9,)),),
     covered_s=9e-3,
     dispatch_s=0.5e-3,
-    return_s=0.5e-3,
+    completion_s=0.5e-3,
     weights="a model",
 )
 
@@ -65,19 +65,19 @@ def test_the_first_sentence_names_the_line(golden: Record) -> None:
     assert chapter is not None
     assert chapter.lead[0].startswith("Line 4 takes 6 ms (60 %) of a call of 10 ms: `")
     assert "90 % of a call inside instructions" in chapter.lead[1]
-    assert "loop overhead 0 s" in chapter.lead[1]
-    assert "across lines 33 %" in chapter.lead[1]
-    assert "1.11 · 4 calls in 2 sessions · sessions 10 ms … 10 ms" in chapter.lead[1]
+    assert "control-flow overhead 0 s" in chapter.lead[1]
+    assert "multi-line fusions 33 %" in chapter.lead[1]
+    assert "1.11 · 4 calls in 2 profiler sessions · sessions 10 ms … 10 ms" in chapter.lead[1]
 
 
 def test_what_is_measured_together_comes_before_the_estimates(golden: Record) -> None:
     record = with_profile(golden, PROFILE)
     words = text(record, 200, full=True)
-    assert "Lines 5 and 6, fused together: 3 ms (30 %)." in words
-    assert "Line 8 (exp) has no instruction of its own: XLA folded it into line 9." in words
+    assert "Lines 5 and 6 are fused together: 3 ms (30 %)." in words
+    assert "Line 8 (exp) has no instruction of its own: XLA merged it into line 9." in words
     assert "≈2 ms" in words
     assert "0 s … 3 ms" in words
-    assert "--line-mode measures each line" in words
+    assert "--isolate-lines measures each line" in words
 
 
 def test_tables_of_time_and_memory_lead_to_their_lines(golden: Record) -> None:
@@ -91,7 +91,7 @@ def test_tables_of_time_and_memory_lead_to_their_lines(golden: Record) -> None:
 
 
 def test_a_row_of_another_source_leads_there(golden: Record) -> None:
-    there = LineTime(Place(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
+    there = LineTime(SourceLine(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
     record = with_profile(golden, dataclasses.replace(PROFILE, lines=(there,)))
     (tab,) = (tab for tab in tabs(record) if tab.key == "lines")
     assert '<a href="#" data-source="1" data-line="2">' in tab.sections[0].markup
@@ -101,10 +101,10 @@ def test_the_longest_line_of_a_module_is_said_beside_the_line_that_calls_it(
     golden: Record,
 ) -> None:
     other = Source("model.py", "/model.py", SourceKind.MODULE, "a\nh = x @ w\nc\n")
-    there = LineTime(Place(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
-    rare = LineTime(Place(1, 3, Phase.PRIMAL), 0.1e-3, 0.1e-3, 0.1e-3)
+    there = LineTime(SourceLine(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
+    rare = LineTime(SourceLine(1, 3, Phase.PRIMAL), 0.1e-3, 0.1e-3, 0.1e-3)
     record = dataclasses.replace(golden, sources=(golden.sources[0], other))
-    said = "In model.py line 2 takes most: 6 ms (60 %): `h = x @ w`"
+    said = "In model.py, line 2 takes most: 6 ms (60 %): `h = x @ w`"
     for more, expected in (((there, rare), True), ((rare,), False)):
         found = dataclasses.replace(PROFILE, lines=(*PROFILE.lines, *more))
         record = with_profile(record, found)
@@ -114,9 +114,9 @@ def test_the_longest_line_of_a_module_is_said_beside_the_line_that_calls_it(
 
 
 def test_calls_of_a_cell_are_counted_without_the_first(golden: Record) -> None:
-    alone = dataclasses.replace(PROFILE, sessions=(ProfileSession((10e-3,) * 4, ()),))
+    alone = dataclasses.replace(PROFILE, sessions=(SessionTimes((10e-3,) * 4, ()),))
     words = " ".join(text(with_profile(golden, alone), 200).split())
-    assert "4 calls in 1 session, the first left out" in words
+    assert "4 calls in 1 profiler session, without the first" in words
     assert "left out" not in text(with_profile(golden, PROFILE), 200)
 
 
@@ -144,7 +144,7 @@ def test_the_code_has_the_bracket_beside_each_estimate(golden: Record) -> None:
 
 
 def test_what_cannot_be_trusted_has_a_sentence_and_no_lines(golden: Record) -> None:
-    doubtful = dataclasses.replace(PROFILE, distrust="A call takes 20 µs.")
+    doubtful = dataclasses.replace(PROFILE, unreliable="A call takes 20 µs.")
     words = text(with_profile(golden, doubtful), 120, full=True)
     assert "A call takes 20 µs." in words
     assert "Lines, the longest first" not in words
@@ -152,12 +152,12 @@ def test_what_cannot_be_trusted_has_a_sentence_and_no_lines(golden: Record) -> N
 
 
 def test_without_a_line_the_first_sentence_names_the_instruction(golden: Record) -> None:
-    found = dataclasses.replace(PROFILE, lines=(), joint=(), folded=(), unattributed_s=9e-3)
+    found = dataclasses.replace(PROFILE, lines=(), joint=(), merged=(), unattributed_s=9e-3)
     record = dataclasses.replace(with_profile(golden, found), sources=())
     chapter = profile.chapter(record, record.programs[0])
     assert chapter is not None
     assert chapter.lead[0] == (
-        "Instruction dot.1 takes 6 ms (60 %) of a call of 10 ms; it comes from no line of yours."
+        "Instruction dot.1 takes 6 ms (60 %) of a call of 10 ms, attributed to no line of yours."
     )
 
 
@@ -166,21 +166,21 @@ def test_what_could_not_be_had_is_said(golden: Record) -> None:
     assert "There is no profile: another profiler session is open." in text(record, 120)
 
 
-def test_line_mode_says_what_fusion_saves(golden: Record) -> None:
-    slower = ProfileSession((13e-3,), (12e-3,))
+def test_isolated_lines_say_what_fusion_saves(golden: Record) -> None:
+    slower = SessionTimes((13e-3,), (12e-3,))
     apart = dataclasses.replace(PROFILE, sessions=(slower,), joint=())
-    words = text(with_profile(golden, PROFILE, line_mode=apart), 200, full=True)
+    words = text(with_profile(golden, PROFILE, isolated=apart), 200, full=True)
     assert (
-        "With its lines kept apart the program takes 1.33 times as long, 12 ms: fusion across "
-        "lines saves 3 ms."
+        "With isolated lines the program takes 1.33 times as long (12 ms): fusion between lines "
+        "saves 3 ms."
     ) in words
     assert "cost of each line if lines were not fused" in words
-    assert "%jaxprof --line-mode" not in words
-    faster = dataclasses.replace(apart, sessions=(ProfileSession((9e-3,), (8e-3,)),))
-    words = text(with_profile(golden, PROFILE, line_mode=faster), 200)
-    assert "takes no longer, 8 ms: fusion across lines saves nothing." in words
-    refused = with_profile(golden, PROFILE, line_mode=Unavailable("XLA says no"))
-    assert "There is no line mode: XLA says no." in text(refused, 200)
+    assert "%jaxprof --isolate-lines" not in words
+    faster = dataclasses.replace(apart, sessions=(SessionTimes((9e-3,), (8e-3,)),))
+    words = text(with_profile(golden, PROFILE, isolated=faster), 200)
+    assert "takes no longer (8 ms): fusion between lines saves nothing." in words
+    refused = with_profile(golden, PROFILE, isolated=Unavailable("XLA says no"))
+    assert "Lines were not isolated: XLA says no." in text(refused, 200)
 
 
 def test_the_code_is_data_in_the_page(golden: Record) -> None:
@@ -225,9 +225,14 @@ def test_of_a_short_source_every_line_is_shown() -> None:
 PLAN = BufferTimeline(
     1000,
     3000,
-    (Step("dot.1", 1000), Step("tanh.1", 3000), Step("dot.1", 2000), Step("tanh.1", 0)),
+    (
+        HeapStep("dot.1", 1000),
+        HeapStep("tanh.1", 3000),
+        HeapStep("dot.1", 2000),
+        HeapStep("tanh.1", 0),
+    ),
     "tanh.1",
-    (Alive("tanh.1", 2000, FIVE), Alive("dot.1", 1000, None)),
+    (LiveBuffer("tanh.1", 2000, FIVE), LiveBuffer("dot.1", 1000, None)),
 )
 
 
@@ -247,8 +252,8 @@ def test_memory_names_the_line_that_made_most(golden: Record) -> None:
 
 def test_memory_names_the_source_of_a_line_that_is_not_of_the_first(golden: Record) -> None:
     other = Source("model.py", "/model.py", SourceKind.MODULE, "a\nb\nc\n")
-    elsewhere = Place(1, 3, Phase.PRIMAL)
-    plan = dataclasses.replace(PLAN, alive=(Alive("tanh.1", 2000, elsewhere),))
+    elsewhere = SourceLine(1, 3, Phase.PRIMAL)
+    plan = dataclasses.replace(PLAN, alive=(LiveBuffer("tanh.1", 2000, elsewhere),))
     record = with_profile(golden, PROFILE, buffers=plan)
     record = dataclasses.replace(record, sources=(golden.sources[0], other))
     chapter = memory.chapter(record, record.programs[0])
@@ -261,9 +266,9 @@ def test_memory_names_the_source_of_a_line_that_is_not_of_the_first(golden: Reco
 
 def test_memory_names_the_line_of_a_module_that_made_most(golden: Record) -> None:
     other = Source("model.py", "/model.py", SourceKind.MODULE, "a\nb\nh = x @ w\n")
-    there = Place(1, 3, Phase.FORWARD)
+    there = SourceLine(1, 3, Phase.FORWARD)
     plan = dataclasses.replace(
-        PLAN, alive=(Alive("tanh.1", 2000, FIVE, there), Alive("dot.1", 1000, FIVE))
+        PLAN, alive=(LiveBuffer("tanh.1", 2000, FIVE, there), LiveBuffer("dot.1", 1000, FIVE))
     )
     record = with_profile(golden, PROFILE, buffers=plan)
     record = dataclasses.replace(record, sources=(golden.sources[0], other))
@@ -293,20 +298,20 @@ def test_a_missing_plan_says_why(golden: Record) -> None:
 def test_a_profiled_cell_shows_its_lines_and_no_second_source(golden: Record) -> None:
     found = CellProfile(
         0.2,
-        (CellLine(0, 4, 0.15, 0.01, 3, 0), CellLine(0, 5, 0.05, 0.02, 4, 4)),
+        (CellLine(0, 4, 0.15, 0.01, 3, eager=0), CellLine(0, 5, 0.05, 0.02, 4, eager=4)),
         0.03,
         0.0,
         7,
-        4,
-        20,
-        0.1,
-        0.02,
-        ("50 % of the cell was compiling; run it again to see it warm.",),
+        eager=4,
+        events=20,
+        compile_s=0.1,
+        eager_s=0.02,
+        warnings=("50 % of the cell was compiling; run it again to see it warm.",),
     )
     record = dataclasses.replace(golden, profile=found, programs=(), findings=())
     chapter = profile_cell.chapter(record)
     assert chapter is not None
-    assert chapter.lead[0].startswith("Python was on line 4 for 150 ms of 200 ms (75 %): `")
+    assert chapter.lead[0].startswith("Python spent 150 ms of 200 ms on line 4 (75 %): `")
     words = text(record, 120)
     assert "ran once in 200 ms · 75 % on line 4 · 15 % inside instructions" in words
     assert " · 7 program runs" in words
@@ -326,8 +331,10 @@ def test_a_program_that_ran_in_a_profiled_cell_is_not_said_never_to_have_run(
 
 
 def test_a_cell_that_ran_no_program_waited_for_none(golden: Record) -> None:
-    line = CellLine(0, 4, 6e-6, 0.0, 0, 0)
-    found = CellProfile(48e-6, (line,), 0.0, 0.0, 0, 0, 0, 0.0, 0.0, waited_s=41e-6)
+    line = CellLine(0, 4, 6e-6, 0.0, 0, eager=0)
+    found = CellProfile(
+        48e-6, (line,), 0.0, 0.0, 0, eager=0, events=0, compile_s=0.0, eager_s=0.0, waited_s=41e-6
+    )
     for runs, said in ((0, False), (1, True)):
         cell = dataclasses.replace(found, runs=runs)
         chapter = profile_cell.chapter(dataclasses.replace(golden, profile=cell))
@@ -338,16 +345,18 @@ def test_a_cell_that_ran_no_program_waited_for_none(golden: Record) -> None:
 def test_where_a_cell_mostly_waits_at_its_end_the_line_that_asked_for_most_comes_first(
     golden: Record,
 ) -> None:
-    lines = (CellLine(0, 4, 8e-3, 20e-3, 1, 0), CellLine(0, 5, 4e-3, 100e-3, 1, 0))
-    found = CellProfile(0.135, lines, 0.12, 0.0, 2, 0, 0, 0.0, 0.0, waited_s=0.12)
+    lines = (CellLine(0, 4, 8e-3, 20e-3, 1, eager=0), CellLine(0, 5, 4e-3, 100e-3, 1, eager=0))
+    found = CellProfile(
+        0.135, lines, 0.12, 0.0, 2, eager=0, events=0, compile_s=0.0, eager_s=0.0, waited_s=0.12
+    )
     record = dataclasses.replace(golden, profile=found, programs=(), findings=())
     chapter = profile_cell.chapter(record)
     assert chapter is not None
     assert chapter.lead[0].startswith(
-        "Line 5 asked for 100 ms of work in a cell of 135 ms (74 %): `"
+        "Line 5 dispatched 100 ms of work in a cell of 135 ms (74 %): `"
     )
-    assert chapter.lead[0].endswith("` (Python was on it for 4 ms)")
-    assert "ran once in 135 ms · 74 % asked for by line 5 · " in text(record, 120)
+    assert chapter.lead[0].endswith("` (Python spent 4 ms on it)")
+    assert "ran once in 135 ms · 74 % dispatched by line 5 · " in text(record, 120)
 
 
 def test_memory_that_is_set_aside_and_never_used_at_once_is_said(golden: Record) -> None:

@@ -13,8 +13,8 @@ from jaxscope.model.profile import (
     JointTime,
     LineTime,
     Phase,
-    Place,
     Profile,
+    SourceLine,
 )
 from jaxscope.view.profile.hottest import hottest_of_cell
 from jaxscope.view.report.summary import first_line
@@ -48,19 +48,24 @@ def test_lines_that_are_one_for_xla_are_named_together(golden: Record) -> None:
 def test_of_a_cell_it_names_the_line_that_python_was_on(
     rows: list[tuple[int, int, float]], said: str
 ) -> None:
-    lines = tuple(CellLine(source, line, host_s, 0.0, 0, 0) for source, line, host_s in rows)
-    assert hottest_of_cell(CellProfile(0.2, lines, 0.03, 0.0, 3, 0, 20, 0.0, 0.0)) == said
+    lines = tuple(CellLine(source, line, host_s, 0.0, 0, eager=0) for source, line, host_s in rows)
+    assert (
+        hottest_of_cell(
+            CellProfile(0.2, lines, 0.03, 0.0, 3, eager=0, events=20, compile_s=0.0, eager_s=0.0)
+        )
+        == said
+    )
 
 
 def test_an_estimate_is_marked_and_another_source_is_named(golden: Record) -> None:
-    there = LineTime(Place(1, 2, Phase.PRIMAL), 6e-3, 1e-3, 9e-3)
+    there = LineTime(SourceLine(1, 2, Phase.PRIMAL), 6e-3, 1e-3, 9e-3)
     assert f" · ≈60 % on line 2 of {golden.sources[1].name} · " in line(golden, lines=(there,))
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"distrust": "The trace changed the program too much."},
+        {"unreliable": "The trace changed the program too much."},
         {"lines": (LineTime(FOUR, 5e-4, 5e-4, 5e-4),), "joint": ()},
         {"lines": (), "joint": ()},
     ],

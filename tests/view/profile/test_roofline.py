@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jaxscope.analysis.profile.bounds import Bound, Verdict
+from jaxscope.analysis.profile.bounds import Bottleneck, Bound
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import OpTime, Profile
 from jaxscope.view.profile.roofline import roofs, said
 
-PEAKS = Roofline("cpu", 100e9, 10e9, "", "", (60e9, 100e9), (8e9, 10e9))
+PEAKS = Roofline("cpu", 100e9, 10e9, "", "", flops_spread=(60e9, 100e9), bytes_spread=(8e9, 10e9))
 OPS = (
     OpTime("dot.<1>", "dot", 0.7, 0.7, 1.0),
     OpTime("copy.1", "copy", 0.2, 0.2, 1.0),
     OpTime("add.1", "add", 0.005, 0.005, 1.0),
 )
 BOUNDS = {
-    "dot.<1>": Bound(50e9, 1e9, 0.5, 0.1, Verdict.COMPUTE, (0.5, 0.83)),
-    "copy.1": Bound(0.0, 5e9, 0.0, 0.5, Verdict.MEMORY, (0.5, 0.6)),
-    "add.1": Bound(1e9, 5e9, 0.0, 0.5, Verdict.MEMORY, (0.5, 0.6)),
+    "dot.<1>": Bound(50e9, 1e9, 0.5, 0.1, Bottleneck.COMPUTE, share=(0.5, 0.83)),
+    "copy.1": Bound(0.0, 5e9, 0.0, 0.5, Bottleneck.MEMORY, share=(0.5, 0.6)),
+    "add.1": Bound(1e9, 5e9, 0.0, 0.5, Bottleneck.MEMORY, share=(0.5, 0.6)),
 }
 PROFILE = Profile("cpu:0", (), 3, OPS, (), covered_s=1.0)
-PROGRAM = Program("f", ("jit",), ("cpu:0",), (), (), (), (), roofline=PEAKS)
+PROGRAM = Program("f", ("jit",), ("cpu:0",), (), (), constants=(), equations=(), roofline=PEAKS)
 
 
 def test_the_peaks_are_said_with_their_slowest_repetition() -> None:

@@ -75,7 +75,7 @@ def evil() -> m.Record:
         record.sources[0], name=EVIL, text="\n".join([EVIL, EVIL, f"h = '{EVIL}' # {EVIL}"])
     )
     finding = m.Finding(m.FindingKind.EAGER, 3, f"`{EVIL}`", EVIL, EVIL)
-    value = m.Value(EVIL, m.ValueKind.STATIC, EVIL, None, EVIL, EVIL)
+    value = m.Value(EVIL, m.ValueKind.STATIC, EVIL, None, EVIL, reason=EVIL)
     cause = m.Cause(m.CauseKind.SHAPE, EVIL, EVIL, EVIL, EVIL, fix=EVIL)
     compile = dataclasses.replace(
         record.compiles[0], fun_name=EVIL, signature=(EVIL,), causes=(cause,)

@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from jaxscope import model as m
-from jaxscope.analysis.links.line_figures import LineFigures, figures, homes, stage_of
-from jaxscope.analysis.links.links import source_lines, stage_lines
+from jaxscope.analysis.links.line_figures import LineFigures, defining_lines, figures, stage_of
+from jaxscope.analysis.links.line_links import source_lines, stage_lines
 from jaxscope.view.report.line_matches import matches, shown_lines
 from tests.view.conftest import load, with_program
 
@@ -20,9 +20,11 @@ def stage(kind: str) -> m.Stage:
 
 
 def test_the_home_of_an_equation_is_its_innermost_line_in_that_source() -> None:
-    assert homes(PROGRAM)[10] == 5  # inside jnp.std, called in `standardize`, called at line 5
-    assert homes(PROGRAM, source=1)[10] == 6
-    assert homes(PROGRAM, source=7) == {}
+    assert (
+        defining_lines(PROGRAM)[10] == 5
+    )  # inside jnp.std, called in `standardize`, called at line 5
+    assert defining_lines(PROGRAM, source=1)[10] == 6
+    assert defining_lines(PROGRAM, source=7) == {}
 
 
 def test_every_flop_of_the_program_is_found_at_a_line() -> None:

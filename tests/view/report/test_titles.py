@@ -17,7 +17,7 @@ from tests.view.conftest import load
 
 def program(name: str, **avals: str) -> Program:
     inputs = tuple([Value(n, ValueKind.TRACED, aval, None) for n, aval in avals.items()])
-    return Program(name, ("jit",), ("cpu:0",), inputs, (), (), ())
+    return Program(name, ("jit",), ("cpu:0",), inputs, (), constants=(), equations=())
 
 
 def test_other_names_need_no_more() -> None:

@@ -7,9 +7,17 @@ import pytest
 
 import jaxscope
 from jaxscope import model as m
-from jaxscope.analysis.links import eliminated
-from jaxscope.analysis.links.eliminated import CONSTANT, DEAD, GONE, MERGED, MOVED, TWICE, reasons
-from jaxscope.analysis.links.links import UNUSED
+from jaxscope.analysis.links import elimination
+from jaxscope.analysis.links.elimination import (
+    CONSTANT,
+    DEAD,
+    GONE,
+    MERGED,
+    MOVED,
+    TWICE,
+    UNUSED,
+    reasons,
+)
 from jaxscope.model import StageKind
 
 
@@ -108,7 +116,7 @@ def test_each_reason_is_read_from_the_text_alone(name: str, reason: str) -> None
     )
     frames = (m.Frame(0, "f.py", "f", m.Span(1, 0, 1, 1)),)
     equations = tuple(
-        m.Equation(i, "p", frames[0].span, frames, m.Phase.PRIMAL, None) for i in range(2)
+        m.Equation(i, "p", frames[0].span, frames, m.Phase.PRIMAL, parent=None) for i in range(2)
     )
     program = m.Program(
         "f",
@@ -116,11 +124,11 @@ def test_each_reason_is_read_from_the_text_alone(name: str, reason: str) -> None
         ("cpu:0",),
         (),
         (),
-        (),
-        equations,
-        (
+        constants=(),
+        equations=equations,
+        stages=(
             m.Stage(StageKind.STABLEHLO, TEXT, anchors=(m.Anchor(number, (0,)),)),
             m.Stage(StageKind.OPTIMIZED_HLO, "x", anchors=(m.Anchor(1, (1,)),)),
         ),
     )
-    assert eliminated.reasons(program) == (eliminated.Vanished(0, reason),)
+    assert elimination.reasons(program) == (elimination.Eliminated(0, reason),)

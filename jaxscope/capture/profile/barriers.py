@@ -1,9 +1,9 @@
-"""Line mode: the program with a barrier between its lines, so that each line's time is its own.
+"""Isolated lines: the program with optimization barriers between its lines.
 
-XLA fuses operations of several lines into one instruction, and inside it nobody can measure. Here
-the program is built a second time with `jax.lax.optimization_barrier` at each change of line, and
-the pass that would take the barriers out again is turned off. It is another program, slower by
-what fusion saves, and is labeled so everywhere.
+XLA fuses operations of several lines into one instruction, which cannot be measured inside. Here
+the program is compiled again with `jax.lax.optimization_barrier` at each change of line, and
+without the pass that would remove the barriers. It is a different program, slower by what fusion
+saves, and labeled so everywhere.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.links.tags import TAG
+from jaxscope.analysis.profile.line_owners import line_of
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.jaxpr.reader import is_opaque, jaxprs_in, open_jaxpr
@@ -28,13 +29,13 @@ from jaxscope.capture.program import describe
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Equation, Program, Unavailable
-from jaxscope.model.profile import Place, Profile
+from jaxscope.model.profile import Profile, SourceLine
 
 OPTIONS: dict[str, str | bool] = {"xla_disable_hlo_passes": "cse_barrier_expander"}
-"""XLA:CPU expands barriers before it fuses; without that pass they stay until code generation."""
+"""XLA:CPU expands barriers before fusion; without that pass they stay until code generation."""
 
 _CALLS = frozenset({"jit", "pjit", "closed_call", "core_call"})
-"""These only hold other equations: barriers go between those."""
+"""These only enclose other equations, and the barriers go between those."""
 
 _BODIES: Mapping[str, tuple[str, ...]] = {
     "scan": ("jaxpr",),
@@ -43,39 +44,37 @@ _BODIES: Mapping[str, tuple[str, ...]] = {
     "checkpoint": ("jaxpr",),
     "remat2": ("jaxpr",),
 }
-"""Loops and branches, and which of their parameters are worked on, line by line."""
-
-Key = tuple[int, int, str] | None
+"""Loops and branches, and their parameters that get barriers, line by line."""
 
 
-def line_mode(
+def isolated_profile(
     program: Program,
     handles: Handles,
     leaves: Sequence[Any],
     sources: SourceFiles,
     plan: ProfilePlan,
 ) -> Profile | Unavailable:
-    """The profile of the program with a barrier between its lines.
+    """The profile of the program with optimization barriers between its lines.
 
-    `leaves` are the program's flat inputs, static ones left out. Compiles once more, and runs the
-    program some 100 times more. Not for programs with effects, which would happen again.
+    `leaves` are the program's flat inputs without static ones. Compiles once more and runs the
+    program some 100 times more, so not for programs with effects.
     """
     if program.effects:
         return Unavailable("a program with effects is not run again")
     if any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves):
-        return Unavailable("donated inputs are gone after the run; profile without donation")
+        return Unavailable("the run deleted its donated inputs; profile without donation")
     if handles.traced is None:
-        return Unavailable("the program was given compiled, so barriers cannot be put into it")
+        return Unavailable("the program was passed compiled, so barriers cannot be inserted")
     try:
         with own_work():
             return _measured(program, handles, leaves, sources, plan)
     except SettingsError as error:
         return Unavailable(str(error))
     except KeyboardInterrupt:
-        return Unavailable("it was interrupted; the rest of the report is whole")
+        return Unavailable("it was interrupted; the rest of the report is complete")
     except Exception as error:
         text = str(error).partition("\n")[0]
-        return Unavailable(f"barriers could not be put in ({type(error).__name__}: {text})")
+        return Unavailable(f"barriers could not be inserted ({type(error).__name__}: {text})")
 
 
 def _measured(
@@ -98,21 +97,23 @@ def _measured(
     compiled = lowered.compile(compiler_options=OPTIONS)
     mine = Handles(traced, lowered, compiled, tagged, sources)
     if not barriers.number:
-        return Unavailable("the program has one line only, so there is nothing to keep apart")
+        return Unavailable("the program has only one line, so there is nothing to isolate")
     module = mine.module()
     if isinstance(module, Unavailable):
         return module
     if not any(i.opcode == "opt-barrier" for i in module.instructions()):
-        return Unavailable("this XLA takes the barriers between lines out again")
+        return Unavailable("this XLA removes the barriers between lines")
     built = replace(program, equations=tagged.equations)
     arguments = (tuple(leaves),)
     found = sessions_of(compiled, lambda count: arguments * count, plan, mine)
     made = profile_of(built, mine, found.sessions, len(sources.all()))
-    return made if isinstance(made, Unavailable) else replace(made, guard=found.guard)
+    return (
+        made if isinstance(made, Unavailable) else replace(made, sampling_note=found.sampling_note)
+    )
 
 
 def _placed(handles: Handles, leaves: Sequence[Any]) -> list[Any]:
-    """The inputs where the usual program has them, which its own options may say."""
+    """The inputs with the shardings of the ordinary program, which its options may set."""
     if handles.compiled is None or len(describe.device_objects(handles)) < 2:
         return list(leaves)
     where = describe.shardings(handles.compiled, "input_shardings", len(leaves))
@@ -122,19 +123,29 @@ def _placed(handles: Handles, leaves: Sequence[Any]) -> list[Any]:
     ]
 
 
-def seconds_by_line(found: Profile, source: int) -> dict[Place, float]:
-    """Measured seconds of each line of a source, for splitting what is fused elsewhere."""
-    return {row.place: row.seconds for row in found.lines if row.place.source == source}
+def seconds_by_source(
+    isolated: Profile | Unavailable | None, sources: int
+) -> list[dict[SourceLine, float]]:
+    """Seconds of each isolated line, by source, to split multi-line fusions of the ordinary one.
+
+    Empty without a reliable profile.
+    """
+    if not isinstance(isolated, Profile) or isolated.unreliable:
+        return []
+    return [
+        {row.place: row.seconds for row in isolated.lines if row.place.source == source}
+        for source in range(sources)
+    ]
 
 
 class _Barriers:
-    """Replays a program's equations with a barrier at each change of line or direction."""
+    """Replay a program's equations with a barrier at each change of line or direction."""
 
     def __init__(self, equations: Sequence[Equation]) -> None:
         self._children: dict[int | None, list[Equation]] = {}
         for equation in equations:
             self._children.setdefault(equation.parent, []).append(equation)
-        self._keys: dict[int, Key] = {e.id: _key(e) for e in equations}
+        self._lines = {e.id: line_of(e) for e in equations}
         self.number = 0
 
     def run(self, jaxpr: Any, inputs: Iterable[Any], parent: int | None) -> list[Any]:
@@ -142,29 +153,22 @@ class _Barriers:
         return self.of(jaxpr, inputs, self._children.get(parent, []))
 
     def of(self, jaxpr: Any, inputs: Iterable[Any], equations: list[Equation]) -> list[Any]:
-        """The outputs of a jaxpr that has these equations."""
+        """The outputs of a jaxpr with these equations."""
         return _Replay(self, jaxpr, inputs, equations).outputs()
 
-    def key(self, equation: Equation) -> Key:
-        """Line and direction; where no line is known, that of what holds it."""
-        return self._keys[equation.id]
+    def line(self, equation: Equation) -> SourceLine | None:
+        """Line and direction; None where the line is unknown."""
+        return self._lines[equation.id]
 
     def inside(self, equation: Equation) -> list[Equation]:
         return self._children.get(equation.id, [])
 
     def several_lines(self, equation: Equation) -> bool:
-        return len({self.key(inner) for inner in self.inside(equation)} - {None}) > 1
-
-
-def _key(equation: Equation) -> Key:
-    frame = next((f for f in equation.frames if f.source is not None), None)
-    if frame is None or frame.source is None:
-        return None
-    return frame.source, frame.span.line, equation.phase.value
+        return len({self.line(inner) for inner in self.inside(equation)} - {None}) > 1
 
 
 class _Replay:
-    """One jaxpr, its values, and what has been made since the last barrier."""
+    """One jaxpr, its values, and the values computed since the last barrier."""
 
     def __init__(
         self, barriers: _Barriers, jaxpr: Any, inputs: Iterable[Any], equations: list[Equation]
@@ -180,13 +184,13 @@ class _Replay:
 
     def outputs(self) -> list[Any]:
         if len(self._equations) != len(self._jaxpr.eqns):
-            raise ValueError("the equations of this program are not those that were read")
-        last: Key = None
+            raise ValueError("the equations of this program differ from those that were read")
+        last: SourceLine | None = None
         for equation, known in zip(self._jaxpr.eqns, self._equations, strict=True):
-            key = self._barriers.key(known)
-            if key is not None and last is not None and key != last:
+            line = self._barriers.line(known)
+            if line is not None and last is not None and line != last:
                 self._flush()
-            last = key or last
+            last = line or last
             made = self._apply(equation, known)
             for variable, value in zip(equation.outvars, made, strict=True):
                 self._values[variable] = value
@@ -199,7 +203,7 @@ class _Replay:
         return variable.val if hasattr(variable, "val") else self._values[variable]
 
     def _flush(self) -> None:
-        """Nothing moves across: all that the line made goes through one barrier."""
+        """Pass all values of the line through one barrier, so that nothing moves across."""
         fresh = [v for v in self._fresh if isinstance(self._values[v], jax.Array)]
         self._fresh = []
         if not fresh:
@@ -220,7 +224,7 @@ class _Replay:
 
     def _bodies(self, params: dict[str, Any], known: Equation) -> dict[str, Any]:
         """The jaxprs of a loop or branch with barriers between their lines."""
-        # In the order in which the equations were read: by parameter, then one after another.
+        # In the order in which the equations were read: by parameter, then consecutively.
         left = self._barriers.inside(known)
         found: dict[str, Any] = {}
         for name, value in params.items():
@@ -237,8 +241,8 @@ class _Replay:
         return found
 
     def _with_barriers(self, body: Any, equations: list[Equation]) -> Any:
-        keys = {self._barriers.key(equation) for equation in equations} - {None}
-        if len(keys) < 2:
+        lines = {self._barriers.line(equation) for equation in equations} - {None}
+        if len(lines) < 2:
             return body
         inner = open_jaxpr(body)
         shapes = [
@@ -246,17 +250,17 @@ class _Replay:
             for v in inner.invars
         ]
 
-        def lines(*inputs: Any) -> list[Any]:
+        def replayed(*inputs: Any) -> list[Any]:
             return self._barriers.of(body, inputs, equations)
 
-        made = jax.make_jaxpr(lines)(*shapes)
+        made = jax.make_jaxpr(replayed)(*shapes)
         return made if isinstance(body, type(made)) else made.jaxpr
 
 
 def of_calls(
     calls: Sequence[JittedCall], sources: SourceFiles, plan: ProfilePlan
 ) -> dict[str, Profile | Unavailable]:
-    """By name; of several functions of one name, the first."""
+    """Isolated profiles by name; the first of several functions with one name."""
     found: dict[str, Profile | Unavailable] = {}
     for call in calls:
         if call.name not in found:
@@ -265,7 +269,7 @@ def of_calls(
 
 
 def _of_call(call: JittedCall, sources: SourceFiles, plan: ProfilePlan) -> Profile | Unavailable:
-    """The function is traced again, and compiled once more with the barriers."""
+    """Trace the function again, and compile it with the barriers."""
     try:
         with own_work():
             args, kwargs = call.arguments()
@@ -274,21 +278,30 @@ def _of_call(call: JittedCall, sources: SourceFiles, plan: ProfilePlan) -> Profi
             handles = Handles(traced, tagged=tagged, sources=sources)
             equations, effects = tagged.equations, describe.effects(handles)
             where = describe.devices(handles)
-            program = Program(call.name, ("jit",), where, (), (), (), equations, effects=effects)
-            usual = None if effects else _usual_s(call, plan)
+            program = Program(
+                call.name,
+                ("jit",),
+                where,
+                (),
+                (),
+                constants=(),
+                equations=equations,
+                effects=effects,
+            )
+            fused = None if effects else _fused_s(call, plan)
         inputs = _jax.traced_arguments(call.function, args, kwargs)
     except KeyboardInterrupt:
-        return Unavailable("it was interrupted; the rest of the report is whole")
+        return Unavailable("it was interrupted; the rest of the report is complete")
     except Exception as error:
         text = str(error).partition("\n")[0]
         return Unavailable(f"{call.name} could not be traced again ({text})")
     leaves = jax.tree_util.tree_leaves(inputs)
-    found = line_mode(program, handles, leaves, sources, plan)
-    return found if isinstance(found, Unavailable) else replace(found, usual_s=usual)
+    found = isolated_profile(program, handles, leaves, sources, plan)
+    return found if isinstance(found, Unavailable) else replace(found, fused_s=fused)
 
 
-def _usual_s(call: JittedCall, plan: ProfilePlan) -> float:
-    """The median of as many calls as one session has, in a fifth of the time at most."""
+def _fused_s(call: JittedCall, plan: ProfilePlan) -> float:
+    """Median seconds of the ordinary program: one session's calls, in a fifth of the budget."""
     found: list[float] = []
     spent = 0.0
     while len(found) < plan.calls and (not found or spent < plan.budget_s / plan.sessions):

@@ -1,8 +1,8 @@
-"""What known library routines cost that HLO calls by name, from textbook formulas.
+"""The cost of custom calls to known library routines, from textbook formulas.
 
-Counts of the LAPACK routines are the leading terms in "LAPACK Working Note 41" (appendix C), of
-the decompositions by iteration those in Golub and Van Loan, "Matrix Computations". They say how
-much work the problem is, not what an implementation does. A complex operation counts as four.
+Counts of the LAPACK routines are the leading terms in "LAPACK Working Note 41" (appendix C), those
+of iterative decompositions are from Golub and Van Loan, "Matrix Computations". They measure the
+problem, not an implementation. A complex operation counts as four.
 """
 
 import math
@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.cost.arithmetic import convolution_flops, numbers
-from jaxscope.analysis.cost.figures import Cost
+from jaxscope.analysis.cost.arithmetic import CostCounts, convolution_flops, numbers
 from jaxscope.analysis.hlo import Instruction, Shape
 
 _LAWN41 = "LAPACK Working Note 41"
@@ -23,7 +22,7 @@ _GEMM = re.compile(r"__(cublas\$(gemm|lt\$matmul.*)|onednn\$matmul.*)$")
 _CONVOLUTION = re.compile(r"__cudnn\$conv(\w+)$")
 _CONTRACTING = re.compile(r'lhs_contracting_dimensions\\?":\s*\[([^\]]*)\]')
 
-# Notes to the compiler, which run nothing.
+# Annotations for the compiler, which run nothing.
 _WITHOUT_WORK = frozenset({
     "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
     "LayoutConstraint", "AllocateBuffer", "AssumeGatherIndicesInBound",
@@ -41,11 +40,12 @@ _SYNONYMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """The cost of a library call, and where the figure comes from."""
+class CustomCallCost:
+    """The estimated cost of a custom call."""
 
-    cost: Cost
+    cost: CostCounts
     basis: str
+    """The formula with its source; empty where nothing is estimated."""
 
 
 def _potrf(m: int, n: int) -> float:
@@ -67,7 +67,7 @@ def _gesdd(m: int, n: int) -> float:
     return 6 * m * n**2 + 20 * n**3
 
 
-# FLOPs of one m by n matrix; the formula as said to the reader; its source.
+# FLOPs of one m by n matrix; the formula as shown; its source.
 _MATRIX_ROUTINES: dict[str, tuple[Callable[[int, int], float], str, str]] = {
     "potrf": (_potrf, "n^3/3", _LAWN41),
     "getrf": (_getrf, "m n^2 - n^3/3", _LAWN41),
@@ -82,17 +82,19 @@ _MATRIX_ROUTINES: dict[str, tuple[Callable[[int, int], float], str, str]] = {
 }
 
 
-def estimate_custom_call(instruction: Instruction, operands: Sequence[Shape]) -> Estimate | None:
-    """The cost of a custom call whose target is known; None for any other."""
+def estimate_custom_call(
+    instruction: Instruction, operands: Sequence[Shape]
+) -> CustomCallCost | None:
+    """The cost of a custom call; None for an unknown target."""
     target = instruction.custom_call_target or ""
     if target in _WITHOUT_WORK:
-        return Estimate(Cost(), "")
+        return CustomCallCost(CostCounts(), "")
     counted = _counted_flops(target, instruction, operands)
     if counted is None:
         return None
     flops, basis = counted
     moved = instruction.shape.bytes + sum(operand.bytes for operand in operands)
-    return Estimate(Cost(flops, 0.0, moved), basis)
+    return CustomCallCost(CostCounts(flops, 0.0, moved), basis)
 
 
 def _counted_flops(
@@ -133,7 +135,7 @@ def _linear_algebra(name: str, operands: Sequence[Shape]) -> tuple[float, str] |
 
 
 def _gemm(instruction: Instruction, operands: Sequence[Shape]) -> tuple[float, str] | None:
-    """Two for each element of the result and of the contracted dimensions, as for a dot."""
+    """Two per element of the result and of the contracted dimensions, as for a dot."""
     named = _CONTRACTING.search(instruction.attributes_text)
     lhs = operands[0]
     dims = numbers(named[1]) if named else (len(lhs.dims) - 1,)
@@ -144,7 +146,7 @@ def _gemm(instruction: Instruction, operands: Sequence[Shape]) -> tuple[float, s
 def _convolution(
     direction: str, instruction: Instruction, operands: Sequence[Shape]
 ) -> tuple[float, str] | None:
-    """A gradient convolution pairs the same points as the forward one its window describes."""
+    """A gradient convolution pairs the same points as the forward one of its window."""
     if len(operands) < 2:
         return None
     result = instruction.shape.leaves[0]
@@ -153,4 +155,4 @@ def _convolution(
         inputs, output = result, operands[0]
     elif direction == "BackwardFilter":
         kernel, output = result, operands[1]
-    return convolution_flops(instruction, (inputs, kernel), output), "2 for each pair of points"
+    return convolution_flops(instruction, (inputs, kernel), output), "2 per pair of points"

@@ -1,4 +1,4 @@
-"""Lines whose work XLA merged into another's: they must not read as free."""
+"""Lines whose work XLA merged into other lines, so that they do not read as free."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.profile.fusion_split import FREE
-from jaxscope.analysis.profile.renamed import renamed
+from jaxscope.analysis.profile.line_owners import lines_of_equations, untagged_scans
 from jaxscope.model import Program, Stage
-from jaxscope.model.profile import Folded, Place
+from jaxscope.model.profile import MergedLine, SourceLine
 
 _CHEAP = frozenset({
     "add", "and", "bitcast_convert_type", "broadcast_in_dim", "clamp", "closed_call", "concatenate",
@@ -21,7 +21,7 @@ _CHEAP = frozenset({
     "stop_gradient", "sub", "transpose", "while", "xor", "mul_add", "and_then", "pbroadcast",
     "convert_element_type_p", "optimization_barrier", "name", "random_seed", "random_fold_in",
 })  # fmt: skip
-"""Primitives that a reader does not miss: they cost next to nothing, or only hold others."""
+"""Primitives that cost next to nothing, or only enclose others."""
 
 _OPCODES = {
     "exp": "exponential", "expm1": "exponential-minus-one", "log": "log", "log1p": "log-plus-one",
@@ -30,21 +30,21 @@ _OPCODES = {
     "atan2": "atan2", "sort": "sort", "dot_general": "dot", "reduce_max": "reduce",
     "reduce_min": "reduce",
 }  # fmt: skip
-"""What a primitive becomes when nothing is merged."""
+"""The opcode that a primitive becomes when nothing is merged."""
 
 
-def folded(
+def merged_lines(
     program: Program,
     stage: Stage,
     module: HloModule,
     source: int,
     lowered: Callable[[], Stage],
-) -> tuple[Folded, ...]:
-    """Lines with costly equations of which no instruction is left.
+) -> tuple[MergedLine, ...]:
+    """Lines with costly equations and no instruction of their own.
 
     Such as `exp(b)` followed by `c * c`, which becomes `exp(b + b)` with the product's name, or two
-    reductions that become one. `lowered` gives the StableHLO, for telling these from equations
-    that JAX left out because no result depends on them; it is asked for only when there are any.
+    reductions that become one. `lowered` gives the StableHLO, to exclude equations that JAX dropped
+    because no result depends on them; it is called only when there are candidates.
     """
     own: set[int] = set()
     traces: dict[int, list[str]] = collections.defaultdict(list)
@@ -59,13 +59,13 @@ def folded(
         else:
             own.add(anchor.equations[0])
             own.update(anchor.equations[1:])
-    own.update(renamed(program, stage, module).values())
-    homes = _homes(program, source)
-    # A line that has an instruction has a time, whichever of its equations the name is of.
-    present = {homes[i] for i in own if i in homes}
-    lost: dict[Place, list[int]] = {}
+    own.update(untagged_scans(program, stage, module).values())
+    lines = lines_of_equations(program, source)
+    # A line with any instruction has a time, whichever of its equations is named.
+    present = {lines[i] for i in own if i in lines}
+    lost: dict[SourceLine, list[int]] = {}
     for equation in program.equations:
-        place = homes.get(equation.id)
+        place = lines.get(equation.id)
         if place is not None and place not in present and equation.primitive not in _CHEAP:
             lost.setdefault(place, []).append(equation.id)
     if not lost:
@@ -74,7 +74,7 @@ def folded(
     if reached:
         lost = {p: kept for p, ids in lost.items() if (kept := [i for i in ids if i in reached])}
     by_line = {a.line: a for a in stage.anchors}
-    rows: list[Folded] = []
+    rows: list[MergedLine] = []
     for place, ids in sorted(lost.items()):
         into: set[int] = set()
         for name in (name for i in ids for name in traces.get(i, ())):
@@ -82,17 +82,19 @@ def folded(
             for operand in instruction.operands if instruction is not None else ():
                 made = module.instruction(operand)
                 anchor = by_line.get(made.line) if made is not None else None
-                into |= {homes[i].line for i in (anchor.equations if anchor else ()) if i in homes}
+                into |= {lines[i].line for i in (anchor.equations if anchor else ()) if i in lines}
         primitives = dict.fromkeys(program.equations[i].primitive for i in ids)
-        into = into or _doing(primitives, program, stage, module, homes)
-        rows.append(Folded(place, tuple(primitives), tuple(sorted(into - {place.line}))))
+        into = into or _doing(primitives, program, stage, module, lines)
+        rows.append(MergedLine(place, tuple(primitives), tuple(sorted(into - {place.line}))))
     return tuple(rows)
 
 
-def with_folded(measured: Mapping[Place, float], folded: Iterable[Folded]) -> Mapping[Place, float]:
-    """Seconds of lines that were kept apart, given to the lines that do their work otherwise."""
+def with_merged(
+    measured: Mapping[SourceLine, float], merged: Iterable[MergedLine]
+) -> Mapping[SourceLine, float]:
+    """Seconds of isolated lines, with each merged line's given to the lines that do its work."""
     found = dict(measured)
-    for row in folded:
+    for row in merged:
         seconds = found.pop(row.place, 0.0)
         heirs = [p for p in found if p.source == row.place.source and p.line in row.into]
         heirs = [p for p in heirs if p.phase is row.place.phase] or heirs
@@ -108,9 +110,9 @@ def _doing(
     program: Program,
     stage: Stage,
     module: HloModule,
-    homes: Mapping[int, Place],
+    lines: Mapping[int, SourceLine],
 ) -> set[int]:
-    """Lines whose tag is on an instruction that does such work, and that ask for no such work.
+    """Lines whose tag is on an instruction that does such work without requesting it.
 
     XLA gives what it rewrites the name of the last operation: `c * c` of `c = exp(b)` becomes
     `exp(b + b)` with the product's name.
@@ -123,16 +125,8 @@ def _doing(
             continue
         tagged = program.equations[anchor.equations[0]]
         other = _OPCODES.get(tagged.primitive) != instruction.opcode
-        if instruction.opcode == "reduce":  # one that finds a maximum's place finds it, too
+        if instruction.opcode == "reduce":  # argmax computes the maximum, too
             other = tagged.primitive in {"argmax", "argmin"}
-        if other and tagged.id in homes:
-            found.add(homes[tagged.id].line)
+        if other and tagged.id in lines:
+            found.add(lines[tagged.id].line)
     return found
-
-
-def _homes(program: Program, source: int) -> dict[int, Place]:
-    return {
-        equation.id: Place(source, frame.span.line, equation.phase)
-        for equation in program.equations
-        if (frame := next((f for f in equation.frames if f.source == source), None)) is not None
-    }

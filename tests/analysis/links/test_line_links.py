@@ -7,25 +7,26 @@ import time
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.links.anchors import ADDED, STALE, Locator, hlo_anchors, stablehlo_anchors
-from jaxscope.analysis.links.candidates import Candidates
-from jaxscope.analysis.links.links import (
-    FOLDED,
-    UNUSED,
+from jaxscope.analysis.links.anchors import (
+    ADDED,
+    STALE,
+    Candidates,
+    Locator,
+    hlo_anchors,
+    stablehlo_anchors,
+)
+from jaxscope.analysis.links.elimination import ABSENT, UNUSED, eliminated
+from jaxscope.analysis.links.line_links import (
     between,
-    equation_lines,
     line_equations,
-    linked_share,
     source_lines,
     stage_lines,
-    vanished,
-    vanished_lines,
 )
-from jaxscope.analysis.links.tag_paths import Chains
-from jaxscope.analysis.links.tags import clean_hlo, tag, tags_of, without_tags
+from jaxscope.analysis.links.tags import TagPaths, clean_hlo, tag, tags_of, without_tags
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.model import Anchor, Equation, Frame, Link, Phase, Program, Span, Stage, StageKind
 from jaxscope.model.stage import Unavailable
+from tests.analysis.links.linked_share import linked_share
 
 A, B, C = "aaaaaaaa", "bbbbbbbb", "cccccccc"
 
@@ -37,11 +38,13 @@ def equation(number, primitive, *lines, parent=None, source=0, scope=""):
         first, last = line if isinstance(line, tuple) else (line, line)
         frames.append(Frame(source, "cell.py", "f", Span(first, 0, last, 9)))
     span = frames[0].span if frames else None
-    return Equation(number, primitive, span, tuple(frames), Phase.PRIMAL, parent, scope)
+    return Equation(
+        number, primitive, span, tuple(frames), Phase.PRIMAL, parent=parent, scope=scope
+    )
 
 
 def program(*equations):
-    return Program("cell", ("jit",), ("cpu:0",), (), (), (), tuple(equations))
+    return Program("cell", ("jit",), ("cpu:0",), (), (), constants=(), equations=tuple(equations))
 
 
 def stage(kind, *anchors):
@@ -115,31 +118,29 @@ def test_a_line_inside_leads_to_the_equation_around_it_where_it_has_none():
     assert between(PROGRAM, JAXPR, 11, outer) == Link((7,), True)
 
 
-def test_single_equations_can_be_looked_up():
-    assert equation_lines(COMPILED, 3) == Link((20, 25), True)
+def test_the_equations_of_a_line_can_be_looked_up():
     assert line_equations(COMPILED, 20) == Anchor(20, (3,))
     assert line_equations(COMPILED, 22) is None
 
 
-def test_what_reaches_no_instruction_has_vanished_with_its_reason():
+def test_an_equation_without_an_instruction_is_eliminated_with_its_reason():
     short = stage(StageKind.OPTIMIZED_HLO, Anchor(20, (1,)))
     lowered = stage(StageKind.STABLEHLO, Anchor(5, (1,)), Anchor(6, (3,)))
-    gone = vanished(PROGRAM, short, lowered)
-    assert [(v.equation, v.reason) for v in gone] == [(2, UNUSED), (3, FOLDED), (4, UNUSED)]
-    # Line 12 still has equation 1, and line 2 the call that holds it.
-    assert vanished_lines(PROGRAM, short, lowered) == {3: FOLDED, 4: UNUSED}
-    assert vanished_lines(PROGRAM, short) == {3: FOLDED, 4: FOLDED}
+    gone = eliminated(PROGRAM, short, lowered)
+    # Equation 0 is the call around equation 1, which has an instruction.
+    assert [(e.equation, e.reason) for e in gone] == [(2, UNUSED), (3, ABSENT), (4, UNUSED)]
+    assert {e.reason for e in eliminated(PROGRAM, short)} == {ABSENT}
 
 
-def test_nothing_vanishes_where_there_is_no_text_and_a_guess_counts_as_seen():
+def test_nothing_is_eliminated_without_a_text_and_a_guess_counts_as_seen():
     none = Stage(StageKind.OPTIMIZED_HLO, unavailable=Unavailable("gone"))
-    assert vanished(PROGRAM, none) == ()
-    assert vanished_lines(PROGRAM, COMPILED) == {}
+    assert eliminated(PROGRAM, none) == ()
+    assert eliminated(PROGRAM, COMPILED) == ()
 
 
 @pytest.mark.parametrize("size", [36_000])
 def test_an_index_of_a_big_program_answers_at_once(size):
-    """Not a benchmark (see bench/links.py): it fails if a look-up walks the whole program."""
+    """Not a benchmark (see measurements/links.py): fails if a look-up walks the whole program."""
     big = program(*[equation(i, "add", 1 + i % 500) for i in range(size)])
     text = stage(StageKind.OPTIMIZED_HLO, *[Anchor(i + 1, (i,)) for i in range(size)])
     stage_lines(big, text, 1)
@@ -177,21 +178,21 @@ def test_clean_hlo_drops_tables_and_says_where_each_line_came_from():
     assert [raw[n - 1][:7] for n in origin] == ["HloModu", "", "ENTRY %", "  %x = ", "  %y = ", "}"]
 
 
-def test_chains_complete_what_a_region_leaves_out():
-    chains = Chains([("a",), ("a", "b"), ("a", "c"), ("d",), ("d", "b")])
-    assert chains.find(("a", "b")).equations == (1,)
-    assert chains.find(("b",), [("a",)]).equations == (1,)
-    assert chains.find(("b",), [("a",), ("d",)]).equations == (1, 4)
+def test_tag_paths_complete_what_a_region_leaves_out():
+    paths = TagPaths([("a",), ("a", "b"), ("a", "c"), ("d",), ("d", "b")])
+    assert paths.find(("a", "b")).equations == (1,)
+    assert paths.find(("b",), [("a",)]).equations == (1,)
+    assert paths.find(("b",), [("a",), ("d",)]).equations == (1, 4)
     # The region of a reduce repeats the reduce's own tag.
-    assert chains.find(("c",), [("a", "c")]).equations == (2,)
+    assert paths.find(("c",), [("a", "c")]).equations == (2,)
     # Tags of another program behind one of ours belong to what JAX lowers it with.
-    assert chains.find(("a", "c", "z")).equations == (2,)
-    assert chains.find(("z",), [("a",)]).equations == ()
-    assert chains.find(()).equations == ()
+    assert paths.find(("a", "c", "z")).equations == (2,)
+    assert paths.find(("z",), [("a",)]).equations == ()
+    assert paths.find(()).equations == ()
 
 
 def test_a_jaxpr_used_twice_by_one_equation_gives_both_uses():
-    assert Chains([("a",), ("a", "b"), ("a", "b")]).find(("a", "b")).equations == (1, 2)
+    assert TagPaths([("a",), ("a", "b"), ("a", "b")]).find(("a", "b")).equations == (1, 2)
 
 
 # HLO.
@@ -229,7 +230,7 @@ EQUATIONS = (
     equation(2, "mul", 3),
     equation(3, "reduce_sum", 4),
 )
-CHAINS = Chains([(tag(0, A),), (tag(0, A), tag(0, B)), (tag(1, A),), (tag(2, A),)])
+PATHS = TagPaths([(tag(0, A),), (tag(0, A), tag(0, B)), (tag(1, A),), (tag(2, A),)])
 
 
 def hlo_stage(locator):
@@ -239,7 +240,7 @@ def hlo_stage(locator):
 
 
 def test_instructions_are_anchored_by_their_tags():
-    module, text = hlo_stage(Locator(CHAINS, Candidates(EQUATIONS), ""))
+    module, text = hlo_stage(Locator(PATHS, Candidates(EQUATIONS), ""))
     anchors = {anchor.line: anchor for anchor in text.anchors}
     found = {i.name: anchors.get(i.line) for i in module.instructions()}
     assert (found["m"].equations, found["m"].exact) == ((2,), True)
@@ -261,12 +262,12 @@ def test_instructions_are_anchored_by_their_tags():
 
 
 def test_the_share_counts_real_instructions_only():
-    module, text = hlo_stage(Locator(CHAINS, Candidates(EQUATIONS), ""))
+    module, text = hlo_stage(Locator(PATHS, Candidates(EQUATIONS), ""))
     assert linked_share(module, text) == (6, 2, 8)
 
 
 def test_without_tags_every_link_is_a_set_and_marked_so():
-    module, text = hlo_stage(Locator(Chains(()), Candidates(EQUATIONS), "no tags"))
+    module, text = hlo_stage(Locator(TagPaths(()), Candidates(EQUATIONS), "no tags"))
     assert not any(anchor.exact for anchor in text.anchors)
     assert linked_share(module, text)[0] == 0
 
@@ -344,7 +345,7 @@ def test_stablehlo_is_read_with_its_locations():
 
 
 def test_stablehlo_lines_are_anchored_and_functions_take_their_callers():
-    anchors = stablehlo_anchors(parse_stablehlo(STABLE), Locator(CHAINS, Candidates(EQUATIONS), ""))
+    anchors = stablehlo_anchors(parse_stablehlo(STABLE), Locator(PATHS, Candidates(EQUATIONS), ""))
     lines = parse_stablehlo(STABLE).text.splitlines()
     found = {lines[a.line - 1].split("=")[-1].split("(")[0].split()[0]: a for a in anchors}
     assert found["call"].equations == (0,)
@@ -355,8 +356,8 @@ def test_stablehlo_lines_are_anchored_and_functions_take_their_callers():
     assert not any(lines[a.line - 1].strip().startswith(("func", "module", "}")) for a in anchors)
 
 
-def test_a_name_whose_callers_are_all_gone_is_found_by_the_end_of_its_chain() -> None:
-    chains = Chains([("a",), ("a", "b"), ("a", "b", "c"), ("d",)])
-    assert chains.find(("c",), [("d",)]).equations == (2,)
-    assert chains.find(("b", "c")).equations == (2,)
-    assert chains.find(("x",), [("d",)]).equations == ()
+def test_a_name_whose_callers_are_all_gone_is_found_by_the_end_of_its_path() -> None:
+    paths = TagPaths([("a",), ("a", "b"), ("a", "b", "c"), ("d",)])
+    assert paths.find(("c",), [("d",)]).equations == (2,)
+    assert paths.find(("b", "c")).equations == (2,)
+    assert paths.find(("x",), [("d",)]).equations == ()

@@ -1,8 +1,7 @@
-"""Why an equation left no instruction: read from the StableHLO that XLA was given.
+"""Reasons for eliminated equations, read from the StableHLO that XLA received.
 
-XLA does not say what it does to an operation. What can be known for certain is known from the
-program that it got: an operation that no input takes part in, one that stands there twice, one
-that no result depends on. For the others the reason is as vague as the knowledge.
+XLA does not report its rewrites. Certain are those that its input proves: an operation that depends
+on no input, one that occurs twice, one that no result depends on. Other reasons stay vague.
 """
 
 from __future__ import annotations
@@ -12,23 +11,24 @@ from collections import Counter
 from dataclasses import dataclass
 
 from jaxscope.analysis.links.line_figures import stage_of
-from jaxscope.analysis.links.links import FOLDED, UNUSED, Vanished, vanished
-from jaxscope.model import Program, StageKind
+from jaxscope.model import Equation, Program, Stage, StageKind
 
-CONSTANT = "XLA computed it while compiling: no input takes part in it"
-TWICE = "the same is computed elsewhere in the program: XLA kept one of the two"
-DEAD = "XLA left it out, since no result depends on it"
-MERGED = "XLA merged it with what reads its result, or simplified it away"
-MOVED = "it only moves, repeats or renames data: XLA reads the data where it lies"
+ABSENT = "not in the compiled program: folded, merged or dead"
+UNUSED = "dead-code elimination by JAX: no result depends on it"
+CONSTANT = "constant folding: it depends on no input, so XLA computed it while compiling"
+TWICE = "common-subexpression elimination: the same value is computed elsewhere"
+DEAD = "dead-code elimination by XLA: no result depends on it"
+MERGED = "merged into the operation that reads it, or simplified away"
+MOVED = "it only moves, repeats or renames data, which XLA reads in place"
 
 GONE = frozenset({CONSTANT, TWICE, DEAD, MOVED, UNUSED})
-"""Reasons that are known for certain: what has another may well run as part of something else."""
+"""Certain reasons. With any other, the work may be part of a different instruction."""
 
 _MOVING = frozenset({
     "bitcast_convert", "broadcast", "broadcast_in_dim", "concatenate", "convert", "pad", "reshape",
     "reverse", "slice", "transpose",
 })  # fmt: skip
-# Their results depend on more than their operands, or they hold what does.
+# Their results depend on more than their operands, or they contain such operations.
 _OPEN = frozenset({
     "call", "case", "composite", "custom_call", "if", "infeed", "optimization_barrier",
     "partition_id", "recv", "replica_id", "rng", "while",
@@ -37,7 +37,7 @@ _OPERATION = re.compile(r'\s*(%[\w#$.\-]+)(?::\d+)? = "?(?:[a-z_]+\.)?([\w]+)"?(
 _NAME = re.compile(r"%[\w$.\-]+")
 _FUNCTION = re.compile(r"\s*func\.func\b")
 _LONGEST = 4_000_000
-"""Characters of a module that is read for reasons."""
+"""Characters of the longest module that is searched for reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,48 @@ class _Operation:
     operands: tuple[str, ...]
 
 
-def reasons(program: Program) -> tuple[Vanished, ...]:
-    """The user's equations that no line of the compiled text came from, each with the best reason.
+@dataclass(frozen=True, slots=True)
+class Eliminated:
+    """A user's equation without a line in the compiled text."""
+
+    equation: int
+    reason: str
+
+
+def eliminated(
+    program: Program, compiled: Stage, lowered: Stage | None = None
+) -> tuple[Eliminated, ...]:
+    """The user's equations without a line in the compiled text.
+
+    An approximate match counts as a line, and so does a line of an equation inside. Empty for a
+    stage without text. `lowered`, the StableHLO, distinguishes JAX's eliminations from XLA's.
+    """
+    if compiled.unavailable is not None or not compiled.anchors:
+        return ()
+    seen = _with_parents(program.equations, compiled)
+    reached = None
+    if lowered is not None and lowered.unavailable is None:
+        reached = _with_parents(program.equations, lowered)
+    return tuple(
+        Eliminated(e.id, ABSENT if reached is None or e.id in reached else UNUSED)
+        for e in program.equations
+        if e.id not in seen and any(frame.source is not None for frame in e.frames)
+    )
+
+
+def _with_parents(equations: tuple[Equation, ...], stage: Stage) -> set[int]:
+    """Equations behind the lines of a stage, and those around them."""
+    found: set[int] = set()
+    for number in (number for anchor in stage.anchors for number in anchor.equations):
+        current: int | None = number
+        while current is not None and current not in found:
+            found.add(current)
+            current = equations[current].parent
+    return found
+
+
+def reasons(program: Program) -> tuple[Eliminated, ...]:
+    """The user's equations without a line in the compiled text, each with the best reason.
 
     Empty as long as the optimized HLO was not fetched.
     """
@@ -57,28 +97,24 @@ def reasons(program: Program) -> tuple[Vanished, ...]:
     if compiled is None:
         return ()
     lowered = stage_of(program, StageKind.STABLEHLO)
-    sources = {f.source for e in program.equations for f in e.frames if f.source is not None}
-    found: dict[int, Vanished] = {}
-    for source in sorted(sources):
-        for one in vanished(program, compiled, lowered, source):
-            found.setdefault(one.equation, one)
-    vague = {number for number, one in found.items() if one.reason == FOLDED}
+    found = {one.equation: one for one in eliminated(program, compiled, lowered)}
+    vague = {number for number, one in found.items() if one.reason == ABSENT}
     if vague and lowered is not None and 0 < len(lowered.text) <= _LONGEST:
         text = _Text(lowered.text)
         lines: dict[int, list[int]] = {}
         for anchor in lowered.anchors:
-            # A line that may be another's proves nothing.
+            # An approximate match proves nothing.
             if anchor.exact and anchor.equations and anchor.equations[0] in vague:
                 lines.setdefault(anchor.equations[0], []).append(anchor.line)
         for number, those in lines.items():
             why = {text.reason(line) for line in those}
             if len(why) == 1 and (reason := why.pop()):
-                found[number] = Vanished(number, reason)
-    return tuple(found[number] for number in sorted(found))
+                found[number] = Eliminated(number, reason)
+    return tuple(found.values())
 
 
 class _Text:
-    """The operations of a module, each in its function: names mean something only there."""
+    """The operations of a module by function, the scope of their names."""
 
     def __init__(self, text: str) -> None:
         self._by_line: dict[int, tuple[int, _Operation]] = {}
@@ -104,7 +140,7 @@ class _Text:
         self._live: set[int] | None = None
 
     def reason(self, line: int) -> str:
-        """Why the operation of this line is not in the compiled program; empty if not known."""
+        """The reason for the elimination of this line's operation; empty if unknown."""
         known = self._by_line.get(line)
         if known is None:
             return ""
@@ -119,7 +155,7 @@ class _Text:
         return MOVED if operation.opcode in _MOVING else MERGED
 
     def _is_fixed(self, line: int) -> bool:
-        """Whether it depends on constants alone."""
+        """Whether it depends only on constants."""
         waiting, seen = [line], {line}
         while waiting:
             current = waiting.pop()
@@ -144,8 +180,8 @@ class _Text:
         return True
 
     def _alive(self) -> set[int]:
-        """Lines that some result may depend on. What defines nothing, a `return` or the line of a
-        region, keeps everything alive that it names, and so does what may have an effect."""
+        """Lines that a result may depend on. A line that defines nothing (a `return`, a region)
+        keeps all its operands alive, and so does an operation that may have an effect."""
         if self._live is None:
             waiting = [
                 (function, name)

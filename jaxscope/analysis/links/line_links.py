@@ -1,0 +1,152 @@
+"""Links between the lines of the Python source and those of the stages, and between stages.
+
+The join key is the equation: a source line leads to every equation with a frame on it, and a
+stage's anchors lead from these to its lines.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from jaxscope.model import Anchor, Equation, Link, Program, Stage
+
+_NO_LINK = Link((), True)
+
+
+def stage_lines(program: Program, stage: Stage, line: int, source: int = 0) -> Link:
+    """The lines of the stage for every frame on that source line.
+
+    Approximate matches are returned, and marked, only where there is no exact one.
+    """
+    links = _line_links(_Same(program.equations), _Same(stage.anchors))
+    return links.get((source, line), _NO_LINK)
+
+
+def source_lines(program: Program, stage: Stage, line: int, source: int = 0) -> Link:
+    """The lines of that source behind a line of the stage."""
+    anchor = _stage(stage).anchors.get(line)
+    if anchor is None:
+        return _NO_LINK
+    lines = {
+        number
+        for i in anchor.equations
+        for frame in program.equations[i].frames
+        if frame.source == source
+        for number in range(frame.span.line, frame.span.end_line + 1)
+    }
+    return Link(tuple(sorted(lines)), anchor.exact, anchor.why)
+
+
+def between(program: Program, start: Stage, line: int, end: Stage) -> Link:
+    """The lines of one stage that have the same equations as a line of another.
+
+    Where the other stage has no line for them, such as for a nested `jit`, the equations inside
+    them are used, and failing that those around them.
+    """
+    anchor = _stage(start).anchors.get(line)
+    if anchor is None:
+        return _NO_LINK
+    there = _stage(end)
+    found = there.lines(anchor.equations)
+    if not found.lines:
+        inside = _source_index(_Same(program.equations)).inside(anchor.equations)
+        found = there.lines(inside)
+        if not found.lines:
+            parents = (program.equations[i].parent for i in anchor.equations)
+            found = there.lines([parent for parent in parents if parent is not None])
+    return Link(found.lines, found.exact and anchor.exact, anchor.why or found.why)
+
+
+def line_equations(stage: Stage, line: int) -> Anchor | None:
+    """The equations behind a line of the stage."""
+    return _stage(stage).anchors.get(line)
+
+
+class _SourceIndex:
+    def __init__(self, equations: tuple[Equation, ...]) -> None:
+        self.equations: dict[tuple[int, int], tuple[int, ...]] = {}
+        found: dict[tuple[int, int], dict[int, None]] = {}
+        self._children: dict[int, list[int]] = {}
+        for equation in equations:
+            if equation.parent is not None:
+                self._children.setdefault(equation.parent, []).append(equation.id)
+            for frame in equation.frames:
+                if frame.source is None:
+                    continue
+                for line in range(frame.span.line, frame.span.end_line + 1):
+                    found.setdefault((frame.source, line), {})[equation.id] = None
+        self.equations = {place: tuple(ids) for place, ids in found.items()}
+
+    def inside(self, ids: Iterable[int]) -> tuple[int, ...]:
+        """Everything inside these equations, at any depth."""
+        found: dict[int, None] = {}
+        waiting = list(ids)
+        while waiting:
+            for child in self._children.get(waiting.pop(), ()):
+                if child not in found:
+                    found[child] = None
+                    waiting.append(child)
+        return tuple(found)
+
+
+class _StageIndex:
+    def __init__(self, anchors: tuple[Anchor, ...]) -> None:
+        self.anchors = {anchor.line: anchor for anchor in anchors}
+        self.by_equation: dict[int, list[int]] = {}
+        self._guessed = {anchor.line: anchor.why for anchor in anchors if not anchor.exact}
+        for anchor in anchors:
+            for equation in anchor.equations:
+                self.by_equation.setdefault(equation, []).append(anchor.line)
+
+    def lines(self, ids: Iterable[int]) -> Link:
+        """The exact lines of these equations; if there are none, the approximate ones."""
+        lines = {line for i in ids for line in self.by_equation.get(i, ())}
+        exact = lines - self._guessed.keys()
+        if exact or not lines:
+            return Link(tuple(sorted(exact)), True)
+        ordered = tuple(sorted(lines))
+        return Link(ordered, False, self._guessed[ordered[0]])
+
+
+class _Same:
+    """A cache key by identity: hashing the contents would cost more than the index.
+
+    Keeps the value alive, so that no other object can get its identity.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+
+# A few programs with four stages each; a dropped index is rebuilt in milliseconds.
+@functools.lru_cache(maxsize=8)
+def _source_index(equations: _Same) -> _SourceIndex:
+    return _SourceIndex(equations.value)
+
+
+@functools.lru_cache(maxsize=32)
+def _stage_index(anchors: _Same) -> _StageIndex:
+    return _StageIndex(anchors.value)
+
+
+@functools.lru_cache(maxsize=32)
+def _line_links(equations: _Same, anchors: _Same) -> dict[tuple[int, int], Link]:
+    """The links of all source lines: a line that calls the whole program leads to all its lines,
+    too many to gather for each movement of the pointer."""
+    index = _stage_index(anchors)
+    places = _source_index(equations).equations
+    return {place: link for place, ids in places.items() if (link := index.lines(ids)).lines}
+
+
+def _stage(stage: Stage) -> _StageIndex:
+    return _stage_index(_Same(stage.anchors))

@@ -1,0 +1,195 @@
+"""The line of Python that each HLO instruction belongs to."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction
+from jaxscope.analysis.profile.fusion_split import FREE
+from jaxscope.model import Equation, Phase, Program, Stage
+from jaxscope.model.profile import SourceLine
+
+
+class LineOwner(NamedTuple):
+    """The line that an instruction belongs to."""
+
+    place: SourceLine
+    sure: bool
+    """Known by its own tag or frame, not by an approximate match."""
+
+
+LineOwners = Mapping[str, LineOwner]
+"""By instruction. Instructions of no line of the given source are missing."""
+
+
+def line_of(equation: Equation, source: int | None = None) -> SourceLine | None:
+    """The innermost line of an equation in one source, or in any."""
+    for frame in equation.frames:
+        if frame.source is not None and source in (None, frame.source):
+            return SourceLine(frame.source, frame.span.line, equation.phase)
+    return None
+
+
+def lines_of_equations(program: Program, source: int | None) -> dict[int, SourceLine]:
+    """Equation → its innermost line in that source; equations without one are missing."""
+    lines = ((equation.id, line_of(equation, source)) for equation in program.equations)
+    return {number: line for number, line in lines if line is not None}
+
+
+def of_equations(
+    program: Program, stage: Stage, module: HloModule, source: int | None
+) -> LineOwners:
+    """Owners by the equations that the optimized HLO is anchored to.
+
+    A line of a source represents what it calls: an equation belongs to its innermost frame in that
+    source, as everywhere in a report; without a source, to the innermost of all.
+    """
+    lines = lines_of_equations(program, source)
+    found: dict[str, LineOwner] = {}
+    for anchor in stage.anchors:
+        instruction = module.at_line(anchor.line)
+        if instruction is None or not anchor.equations:
+            continue
+        if anchor.exact:
+            place = lines.get(anchor.equations[0])
+        else:
+            # Candidates that disagree are no answer, but they may agree on the line.
+            places = {lines.get(equation) for equation in anchor.equations}
+            place = places.pop() if len(places) == 1 else _same_line(places)
+        if place is not None:
+            found[instruction.name] = LineOwner(place, anchor.exact)
+    for name, equation in untagged_scans(program, stage, module).items():
+        if equation in lines:
+            found[name] = LineOwner(lines[equation], False)
+        else:
+            found.pop(name, None)
+    return found
+
+
+def _same_line(places: set[SourceLine | None]) -> SourceLine | None:
+    """The common line of several directions, as an undifferentiated one."""
+    lines = {place and (place.source, place.line) for place in places}
+    only = lines.pop() if len(lines) == 1 else None
+    return SourceLine(*only, Phase.PRIMAL) if only else None
+
+
+def of_frames(module: HloModule, files: Mapping[str, int], source: int) -> LineOwners:
+    """Owners by the stack frames that JAX writes into the module, for an untagged program.
+
+    `files` are the sources by file name. Callers of the function are excluded: the frames are
+    those of the call that was traced, and wrong for all other calls.
+    """
+    found: dict[str, LineOwner] = {}
+    for instruction, frames in frames_inside(module):
+        frame = next((f for f in frames if files.get(f.file) == source), None)
+        if frame is not None:
+            place = SourceLine(source, frame.line, _phase(instruction))
+            found[instruction.name] = LineOwner(place, True)
+    return found
+
+
+_Stack = tuple[HloFrame, ...]
+
+
+def frames_inside(module: HloModule) -> list[tuple[Instruction, _Stack]]:
+    """The instructions with their frames, innermost first, up to the compiled function's own."""
+    stacks = [(i, frames) for i in module.instructions() if (frames := module.frames(i))]
+    name = plain_name(module.name.removeprefix("jit_"))
+    cut = [(i, _up_to(frames, name)) for i, frames in stacks]
+    if any(len(short) < len(frames) for (_, short), (_, frames) in zip(cut, stacks, strict=True)):
+        return cut
+    # No frame has the program's name (such as a callable object): common frames are the callers.
+    outermost_first = zip(*(frames[::-1] for _, frames in stacks), strict=False)
+    callers = sum(1 for _ in itertools.takewhile(lambda row: len(set(row)) == 1, outermost_first))
+    if any(len(frames) == callers for _, frames in stacks):
+        callers -= 1
+    return [(i, frames[: len(frames) - max(callers, 0)]) for i, frames in stacks]
+
+
+def _up_to(frames: _Stack, name: str) -> _Stack:
+    """The frames without the callers of the outermost function of that name."""
+    last = max(
+        (n for n, f in enumerate(frames) if plain_name(f.function.rpartition(".")[2]) == name),
+        default=len(frames) - 1,
+    )
+    return frames[: last + 1]
+
+
+def plain_name(name: str) -> str:
+    """Letters and digits alone: XLA replaces all others in a module's name."""
+    return re.sub(r"[\W_]+", "", name)
+
+
+def _phase(instruction: Instruction) -> Phase:
+    """The phase by the name stack; a `transpose` without `jvp` is not a backward pass."""
+    name = instruction.op_name
+    if "transpose(jvp(" in name:
+        return Phase.REMATERIALIZED if "rematted_computation" in name else Phase.BACKWARD
+    return Phase.FORWARD if "jvp(" in name else Phase.PRIMAL
+
+
+_SCANS = frozenset({"cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"})
+
+
+def untagged_scans(program: Program, stage: Stage, module: HloModule) -> dict[str, int]:
+    """Instructions that XLA makes of a cumulative sum, with their equation, if it is unambiguous.
+
+    XLA splits it into small windows, adds these up, and tags none of it, so that its neighbors
+    would get all of its time. Empty for two such equations on different lines: the windows do not
+    show which equation they are of.
+    """
+    windows = {i.name for i in module.instructions() if i.opcode == "reduce-window"}
+    if not windows:
+        return {}
+    sure: set[str] = set()
+    tagged: set[int] = set()
+    for anchor in stage.anchors:
+        instruction = module.at_line(anchor.line)
+        if anchor.exact and instruction is not None and instruction.opcode not in FREE:
+            sure.add(instruction.name)
+            tagged.update(anchor.equations[:1])
+    lost = [e for e in program.equations if e.primitive in _SCANS and e.id not in tagged]
+    if not lost or len({e.frames[:1] for e in lost}) > 1 or windows & sure:
+        return {}
+    return dict.fromkeys(_with_users(module, windows, sure), lost[0].id)
+
+
+def _with_users(module: HloModule, windows: Collection[str], sure: Collection[str]) -> set[str]:
+    """The windows and the untagged instructions that combine their results."""
+    found = set(windows)
+    for computation in module.computations:
+        for instruction in computation.instructions:
+            if instruction.name in sure or instruction.opcode in FREE:
+                continue
+            inside = {
+                inner.name
+                for called in instruction.called
+                if (body := module.computation(called)) is not None
+                for inner in body.instructions
+            }
+            if (
+                inside & found
+                or instruction.op_name.startswith("reduce_window")
+                or any(operand in found for operand in _operands(module, instruction))
+            ):
+                found.add(instruction.name)
+    return found
+
+
+def _operands(module: HloModule, instruction: Instruction) -> list[str]:
+    """Its operands, seen through instructions that cost nothing."""
+    waiting, found, seen = list(instruction.operands), list[str](), set[str]()
+    while waiting:
+        name = waiting.pop()
+        operand = module.instruction(name)
+        if name in seen or operand is None:
+            continue
+        seen.add(name)
+        if operand.opcode in FREE:
+            waiting += operand.operands
+        else:
+            found.append(name)
+    return found

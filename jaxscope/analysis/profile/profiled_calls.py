@@ -1,0 +1,121 @@
+"""Profiled calls, and their time by instruction."""
+
+from __future__ import annotations
+
+import collections
+import statistics
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+
+from jaxscope.analysis.trace import Op, Shares, shares
+from jaxscope.model.gpu_activity import DeviceActivity
+
+_NS = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledCall:
+    """One call as seen by the caller, with the operations that it ran. Times in ns."""
+
+    start: float
+    end: float
+    ops: tuple[Op, ...]
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start) * _NS
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledSession:
+    """The calls of one profiler session, and seconds of calls with the profiler off."""
+
+    calls: tuple[ProfiledCall, ...]
+    unprofiled: tuple[float, ...]
+    hidden: int = 0
+    """Kernels whose instruction is unknown, because a CUDA graph ran them."""
+    activity: DeviceActivity | None = None
+    """Activity of the device's streams, per call."""
+
+    @property
+    def kept(self) -> tuple[ProfiledCall, ...]:
+        """The calls without the first, which wakes the threads and fills the caches."""
+        return self.calls[1:] if len(self.calls) > 1 else self.calls
+
+
+@dataclass(frozen=True, slots=True)
+class CallTimes:
+    """Median seconds of one call, by instruction and by part of the call."""
+
+    by_op: dict[str, float]
+    overhead: dict[str, float]
+    cpu: dict[str, float]
+    times: dict[str, float]
+    """Executions, not seconds."""
+    concurrent: float
+    _: KW_ONLY
+    dispatch: float
+    idle: float
+    completion: float
+
+
+def call_times(calls: Sequence[ProfiledCall], containers: Collection[str]) -> CallTimes:
+    """The medians of one session's calls, each instruction by itself.
+
+    A stalled call moves a mean, but not a median. An instruction that a call did not run (an
+    untaken branch) counts as 0 there.
+    """
+    found = [(call, shares(call.ops, containers)) for call in calls]
+    dispatch, idle, completion = (
+        _median([edges[i] for edges in (_edges(*pair) for pair in found)]) * _NS for i in range(3)
+    )
+    return CallTimes(
+        _medians([share.by_op for _, share in found], _NS),
+        _medians([share.overhead for _, share in found], _NS),
+        _medians([_sums((op.name, op.cpu) for op in call.ops) for call in calls], _NS),
+        _medians([_sums((op.name, 1.0) for op in call.ops) for call in calls], 1.0),
+        _median([share.concurrent for _, share in found]) * _NS,
+        dispatch=dispatch,
+        idle=idle,
+        completion=completion,
+    )
+
+
+def median_of_sessions(sessions: Sequence[CallTimes]) -> CallTimes:
+    """The median over the sessions, which differ more from each other than the calls within one."""
+    return CallTimes(
+        _medians([s.by_op for s in sessions], 1.0),
+        _medians([s.overhead for s in sessions], 1.0),
+        _medians([s.cpu for s in sessions], 1.0),
+        _medians([s.times for s in sessions], 1.0),
+        _median([s.concurrent for s in sessions]),
+        dispatch=_median([s.dispatch for s in sessions]),
+        idle=_median([s.idle for s in sessions]),
+        completion=_median([s.completion for s in sessions]),
+    )
+
+
+def _edges(call: ProfiledCall, share: Shares) -> tuple[float, float, float]:
+    """Time before the first instruction, between instructions, and after the last."""
+    if not call.ops:
+        return call.end - call.start, 0.0, 0.0
+    first = min(op.start for op in call.ops)
+    last = max(op.end for op in call.ops)
+    idle = max(last - first - share.covered, 0.0)
+    return max(first - call.start, 0.0), idle, max(call.end - last, 0.0)
+
+
+def _sums(values: Iterable[tuple[str, float]]) -> dict[str, float]:
+    found: dict[str, float] = collections.defaultdict(float)
+    for name, value in values:
+        found[name] += value
+    return dict(found)
+
+
+def _medians(found: Sequence[Mapping[str, float]], unit: float) -> dict[str, float]:
+    names = dict.fromkeys(name for each in found for name in each)
+    return {name: _median([each.get(name, 0.0) for each in found]) * unit for name in names}
+
+
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values) if values else 0.0

@@ -1,0 +1,135 @@
+"""Reasons to distrust a profile, and caveats to read it with."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+from jaxscope import words
+from jaxscope.analysis.hlo import HloModule
+from jaxscope.model.profile import Profile, SessionTimes
+
+SHORTEST_S = 0.5e-3
+"""Below this, dispatch and thread wake-up outweigh the work; shares were off by 9 points at 0.7 ms
+on two cores."""
+DISTORTED = 1.5
+"""Profiled ÷ unprofiled; on a busy machine the ratio of equal work already varies by a quarter."""
+_EVENT_S = 1e-6
+_OVERLAP = 0.2
+_MULTI_LINE = 0.05
+_COVERED = 0.9
+_APPROXIMATE = 0.06
+_UNATTRIBUTED = 0.05
+_DRIFT = 0.25
+_UNSTEADY = 0.1
+"""Between the median call and the sum of the medians of its parts."""
+_NOTICED = 1.3
+
+
+def unreliable(profile: Profile) -> str:
+    """The reason not to show times by line; empty if they are reliable."""
+    if not profile.ops:
+        return (
+            "The trace contains no instruction of this program. It computes nothing, or this XLA "
+            "records no events for its instructions."
+        )
+    ratio = profile.profiled_ratio
+    call_s = profile.call_s if math.isnan(profile.unprofiled_s) else profile.unprofiled_s
+    if call_s < SHORTEST_S:
+        return (
+            f"A call takes {call_s * 1e6:.0f} µs. Below {SHORTEST_S * 1e3:g} ms, dispatch and "
+            "thread wake-up dominate, so shares by line would be meaningless. Profile a larger "
+            "input, or a loop over many calls (`jax.lax.scan`)."
+        )
+    if ratio > DISTORTED:
+        if profile.events * _EVENT_S < 0.1 * call_s:
+            return (
+                f"Profiled calls took {ratio:.1f} times as long as unprofiled ones, which their "
+                f"{profile.events} events do not explain. The machine was busy: run it again."
+            )
+        return (
+            f"Profiling made the call {ratio:.1f} times as long ({profile.events} executed "
+            "instructions, about 1 µs each), so the shares are those of the profiler. Profile "
+            "fewer or larger loop iterations."
+        )
+    return ""
+
+
+_FLAG = (
+    "To attribute them to lines, start the kernel with "
+    "XLA_FLAGS=--xla_gpu_enable_command_buffer= (before importing JAX)."
+)
+
+
+def command_buffers(module: HloModule) -> int:
+    """The number of instruction groups that XLA launches as CUDA graphs."""
+    return sum(c.name.startswith("command_buffer") for c in module.computations)
+
+
+def graph_warnings(hidden: int, recorded: int = 0) -> tuple[str, ...]:
+    """Kernels hidden by CUDA graphs, and the flag that reveals them.
+
+    Source: https://github.com/openxla/xprof/issues/3070
+    """
+    if hidden:
+        kernels = words.count(hidden, "kernel")
+        return (f"{kernels} ran in CUDA graphs, which report no instruction. {_FLAG}",)
+    if recorded:
+        groups = "a CUDA graph" if recorded == 1 else f"{recorded} CUDA graphs"
+        return (
+            (
+                f"XLA launches some instructions as {groups} (command buffers), whose kernels may "
+                f"be counted under the call. {_FLAG}"
+            ),
+        )
+    return ()
+
+
+def warnings(profile: Profile) -> tuple[str, ...]:
+    """Caveats for the table of lines, the worst first."""
+    found: list[str] = []
+    if [len(session.profiled) for session in profile.sessions] == [1]:
+        found.append("Only one call was profiled, so the variation of these times is unknown.")
+    covered = profile.covered_s or math.nan
+    if abs(profile.call_s - profile.whole_s) > _UNSTEADY * profile.call_s:
+        found.append(
+            f"The calls vary: the median call took {words.seconds(profile.call_s)}, but the "
+            f"medians of its parts add up to {words.seconds(profile.whole_s)}."
+        )
+    largest = max((joint.seconds for joint in profile.joint), default=0.0)
+    if profile.multi_line_s > _MULTI_LINE * covered >= largest:  # a larger one has its own sentence
+        found.append(
+            f"{words.percent(profile.multi_line_s / covered)} of the time is in multi-line "
+            "fusions: only their sum is measured, and each line has a bracket."
+        )
+    if profile.concurrent_s > _OVERLAP * covered:
+        found.append(
+            f"Instructions overlap for {words.percent(profile.concurrent_s / covered)} of the "
+            "time. Shares are wall time, split evenly among what ran (± 10 points)."
+        )
+    if profile.coverage < _COVERED:
+        found.append(
+            f"Only {words.percent(profile.coverage)} of a call is inside instructions; the rest "
+            "is dispatch, idle time and completion."
+        )
+    if profile.approximate_s > _APPROXIMATE * covered:
+        found.append(
+            f"{words.percent(profile.approximate_s / covered)} of the time was attributed to lines "
+            "by approximate matches."
+        )
+    if profile.unattributed_s > _UNATTRIBUTED * covered:
+        share = words.percent(profile.unattributed_s / covered)
+        found.append(f"{share} of the time is unattributed.")
+    if _NOTICED < profile.profiled_ratio <= DISTORTED:
+        found.append(f"Profiling made the call {profile.profiled_ratio:.2f} times as long.")
+    if (drift := _drift(profile.sessions)) > _DRIFT:
+        found.append(
+            f"The profiler sessions differ by {words.percent(drift)} in the time of a call: the "
+            "machine was busy."
+        )
+    return tuple(found)
+
+
+def _drift(sessions: tuple[SessionTimes, ...]) -> float:
+    medians = [statistics.median(s.profiled) for s in sessions if s.profiled]
+    return (max(medians) - min(medians)) / statistics.median(medians) if len(medians) > 1 else 0.0
