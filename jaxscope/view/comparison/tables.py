@@ -11,7 +11,7 @@ from jaxscope.analysis.comparison import names, stats, sweep
 from jaxscope.analysis.comparison.sweep import Contender, Size
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Phases, Ratio, RatioVerdict
 from jaxscope.model.stage import Unavailable
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.table import Cell, Table, Tone
 
 COMPILE = "trace + lower + XLA"
 """Head of the column with the phases of compiling."""
@@ -28,8 +28,7 @@ COST_HEADS = (
     "rounds",
     "warnings",
 )
-
-
+TONES: dict[RatioVerdict, Tone] = {RatioVerdict.FASTER: "faster", RatioVerdict.SLOWER: "slower"}
 _BESIDE = ("dispatch", "device time", "transfer", "peak memory", "error", "rounds")
 
 
@@ -37,22 +36,48 @@ def whole(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
     """Every column of these rows, sizes first where there are several."""
     swept = [name for name, _ in rows[0].size] if rows and len(record.sizes) > 1 else []
     heads = (*swept, *TIME_HEADS, *COST_HEADS)
-    made = tuple(
-        [(*_size_cells(row, swept), *time_cells(record, row), *cost_cells(row)) for row in rows]
-    )
     first = len(swept)
     figures = (*range(first), *range(first + 3, first + 6), *range(first + 7, first + 15))
-    return Table(heads, made, right=figures)
+    made = tuple(
+        tuple(
+            _sorted_by(record, row, head, cell)
+            for head, cell in zip(
+                heads,
+                (*_size_cells(row, swept), *time_cells(record, row), *cost_cells(row)),
+                strict=True,
+            )
+        )
+        for row in rows
+    )
+    return Table(heads, made, right=figures, muted=_unmeasured(rows))
+
+
+def _sorted_by(record: ComparisonRecord, row: ComparisonRow, head: str, cell: str) -> Cell:
+    """The cell with the figure that its column is sorted by."""
+    value = dict(row.size).get(head)
+    if head == "ratio (95 %)":
+        ratio = sweep.ratio_of(record, row) if row.measured else None
+        value = math.nan if ratio is None else ratio.estimate
+    elif head in _FIGURES:
+        value = _FIGURES[head](row) if row.measured else math.nan
+    return Cell(cell, cell.tone if isinstance(cell, Cell) else "", value=value)
+
+
+def _unmeasured(rows: Sequence[ComparisonRow]) -> frozenset[int]:
+    return frozenset(number for number, row in enumerate(rows) if not row.measured)
 
 
 def times(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
-    """What a call takes, and the ratio to the baseline."""
+    """Time per call, and the ratio to the baseline."""
     made = tuple([time_cells(record, row) for row in rows])
-    return Table(TIME_HEADS, made, right=(3, 4, 5))
+    # On a narrow page the verdict is worth more than a device that all rows share.
+    same = any(row.device for row in rows) and not sweep.several_devices(record)
+    css = "one-device" if same else ""
+    return Table(TIME_HEADS, made, right=(3, 4, 5), muted=_unmeasured(rows), css=css)
 
 
 def costs(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
-    """What stands beside the call: dispatch, kernel, transfer, memory, error."""
+    """Costs beside the time: dispatch, device time, transfer, memory, error."""
     with_device = sweep.several_devices(record)
     made: list[tuple[str, ...]] = []
     for row in rows:
@@ -63,7 +88,7 @@ def costs(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
 
 
 def preparation(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
-    """What comes before the calls, and after how many of them it has paid."""
+    """Compilation and first call, and the number of calls after which they pay off."""
     with_device = sweep.several_devices(record)
     made: list[tuple[str, ...]] = []
     for row in rows:
@@ -78,7 +103,7 @@ def preparation(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Tabl
                 )
             )
     return Table(
-        ("implementation", COMPILE, "first call", "pays after"), tuple(made), right=(1, 2, 3)
+        ("implementation", COMPILE, "first call", "pays off after"), tuple(made), right=(1, 2, 3)
     )
 
 
@@ -97,7 +122,7 @@ def pays(record: ComparisonRecord, row: ComparisonRow) -> str:
 
 
 def by_size(record: ComparisonRecord) -> Table:
-    """Sizes down, implementations across: the median, and its ratio to the first in words."""
+    """Sizes down, implementations across: the median, and the factor to the baseline."""
     contenders = sweep.contenders(record)
     with_device = sweep.several_devices(record)
     heads = ("", *(names.contender(one, with_device) for one in contenders))
@@ -114,7 +139,10 @@ def _brief(record: ComparisonRecord, size: Size, one: Contender) -> str:
         return words.UNKNOWN
     time = words.seconds(statistics.median(row.samples))
     ratio = sweep.ratio_of(record, row)
-    return f"{time}, {verdict(ratio, row)}" if ratio is not None else time
+    if ratio is None:
+        return time
+    said = verdict(ratio, row)
+    return Cell(f"{time}, {said}", said.tone)
 
 
 def time_cells(record: ComparisonRecord, row: ComparisonRow) -> tuple[str, ...]:
@@ -145,12 +173,15 @@ def _between(low: float, high: float) -> str:
     return f"{first}–{second}"
 
 
-def verdict(ratio: Ratio, row: ComparisonRow) -> str:
-    """`3.1× faster`, `same`, `unclear`; said to be no fair ratio where the results differ."""
-    said = str(ratio.verdict)
-    if ratio.verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER):
-        said = names.faster(ratio)
-    return f"{said}, but the results differ" if row.agrees is False else said
+def verdict(ratio: Ratio, row: ComparisonRow) -> Cell:
+    """`3.1× faster`, `same`, `unclear`; with a caveat where the results differ."""
+    tone = TONES.get(ratio.verdict, "")
+    said = names.faster(ratio) if tone else str(ratio.verdict)
+    return (
+        Cell(f"{said}, but the results differ", "slower")
+        if row.agrees is False
+        else Cell(said, tone)
+    )
 
 
 def cost_cells(row: ComparisonRow) -> tuple[str, ...]:
@@ -184,7 +215,7 @@ def _error(row: ComparisonRow) -> str:
         return words.UNKNOWN
     if row.error == 0:
         return "0"
-    if not math.isfinite(row.error):  # another shape, or NaN on one side: there is no distance
+    if not math.isfinite(row.error):  # different shapes, or NaN on one side: no distance
         return "✗"
     mark = " ✗" if row.agrees is False else ""
     return f"{row.error:.1e}{mark}"
@@ -214,48 +245,44 @@ def _size_cells(row: ComparisonRow, swept: Sequence[str]) -> tuple[str, ...]:
 
 
 def orders(record: ComparisonRecord) -> Iterator[tuple[str, Table]]:
-    """Titles and short tables: the rows by one figure, those without it last."""
+    """Titles and short tables: the rows by one figure, those without it left out."""
     rows = [row for row in record.rows if row.measured]
     if len(rows) < 3:
         return
-    for title, figure, text in _FIGURES:
+    for head, text in _ORDERS.items():
+        figure = _FIGURES[head]
         known = [row for row in rows if math.isfinite(figure(row))]
         if len(known) < 2:
             continue
         made = tuple(
-            [
-                (names.label(row), row.device, names.size(row.size), text(figure(row)))
-                for row in sorted(known, key=figure)
-            ]
+            (names.label(row), row.device, names.size(row.size), text(figure(row)))
+            for row in sorted(known, key=figure)
         )
-        heads = ("implementation", "device", "size", title)
-        yield f"by {title}", Table(heads, made, right=(3,))
+        title = "compiling" if head == COMPILE else head
+        yield f"by {title}", Table(("implementation", "device", "size", title), made, right=(3,))
 
 
-def _median(row: ComparisonRow) -> float:
-    return statistics.median(row.samples)
+def _known(value: float | Unavailable | None) -> float:
+    return math.nan if value is None or isinstance(value, Unavailable) else float(value)
 
 
-def _compile(row: ComparisonRow) -> float:
-    return row.compile.total_s if isinstance(row.compile, Phases) else math.nan
-
-
-def _first(row: ComparisonRow) -> float:
-    return math.nan if row.first_call_s is None else row.first_call_s
-
-
-def _peak(row: ComparisonRow) -> float:
-    return math.nan if isinstance(row.peak_bytes, Unavailable) else float(row.peak_bytes)
-
-
-def _error_value(row: ComparisonRow) -> float:
-    return math.nan if isinstance(row.error, Unavailable) else row.error
-
-
-_FIGURES: tuple[tuple[str, Callable[[ComparisonRow], float], Callable[[float], str]], ...] = (
-    ("median", _median, words.seconds),
-    ("compile", _compile, words.seconds),
-    ("first call", _first, words.seconds),
-    ("peak memory", _peak, words.size),
-    ("error", _error_value, lambda value: f"{value:.1e}" if value else "0"),
-)
+_FIGURES: dict[str, Callable[[ComparisonRow], float]] = {
+    "median": lambda row: statistics.median(row.samples),
+    "p10–p90": lambda row: stats.spread(row.samples).p10,
+    "dispatch": lambda row: _known(row.dispatch_s),
+    "device time": lambda row: _known(row.device_s),
+    "first call": lambda row: _known(row.first_call_s),
+    COMPILE: lambda row: row.compile.total_s if isinstance(row.compile, Phases) else math.nan,
+    "transfer": lambda row: _known(row.transfer_s),
+    "peak memory": lambda row: _known(row.peak_bytes),
+    "error": lambda row: _known(row.error),
+    "rounds": lambda row: len(row.samples),
+}
+"""The number behind the words of a column; NaN where it is unknown."""
+_ORDERS: dict[str, Callable[[float], str]] = {
+    "median": words.seconds,
+    COMPILE: words.seconds,
+    "first call": words.seconds,
+    "peak memory": words.size,
+    "error": lambda value: f"{value:.1e}" if value else "0",
+}

@@ -112,9 +112,9 @@ def test_every_figure_is_drawn(report: jaxscope.Report, kind: str) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     if kind == "memory" and isinstance(report.programs[0].buffers, Unavailable):
         with pytest.raises(LookupError, match="There is no memory by line"):
-            report.figure(kind)
+            report.plot(kind)
         return
-    figure = report.figure(kind)
+    figure = report.plot(kind)
     assert len(figure.data) >= 1
     assert figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
 
@@ -123,7 +123,7 @@ def test_the_timeline_has_every_execution_and_bins_many(report: jaxscope.Report)
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     from jaxscope.view.charts.profile import timeline
 
-    drawn = report.figure("timeline")
+    drawn = report.plot("timeline")
     assert sum(len(trace.x) for trace in drawn.data) >= len(profile(report).ops)
     many = [Op("a", "m", 1, 1, 0, "t/1", i * 10.0, i * 10.0 + 5, i * 10.0 + 5) for i in range(6000)]
     binned = timeline(many, {})
@@ -150,24 +150,24 @@ def test_the_timeline_names_a_direction_only_where_there_are_two(
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     x = jnp.ones((512, 512))
     plain = jaxscope.profile(jax.jit(lambda x: jnp.tanh(x @ x)), x)
-    assert any("backward" in trace.name for trace in report.figure("timeline").data)
-    assert not any("primal" in trace.name for trace in plain.figure("timeline").data)
+    assert any("backward" in trace.name for trace in report.plot("timeline").data)
+    assert not any("primal" in trace.name for trace in plain.plot("timeline").data)
 
 
 def test_axes_have_their_units(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
-    assert "1 GFLOP/s" in report.figure("roofline").layout.yaxis.ticktext
+    assert "1 GFLOP/s" in report.plot("roofline").layout.yaxis.ticktext
     if not isinstance(report.programs[0].buffers, Unavailable):
-        assert report.figure("memory").layout.yaxis.ticksuffix == "B"
+        assert report.plot("memory").layout.yaxis.ticksuffix == "B"
 
 
 def test_what_cannot_be_drawn_is_said(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     with pytest.raises(ValueError, match="There is no figure 'pie'; there are stack, roofline"):
-        report.figure("pie")
+        report.plot("pie")
     plain = jaxscope.inspect(lambda x: x + 1, jnp.ones(3))
     with pytest.raises(LookupError, match="%jaxprof"):
-        plain.figure()
+        plain.plot()
 
 
 def test_without_plotly_the_cure_is_named(
@@ -179,4 +179,4 @@ def test_without_plotly_the_cure_is_named(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "plotly", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install jaxscope\[plots\]"):
-        report.figure()
+        report.plot()
