@@ -33,7 +33,7 @@ def text(
 def _document(document: Document, terminal: Terminal, full: bool) -> Iterator[str]:
     yield from terminal.wrap(document.first_line, "", "bold")
     for note in document.notes:
-        yield from terminal.wrap(_plain(note), "  ", "dim")
+        yield from terminal.wrap(note, "  ", "dim")
     for chapter in document.chapters:
         if (View.FULL if full else View.SHORT) in chapter.views:
             yield from terminal.chapter(chapter, full)
