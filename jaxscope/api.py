@@ -9,10 +9,12 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.results.report import Report, keep_latest, latest, read
+from jaxscope.results.base import read
+from jaxscope.results.report import Report, keep_latest, latest
 
 if TYPE_CHECKING:
     from jaxscope.capture.options.settings import Settings
+    from jaxscope.results.comparison import Comparison
     from jaxscope.results.compile_log import CompileLog
     from jaxscope.results.mode_comparison import ModeComparison
     from jaxscope.results.report_diff import ReportDiff
@@ -242,13 +244,18 @@ def last() -> Report:
     return report
 
 
-def load(path: str | Path) -> Report:
-    """Read a report that `Report.save` wrote, without the live program.
+def load(path: str | Path) -> Report | CompileLog | Comparison | ReportDiff:
+    """Read a report, compile log, comparison or diff that `save` wrote, without live programs.
 
-    Raises FileNotFoundError, and jaxscope.model.SchemaError when the file is not a report of a
-    schema that this version reads.
+    Raises FileNotFoundError, and jaxscope.model.SchemaError when the file is none of these or has a
+    schema that this version does not read.
     """
-    return read(path)
+    from jaxscope.results.comparison import Comparison
+    from jaxscope.results.compile_log import CompileLog
+    from jaxscope.results.report_diff import ReportDiff
+
+    # A report has compiles too, and a diff programs: the first whose field is there.
+    return read(path, (Comparison, ReportDiff, Report, CompileLog))
 
 
 def _settings() -> Settings:

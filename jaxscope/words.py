@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 UNKNOWN = "—"
-"""Stands where a number could not be had. Never 0, never an empty cell."""
+"""In place of a missing number. Never 0, never an empty cell."""
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
@@ -92,7 +92,7 @@ def byte_rate(value: float | None) -> str:
 
 
 def intensity(value: float | None) -> str:
-    """FLOP a byte: `19 FLOP/B`."""
+    """FLOPs per byte: `19 FLOP/B`."""
     return UNKNOWN if value is None else f"{significant(value)} FLOP/B"
 
 
@@ -132,11 +132,13 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{grouped} {noun if number == 1 else plural or noun + 's'}"
 
 
+def listed(items: Sequence[str], most: int = 0, last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`; of more than `most` items `a, b and 7 more`."""
+    if 0 < most < len(items):
+        return f"{', '.join(items[:most])} {last} {len(items) - most} more"
+    return f" {last} ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
+
+
 def names(items: Sequence[str], most: int = 3) -> str:
     """`a`, `b` and 2 more, each in backticks."""
-    shown = [f"`{item}`" for item in items[:most]]
-    if len(items) > most:
-        return f"{', '.join(shown)} and {len(items) - most} more"
-    if len(shown) > 1:
-        return f"{', '.join(shown[:-1])} and {shown[-1]}"
-    return "".join(shown)
+    return listed([f"`{item}`" for item in items], most)

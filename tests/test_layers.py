@@ -94,9 +94,9 @@ def test_imports_point_one_way():
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("model/record.py", "import jaxscope.view.report.text\n"),
+        ("model/record.py", "import jaxscope.view.report.document\n"),
         ("analysis/links/line_links.py", "import numpy\n"),
-        ("view/report/text.py", "import jaxscope.results.report\n"),
+        ("view/report/document.py", "import jaxscope.results.report\n"),
         ("view/base/table.py", "import jaxscope.capture._jax\n"),
         ("capture/run/run.py", "import jaxscope.magics\n"),
     ],

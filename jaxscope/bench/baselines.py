@@ -12,6 +12,7 @@ import os
 import re
 from pathlib import Path
 
+from jaxscope.results.base import read
 from jaxscope.results.comparison import Comparison
 
 _ENDING = ".json.gz"
@@ -57,7 +58,7 @@ def load(name: str) -> Comparison:
     """The comparison of that name. Raises BaselineError, or SchemaError for any other file."""
     path = _path(name)
     if path.is_file():
-        return Comparison.load(path)
+        return read(path, (Comparison,))
     there = names()
     near = difflib.get_close_matches(name, there, n=1)
     text = f"There is no baseline {name!r} in {folder()}."

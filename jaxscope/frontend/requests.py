@@ -68,7 +68,7 @@ def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
 
 def _figure(report: ShownReport, request: Mapping[str, Any]) -> str:
     try:
-        return report.figure(str(request.get("kind"))).to_json()
+        return report.plot(request.get("kind")).to_json()
     except (ValueError, LookupError, ModuleNotFoundError) as error:
-        # Raised by `figure` itself, in whole sentences.
+        # Raised by `plot` itself, in whole sentences.
         raise Refused(str(error.args[0] if error.args else error)) from None

@@ -36,7 +36,7 @@ class ShownReport(Protocol):
         """One text of a program."""
         ...
 
-    def figure(self, kind: str = "stack") -> Any:
+    def plot(self, kind: Any = "stack") -> Any:
         """A plotly figure of the profile."""
         ...
 

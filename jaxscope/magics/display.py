@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jaxscope.model.compile_log import Log
     from jaxscope.results.comparison import Comparison
     from jaxscope.results.compile_log import CompileLog
+    from jaxscope.view.base.document import Document
 
 
 class Shown(Protocol):
@@ -138,21 +139,24 @@ def show_log(log: CompileLog, shell: Any, view: str, quiet: bool, by: str | None
 def _text(log: CompileLog, by: str | None, width: int | None, color: bool) -> str:
     if by is None:
         return log.to_text(width=width, color=color).rstrip("\n")
-    from jaxscope.view.compiles.text import groups_text
+    from jaxscope.view.base.terminal import text
 
-    return groups_text(log.log, _groups(log, by), by, width, color).rstrip("\n")
+    return text(_by(log, by), width, color).rstrip("\n")
 
 
 def _html(log: CompileLog, by: str | None) -> str:
     if by is None:
         return log.static_html()
-    from jaxscope.view.compiles.html import groups_page
+    from jaxscope.view.base.static import static_html
 
-    return groups_page(log.log, _groups(log, by), by)
+    return static_html(lambda room: _by(log, by))
 
 
-def _groups(log: CompileLog, by: str) -> Any:
-    return {"line": log.by_line, "function": log.by_function, "cell": log.by_cell}[by]()
+def _by(log: CompileLog, by: str) -> Document:
+    from jaxscope.view.compiles.document import groups_document
+
+    groups = {"line": log.by_line, "function": log.by_function, "cell": log.by_cell}[by]()
+    return groups_document(log.log, groups, by)
 
 
 def show_figure(log: CompileLog, shell: Any) -> None:
@@ -163,18 +167,18 @@ def show_figure(log: CompileLog, shell: Any) -> None:
     if getattr(shell, "kernel", None) is None:
         say(
             "A terminal cannot draw figures: `%jaxlog --by function` shows the sums. After "
-            "`%jaxlog -o log`, `log.figure().show()` opens the figure in a browser."
+            "`%jaxlog -o log`, `log.plot().show()` opens the figure in a browser."
         )
         return
     from IPython.display import display as show_data
 
     try:
-        figure = log.figure()
+        figure = log.plot()
     except ModuleNotFoundError as error:
         say(str(error))
         return
     data = {
-        "application/vnd.plotly.v1+json": json.loads(figure.to_json()),
+        "application/vnd.plotly.v1+json": json.loads(figure.to_json() or "{}"),
         "text/html": _html(log, "function"),
         "text/plain": _text(log, "function", 100, False),
     }

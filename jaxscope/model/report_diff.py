@@ -9,6 +9,9 @@ from enum import StrEnum
 from jaxscope.model.finding import Finding
 from jaxscope.model.stage import StageKind
 
+DIFF_SCHEMA = 1
+"""The version of the JSON. 1: the first."""
+
 
 class ChangeKind(StrEnum):
     """The kind of a difference in a line or a value."""
@@ -184,3 +187,4 @@ class DiffRecord:
     environment: tuple[tuple[str, str, str], ...] = ()
     """Versions and settings that differ: name, before, after."""
     notes: tuple[str, ...] = ()
+    schema: int = DIFF_SCHEMA

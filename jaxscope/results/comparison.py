@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from jaxscope.analysis.comparison import stats, sweep, table
-from jaxscope.model.comparison import (
-    COMPARISON_SCHEMA,
-    ComparisonRecord,
-    ComparisonRow,
-    Ratio,
-    TimingMode,
-)
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, TimingMode
 from jaxscope.model.program import Cost
-from jaxscope.model.wire import SchemaError, from_json, to_json
+from jaxscope.results.base import Saved, data_frame, needed
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
     from jaxscope.analysis.comparison.regression import Regression
+    from jaxscope.view.base.document import Document
+    from jaxscope.view.base.html import Html
 
 Plot = Literal["time", "ratio", "break_even", "rounds", "roofline"]
 
 
-class Comparison:
-    """What `jaxscope.compare` and `%%jaxbench` measured.
+class Comparison(Saved):
+    """The result of `jaxscope.compare` and `%%jaxbench`.
 
     A ratio is the time of one implementation over that of another, taken round by round: below 1 is
     faster. Statistics are computed from the raw rounds, which are kept in `rows`.
     """
+
+    noun, mark, record_type = "comparison", "rows", ComparisonRecord
 
     def __init__(self, record: ComparisonRecord, regressions: tuple[Regression, ...] = ()) -> None:
         self._record = record
@@ -48,7 +44,7 @@ class Comparison:
 
     @property
     def rows(self) -> tuple[ComparisonRow, ...]:
-        """One row for each implementation, device and size, with its raw rounds."""
+        """One row per implementation, device and size, with its raw rounds."""
         return self._record.rows
 
     @property
@@ -58,12 +54,12 @@ class Comparison:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The implementations, in the order they were given."""
+        """The labels of the implementations, in the given order."""
         return tuple(dict.fromkeys([row.label for row in self.rows]))
 
     @property
     def regressions(self) -> tuple[Regression, ...]:
-        """What became faster or slower since the stored baseline it was compared with."""
+        """Changes of time since the stored baseline."""
         return self._regressions
 
     def summary(self) -> str:
@@ -71,12 +67,9 @@ class Comparison:
 
         After a comparison with a baseline also whether anything became slower.
         """
-        from jaxscope.view.comparison.answer import answer
-        from jaxscope.view.comparison.baseline import headline
+        from jaxscope.view.comparison.document import summary
 
-        if not self._regressions:
-            return answer(self._record)
-        return f"{answer(self._record)}. {headline(self._regressions)}"
+        return summary(self._record, self._regressions)
 
     def row(self, label: str, device: str = "", **size: float) -> ComparisonRow:
         """The row of an implementation, at the largest size unless `n=64` or the like names one.
@@ -101,7 +94,7 @@ class Comparison:
         return stats.ratio(self._record, row, base)
 
     def crossovers(self, label: str, against: str = "") -> tuple[sweep.Crossover, ...]:
-        """The sizes at which an implementation overtakes another, between two clear verdicts."""
+        """The sizes at which it overtakes another implementation, between sure verdicts."""
         row = self.row(label, "")
         return sweep.crossovers(self._record, sweep.contender(row), against)
 
@@ -130,76 +123,49 @@ class Comparison:
     # Exports.
 
     def to_dataframe(self) -> pd.DataFrame:
-        """One row for each implementation, device and size, times in seconds. Needs pandas."""
-        import pandas as pd
-
-        heads, rows = table.table(self._record)
-        return pd.DataFrame.from_records(rows, columns=list(heads))
-
-    def to_markdown(self) -> str:
-        """The answer, tables and warnings, ready for an issue or a pull request."""
-        from jaxscope.view.comparison.text import markdown
-
-        return markdown(self._record, self._regressions)
+        """One row per implementation, device and size, times in seconds. Needs pandas."""
+        return data_frame(*table.table(self._record))
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The same table as `to_dataframe` as comma-separated text, written to `path` if given."""
-        from jaxscope.view.comparison.text import csv
+        from jaxscope.view.comparison.document import csv
 
         text = csv(self._record)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
 
-    def to_json(self) -> dict[str, Any]:
-        """Everything, raw rounds included, as JSON data."""
-        return to_json(self._record)
+    def _document(self, *, copies: bool = False) -> Document:
+        from jaxscope.view.comparison.document import document
 
-    def save(self, path: str | Path) -> Path:
-        """Write the JSON to `path`, gzipped if it ends in `.gz`; `Comparison.load` reads it."""
-        target = Path(path)
-        data = json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
-        target.write_bytes(gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
-        return target
+        return document(self._record, self._regressions, copies=copies)
 
-    @classmethod
-    def load(cls, path: str | Path) -> Comparison:
-        """The comparison that `save` wrote.
+    def _page(self) -> str:
+        from jaxscope.view.bundle.page import document_page
 
-        Raises SchemaError when it is no such file, and FileNotFoundError.
-        """
-        return cls(read(path))
+        subject = self._record.title or "Comparison"
+        return document_page(self._document(copies=True), subject)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write one offline page whose columns sort and hide."""
-        from jaxscope.view.comparison.page import page
-
-        target = Path(path)
-        target.write_text(page(self._record, self.to_csv(), self._regressions), encoding="utf-8")
-        return target
-
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """The comparison as a terminal shows it."""
-        from jaxscope.view.comparison.text import text
-
-        return text(self._record, width, color, self._regressions)
-
-    def static_html(self) -> str:
+    def static_html(self) -> Html:
         """The comparison as HTML without script, as a saved notebook shows it."""
-        from jaxscope.view.comparison.html import static_html
+        from jaxscope.view.base.document import ROOMS
+        from jaxscope.view.base.static import static_html
 
-        return static_html(self._record, self.to_csv(), self._regressions)
+        return static_html(lambda room: self._document(copies=room is ROOMS[0]))
 
     def plot(self, kind: Plot = "time") -> go.Figure:
         """A plotly figure: `time`, `ratio`, `break_even`, `rounds` or `roofline`. Needs plotly.
 
         time and ratio go over the sizes; break_even shows what calls cost together, compiling
         included; rounds every round; roofline the work a second against the device's peaks.
-        Raises ValueError for another kind, and LookupError where there is nothing to draw.
+        Raises ValueError for another kind, LookupError where there is nothing to draw, and
+        ModuleNotFoundError without plotly.
         """
-        from jaxscope.view.charts.comparison import figure
+        from jaxscope.view.base.interactive import draw
+        from jaxscope.view.comparison.figures import figure
 
-        return figure(self._record, kind, self._roofs() if kind == "roofline" else ())
+        with needed("plots", "A plot"):
+            return draw(figure(self._record, kind, self._roofs() if kind == "roofline" else ()))
 
     def _roofs(self) -> list[tuple[str, float, float]]:
         """Peaks of the devices, measured if need be (0.5 s); none for another machine's figures."""
@@ -218,40 +184,6 @@ class Comparison:
                 found = peaks(devices.find(device.name), cache)
                 made.append((device.name, found.flops, found.bytes_per_s))
         return made
-
-    # Displays.
-
-    def __repr__(self) -> str:
-        return f"<jaxscope.Comparison: {self.summary()}>"
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(self.to_text())
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from jaxscope.view.bundle.mime_bundle import bundle
-
-        return bundle("comparison", self._plain, self.static_html)
-
-    def _plain(self) -> str:
-        return self.to_text(width=100)
-
-
-def read(path: str | Path) -> ComparisonRecord:
-    """The record that `Comparison.save` wrote. Raises SchemaError when it is no such file."""
-    raw = Path(path).read_bytes()
-    try:
-        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
-    except (ValueError, OSError, EOFError) as error:
-        raise SchemaError(f"{path} is not a jaxscope comparison: {error}.") from None
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, int) or "rows" not in data:
-        raise SchemaError(f"{path} is not a jaxscope comparison: it holds no rows or no schema.")
-    if schema > COMPARISON_SCHEMA:
-        raise SchemaError(
-            f"{path} has schema {schema} and this jaxscope reads up to {COMPARISON_SCHEMA}; "
-            "upgrade jaxscope."
-        )
-    return from_json(ComparisonRecord, data)
 
 
 __all__ = ["Comparison", "Ratio", "TimingMode"]

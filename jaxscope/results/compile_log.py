@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import gzip
-import json
 from collections.abc import Callable, Generator, Iterable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
 from jaxscope.analysis.compiles import groups
 from jaxscope.analysis.compiles.groups import CompileGroup
 from jaxscope.analysis.compiles.storms import storms
-from jaxscope.model import Compile, SchemaError, SlowCall, from_json, to_json
-from jaxscope.model.compile_log import LOG_SCHEMA, Log, Storm
+from jaxscope.model import Compile, SlowCall
+from jaxscope.model.compile_log import Log, Storm
+from jaxscope.results.base import Saved, data_frame, needed
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
     from jaxscope.capture.compile_log.watch import Watch
     from jaxscope.results.report import Report
+    from jaxscope.view.base.document import Document
+    from jaxscope.view.base.html import Html
 
 
-class CompileLog:
-    """What JAX compiled while somebody listened, in the order it began.
+class CompileLog(Saved):
+    """Compilations while the log was open, in the order they began.
 
-    While the listening goes on, every question is answered as of now. Compiles are those of all
-    threads of the process; jaxscope's own programs are not among them.
+    While it is open, every property is up to date. It has the compilations of all threads of the
+    process, except jaxscope's own.
     """
+
+    noun, mark, record_type = "compile log", "compiles", Log
 
     def __init__(
         self, read: Callable[[], Log], opened: Callable[[Compile], Report] | None = None
@@ -43,6 +46,11 @@ class CompileLog:
     @property
     def log(self) -> Log:
         """The frozen data."""
+        return self.record
+
+    @property
+    def record(self) -> Log:
+        """The same, by the name that it has in all results."""
         if self._kept is not None:
             return self._kept
         found = self._read()
@@ -77,7 +85,7 @@ class CompileLog:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What may be missing, as sentences."""
+        """Gaps of the log, as sentences."""
         return self.log.notes
 
     @property
@@ -164,87 +172,52 @@ class CompileLog:
 
     # Exports.
 
-    def to_json(self) -> dict[str, Any]:
-        """The whole log as JSON data; `docs/compile_log.schema.json` is its schema."""
-        return to_json(self.log)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the log to `path`, gzipped if it ends in `.gz`; `CompileLog.load` reads it."""
-        target = Path(path)
-        data = json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
-        target.write_bytes(gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
-        return target
-
     @classmethod
-    def load(cls, path: str | Path) -> CompileLog:
-        """The log that `save` wrote.
+    def of_record(cls, record: Log) -> Self:
+        return cls(lambda: record)
 
-        Raises FileNotFoundError, and jaxscope.model.SchemaError when the file is no such log.
-        """
-        log = read(path)
-        return cls(lambda: log)
+    def _document(self) -> Document:
+        from jaxscope.view.compiles.document import document
 
-    def to_markdown(self) -> str:
-        """The first line, the table and what to change, ready for an issue or a pull request."""
-        from jaxscope.view.compiles.text import markdown
+        return document(self.log)
 
-        return markdown(self.log)
+    def _page(self) -> str:
+        from jaxscope.view.bundle.page import document_page
 
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """The log as a terminal shows it."""
-        from jaxscope.view.compiles.text import text
-
-        return text(self.log, width, color)
+        return document_page(self._document(), "compile log")
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row a compile. Needs pandas."""
-        import pandas as pd
-
         from jaxscope.analysis.compiles.table import table
 
-        columns, rows = table(self.log)
-        return pd.DataFrame.from_records(rows, columns=list(columns))
+        return data_frame(*table(self.log))
 
-    def figure(self) -> Any:
+    def plot(self) -> go.Figure:
         """A plotly figure: where the time went, by function, and when. Needs plotly."""
-        try:
-            from jaxscope.view.charts.compiles import figure
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] != "plotly":
-                raise
-            raise ModuleNotFoundError(
-                "The figure needs plotly, which is not installed: `pip install plotly`, or "
-                "`pip install jaxscope[plots]`. `log.by_function()` has the same figures."
-            ) from None
-        return figure(self.log)
+        from jaxscope.view.base.interactive import draw
+        from jaxscope.view.compiles.figures import figures
+        from jaxscope.view.compiles.rows import first_line
+
+        # All of the first line is too long for a narrow notebook, which would cut it off.
+        title = first_line(self.log).partition(" · ")[0]
+        with needed("plots", "A plot"):
+            return draw(*figures(self.log), title=title)
 
     # Displays.
 
-    def __repr__(self) -> str:
-        return f"<jaxscope.CompileLog: {self.summary()}>"
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(self.to_text().rstrip("\n"))
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from jaxscope.view.bundle.mime_bundle import bundle
-
-        return bundle("log", self._plain, self.static_html)
-
-    def _plain(self) -> str:
-        return self.to_text(width=100)
-
-    def static_html(self) -> str:
+    def static_html(self) -> Html:
         """The log as HTML without script, as a saved notebook shows it."""
-        from jaxscope.view.compiles.html import static_html
+        from jaxscope.view.base.static import static_html
+        from jaxscope.view.compiles.document import document
+        from jaxscope.view.compiles.rows import MOST_ROWS
 
-        return static_html(self.log)
+        return static_html(lambda room: document(self.log, min(MOST_ROWS, room.rows)))
 
     def freeze(self) -> None:
         """Keep what is known now."""
         self._kept = self._read()
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Nothing will be added; what is first read from now on is kept."""
         self._over = True
 
@@ -261,7 +234,7 @@ def watching(*, slow_path: bool = False) -> Generator[CompileLog]:
         yield log
     finally:
         watch.end()
-        log.settle()
+        log.finalize()
 
 
 def _opened(watch: Watch, compile: Compile) -> Report:
@@ -281,23 +254,3 @@ def _no_such(index: int, count: int) -> str:
 
 def _all(log: Log) -> tuple[Compile, ...]:
     return (*log.compiles, *log.failed, *log.passes)
-
-
-def read(path: str | Path) -> Log:
-    """The data that `CompileLog.save` wrote. Raises SchemaError when it is no such file."""
-    raw = Path(path).read_bytes()
-    try:
-        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
-    except (ValueError, OSError, EOFError) as error:
-        raise SchemaError(f"{path} is not a compile log: {error}.") from None
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, int) or "compiles" not in data or "programs" in data:
-        raise SchemaError(
-            f"{path} is not a compile log; jaxscope.load reads the reports of Report.save."
-        )
-    if schema > LOG_SCHEMA:
-        raise SchemaError(
-            f"{path} has schema {schema} and this jaxscope reads up to {LOG_SCHEMA}; "
-            "upgrade jaxscope."
-        )
-    return from_json(Log, data)

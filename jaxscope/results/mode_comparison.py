@@ -5,16 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.model import DerivativeMode, DerivativeModes, DerivativeOrder, to_json
+from jaxscope.results.base import Result, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from jaxscope.view.base.document import Document
+    from jaxscope.view.base.html import Html
 
-class ModeComparison:
+
+class ModeComparison(Result):
     """Forward and reverse mode of one function, and its growth with the order.
 
     FLOPs are counted on the equations that JAX traces; nothing is compiled for that.
     """
+
+    noun = "comparison of modes"
 
     def __init__(self, data: DerivativeModes) -> None:
         self._data = data
@@ -51,39 +57,31 @@ class ModeComparison:
 
     def to_dataframe(self) -> pd.DataFrame:
         """A row for each mode. Needs pandas."""
-        import pandas as pd
-
-        columns = ["mode", "products", "flops", "equations", "seconds"]
         rows = [
             (name, mode.products, mode.flops, mode.equations, mode.seconds)
             for name, mode in (("forward", self.forward), ("reverse", self.reverse))
         ]
-        return pd.DataFrame.from_records(rows, columns=columns)
+        return data_frame(("mode", "passes", "operations", "equations", "seconds"), rows)
 
-    def to_text(self, width: int = 100) -> str:
-        """The comparison as a terminal shows it."""
-        from jaxscope.view.base.terminal import Terminal
+    def summary(self) -> str:
+        """The mode that fits, and by how much."""
+        from jaxscope.view.chapters.compare_modes import verdict
+
+        return verdict(self._data)
+
+    def _document(self) -> Document:
+        from jaxscope.view.base.document import Chapter, Document, Part
         from jaxscope.view.chapters import compare_modes
 
-        terminal = Terminal(width, color=False)
-        lines = [*terminal.wrap(compare_modes.verdict(self._data), "")]
-        lines += terminal.table(compare_modes.table(self._data), heads=True)
+        modes = Part(table=compare_modes.table(self._data), brief=True)
+        orders = Part(table=compare_modes.orders(self._data), brief=True)
+        chapters = [Chapter("modes", "", parts=(modes,))]
         if self.orders:
-            lines += [
-                *terminal.heading("By order"),
-                *terminal.table(compare_modes.orders(self._data), True),
-            ]
-        return "\n".join(line.rstrip() for line in lines) + "\n"
+            chapters.append(Chapter("orders", "By order", parts=(orders,)))
+        return Document("modes", (self.summary(),), (), tuple(chapters))
 
-    def __repr__(self) -> str:
-        return self.to_text().rstrip("\n")
+    def static_html(self) -> Html:
+        """The comparison as HTML without script, as a saved notebook shows it."""
+        from jaxscope.view.base.static import static_html
 
-    def _repr_html_(self) -> str:
-        from jaxscope.view.base.html import escape, table
-        from jaxscope.view.chapters import compare_modes
-
-        parts = f"<p>{escape(compare_modes.verdict(self._data))}</p>"
-        parts += table(compare_modes.table(self._data))
-        if self.orders:
-            parts += f"<h4>By order</h4>{table(compare_modes.orders(self._data))}"
-        return f"<div>{parts}</div>"
+        return static_html(lambda room: self._document())

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import gzip
+import importlib
 import importlib.util
 import itertools
-import json
 import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from jaxscope import words
+from jaxscope.analysis.profile.stacks import stack
 from jaxscope.model import (
-    SCHEMA,
     Compile,
     Cost,
     Equation,
@@ -28,7 +28,6 @@ from jaxscope.model import (
     Record,
     Residual,
     Roofline,
-    SchemaError,
     Source,
     Stage,
     StageKind,
@@ -36,39 +35,43 @@ from jaxscope.model import (
     Timing,
     Unavailable,
     Value,
-    from_json,
-    to_json,
 )
 from jaxscope.model.memory_plan import BufferTimeline
 from jaxscope.model.profile import Profile
+from jaxscope.results.base import Viewed, data_frame, needed
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
     from jaxscope.analysis.gradient.compiled_residuals import CompiledResidual
     from jaxscope.capture.profile.xprof import XProfServer
     from jaxscope.frontend.widget import ReportWidget
+    from jaxscope.view.base.document import Document
+    from jaxscope.view.base.html import Html
 
-Table = Literal["lines", "ops", "compiles", "timings", "values", "residuals", "collectives"]
+Plot = Literal["stack", "roofline", "memory", "timeline"]
+PLOTS: tuple[str, ...] = get_args(Plot)
+Frame = Literal["lines", "ops", "compiles", "timings", "values", "residuals", "collectives"]
 _DISPLAYS = itertools.count()
 """Numbers the displays of this process, so that their ids differ within one notebook."""
 SMALL_PROGRAM = 300
 """Equations up to which a display shows the jaxpr as well: some 5 ms and 30 kB."""
 _LATEST: collections.deque[Report] = collections.deque(maxlen=1)
-_NO_PROFILE = Unavailable("nobody measured the time inside the program; %jaxprof does")
+_NO_PROFILE = Unavailable("the program was not profiled; %jaxprof profiles it")
 _NO_PROGRAM = Unavailable("nothing was compiled, so there is no program to show")
-_OTHERS = Unavailable(
-    "what compiled was no call of a function that this run shows, so there is no program to show"
-)
+_OTHERS = Unavailable("only other functions compiled in this run, so there is no program to show")
 
 
-class Report:
-    """What one run of a cell, a call, or `jaxscope.inspect` showed.
+class Report(Viewed):
+    """The result of a cell, a call, or `jaxscope.inspect`.
 
-    The figures are there at once; the texts of the stages are fetched when they are asked for, as
-    long as the compiled program is alive. Everything refers to the costliest program unless it
+    The figures are there at once; the texts of the stages are fetched on request, as long as the
+    compiled program is alive. Everything refers to the costliest program unless it
     says otherwise; the others are in `programs`.
     """
+
+    noun, mark, record_type = "report", "programs", Record
 
     def __init__(self, record: Record, texts: Sequence[TextSource | None] = ()) -> None:
         self._record = record
@@ -80,7 +83,7 @@ class Report:
 
     @property
     def id(self) -> str:
-        """Names this report to the kernel's answers: a uuid4, so that no other kernel's fits."""
+        """The key of this report for requests to the kernel: a uuid4."""
         import uuid
 
         with self._lock:
@@ -94,9 +97,10 @@ class Report:
 
     def summary(self) -> str:
         """The first line: device, time, compiles, work."""
-        from jaxscope.view.report.summary import first_line
+        from jaxscope.view.base.document import SEPARATOR
+        from jaxscope.view.report.summary import first_parts
 
-        return first_line(self._record)
+        return SEPARATOR.join(first_parts(self._record))
 
     @property
     def programs(self) -> tuple[Program, ...]:
@@ -135,7 +139,7 @@ class Report:
 
     @property
     def timings(self) -> tuple[Timing, ...]:
-        """Measured times, seconds a call, with their raw samples."""
+        """Measured times, seconds per call, with their raw samples."""
         return self.programs[0].timings if self.programs else ()
 
     @property
@@ -145,7 +149,7 @@ class Report:
 
     @property
     def roofline(self) -> Roofline | Unavailable:
-        """What bounds the program on its device. Measures the device's peaks if need be (0.5 s)."""
+        """The bound of the program on its device. Measures the peaks if need be (0.5 s)."""
         if not self.programs:
             return self._no_program()
         found, source = self.programs[0].roofline, self._texts[0]
@@ -202,12 +206,12 @@ class Report:
 
     @property
     def coverage(self) -> float:
-        """Share of a traced call that passed inside instructions; NaN without a profile."""
+        """Share of a profiled call inside instructions; NaN without a profile."""
         found = self.profile
         return math.nan if isinstance(found, Unavailable) else found.coverage
 
     def time_by_line(self, source: int = 0) -> dict[int, float]:
-        """Seconds a call by line of a source, all directions together; empty without a profile.
+        """Seconds per call by line of a source, all directions together; empty without a profile.
 
         Lines that XLA fused together are estimates: `profile.lines` has their brackets. Empty also
         when the profile is not to be trusted; `profile.unreliable` says why.
@@ -222,7 +226,7 @@ class Report:
         return dict(sorted(times.items()))
 
     def time_by_op(self) -> dict[str, float]:
-        """Seconds a call by HLO instruction, the longest first; empty without a profile."""
+        """Seconds per call by HLO instruction, the longest first; empty without a profile."""
         found = self.profile
         if isinstance(found, Unavailable):
             return {}
@@ -231,54 +235,55 @@ class Report:
             times[row.name] = times.get(row.name, 0.0) + row.seconds
         return times
 
-    def figure(self, kind: str = "stack") -> Any:
-        """A plotly figure of the profile: `stack` (an icicle of call stacks), `roofline`, `memory`
+    def plot(self, kind: Plot = "stack") -> go.Figure:
+        """A plotly figure of the profile: `stack` (call stacks as boxes), `roofline`, `memory`
         (over XLA's schedule) or `timeline` (threads over time). Needs plotly.
 
         Raises ValueError for another kind, LookupError when this report has no such data, and
         ModuleNotFoundError without plotly.
         """
-        try:
-            from jaxscope.view.charts import profile as charts
-        except ModuleNotFoundError as error:
-            if error.name is None or not error.name.startswith("plotly"):
-                raise
-            raise ModuleNotFoundError(
-                "The figure needs plotly, which is not installed: `pip install plotly`, or "
-                "`pip install jaxscope[plots]`. The report's tables have the same figures.",
-                name="plotly",
-            ) from None
-        if kind not in charts.KINDS:
-            raise ValueError(f"There is no figure {kind!r}; there are {', '.join(charts.KINDS)}.")
-        found = self.profile
-        plan = self.programs[0].buffers if self.programs else None
-        if kind == "memory" and isinstance(plan, BufferTimeline):  # also of what was not traced
-            return charts.memory(self._record, plan)
-        if isinstance(found, Unavailable):
-            raise LookupError(f"There is no figure: {found.reason}.")
-        self.stage("optimized_hlo")
-        program = self.programs[0]
-        if kind == "stack":
-            if not program.equations:
-                raise LookupError(
-                    "There is no figure: the call stacks of this program are not known; %jaxprof "
-                    "of one call has them."
-                )
-            return charts.stacks(program, found)
-        if kind == "roofline":
-            return charts.roofline(program, found)
-        if kind == "memory":
-            why = plan.reason if isinstance(plan, Unavailable) else "nobody asked for it"
-            raise LookupError(f"There is no memory by line: {why}.")
-        from jaxscope.capture.profile.sessions import ops_of
+        from jaxscope.view.base import interactive
+        from jaxscope.view.profile import figures
+        from jaxscope.view.profile.instructions import bounds_of, times_of
         from jaxscope.view.profile.lines import DIRECTIONS
 
-        names = {
-            op: f"line {row.place.line} {DIRECTIONS[row.place.phase]}".rstrip()
-            for row in reversed(found.lines)
-            for op in row.ops
-        }
-        return charts.timeline(ops_of(self._trace()), names)
+        if kind not in PLOTS:
+            raise ValueError(f"There is no plot {kind!r}. The plots are: {', '.join(PLOTS)}.")
+        with needed("plots", "A plot"):
+            importlib.import_module("plotly")
+        found = self.profile
+        plan = self.programs[0].buffers if self.programs else None
+        if kind == "memory" and isinstance(plan, BufferTimeline):  # also without a profile
+            return interactive.draw(figures.memory(plan))
+        if isinstance(found, Unavailable):
+            raise LookupError(f"There is no plot: {found.reason}.")
+        self.stage("optimized_hlo")
+        program = self.programs[0]
+        match kind:
+            case "stack":
+                if not program.equations:
+                    raise LookupError(
+                        "There is no plot: the call stacks of this program are unknown. Profile "
+                        "one call with %jaxprof."
+                    )
+                root = stack(program, times_of(program, found), program.title)
+                title = f"{words.seconds(found.covered_s)} of a call by call stack"
+                return interactive.icicle(root, title)
+            case "roofline":
+                bounds = bounds_of(program, found)
+                return interactive.draw(figures.roofline(program, found, bounds))
+            case "memory":
+                why = plan.reason if isinstance(plan, Unavailable) else "it was not requested"
+                raise LookupError(f"There is no memory by line: {why}.")
+            case "timeline":
+                from jaxscope.capture.profile.sessions import ops_of
+
+                lines = {
+                    op: f"line {row.place.line} {DIRECTIONS[row.place.phase]}".rstrip()
+                    for row in reversed(found.lines)
+                    for op in row.ops
+                }
+                return interactive.draw(figures.timeline(ops_of(self._trace()), lines))
 
     def save_trace(self, path: str | Path) -> Path:
         """Write the profiler's last session: `.json` or `.json.gz` for Perfetto and Chrome, any
@@ -304,13 +309,13 @@ class Report:
         found = next((t for text in self._texts if (t := getattr(text, "trace", b""))), b"")
         if not found:
             raise LookupError(
-                "This report has no trace: only a report of %jaxprof, %%jaxprof or --profile has "
-                "one, as long as its session lasts."
+                "This report has no profiler trace: only reports of %jaxprof, %%jaxprof or "
+                "--profile have one, until their kernel ends."
             )
         return found
 
     def _no_program(self) -> Unavailable:
-        """Why there is none; other functions than those of the cell may have compiled."""
+        """The reason; functions other than those of the cell may have compiled."""
         return _OTHERS if self._record.compiles else _NO_PROGRAM
 
     # Texts and links.
@@ -382,48 +387,31 @@ class Report:
     # Exports.
 
     def to_json(self) -> dict[str, Any]:
-        """The whole report as JSON data; `docs/report.schema.json` is its schema."""
-        return to_json(self.complete()._record)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the report to `path`, gzipped if it ends in `.gz`; `jaxscope.load` reads it."""
-        target = Path(path)
-        text = json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":"))
-        data = text.encode()
-        target.write_bytes(gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
-        return target
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write one offline page: the viewer with everything in it, and nothing from outside."""
-        from jaxscope.view.bundle.page import page
-
-        target = Path(path)
         self.complete()
-        target.write_text(page(self._record, self.payload(whole=True)), encoding="utf-8")
-        return target
+        return super().to_json()
 
-    def to_markdown(self) -> str:
-        """The first line, findings and tables, ready for an issue or a pull request."""
-        from jaxscope.view.report.markdown import markdown
-
-        return markdown(self._record)
-
-    def to_text(self, *, full: bool = False, width: int | None = None, color: bool = False) -> str:
-        """The report as a terminal shows it."""
-        from jaxscope.view.report.text import text
+    def _document(self) -> Document:
+        from jaxscope.view.report.document import document
 
         self._fetch_for_display()
-        return text(self._record, width, color, full=full)
+        return document(self._record)
 
-    def to_dataframe(self, table: Table = "lines") -> pd.DataFrame:
+    def _page(self) -> str:
+        from jaxscope.view.bundle.page import viewer_page
+        from jaxscope.view.report.document import static_html
+
+        self.complete()
+        static = static_html(self._record, "static", inline=True)
+        subject = self.summary().partition(" · ")[0]
+        return viewer_page(subject, static, self.payload(whole=True))
+
+    def to_dataframe(self, table: Frame = "lines") -> pd.DataFrame:
         """One table: `lines`, `ops`, `compiles`, `timings`, `values` … Needs pandas.
 
         lines: a row for each source line with code. ops: a row for each optimized HLO instruction,
         with FLOPs, bytes and its source lines. compiles, timings, values, residuals, collectives:
         as in the report.
         """
-        import pandas as pd
-
         from jaxscope.analysis import report_tables
         from jaxscope.analysis.gradient import residual_rows
         from jaxscope.analysis.sharding.table import collective_rows
@@ -441,8 +429,7 @@ class Report:
             raise ValueError(f"There is no table {table!r}. The tables are: {', '.join(makers)}.")
         if table in ("lines", "ops"):
             self.stage(StageKind.OPTIMIZED_HLO)
-        columns, rows = makers[table](self._record)
-        return pd.DataFrame.from_records(rows, columns=list(columns))
+        return data_frame(*makers[table](self._record))
 
     def to_python(self) -> str:
         """The plain JAX function that was compiled, ready to paste into a module."""
@@ -455,12 +442,6 @@ class Report:
 
     # Displays.
 
-    def __repr__(self) -> str:
-        return f"<jaxscope.Report: {self.summary()}>"
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(self.to_text())
-
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         # With the extension loaded, its kernel link makes the bundle, and gives the id.
         return self.bundle()
@@ -468,38 +449,19 @@ class Report:
     def bundle(self, report_id: str = "", *, viewer: bool = True) -> dict[str, Any]:
         """The displays by MIME type, with the viewer's own where a front end may have it; under
         `report_id` the kernel answers for this report."""
-        from jaxscope.frontend.front_end import FrontEnd, front_end
-        from jaxscope.view.bundle.mime_bundle import bundle
-        from jaxscope.view.bundle.payload import MIME
+        return self._bundle(viewer, lambda: self.payload(report_id))
 
-        viewer = viewer and front_end() is FrontEnd.JUPYTER
-        own = (MIME, lambda: self.payload(report_id)) if viewer else None
-        return bundle("report", self._plain, self.static_html, own)
+    def _widget(self) -> ReportWidget:
+        """Its trait `selected_line` is the line that is pinned."""
+        from jaxscope.frontend.widget import ReportWidget
 
-    def widget(self) -> ReportWidget:
-        """The viewer as a widget, for VS Code, Colab and layouts of ipywidgets; its trait
-        `selected_line` is the line that is pinned. Needs anywidget.
-
-        Raises ModuleNotFoundError without anywidget, and FileNotFoundError in a checkout in which
-        the viewer is not built.
-        """
-        try:
-            from jaxscope.frontend.widget import ReportWidget
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] == "jaxscope":
-                raise
-            raise ModuleNotFoundError(
-                f"The widget needs {error.name}, which is not installed: `pip install "
-                "jaxscope[widget]`. Without it the report is shown by `display(report)`.",
-                name=error.name,
-            ) from None
         return ReportWidget(self)
 
     def payload(self, report_id: str = "", *, whole: bool = False) -> dict[str, Any]:
         """The report as the viewer reads it, at most 150 kB of JSON unless it is to be whole.
 
         Small programs carry their four texts, others the one that the display needed; further
-        texts are asked for as they are looked at.
+        texts are fetched when they are opened.
         """
         from jaxscope.view.bundle.payload import CAP, payload
 
@@ -522,7 +484,7 @@ class Report:
         return dataclasses.replace(self._record, programs=tuple(programs))
 
     def _figure_kinds(self) -> dict[str, tuple[str, ...]]:
-        """What `figure` can draw, by the chapter that it belongs to; empty without plotly."""
+        """The kinds of `plot` by chapter; empty without plotly."""
         if not self.programs or importlib.util.find_spec("plotly") is None:
             return {}
         kinds: dict[str, tuple[str, ...]] = {}
@@ -539,12 +501,9 @@ class Report:
             kinds["buffers"] = ("memory",)
         return kinds
 
-    def _plain(self) -> str:
-        return self.to_text(width=100)
-
-    def static_html(self) -> str:
+    def static_html(self) -> Html:
         """The report as HTML without script, as a saved notebook shows it."""
-        from jaxscope.view.report.html import static_html
+        from jaxscope.view.report.document import static_html
 
         self._fetch_for_display()
         for number, program in enumerate(self.programs):
@@ -566,25 +525,6 @@ def keep_latest(report: Report) -> None:
 def latest() -> Report | None:
     """The newest report of this process."""
     return _LATEST[-1] if _LATEST else None
-
-
-def read(path: str | Path) -> Report:
-    """The report that `Report.save` wrote. Raises SchemaError when it is no such file."""
-    raw = Path(path).read_bytes()
-    try:
-        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
-    except (ValueError, OSError, EOFError) as error:
-        raise SchemaError(f"{path} is not a jaxscope report: {error}.") from None
-    if isinstance(data, dict) and "compiles" in data and "programs" not in data:
-        raise SchemaError(f"{path} is a compile log; jaxscope.CompileLog.load reads it.")
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, int):
-        raise SchemaError(f"{path} is not a jaxscope report: it names no schema.")
-    if schema > SCHEMA:
-        raise SchemaError(
-            f"{path} has schema {schema} and this jaxscope reads up to {SCHEMA}; upgrade jaxscope."
-        )
-    return Report(from_json(Record, data))
 
 
 def _reason(stage: Stage) -> str:

@@ -1,26 +1,29 @@
-"""What a user holds after comparing two reports: `jaxscope.diff` and `%jaxdiff`."""
+"""The diff of two reports: `jaxscope.diff` and `%jaxdiff`."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.model import Finding, Program, Record, StageKind, to_json
+from jaxscope.model import Finding, Program, Record, StageKind
 from jaxscope.model.report_diff import DiffRecord, ProgramDiff, Quantity, SourceDiff, StageDiff
+from jaxscope.results.base import Viewed
 from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.frontend.widget import DiffWidget
+    from jaxscope.view.base.document import Document
+    from jaxscope.view.base.html import Html
 
 
-class ReportDiff:
-    """What is different between two reports, the earlier and the later.
+class ReportDiff(Viewed):
+    """The differences between two reports, the earlier and the later.
 
-    Texts are compared by structure: renumbered names and another order are no changes. Everything
+    Texts are compared by structure: renumbering and reordering are not changes. Everything
     refers to the costliest program unless it says otherwise; the others are in `programs`.
     """
+
+    noun, mark, record_type = "diff", "before_created", DiffRecord
 
     def __init__(self, record: DiffRecord, pairs: Sequence[tuple[Program, Program]] = ()) -> None:
         """`pairs` are the programs as the record pairs them: the viewer shows their texts."""
@@ -34,9 +37,10 @@ class ReportDiff:
 
     def summary(self) -> str:
         """The first line: faster, slower or unclear, work, memory, changed instructions."""
-        from jaxscope.view.diff import first_line
+        from jaxscope.view.base.document import SEPARATOR
+        from jaxscope.view.diff.summary import first_parts
 
-        return first_line(self._record)
+        return SEPARATOR.join(first_parts(self._record))
 
     @property
     def programs(self) -> tuple[ProgramDiff, ...]:
@@ -79,77 +83,28 @@ class ReportDiff:
             )
         return next(s for s in self.programs[program].stages if str(s.kind) == kind)
 
-    def to_text(self, *, full: bool = False, width: int | None = None, color: bool = False) -> str:
-        """The comparison as a terminal shows it; `full` shows every changed line."""
-        from jaxscope.view.diff import text
+    def _document(self) -> Document:
+        from jaxscope.view.diff.document import document
 
-        return text(self._record, width, color, full=full)
+        return document(self._record, 100_000)
 
-    def to_markdown(self) -> str:
-        """The first line, the figures and the changes, ready for an issue or a pull request."""
-        from jaxscope.view.diff import markdown
+    def _page(self) -> str:
+        from jaxscope.view.bundle.page import viewer_page
+        from jaxscope.view.diff.payload import payload
 
-        return markdown(self._record)
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything as JSON data."""
-        return to_json(self._record)
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write one offline page: the viewer with the texts of both, and nothing from outside."""
-        from jaxscope.view.diff.payload import page, payload
-
-        target = Path(path)
         whole = payload(self._record, self._pairs, cap=None)
-        target.write_text(page(self._record, whole), encoding="utf-8")
-        return target
+        return viewer_page(self.summary().partition(" · ")[0], self.static_html(), whole)
 
-    def static_html(self) -> str:
-        """The comparison as HTML without script, as a saved notebook shows it."""
-        from jaxscope.view.diff import static_html
+    def static_html(self) -> Html:
+        """The diff as HTML without script, as a saved notebook shows it."""
+        from jaxscope.view.base.static import static_html
+        from jaxscope.view.diff.document import document
 
-        return static_html(self._record)
+        return static_html(lambda room: document(self._record, room.lines))
 
-    def __repr__(self) -> str:
-        return f"<jaxscope.ReportDiff: {self.summary()}>"
+    def _widget(self) -> DiffWidget:
+        from jaxscope.frontend.widget import DiffWidget
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(self.to_text())
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        from jaxscope.frontend.front_end import FrontEnd, front_end
-
-        if front_end() in (FrontEnd.VSCODE, FrontEnd.COLAB):
-            # Where it cannot be made, the HTML says the same.
-            with contextlib.suppress(Exception):
-                return self.widget().bundle()
-        return self.bundle()
-
-    def bundle(self, *, viewer: bool = True) -> dict[str, Any]:
-        """The displays by MIME type, with the viewer's own where a front end may have it."""
-        from jaxscope.frontend.front_end import FrontEnd, front_end
-        from jaxscope.view.bundle.mime_bundle import bundle
-        from jaxscope.view.bundle.payload import MIME
-
-        own = (MIME, self.payload) if viewer and front_end() is FrontEnd.JUPYTER else None
-        return bundle("diff", self._plain, self.static_html, own)
-
-    def widget(self) -> DiffWidget:
-        """The viewer as a widget, for VS Code, Colab and layouts of ipywidgets. Needs anywidget.
-
-        Raises ModuleNotFoundError without anywidget, and FileNotFoundError in a checkout in which
-        the viewer is not built.
-        """
-        try:
-            from jaxscope.frontend.widget import DiffWidget
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] == "jaxscope":
-                raise
-            raise ModuleNotFoundError(
-                f"The widget needs {error.name}, which is not installed: `pip install "
-                "jaxscope[widget]`. Without it the comparison is shown by `display(diff)`.",
-                name=error.name,
-            ) from None
         return DiffWidget(self)
 
     def payload(self) -> dict[str, Any]:
@@ -157,9 +112,6 @@ class ReportDiff:
         from jaxscope.view.diff.payload import payload
 
         return payload(self._record, self._pairs)
-
-    def _plain(self) -> str:
-        return self.to_text(width=100)
 
 
 def compare_reports(before: Report, after: Report) -> ReportDiff:

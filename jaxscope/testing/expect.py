@@ -141,7 +141,7 @@ def verdict(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False
 
 
 def _listed(log: CompileLog, counted: list[Compile], name: str) -> list[str]:
-    from jaxscope.view.compiles.text import plain_rows
+    from jaxscope.view.compiles.rows import plain_rows
 
     return plain_rows(log.only(counted).log, _SHOWN)
 

@@ -71,7 +71,7 @@ test("a line in a table leads to its source", () => {
 test("a host that draws no figures says, last, how Python does", () => {
   const { element } = tabView(model(), { ...TAB, figures: ["stack", "roofline"] });
   expect(element.lastElementChild?.textContent).toBe(
-    'Interactive figures, in a cell of their own: report.figure("stack"), report.figure("roofline")',
+    'Interactive figures, in a cell of their own: report.plot("stack"), report.plot("roofline")',
   );
   expect(tabView(model(), { ...TAB, figures: [] }).element.querySelector(".jxs-aside")).toBeNull();
   const drawn = tabView(model({ drawFigure: vi.fn() }), TAB).element;

@@ -186,7 +186,7 @@ def test_what_a_method_of_the_cell_compiles_is_not_denied(notebook: Notebook) ->
         "Doubler().doubled(x), Doubler().doubled(x)"
     )
     assert "no program to show · 2 compiles" in ran.text
-    assert "What compiled (`doubled` × 2)" in " ".join(ran.text.split())
+    assert "Only other functions compiled here (`doubled` × 2)" in " ".join(ran.text.split())
     assert "othing was compiled" not in ran.text
 
 

@@ -87,7 +87,7 @@ def test_a_request_is_answered_under_its_number(
     ("request_", "says"),
     [
         ({"request": 1, "op": "stage", "kind": "llvm"}, "There is no stage 'llvm'"),
-        ({"request": 1, "op": "figure", "kind": "stack"}, "There is no figure"),
+        ({"request": 1, "op": "figure", "kind": "stack"}, "There is no plot"),
         ({"request": 1, "op": "jump"}, "the viewer is newer"),
         ("nonsense", "could not answer"),
     ],

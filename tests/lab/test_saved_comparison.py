@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from jaxscope.view.comparison.html import static_html
+from jaxscope.results.comparison import Comparison
 from tests.lab.pages import cell
 from tests.lab.servers import Server, notebook
 from tests.results.comparisons import sweep_of
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.lab]
 def test_a_saved_comparison_keeps_its_pictures_and_has_no_stray_letters(
     trusted: bool, lab: Server, visit: Callable[..., Page]
 ) -> None:
-    made = static_html(sweep_of(10, 30, 1000))
+    made = Comparison(sweep_of(10, 30, 1000)).static_html()
     name = f"comparison-{trusted}.ipynb"
     # Trust is of the content: two notebooks that are the same would both have it.
     saved = notebook(

@@ -153,7 +153,7 @@ def test_quiet_is_one_line_and_html_is_html(notebook: Notebook) -> None:
     ran = bench(notebook, "%jaxbench -q np.sin(x) vs np.cos(x) vs nowhere(x)")
     assert ran.text.endswith("nowhere(x) was not run.")
     ran = bench(notebook, "%jaxbench --view html np.sin(x) vs np.cos(x)")
-    assert ran.shown[0]["text/html"].startswith('<div class="jxs report">')
+    assert ran.shown[0]["text/html"].startswith('<div class="jxs report comparison">')
 
 
 def test_plots_are_shown_or_say_why_not(notebook: Notebook) -> None:

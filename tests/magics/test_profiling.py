@@ -133,9 +133,9 @@ def test_of_a_cell_only_the_figures_that_hold_something_are_offered(shell: Any) 
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     shell.run_cell(TRAINING)
     report = jaxscope.last()
-    assert len(report.figure("timeline").data) > 0
+    assert len(report.plot("timeline").data) > 0
     with pytest.raises(LookupError, match="the call stacks of this program are not known"):
-        report.figure()
+        report.plot()
     assert report._figure_kinds() == {"lines": ("timeline",)}  # pyright: ignore[reportPrivateUsage]
 
 

@@ -83,22 +83,22 @@ def test_exports_agree_with_each_other(tmp_path: Path):
 @pytest.mark.parametrize("name", ["c.json", "c.json.gz"])
 def test_what_was_saved_is_read_again(tmp_path: Path, name: str):
     c = Comparison(pair())
-    assert Comparison.load(c.save(tmp_path / name)).record == c.record
+    assert jaxscope.load(c.save(tmp_path / name)).record == c.record
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "is not a jaxscope comparison"),
-        ("[1]", "holds no rows or no schema"),
-        ('{"schema": 1}', "holds no rows or no schema"),
+        ("{", "is not a jaxscope comparison, diff, report or compile log: "),
+        ("[1]", "it names no schema"),
+        ('{"schema": 1}', r"is not a jaxscope comparison, diff, report or compile log\.$"),
         ('{"schema": 999, "rows": []}', "upgrade jaxscope"),
     ],
 )
 def test_any_other_file_is_refused(tmp_path: Path, text: str, says: str):
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(SchemaError, match=says):
-        Comparison.load(tmp_path / "c.json")
+        jaxscope.load(tmp_path / "c.json")
 
 
 def test_a_display_that_fails_is_shortened_to_text(monkeypatch: pytest.MonkeyPatch):

@@ -314,7 +314,7 @@ def test_a_log_can_be_saved_and_loaded(tmp_path: Path) -> None:
         for n in (1, 2, 3):
             jax.jit(lambda x: x + 1)(ones(n))
     for name in ("log.json", "log.json.gz"):
-        same = jaxscope.CompileLog.load(log.save(tmp_path / name))
+        same = jaxscope.load(log.save(tmp_path / name))
         assert same.log == log.log
         assert same.to_text(width=90) == log.to_text(width=90)
     with pytest.raises(LookupError, match="loaded from a file, which holds no programs"):
@@ -324,9 +324,8 @@ def test_a_log_can_be_saved_and_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("no JSON", "is not a compile log"),
-        ("[]", "is not a compile log"),
-        ('{"schema": 1, "programs": [], "compiles": []}', "jaxscope.load reads the reports"),
+        ("no JSON", "is not a jaxscope comparison, diff, report or compile log: "),
+        ("[]", "it names no schema"),
         ('{"schema": 99, "compiles": []}', "has schema 99 and this jaxscope reads up to 1"),
         ('{"schema": 1, "compiles": 3, "created": ""}', "Log.compiles must be an array, not int"),
     ],
@@ -335,14 +334,16 @@ def test_a_file_that_is_no_log_is_refused(tmp_path: Path, text: str, sentence: s
     path = tmp_path / "log.json"
     path.write_text(text)
     with pytest.raises(SchemaError, match=sentence):
-        jaxscope.CompileLog.load(path)
+        jaxscope.load(path)
 
 
-def test_a_log_given_to_load_is_sent_to_where_it_belongs(tmp_path: Path) -> None:
+def test_a_log_has_a_page_whose_tables_hold_everything(tmp_path: Path) -> None:
     with jaxscope.watch() as log:
-        fresh()(X)
-    with pytest.raises(SchemaError, match=r"is a compile log; jaxscope\.CompileLog\.load reads it"):
-        jaxscope.load(log.save(tmp_path / "log.json"))
+        fresh("a")(X)
+        fresh("b")(X)
+    page = log.to_html(tmp_path / "log.html").read_text()
+    assert "By function" in page
+    assert "default-src 'none'" in page
 
 
 def test_after_the_block_the_log_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,7 +414,7 @@ def test_a_display_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jaxscope.CompileLog, "to_text", lambda self, **_: 1 / 0)
     bundle = log._repr_mimebundle_()
     assert bundle["text/plain"] == (
-        "jaxscope could not draw the log (ZeroDivisionError: division by zero)."
+        "jaxscope could not draw the compile log (ZeroDivisionError: division by zero)."
     )
 
 

@@ -134,11 +134,12 @@ def test_a_report_of_a_later_schema_is_refused_by_name(report: Report, tmp_path:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"no json", "is not a jaxscope report"),
+        (b"no json", "is not a jaxscope comparison, diff, report or compile log: "),
         (b"[1, 2]", "it names no schema"),
         (b'{"a": 1}', "it names no schema"),
-        (gzip.compress(b"{", mtime=0)[:-4], "is not a jaxscope report"),
-        (b'{"schema": 1}', "title"),
+        (gzip.compress(b"{", mtime=0)[:-4], "is not a jaxscope comparison"),
+        (b'{"schema": 1}', r"is not a jaxscope .*compile log\.$"),
+        (b'{"schema": 1, "programs": []}', "title"),
     ],
 )
 def test_a_file_that_is_no_report(content: bytes, says: str, tmp_path: Path) -> None:
@@ -297,8 +298,7 @@ def test_a_report_of_what_others_compiled_does_not_deny_it(report: Report) -> No
     others = Report(dataclasses.replace(report.record, programs=()))
     assert others.compiles
     reason = m.Unavailable(
-        "what compiled was no call of a function that this run shows, so there is no program to "
-        "show"
+        "only other functions compiled in this run, so there is no program to show"
     )
     assert others.cost == others.memory == others.roofline == others.profile == reason
     assert others.stage("jaxpr").unavailable == reason

@@ -10,8 +10,15 @@ from typing import Any
 import pytest
 
 from jaxscope import model as m
+from jaxscope.view.base import markdown as markdown_of
+from jaxscope.view.base import terminal
+from jaxscope.view.base.document import Chapter, Room
 from jaxscope.view.base.html import escape
+from jaxscope.view.base.static import HtmlWriter
+from jaxscope.view.bundle.page import viewer_page
 from jaxscope.view.bundle.tabs import findings, tabs
+from jaxscope.view.report.document import document, static_html
+from jaxscope.view.report.summary import first_parts
 from tests.paths import TESTS
 
 GOLDEN = TESTS / "data" / "report" / "report.json"
@@ -36,6 +43,29 @@ def plain(record: m.Record, **changes: Any) -> m.Record:
     """A run in which nothing was compiled."""
     bare = {"programs": (), "compiles": (), "findings": (), "notes": (), "form": m.Form.PLAIN}
     return dataclasses.replace(record, **(bare | changes))
+
+
+def text(
+    record: m.Record, width: int | None = None, color: bool = False, *, full: bool = False
+) -> str:
+    """The report as a terminal shows it."""
+    return terminal.text(document(record), width, color, full=full)
+
+
+def markdown(record: m.Record) -> str:
+    """The report as Markdown."""
+    return markdown_of.markdown(document(record))
+
+
+def page(record: m.Record, payload: dict[str, Any]) -> str:
+    """The report as one file."""
+    static = static_html(record, "static", inline=True)
+    return viewer_page(first_parts(record)[0], static, payload)
+
+
+def as_html(chapter: Chapter) -> str:
+    """A chapter without its title."""
+    return HtmlWriter(Room()).body(chapter)
 
 
 def tabs_html(record: m.Record) -> str:

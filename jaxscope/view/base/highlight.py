@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 
-from jaxscope.view.base.html import escape
+from jaxscope.view.base.html import Html, escape, join, tag
 
 _TOKEN = re.compile(
     r"(?P<c>#.*$)"
@@ -15,15 +15,13 @@ _TOKEN = re.compile(
 )
 
 
-def python(line: str, longest: int) -> str:
+def python(line: str, longest: int) -> Html:
     """The line as HTML, its tokens in `<span class=k>` and the like."""
     if len(line) > longest:
         return escape(line, longest)
     out: list[str] = []
     end = 0
     for match in _TOKEN.finditer(line):
-        out.append(escape(line[end : match.start()]))
-        out.append(f'<span class="{match.lastgroup}">{escape(match.group())}</span>')
+        out += (line[end : match.start()], tag("span", match.group(), class_=match.lastgroup))
         end = match.end()
-    out.append(escape(line[end:]))
-    return "".join(out)
+    return join(*out, line[end:])

@@ -2,80 +2,91 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import resources
 
 from jaxscope import words
-from jaxscope.view.base.table import Place, Table
 from jaxscope.view.base.visible import visible
 
 _BACKTICKS = re.compile(r"`([^`]+)`")
-
-
 _LONGEST = 2000
 """Characters of one text that are shown; a repr or a name may be a megabyte."""
+_SHAPES = frozenset("circle line path polygon polyline rect".split())  # noqa: SIM905
+_EMPTY = frozenset("br img input meta".split())  # noqa: SIM905
+_BARE = frozenset(("align", "colspan", "scope"))
+"""Attributes of HTML whose values need no quotes: every cell of a table has one."""
 
 
-def escape(text: str, longest: int = _LONGEST) -> str:
+class Html(str):
+    """Markup. Only the functions of this module make it, so that a type checker finds a text that
+    was not escaped."""
+
+    __slots__ = ()
+
+
+NOTHING = Html()
+
+
+def escape(text: str, longest: int = _LONGEST) -> Html:
     """One line of foreign text as HTML, hidden characters spelled out, cut where it is endless."""
-    if (rest := len(text) - longest) > 0:
-        text = f"{text[:longest]} … {words.count(rest, 'more character')}"
-    return html.escape(visible(text))
+    return Html(html.escape(visible(_cut(text, longest))))
 
 
-def prose(sentence: str) -> str:
-    """A sentence as HTML, with what stands in backticks as code."""
-    return _BACKTICKS.sub(r"<code>\1</code>", escape(sentence))
+def _cut(text: str, longest: int) -> str:
+    rest = len(text) - longest
+    return text if rest <= 0 else f"{text[:longest]} … {words.count(rest, 'more character')}"
 
 
-Link = Callable[[int, int], str]
-"""The attributes of the link to a source's line; empty where it cannot be reached."""
+def verbatim(text: str) -> Html:
+    """Text of several lines for a `pre`."""
+    return Html("\n".join([escape(line, 100_000) for line in text.splitlines()]))
 
 
-def unlinked(source: int, line: int) -> str:
-    """A view without links."""
-    return ""
+def prose(sentence: str) -> Html:
+    """A sentence as HTML, with what is between backticks as code."""
+    parts = _BACKTICKS.split(_cut(sentence, _LONGEST))
+    return join(*(tag("code", part) if i % 2 else part for i, part in enumerate(parts)))
 
 
-def table(content: Table, css: str = "", limit: int = 10_000, link: Link = unlinked) -> str:
-    """A table of at most `limit` rows; columns that are empty throughout are left out."""
-    kept = [i for i in range(len(content.heads)) if any(row[i] for row in content.rows)]
-    if not kept:
-        return ""
-    heads = "".join(
-        f"<th scope=col{_right(i, content)}>{escape(content.heads[i])}</th>" for i in kept
-    )
-    head = f"<thead><tr>{heads}</tr></thead>" if any(content.heads) else ""
-    body = "".join(
-        _row(row, kept, content, content.leads(i), link)
-        for i, row in enumerate(content.rows[:limit])
-    )
-    if (rest := len(content.rows) - limit) > 0:
-        more = f"{words.count(rest, 'more row')} left out here"
-        body += f"<tr><td colspan={len(kept)}>{more}</td></tr>"
-    classes = f' class="{css}"' if css else ""
-    return f"<table{classes}>{head}<tbody>{body}</tbody></table>"
+def join(*children: str) -> Html:
+    """The children one after the other, each escaped unless it is markup."""
+    return Html("".join([c if isinstance(c, Html) else escape(c) for c in children]))
 
 
-def _row(
-    row: tuple[str, ...],
-    kept: list[int],
-    content: Table,
-    leads: Mapping[int, Place],
-    link: Link,
-) -> str:
-    def cell(i: int) -> str:
-        number = row[i].removeprefix("≈") if i in content.lines and not content.places else ""
-        to = (0, int(number)) if number.isdigit() else leads.get(i)
-        attributes = link(*to) if to else ""
-        return f"<a {attributes}>{prose(row[i])}</a>" if attributes else prose(row[i])
+def tag(name: str, *children: str, **attributes: str | float | None) -> Html:
+    """An element. Children are escaped unless they are markup; so is the value of an attribute.
 
-    first, *others = kept
-    cells = "".join(f"<td{_right(i, content)}>{cell(i)}</td>" for i in others)
-    return f"<tr><th scope=row{_right(first, content)}>{cell(first)}</th>{cells}</tr>"
+    `class_` and `stroke_width` are the attributes `class` and `stroke-width`. True is an attribute
+    without a value; None, False and the empty text leave it out.
+    """
+    head, content = f"<{name}{_attributes(attributes)}", join(*children)
+    if name in _EMPTY:
+        return Html(f"{head}>")
+    if name in _SHAPES and not content:
+        return Html(f"{head}/>")
+    return Html(f"{head}>{content}</{name}>")
 
 
-def _right(column: int, content: Table) -> str:
-    # The old attribute survives where style sheets are stripped (GitHub).
-    return " align=right" if column in content.right else ""
+def _attributes(attributes: Mapping[str, str | float | None]) -> str:
+    found = ""
+    for key, value in attributes.items():
+        if value is None or value is False or value == "":
+            continue
+        name = key.rstrip("_").replace("_", "-")
+        text = f"{value:.5g}" if isinstance(value, float) else str(value)
+        if value is True:
+            found += f" {name}"
+        else:
+            found += f" {name}={text}" if name in _BARE else f' {name}="{escape(text)}"'
+    return found
+
+
+@functools.cache
+def style(*names: str) -> Html:
+    """Style sheets of `view/web`, one after the other."""
+    folder = resources.files("jaxscope.view").joinpath("web")
+    sheets = "".join(folder.joinpath(f"{name}.css").read_text("utf-8") for name in names)
+    return Html(sheets.replace("\n", ""))

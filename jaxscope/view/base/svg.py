@@ -1,87 +1,360 @@
-"""A picture as an `<img>` that carries its SVG, for a notebook that is opened somewhere else.
+"""Figures as static pictures: SVG, or an image that carries its SVG.
 
 JupyterLab takes the tags of an inline SVG away where it does not trust a notebook, and leaves the
 letters of its axes in a row; GitHub does so too. An image stays, or says in words what it shows.
-What it loses is what a box says when it is pointed at.
+It loses what a point says on hover.
 """
 
 from __future__ import annotations
 
 import base64
+import itertools
+import math
 import re
+import statistics
+from collections.abc import Callable, Sequence
 
-COLORS = (
-    "#7c78f0",
-    "#d08a2e",
-    "#1f9e91",
-    "#d9538c",
-    "#7a9f2f",
-    "#2f93cf",
-    "#a566e0",
-    "#8c857c",
+from jaxscope import words
+from jaxscope.view.base.figure import (
+    COLORS,
+    GREY,
+    GRID,
+    INK,
+    Figure,
+    FigureAxis,
+    Series,
+    SeriesForm,
+    brief,
+    ends,
+    ticks,
 )
-"""Contrast of 3 and more with white and with #111, one for each implementation in every picture."""
+from jaxscope.view.base.html import NOTHING, Html, join, tag
 
-INK = "#797d86"
-"""Of words: a contrast of 4 with white and with black."""
+_LEFT, _TOP, _EDGE = 62, 10, 8
+_UNDER, _LABELED = 24, 38
+"""Height of the axis below, without and with its label."""
+_BESIDE = 70
+"""Room for what is beside a strip."""
+_LETTER = 6.0
+"""Width of a letter at the style sheet's 11 px, nearly."""
+_LINE = 14
+"""Least distance of two labels."""
+_DOT, _MOST_DOTS = 4.0, 250
+_NAMED = 3
+"""Dots that have their names beside them, so that they can be read."""
 
-GREY, GRID = "#868d99", "rgba(134,141,153,.28)"
-
-_FIRST, _SECOND, _THIRD = COLORS[0], COLORS[2], COLORS[1]
 _STYLE = (
     f"text{{font:11px system-ui,sans-serif;fill:{INK}}}.strong{{font-weight:600}}"
     f".axis{{stroke:{GRID}}}.level{{stroke:{GREY};stroke-width:1.2;stroke-dasharray:1 3}}"
     f".mark{{stroke:{INK};stroke-dasharray:4 3}}.median{{stroke:{INK};stroke-width:2}}"
+    ".line{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}"
+    ".dots{stroke:currentColor;stroke-width:4;stroke-linecap:round;stroke-opacity:.6}"
+    ".band{fill-opacity:.18}"
+    f".p0{{color:{INK};fill:currentColor}}"
 )
-_CURVES = (
-    "polyline{stroke-width:1.8;stroke-linejoin:round}"
-    "path{stroke-width:3.4;stroke-linecap:round;stroke-opacity:.5}"
-    + "".join(
-        f".q{i}{{fill:{color}}}polyline.q{i},path.q{i}{{fill:none;stroke:{color}}}"
-        for i, color in enumerate(COLORS, 1)
-    )
-    + "polygon.band{fill-opacity:.18;stroke:none}"
-)
-"""Of a comparison, whose classes number its implementations."""
-_SHAPES = (
-    f"circle{{fill:{_FIRST};fill-opacity:.72}}rect.band{{fill:{_FIRST};fill-opacity:.2}}"
-    f".p1{{fill:{_FIRST}}}.p2{{fill:{_SECOND}}}.p3{{fill:{_THIRD}}}"
-)
-"""Of a report."""
-_BOXES = "rect{fill-opacity:.2}"
-_PIECES = "".join(
-    f".d{i} rect{{fill:{color};stroke:{color};fill-opacity:.22}}" for i, color in enumerate(COLORS)
-)
+"""The rules of `figures.css`, in colors that are readable on light and on dark."""
+_KINDS = {
+    "icicle": "rect{fill-opacity:.2}",
+    "grid": "".join(
+        f".d{i} rect{{fill:{color};stroke:{color};fill-opacity:.22}}"
+        for i, color in enumerate(COLORS)
+    ),
+}
 _PICTURE = re.compile(r"<svg\b(?P<head>[^>]*)>(?P<body>.*?)</svg>", re.DOTALL)
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 
+_Scale = Callable[[float], float]
+_Point = tuple[float, float]
 
-def images(html: str) -> str:
+
+def images(html: Html) -> Html:
     """The HTML with each picture that has letters as an image; bars without any stay."""
-    return _PICTURE.sub(lambda found: image(found[0]) or found[0], html)
+    return Html(_PICTURE.sub(lambda found: image(found[0]) or found[0], html))
 
 
-def image(svg: str) -> str:
+def image(svg: str) -> Html:
     """One of our pictures, with colors of its own; nothing of what has no letters."""
     found = _PICTURE.match(svg)
     if found is None or "<text" not in found["body"]:
-        return ""
+        return NOTHING
     has = dict(_ATTRIBUTE.findall(found["head"]))
     _, _, width, height = has["viewBox"].split()
+    body = found["body"]
+    colors = "".join(
+        f".p{i}{{color:{color};fill:currentColor}}"
+        for i, color in enumerate(COLORS, 1)
+        if f"p{i}" in body
+    )
     drawn = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}"><style>{_STYLE}{_colors(has.get("class", ""))}</style>'
-        f"{found['body']}</svg>"
+        f'viewBox="0 0 {width} {height}"><style>{colors}{_STYLE}'
+        f"{_KINDS.get(has.get('class', ''), '')}</style>{body}</svg>"
     )
     data = base64.b64encode(drawn.encode()).decode()
-    return (
+    # The label is escaped already.
+    return Html(
         f'<img width="{width}" height="{height}" alt="{has.get("aria-label", "")}" '
         f'src="data:image/svg+xml;base64,{data}">'
     )
 
 
-def _colors(kind: str) -> str:
-    """What the classes of this kind of picture look like."""
-    if kind in ("curves", "rounds"):
-        return _CURVES
-    return _SHAPES + {"icicle": _BOXES, "grid": _PIECES}.get(kind, "")
+def figure(figure: Figure, caption: str = "") -> Html:
+    """The picture with its note under the caption; nothing of a figure without points."""
+    drawn = svg(figure)
+    if not drawn:
+        return NOTHING
+    said = join(caption, ". " if caption and figure.note else "", figure.note)
+    return tag("figure", tag("figcaption", said) if said else NOTHING, drawn)
+
+
+def svg(figure: Figure) -> Html:
+    """The picture in the colors of the page; nothing without points."""
+    shown = [
+        s for s in figure.series if s.x and not s.interactive and s.form is not SeriesForm.BARS
+    ]
+    if not shown:
+        return NOTHING
+    names = figure.y.names
+    strips = any(s.form is SeriesForm.STRIP for s in shown)
+    left: float = _gutter(names) if names else _LEFT
+    bottom = float(figure.height - (_LABELED if figure.x.label else _UNDER))
+    right = float(figure.width - (_BESIDE if any(s.told for s in shown) and strips else _EDGE))
+    lines = [s for s in shown if s.form in (SeriesForm.LINE, SeriesForm.CURVE) and s.name]
+    if lines:
+        right = figure.width - _gutter([s.name for s in lines])
+    low, high = ends(v for s in shown for v in s.x)
+    if strips and figure.x.log:  # what is far out is drawn at the end
+        high = max(sorted(s.x)[math.ceil(0.99 * len(s.x)) - 1] for s in shown)
+    x = _scale(low, high, left, right, log=figure.x.log)
+    parts = [_across(figure, x, low, high, left, right, bottom)]
+    if names:
+        step = (bottom - _TOP / 2) / len(names)
+        y = _scale(-0.5, len(names) - 0.5, _TOP / 2, bottom, log=False)
+        parts += [_strip(s, x, y, step, left, right) for s in shown]
+    else:
+        values = [v for s in shown for v in (*s.y, *s.low, *s.high)]
+        values += [] if figure.level is None else [figure.level]
+        floor = [0.0] if any(s.form is SeriesForm.AREA for s in shown) else []
+        least, most = ends([*values, *floor])
+        y = _scale(least, most, bottom, _TOP, log=figure.y.log)
+        parts.append(_up(figure.y, y, least, most, left, right))
+        if figure.level is not None:
+            parts.append(_rule("level", y(figure.level), left, right))
+        parts += [_mark(n, x(m.at), m.text, left, bottom) for n, m in enumerate(figure.marks)]
+        parts += [_series(s, x, y, bottom) for s in shown]
+        parts += _names(lines, y, right, bottom)
+        parts += _labels([s for s in shown if s.form is SeriesForm.DOTS], x, y, figure.width)
+    return tag(
+        "svg",
+        tag("title", figure.words),
+        *parts,
+        class_="figure",
+        viewBox=f"0 0 {figure.width} {figure.height}",
+        role="img",
+        aria_label=figure.words,
+    )
+
+
+def _scale(low: float, high: float, start: float, end: float, *, log: bool) -> _Scale:
+    """From a value to a place, with a margin if `log`; a range of one value is in the middle."""
+    margin = 0.03 if log else 0.0
+    a, b = (math.log(low), math.log(high)) if log else (low, high)
+    if b - a < 1e-12 * max(abs(a), abs(b), 1e-300 if not log else 1.0):
+        spread = 0.5 if log else abs(a) or 0.5
+        a, b = a - spread, b + spread
+    a, b = a - (b - a) * margin, b + (b - a) * margin
+
+    def place(value: float) -> float:
+        at = (math.log(value) if log else value) - a
+        return start + min(max(at / (b - a), 0.0), 1.0) * (end - start)
+
+    return place
+
+
+def _gutter(names: Sequence[str]) -> float:
+    """The room that names need beside a picture."""
+    longest = max([_LETTER * len(brief(name)) for name in names], default=0.0)
+    return longest + _LINE if longest else _EDGE
+
+
+def _text(words: str, x: float, y: float, anchor: str = "", css: str = "") -> Html:
+    return tag("text", words, x=x, y=y, text_anchor=anchor, class_=css)
+
+
+def _rule(css: str, at: float, start: float, end: float, *, down: bool = False) -> Html:
+    if down:
+        return tag("line", class_=css, x1=at, x2=at, y1=start, y2=end)
+    return tag("line", class_=css, x1=start, x2=end, y1=at, y2=at)
+
+
+def _across(
+    figure: Figure, x: _Scale, low: float, high: float, left: float, right: float, bottom: float
+) -> Html:
+    """The axis below, with a label where those before leave room."""
+    made = [_rule("axis", bottom, left, right)]
+    taken: list[tuple[float, float]] = []
+    for value in figure.x.ticks or ticks(low, high, figure.x.log):
+        at, said = x(value), figure.x.text(value)
+        half = _LETTER * len(said) / 2
+        start = min(max(at - half, 0.0), figure.width - 2 * half)
+        made.append(_rule("axis", at, bottom, bottom + 4, down=True))
+        if all(start > end + _LETTER or start + 2 * half < begin for begin, end in taken):
+            taken.append((start, start + 2 * half))
+            anchor = "end" if start < at - half else "start" if start > at - half else "middle"
+            made.append(_text(said, at, bottom + 17, anchor))
+    if figure.x.label:
+        made.append(_text(figure.x.label, (left + right) / 2, bottom + 33, "middle"))
+    return join(*made)
+
+
+def _up(axis: FigureAxis, y: _Scale, low: float, high: float, left: float, right: float) -> Html:
+    """The lines across with their labels on the left."""
+    return join(
+        *(
+            join(
+                _rule("axis", y(value), left, right),
+                _text(axis.text(value), left - 6, y(value) + 4, "end"),
+            )
+            for value in axis.ticks or ticks(low, high, axis.log)
+        )
+    )
+
+
+def _mark(number: int, at: float, said: str, left: float, bottom: float) -> Html:
+    """A line down with its words on the side where there is more room."""
+    late = at > left + _LETTER * len(said) + 10
+    place = _TOP + 10 + 13 * number
+    words = _text(said, at + (-5 if late else 5), place, "end" if late else "start", "strong")
+    return join(_rule("mark", at, _TOP, bottom, down=True), words)
+
+
+def _points(points: Sequence[_Point]) -> str:
+    return " ".join(f"{a:.5g},{b:.5g}" for a, b in points)
+
+
+def _css(series: Series) -> str:
+    return f"p{0 if series.color is None else series.color % len(COLORS) + 1}"
+
+
+def _series(series: Series, x: _Scale, y: _Scale, bottom: float) -> Html:
+    css = _css(series)
+    path = [(x(a), y(b)) for a, b in zip(series.x, series.y, strict=True)]
+    parts: list[Html] = []
+    if series.low and len(path) > 1:
+        upper = [(x(a), y(b)) for a, b in zip(series.x, series.high, strict=True)]
+        lower = [(x(a), y(b)) for a, b in zip(series.x, series.low, strict=True)]
+        band = _points([*upper, *reversed(lower)])
+        parts.append(tag("polygon", class_=f"{css} band", points=band))
+    if series.form in (SeriesForm.LINE, SeriesForm.CURVE):
+        parts.append(tag("polyline", class_=f"{css} line", points=_points(path)))
+    if series.form is SeriesForm.AREA:
+        steps = [p for (a, b), (c, _) in itertools.pairwise(path) for p in ((a, b), (c, b))]
+        corners = [(path[0][0], bottom), *steps, path[-1], (path[-1][0], bottom)]
+        parts.append(tag("polygon", class_=css, fill_opacity=0.35, points=_points(corners)))
+    if series.form in (SeriesForm.LINE, SeriesForm.DOTS):
+        shares = series.shares or (0.0,) * len(path)
+        told = series.told or ("",) * len(path)
+        for (a, b), share, words in zip(path, shares, told, strict=True):
+            size = 2.6 + 9 * math.sqrt(share)
+            dot = tag(
+                "circle", class_=css, cx=a, cy=b, r=size, fill_opacity=0.75 if share else None
+            )
+            parts.append(
+                tag("g", tag("title", words), dot) if series.form is SeriesForm.DOTS else dot
+            )
+    return join(*parts)
+
+
+def _strip(series: Series, x: _Scale, y: _Scale, step: float, left: float, right: float) -> Html:
+    """Dots over their samples, piled up where they fall together, with the median on them."""
+    css, middle = _css(series), y(series.y[0])
+    base, pile = middle + 0.4 * step, dict[int, int]()
+    every = max(1, len(series.x) // _MOST_DOTS)
+    for value in series.x[::every]:
+        column = round(x(value) / _DOT)
+        pile[column] = pile.get(column, 0) + 1
+    rise = min(_DOT, 0.75 * step / max(max(pile.values()) - 1, 1))
+    # A line of no length with round ends is a dot, and takes a sixth of the text of a circle.
+    dots = "".join(
+        f"M{column * _DOT:.5g} {base - i * rise:.4g}h0"
+        for column, number in pile.items()
+        for i in range(number)
+    )
+    at = x(statistics.median(series.x))
+    band: Html | str = ""
+    if series.low:
+        start, end = x(series.low[0]), x(series.high[0])
+        size = {"y": base - 0.8 * step, "height": 0.8 * step, "width": max(end - start, 1.5)}
+        band = tag("rect", class_=f"{css} band", x=start, **size)
+    return join(
+        band,
+        _text(brief(series.name), left - 10, middle + 4, "end", css) if series.name else "",
+        tag("path", class_=f"{css} dots", d=dots),
+        _rule("median", at, base - 0.8 * step, base + 2, down=True),
+        *(_text(told, right + 10, middle + 4) for told in series.told),
+    )
+
+
+def _names(lines: Sequence[Series], y: _Scale, right: float, bottom: float) -> list[Html]:
+    """Each line's name at its end, moved apart where they would be on each other."""
+    wanted = sorted(((y(line.y[-1]), i) for i, line in enumerate(lines)))
+    places: list[float] = []
+    for at, _ in wanted:
+        places.append(max(at, places[-1] + _LINE) if places else at)
+    overflow = max(0.0, places[-1] - (bottom + 6)) if places else 0.0
+    return [
+        _text(brief(lines[i].name), right + 8, at - overflow + 4, css=_css(lines[i]))
+        for at, (_, i) in zip(places, wanted, strict=True)
+    ]
+
+
+def _labels(dots: Sequence[Series], x: _Scale, y: _Scale, width: float) -> list[Html]:
+    """Names beside the first dots, on the side where there is room; one for dots on each other."""
+    made: list[Html] = []
+    taken: list[float] = []
+    for series in dots:
+        for a, b, name in zip(series.x, series.y, series.named, strict=False):
+            if name and len(made) < _NAMED and all(abs(y(b) - one) > _LINE for one in taken):
+                taken.append(y(b))
+                late = x(a) > width / 2
+                side = -15 if late else 15
+                made.append(_text(brief(name), x(a) + side, y(b) + 4, "end" if late else "start"))
+    return made
+
+
+def shares(parts: Sequence[tuple[str, float]], text: Callable[[float], str]) -> Html:
+    """Parts of a whole side by side, as wide as they are, each named below with its share."""
+    total = math.fsum(value for _, value in parts)
+    if not total:
+        return NOTHING
+    legend = [
+        tag("li", f"{name} {text(value)} · {words.percent(value / total)}", class_=f"p{number}")
+        for number, (name, value) in enumerate(parts, 1)
+    ]
+    bar = _stacked(parts, text, (640, 14), total, preserveAspectRatio="none")
+    return join(bar, tag("ul", *legend, class_="legend"))
+
+
+def small_bar(
+    parts: Sequence[tuple[str, float]], text: Callable[[float], str], whole: float
+) -> Html:
+    """The parts as a bar for a cell of a table, which `whole` fills."""
+    return _stacked(parts, text, (90, 9), whole, width=90, height=9)
+
+
+def _stacked(
+    parts: Sequence[tuple[str, float]],
+    text: Callable[[float], str],
+    size: tuple[int, int],
+    whole: float,
+    **attributes: str | int,
+) -> Html:
+    start, shapes = 0.0, list[Html]()
+    for number, (_, value) in enumerate(parts, 1):
+        length = value / whole * size[0] if whole else 0.0
+        shapes.append(tag("rect", class_=f"p{number}", x=start, y=0, width=length, height=size[1]))
+        start += length
+    label = ", ".join(f"{name} {text(value)}" for name, value in parts)
+    box = f"0 0 {size[0]} {size[1]}"
+    named = {"class_": "stack", "role": "img", "aria_label": label}
+    return tag("svg", tag("title", label), *shapes, viewBox=box, **named, **attributes)

@@ -1,20 +1,59 @@
-"""Lines that fit a terminal: colors, wrapping and aligned columns."""
+"""A document as lines that fit a terminal: colors, wrapping and aligned columns."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxscope.view.base.table import Table
+from jaxscope import words
+from jaxscope.view.base.document import Advice, Beside, Chapter, CodeBlock, Document, Part, View
+from jaxscope.view.base.table import Cell, Table
 from jaxscope.view.base.visible import columns, fitted, visible, wrapped
 
 _STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "cyan": "36"}
 _MIN_COLUMN = 12
+_BAR = 8
+_CODE = 40
+"""Cells that code keeps; in a narrower terminal the bar gives way, then the words beside it."""
+
+
+def text(
+    document: Document, width: int | None = None, color: bool = False, *, full: bool = False
+) -> str:
+    """The document as lines, none wider than `width` cells (default: the terminal's).
+
+    Short by default: first line, notes, what matters of each chapter. ANSI colors only if `color`.
+    """
+    cells = width or shutil.get_terminal_size((100, 24)).columns
+    terminal = Terminal(max(40, cells), color)
+    return "\n".join(line.rstrip() for line in _document(document, terminal, full)) + "\n"
+
+
+def _document(document: Document, terminal: Terminal, full: bool) -> Iterator[str]:
+    yield from terminal.wrap(document.first_line, "", "bold")
+    for note in document.notes:
+        yield from terminal.wrap(note, "  ", "dim")
+    for chapter in document.chapters:
+        if (View.FULL if full else View.SHORT) in chapter.views:
+            yield from terminal.chapter(chapter, full)
+
+
+def _plain(sentence: str) -> str:
+    """Words without the marks of code."""
+    return sentence.replace("`", "")
+
+
+def bar(share: float, cells: int) -> str:
+    """Eighths of blocks; anything above nothing is seen."""
+    eighths = max(round(min(share, 1) * cells * 8), 1 if share > 0 else 0)
+    whole, part = divmod(eighths, 8)
+    return "█" * whole + (" ▏▎▍▌▋▊▉"[part] if part else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where text goes: how wide it is and whether it understands colors."""
+    """The width of a terminal, and whether it understands colors."""
 
     width: int
     color: bool
@@ -27,28 +66,101 @@ class Terminal:
         yield self.paint(fitted(visible(text), self.width), "cyan")
 
     def wrap(self, text: str, indent: str, style: str = "") -> Iterator[str]:
-        """A sentence; its first line stands behind the indent, the others under it."""
+        """A sentence; its first line is behind the indent, the others under it."""
         hang = " " * columns(indent)
         for number, line in enumerate(wrapped(visible(text), self.width - columns(indent))):
             yield (indent if number == 0 else hang) + self.paint(line, style)
 
-    def table(self, table: Table, heads: bool = False) -> Iterator[str]:
+    def chapter(self, chapter: Chapter, full: bool) -> Iterator[str]:
+        """The chapter under its heading; without `full` only what matters. Nothing if it is empty
+        here."""
+        body = [line for sentence in chapter.lead for line in self.wrap(_plain(sentence), "  ")]
+        for part in chapter.parts:
+            if full or part.brief:
+                body += self._part(part)
+        if body or chapter.is_bare:
+            yield from self.heading(chapter.title) if chapter.title else ("",)
+            yield from body[1:] if body[:1] == [""] else body
+
+    def _part(self, part: Part) -> Iterator[str]:
+        lines = [fitted(f"  {line}", self.width) for line in part.drawing]
+        lines += self.table(part.table) if part.table is not None else ()
+        lines += [line for one in part.advice for line in self._advice(one)]
+        lines += self._code(part.code) if part.code is not None else ()
+        if lines and part.caption:
+            yield ""
+            yield from self.wrap(part.caption, "  ", "bold")
+        yield from lines
+
+    def _advice(self, advice: Advice) -> Iterator[str]:
+        mark = f"  {visible(advice.where):<8}  " if advice.where else "  "
+        hang = " " * columns(mark)
+        yield from self.wrap(advice.message, mark, "yellow")
+        yield from self.wrap(advice.fix, f"{hang}→ ") if advice.fix else ()
+        yield from self.wrap(advice.evidence, f"{hang}  ", "dim") if advice.evidence else ()
+
+    def _code(self, code: CodeBlock) -> Iterator[str]:
+        """Lines behind their numbers, with the words and the bar of each behind them."""
+        gutter = len(str(code.total))
+        # Only lines with figures have a column for marks.
+        edge = gutter + (5 if code.beside else 3)
+        widths = [
+            max(columns(told[i]) for told in (code.heads, *code.words))
+            for i in range(len(code.heads))
+        ]
+        beside = sum(width + 2 for width in widths)
+        if self.width - edge - beside < _CODE:
+            widths, beside = [], 0
+        bars = any(row.share for row in code.beside.values()) and bool(widths)
+        if bars := bars and self.width - edge - beside - _BAR > _CODE:
+            beside += _BAR + 1
+        room = self.width - edge - beside
+        shown = {n: visible(line[: self.width * 4]) for n, line in code.lines.items()}
+        if widths:
+            room = min(room, max(map(columns, shown.values()), default=0) + 1)
+            heads = "".join(f"  {head:>{w}}" for head, w in zip(code.heads, widths, strict=True))
+            yield self.paint(" " * (room + edge) + heads, "dim")
+        previous = 0
+        for number, line in shown.items():
+            yield from self._gap(number - previous - 1, edge - 3)
+            previous = number
+            row = code.beside.get(number, Beside())
+            cut = fitted(line, room)
+            flag = self.paint("!", "yellow") + " " if row.marked else " " * (edge - gutter - 3)
+            out = f"{flag}{self.paint(f'{number:>{gutter}}', 'dim')} │ {cut}"
+            if widths:
+                told = row.words or (words.UNKNOWN,) * len(widths)
+                figures = "".join(f"  {w:>{n}}" for w, n in zip(told, widths, strict=True))
+                out += " " * (room - columns(cut)) + self.paint(figures, "" if row.words else "dim")
+            yield out + (" " + self.paint(bar(row.share, _BAR), "green") if bars else "")
+        yield from self._gap(code.total - previous, edge - 3)
+
+    def _gap(self, number: int, indent: int) -> Iterator[str]:
+        if number > 0:
+            yield self.paint(f"{' ' * indent} ⋮ {words.count(number, 'line')} not shown", "dim")
+
+    def table(self, table: Table) -> Iterator[str]:
         """Aligned columns; empty ones are left out, and the last is wrapped under itself.
 
         A last column of figures is not wrapped: the widest of the others gives way to it.
         """
-        kept = [i for i in range(len(table.heads)) if any(row[i] for row in table.rows)]
+        kept = table.filled()
         if not kept:
             return
-        rows = [tuple(visible(row[i]) for i in kept) for row in table.rows]
+        rows = [tuple(_plain(visible(row[i])) for i in kept) for row in table.rows]
         right = {kept.index(i) for i in table.right if i in kept}
-        if heads and any(table.heads):
-            rows.insert(0, tuple(table.heads[i] for i in kept))
         last = len(kept) - 1
-        figures = max(columns(row[last]) for row in rows) if last in right else 0
-        widths = self._widths(rows, figures)
-        for row in rows:
+        head = [tuple(table.heads[i] for i in kept)] if any(table.heads) else []
+        every = [*head, *rows]
+        figures = max(columns(row[last]) for row in every) if last in right else 0
+        widths = self._widths(every, figures)
+        for row in head:
             yield from self._row(row, widths, right, figures)
+        for row, whole in zip(rows, table.rows, strict=True):
+            end = whole[kept[last]]
+            yield from self._row(
+                row, widths, right, figures, end if isinstance(end, Cell) else None
+            )
 
     def _widths(self, rows: Sequence[Sequence[str]], reserved: int) -> list[int]:
         """Widths of all columns but the last; the widest give way until they fit."""
@@ -59,17 +171,29 @@ class Terminal:
         return widths
 
     def _row(
-        self, row: Sequence[str], widths: list[int], right: set[int], figures: int
+        self,
+        row: Sequence[str],
+        widths: list[int],
+        right: set[int],
+        figures: int,
+        end: Cell | None = None,
     ) -> Iterator[str]:
         line = "  "
         for i, width in enumerate(widths):
             cell = fitted(row[i], width)
             pad = " " * (width - columns(cell))
             line += (pad + cell if i in right else cell + pad) + "  "
+        style = "yellow" if end is not None and end.tone == "flag" else "dim"
         if figures and columns(line) + figures <= self.width:
-            yield line + self.paint(row[-1].rjust(figures), "dim")
+            yield line + self.paint(row[-1].rjust(figures), style)
         elif self.width - columns(line) >= 16 or columns(line) + columns(row[-1]) <= self.width:
-            yield from self.wrap(row[-1], line, "dim")
+            yield from self.wrap(row[-1], line, style)
         else:
             yield fitted(line.rstrip(), self.width)
-            yield from self.wrap(row[-1], "    ", "dim") if row[-1] else ()
+            line = "    "
+            yield from self.wrap(row[-1], line, style) if row[-1] else ()
+        hang = " " * columns(line)
+        for below in () if end is None else end.below:
+            if below.told:
+                mark = "→ " if below.kind == "fix" else ""
+                yield from self.wrap(_plain(below.text), hang + mark, "" if mark else "dim")

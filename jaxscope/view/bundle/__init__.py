@@ -1,1 +1,1 @@
-"""What a front end is given: payload, page and MIME bundle."""
+"""Data for a front end: payload and page."""

@@ -1,4 +1,4 @@
-"""What belongs to each line and to each instruction of a program, as the viewer's JSON."""
+"""Figures by line and by instruction of a program, as the viewer's JSON."""
 
 from __future__ import annotations
 
@@ -134,5 +134,5 @@ def _shape(text: str) -> str:
 
 
 def lines_of(text: str) -> int:
-    """How many lines a text has, as the viewer counts them."""
+    """The number of lines of a text, as the viewer counts them."""
     return text.count("\n") + (not text.endswith("\n") and bool(text))

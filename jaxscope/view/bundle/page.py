@@ -1,7 +1,8 @@
-"""One offline file: the viewer with the whole report in it, and nothing fetched from anywhere.
+"""One offline file: a result with everything that shows it, and nothing fetched from anywhere.
 
-The viewer is built from `labextension/` into `jaxscope/static/`. Where there is no script, or where
-it was not built, the file shows the static report.
+Reports and diffs are read in the viewer, which is built from `labextension/` into
+`jaxscope/static/`; where there is no script, or where it was not built, the file shows the static
+report. Other documents have a small script of their own, for their tables.
 """
 
 from __future__ import annotations
@@ -12,36 +13,41 @@ import json
 from importlib import resources
 from typing import Any
 
-from jaxscope.model import Record
-from jaxscope.view.base.html import escape, prose
-from jaxscope.view.report.html import static_html
-from jaxscope.view.report.summary import first_parts
+from jaxscope.view.base.document import Document, Room, View
+from jaxscope.view.base.html import Html, join, prose, style, tag
+from jaxscope.view.base.static import HtmlWriter, boxed
 
 NOT_BUILT = (
     "This is the static report: the viewer is not built in this checkout of jaxscope. "
     "`make setup` builds it."
 )
+_WHOLE = Room(rows=1_000_000)
 
 
-def page(record: Record, payload: dict[str, Any]) -> str:
-    """The payload with the viewer around it, and the static report for where no script runs.
+def viewer_page(subject: str, static: Html, payload: dict[str, Any]) -> str:
+    """A page about `subject`: the viewer, or the static HTML where no script runs.
 
-    The payload should be whole: the page has nobody to ask for what is left out.
+    The payload should be whole: the page has no kernel to ask for what is left out.
     """
-    return around(first_parts(record)[0], static_html(record, "static", inline=True), payload)
-
-
-def around(subject: str, static: str, payload: dict[str, Any]) -> str:
-    """A page about `subject`: the viewer, or the static HTML where no script runs."""
-    title = escape(f"{subject} · jaxscope")
-    script, style = built("page.js"), built("page.css")
-    if script is None or style is None:
-        return _document(title, "", f"<p>{prose(NOT_BUILT)}</p>{static}", "")
-    body = (
-        f'<div id="jaxscope"></div><noscript>{static}</noscript>'
-        f'<script type="application/json" id="jaxscope-payload">{inline_json(payload)}</script>'
+    script, sheet = built("page.js"), built("page.css")
+    if script is None or sheet is None:
+        return _file(subject, "", join(tag("p", prose(NOT_BUILT)), static), "")
+    packed = Html(inline_json(payload))
+    body = join(
+        tag("div", id="jaxscope"),
+        tag("noscript", static),
+        tag("script", packed, type="application/json", id="jaxscope-payload"),
     )
-    return _document(title, style, body, inline_script(script))
+    return _file(subject, sheet, body, inline_script(script))
+
+
+def document_page(document: Document, subject: str) -> str:
+    """A page about `subject`, whose tables sort and whose texts can be copied."""
+    script = resources.files("jaxscope.view").joinpath("web", "page.js").read_text("utf-8")
+    brand = tag("p", f"jaxscope · {subject}", class_="brand")
+    content = HtmlWriter(_WHOLE, page=True).document(document, View.PAGE)
+    body = join(brand, boxed(document, content))
+    return _file(subject, style("page"), body, f'"use strict";(()=>{{\n{script}\n}})();')
 
 
 def inline_json(value: Any) -> str:
@@ -60,21 +66,24 @@ def built(name: str) -> str | None:
     return file.read_text("utf-8") if file.is_file() else None
 
 
-def _document(title: str, style: str, body: str, script: str) -> str:
-    nonce = _digest(title + body)[:22]
+def _file(subject: str, sheet: str, body: Html, script: str) -> str:
+    """Only our own script runs, known by its hash."""
+    nonce = _digest(subject + body)[:22]
     policy = (
         f"default-src 'none'; script-src 'sha256-{_digest(script)}'; worker-src blob:; "
-        # The text panes write a style sheet of their own: known by the nonce. A style attribute
-        # may set a width and a color; it can load nothing, since nothing may be loaded.
+        # Pictures of a static report are in its text. The text panes write a style sheet of their
+        # own: known by the nonce. A style attribute may set a width and a color; it can load
+        # nothing, since nothing may be loaded.
         f"style-src 'nonce-{nonce}'; style-src-attr 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
     )
     own = f'<style nonce="{nonce}">'
+    title = tag("title", f"{subject} · jaxscope")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{title}</title>{own}{style}</style></head>"
+        f"{title}{own}{sheet}</style></head>"
         # The static report brings its style; whatever is foreign in it is escaped.
         f"<body>{body.replace('<style>', own, 1)}"
         f"{f'<script>{script}</script>' if script else ''}</body></html>\n"

@@ -1,4 +1,4 @@
-"""What the viewer is given: a report as JSON that a notebook can carry, packed and bounded.
+"""A report as JSON for the viewer, packed and bounded so that a notebook can carry it.
 
 `labextension/src/report.ts` has its types. The packed part is the record with everything that
 Python makes of it: figures by line and by instruction, eliminated code, tables and pictures.
@@ -17,9 +17,10 @@ from typing import Any
 from jaxscope.model import Program, Record, Source, Stage, StageKind, Unavailable, to_json
 from jaxscope.model.profile import Profile
 from jaxscope.version import __version__
+from jaxscope.view.base.document import SEPARATOR, Room, first_fitting
 from jaxscope.view.bundle import figures
-from jaxscope.view.bundle.tabs import Room, Tab, findings, tabs
-from jaxscope.view.report.summary import first_line, first_parts, program_parts
+from jaxscope.view.bundle.tabs import Tab, findings, tabs
+from jaxscope.view.report.summary import first_parts, program_parts
 from jaxscope.view.report.tables import no_program
 from jaxscope.view.report.titles import titles
 
@@ -40,8 +41,8 @@ Key = tuple[int, StageKind]
 _QUICK = 2_000_000
 """Characters of texts up to which everything is packed to see whether it fits."""
 _SHORTENED = (
-    "Shortened to keep the notebook small: long tables end early, and what the viewer does not "
-    "need is left out. `report.to_html(path)` and `report.save(path)` write everything."
+    "Shortened to keep the notebook small: long tables end early, and data that the viewer does "
+    "not need is missing. `report.to_html(path)` and `report.save(path)` write everything."
 )
 _MOST_REASONS = 3
 _LONGEST = 2000
@@ -50,7 +51,7 @@ _LONGEST = 2000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Bounds:
-    """How much of each thing is carried."""
+    """The limits of a payload."""
 
     room: Room = dataclasses.field(default_factory=Room)
     whole: bool = False
@@ -65,7 +66,7 @@ class _Bounds:
 
 
 MOST_EQUATIONS = 12_000
-"""More are no part of a saved output: 10 bytes each. They come with the first text asked for."""
+"""More are not saved with an output: 10 bytes each. They come with the first requested text."""
 _BOUNDS = (
     _Bounds(whole=True, equations=MOST_EQUATIONS),
     _Bounds(Room(200), equations=MOST_EQUATIONS, programs=200, sources=400_000),
@@ -79,7 +80,7 @@ _BOUNDS = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Made:
-    """What is the same whatever is left out."""
+    """The parts that do not depend on the limits."""
 
     record: Record
     report_id: str
@@ -126,21 +127,19 @@ def payload(
         if size(found) <= cap:
             return found
     every = frozenset(key for key, _ in texts)
-    found: Json = {}
-    for bounds in _BOUNDS:
-        if bounds.equations and not few:
-            continue
-        found = made(bounds, every)
-        if (rest := size(found)) <= cap:
-            kept = _fitting(record, texts, cap - rest)
-            # Packed together they need less than one by one; should they not, all are left out.
-            more = made(bounds, every - kept) if kept else found
-            return more if size(more) <= cap else found
-    return found
+    bounds, found = first_fitting(
+        ((b, made(b, every)) for b in _BOUNDS if few or not b.equations),
+        lambda one: size(one[1]),
+        cap,
+    )
+    kept = _fitting(record, texts, cap - size(found))
+    # Packed together they need less than one by one; should they not, all are left out.
+    more = made(bounds, every - kept) if kept else found
+    return more if size(more) <= cap else found
 
 
 def _heads(record: Record) -> list[Json]:
-    """What to call each program and its first line, for the one who chooses among several."""
+    """Title and first line of each program, for a choice among several."""
     if len(record.programs) < 2:
         return [{} for _ in record.programs]
     return [
@@ -183,11 +182,11 @@ def _fitting(record: Record, texts: list[tuple[Key, Stage]], space: int) -> froz
 
 def _packed(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
     data = _data(made, bounds, dropped)
-    return wrapped(first_line(made.record), made.report_id, pack(data))
+    return wrapped(SEPARATOR.join(first_parts(made.record)), made.report_id, pack(data))
 
 
 def wrapped(summary: str, report_id: str, data: str) -> Json:
-    """What is packed, with what is read before it is unpacked."""
+    """The packed data, with the fields that are read before unpacking."""
     return {
         "schema": PAYLOAD_SCHEMA,
         "version": __version__,
@@ -227,7 +226,7 @@ def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
 
 
 def _without_program(record: Record) -> Json:
-    """Why there is none, and what is known of the lines all the same."""
+    """The reason, and the known times of lines."""
     found: Json = {"nothing": no_program(record)}
     if record.profile is not None:
         found["lines"] = figures.of_cell(record.profile)
@@ -235,14 +234,14 @@ def _without_program(record: Record) -> Json:
 
 
 def _untimed(record: Record) -> tuple[str, ...]:
-    """Why a profiled program has no times beside its lines, once for each reason."""
-    told: dict[str, None] = {}
+    """Reasons for missing times beside the lines, each once."""
+    reasons: dict[str, None] = {}
     for found in (program.profile for program in record.programs):
         if isinstance(found, Profile) and found.unreliable:
-            told[_cut(f"No time stands beside the lines. {found.unreliable}")] = None
+            reasons[_cut(f"Lines have no times. {found.unreliable}")] = None
         elif isinstance(found, Unavailable):
-            told[_cut(f"There is no profile: {found.reason}.")] = None
-    return tuple(told)[:_MOST_REASONS]
+            reasons[_cut(f"There is no profile: {found.reason}.")] = None
+    return tuple(reasons)[:_MOST_REASONS]
 
 
 def _tab(tab: Tab, figure_kinds: Mapping[str, tuple[str, ...]]) -> Json:

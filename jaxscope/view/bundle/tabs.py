@@ -6,24 +6,24 @@ Words, tables and static pictures; what leads to a line of a source carries its 
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxscope.model import Finding, Program, Record
-from jaxscope.view.base.chapter import Chapter
-from jaxscope.view.report import sections
-from jaxscope.view.report.chapters import as_html, chapters, of_record
+from jaxscope.model import Record
+from jaxscope.view.base.document import Chapter, Room
+from jaxscope.view.base.html import Html, tag
+from jaxscope.view.base.static import HtmlWriter
+from jaxscope.view.report import chapters as written
 from jaxscope.view.report.titles import titles
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """What a tab says of one program, or of the whole run."""
+class TabSection:
+    """A tab's part on one program, or on the whole run."""
 
     program: int | None
     heading: str
-    markup: str
+    markup: Html
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,88 +32,52 @@ class Tab:
 
     key: str
     title: str
-    sections: tuple[Section, ...]
-    figures: tuple[str, ...] = ()
-    """Kinds of plotly figures that `Report.figure` can make of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How much of each thing there is room for."""
-
-    rows: int = 2000
-    pictures: bool = True
+    sections: tuple[TabSection, ...]
 
 
 def tabs(record: Record, room: Room | None = None) -> tuple[Tab, ...]:
-    """What is particular to this run first, then what every report has."""
-    room = room or Room()
-    return (*_chapters(record, room), *_usual(record, room))
+    """The tabs that only some runs have first, then the usual ones."""
+    return tuple(_tabs(record, HtmlWriter(room or Room(), _line)))
 
 
-def findings(record: Record, limit: int = 1000) -> str:
+def findings(record: Record, limit: int = 1000) -> Html:
     """The advice as a list, its places linked."""
-    return sections.findings(record, functools.partial(_href, record), limit)
+    known = len(record.sources)
+
+    def link(source: int, line: int) -> dict[str, str]:
+        return _line(source, line) if source < known else {}
+
+    return HtmlWriter(Room(limit), link).part(written.findings(record))
 
 
-def _href(record: Record, finding: Finding) -> str:
-    if finding.line is None or finding.source >= len(record.sources):
-        return ""
-    return f'href="#" data-source="{finding.source}" data-line="{finding.line}"'
+def _line(source: int, line: int) -> dict[str, str]:
+    return {"href": "#", "data_source": str(source), "data_line": str(line)}
 
 
-def _line(source: int, line: int) -> str:
-    return f'href="#" data-source="{source}" data-line="{line}"'
-
-
-def _chapters(record: Record, room: Room) -> Iterator[Tab]:
-    for chapter in of_record(record):
-        section = Section(None, chapter.title, _markup(chapter, room))
-        yield Tab(chapter.key, chapter.title, (section,))
-    found: dict[str, list[tuple[int, Chapter]]] = {}
+def _tabs(record: Record, writer: HtmlWriter) -> Iterator[Tab]:
+    for chapter in written.of_record(record):
+        yield _whole(chapter, writer)
+    found: dict[str, dict[int, Chapter]] = {}
     for index, program in enumerate(record.programs):
-        for chapter in chapters(record, program):
-            found.setdefault(chapter.key, []).append((index, chapter))
-    for key, written in found.items():
-        yield Tab(key, written[0][1].title, tuple(_each_chapter(record, written, room)))
+        for chapter in written.chapters(record, program, (*written.PROGRAM, *written.USUAL)):
+            found.setdefault(chapter.key, {})[index] = chapter
+    for key, by_program in found.items():
+        title = next(iter(by_program.values())).title
+        sections: list[TabSection] = []
+        for index, heading in enumerate(headings(title, record)):
+            chapter = by_program.get(index)
+            markup = (
+                writer.body(chapter) if chapter else tag("p", "This program has no such chapter.")
+            )
+            sections.append(TabSection(index, heading, markup))
+        yield Tab(key, title, tuple(sections))
+    for chapter in (written.compiles(record, writer.room.rows), written.environment(record)):
+        yield _whole(chapter, writer)
 
 
-def _each_chapter(
-    record: Record, written: list[tuple[int, Chapter]], room: Room
-) -> Iterator[Section]:
-    """One section a program; for those that have no such chapter the words that there is none."""
-    chapters = dict(written)
-    title = written[0][1].title
-    for index, words in enumerate(headings(title, record)):
-        chapter = chapters.get(index)
-        markup = _markup(chapter, room) if chapter else "<p>This program has none of this.</p>"
-        yield Section(index, words, markup)
-
-
-def _markup(chapter: Chapter, room: Room) -> str:
-    return as_html(chapter, room.rows, room.pictures, _line)
-
-
-def _usual(record: Record, room: Room) -> Iterator[Tab]:
-    if record.programs:
-        yield Tab("time", "Time", _each(record, "Time", lambda p: sections.time(p, room.pictures)))
-        yield Tab("work", "Work and memory", _each(record, "Work and memory", _work))
-    compiles = sections.compiles(record, room.rows)
-    yield Tab("compiles", "Compiles", (Section(None, "Compiles of this run", compiles),))
-    if record.programs:
-        values = _each(record, "Inputs and outputs", lambda p: sections.values(p, room.rows))
-        yield Tab("values", "Inputs and outputs", values)
-    environment = Section(None, "Environment", sections.environment(record))
-    yield Tab("environment", "Environment", (environment,))
-
-
-def _work(program: Program) -> str:
-    return f"{sections.work(program)}<h4>Memory</h4>{sections.memory(program)}"
-
-
-def _each(record: Record, title: str, draw: Callable[[Program], str]) -> tuple[Section, ...]:
-    written = zip(headings(title, record), record.programs, strict=True)
-    return tuple(Section(i, words, draw(program)) for i, (words, program) in enumerate(written))
+def _whole(chapter: Chapter, writer: HtmlWriter) -> Tab:
+    section = TabSection(None, chapter.title, writer.body(chapter))
+    return Tab(chapter.key, chapter.title.removesuffix(" of this run"), (section,))
 
 
 def headings(title: str, record: Record) -> tuple[str, ...]:

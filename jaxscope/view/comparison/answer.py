@@ -17,7 +17,7 @@ def answer(record: ComparisonRecord) -> str:
     """One sentence for the question that the benchmark asks, without a full stop at its end."""
     measured = [row for row in record.rows if row.measured]
     if not measured:
-        # What the run ended by stands on a line of its own, and need not be said of each row.
+        # The reason for ending early has a line of its own, and is not repeated for each row.
         own = [row for row in record.rows if row.failure and not _by_the_end(row, record)]
         reason = _reason(own[0]) if own else ""
         return f"Nothing was measured. {reason}".rstrip(" .")
@@ -47,19 +47,17 @@ def answer(record: ComparisonRecord) -> str:
 
 
 def not_run(record: ComparisonRecord) -> str:
-    """`C was not run`: who is missing beside two or more that were measured; empty if nobody is."""
+    """`C was not run`: the missing ones beside two or more that were measured, or empty."""
     measured = {row.label for row in record.rows if row.measured}
     missing = {row.label: row for row in record.rows if row.label not in measured}
     if len(measured) < 2 or not missing:
         return ""
-    said = [names.label(row) for row in missing.values()]
-    if len(said) == 1:
-        return f"{said[0]} was not run"
-    return f"{', '.join(said[:-1])} and {said[-1]} were not run"
+    listed = words.listed([names.label(row) for row in missing.values()])
+    return f"{listed} {'was' if len(missing) == 1 else 'were'} not run"
 
 
 def _subject(record: ComparisonRecord) -> Contender | None:
-    """Whom the sentence is about: compiled JAX, else the fastest one, but never the baseline."""
+    """The subject of the sentence: compiled JAX, else the fastest, never the baseline."""
     measured = {(row.label, row.device) for row in record.rows if row.measured}
     others = [
         one
@@ -112,9 +110,7 @@ def _pair(
     interval = names.interval(ratio)
     shown = f" ({interval})" if interval and whole else ""
     match ratio.verdict:
-        case RatioVerdict.FASTER if whole:
-            return f"{mine} is {names.faster(ratio)} than {theirs}{at}{shown}"
-        case RatioVerdict.SLOWER if whole:
+        case RatioVerdict.FASTER | RatioVerdict.SLOWER if whole:
             return f"{mine} is {names.faster(ratio)} than {theirs}{at}{shown}"
         case RatioVerdict.FASTER:
             return f"{at.strip()} it is {names.faster(ratio)}"
@@ -139,12 +135,12 @@ def _unsure(ratio: Ratio) -> str:
 
 
 def _rounded(value: float) -> float:
-    """Two digits: between two sizes nobody knows more."""
+    """Two digits: a crossover between two sizes is not known better."""
     return float(f"{value:.2g}")
 
 
 def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]:
-    """What makes the ratio one of different things: that belongs into the same sentence."""
+    """Reasons for which the ratio compares different things: they belong in the same sentence."""
     row = sweep.find(record, subject.label, size, subject.device)
     base = None if row is None else sweep.baseline_of(record, row)
     if row is None or base is None:
@@ -166,7 +162,7 @@ def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]
 def _winner(
     record: ComparisonRecord, size: Size, subject: Contender, with_device: bool
 ) -> list[str]:
-    """Who is the fastest of all there, if that was not said already."""
+    """The fastest of all at this size, unless it is in the sentence already."""
     rows = [row for row in record.at(size) if row.measured and row.agrees is not False]
     if len(rows) < 3:
         return []
@@ -174,13 +170,13 @@ def _winner(
     if best.label in (record.baseline, subject.label):
         return []
     time = words.seconds(statistics.median(best.samples))
-    # An earlier size may have been spoken of just before.
+    # The part before may be about an earlier size.
     at = f" at {names.size(size)}" if len(record.sizes) > 1 else ""
     return [f"the fastest of {len(rows)}{at} is {names.contender(best, with_device)}, {time}"]
 
 
 def _jax_failed(record: ComparisonRecord) -> list[str]:
-    """Why compiled JAX is not in the sentence, if it was asked for: the question was about it."""
+    """The failure of compiled JAX, if it was requested: the question was about it."""
     rows = [row for row in record.rows if row.is_jitted_jax]
     if not rows or any(row.measured for row in rows):
         return []
@@ -207,7 +203,11 @@ def _reason(row: ComparisonRow) -> str:
 
 def _not_together(record: ComparisonRecord, subject: Contender) -> str:
     base = next((row for row in record.rows if row.label == record.baseline), None)
-    why = names.failure(base) if base is not None and base.failure else "They share no rounds."
+    why = (
+        names.failure(base)
+        if base is not None and base.failure
+        else "They have no rounds in common."
+    )
     because = f", which {why.removeprefix('It ')}" if why.startswith("It ") else f": {why}"
     return (
         f"{names.label(subject)} cannot be compared with {names.baseline(record)}{because}"

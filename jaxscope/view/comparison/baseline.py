@@ -1,11 +1,12 @@
-"""What became of each implementation since the stored baseline, in words."""
+"""Changes since the stored baseline, in words."""
 
 from __future__ import annotations
 
 from jaxscope.analysis.comparison import names
 from jaxscope.analysis.comparison.regression import Regression
 from jaxscope.model.comparison import RatioVerdict
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.table import Cell, Table
+from jaxscope.view.comparison.tables import TONES
 
 _WORDS = {
     RatioVerdict.FASTER: "improvement",
@@ -41,26 +42,21 @@ def telling(found: tuple[Regression, ...]) -> tuple[Regression, ...]:
     if len(found) <= _FEW:
         return found
     return tuple(
-        [
-            one
-            for one in found
-            if one.ratio is not None
-            and one.ratio.verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER)
-        ]
+        one for one in found if _is(one, RatioVerdict.FASTER) or _is(one, RatioVerdict.SLOWER)
     )
 
 
 def others(found: tuple[Regression, ...]) -> str:
-    """`Of the other 20 rows no change is known: 18 within 5 %, 2 unclear.`; empty if all stand."""
+    """`The other 20 rows have no known change: 18 within 5 %, 2 unclear.`, or empty."""
     left = [one for one in found if one not in telling(found)]
     counts = {
         "within 5 %": sum(_is(one, RatioVerdict.SAME) for one in left),
         "unclear": sum(_is(one, RatioVerdict.UNCLEAR) for one in left),
         "not compared": sum(one.ratio is None for one in left),
     }
-    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    whose = "other row" if len(left) == 1 else f"other {len(left)} rows"
-    return f"Of the {whose} no change is known: {said}." if left else ""
+    listed = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    whose = "other row has" if len(left) == 1 else f"other {len(left)} rows have"
+    return f"The {whose} no known change: {listed}." if left else ""
 
 
 def _is(one: Regression, verdict: RatioVerdict) -> bool:
@@ -79,14 +75,12 @@ def table(found: tuple[Regression, ...]) -> Table:
         )
         for one in found
     ]
-    heads = ("implementation", "device", "size", "now over then (95 %)", "verdict")
+    heads = ("implementation", "device", "size", "now ÷ baseline (95 %)", "verdict")
     return Table(heads, tuple(rows), right=(3,))
 
 
 def _said(one: Regression) -> str:
     if one.ratio is None:
         return f"not compared: {one.why}"
-    said = _WORDS[one.ratio.verdict]
-    if one.ratio.verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER):
-        return f"{said}: {names.faster(one.ratio)}"
-    return said
+    said, tone = _WORDS[one.ratio.verdict], TONES.get(one.ratio.verdict, "")
+    return Cell(f"{said}: {names.faster(one.ratio)}", tone) if tone else said

@@ -1,4 +1,4 @@
-"""What to know before the numbers are believed, as sentences with their codes."""
+"""Failures, warnings and caveats of a comparison, as sentences with their codes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from jaxscope.analysis.comparison import names, sweep
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, RatioVerdict
 from jaxscope.model.stage import Unavailable
 
-_ASKED = "not checked"
-"""The reason of results that nobody wanted compared."""
+_UNREQUESTED = "not checked"
+"""The reason of a check that was not requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def _all(record: ComparisonRecord) -> Iterator[tuple[str, str, ComparisonRow | N
         if ratio is not None and ratio.verdict is RatioVerdict.UNCLEAR and ratio.why:
             code = said.get(ratio.why)  # the same sentence follows under its code
             yield "unclear", f"The reason is {code}, below." if code else ratio.why, row
-        if row.measured and isinstance(row.error, Unavailable) and row.error.reason != _ASKED:
+        if row.measured and isinstance(row.error, Unavailable) and row.error.reason != _UNREQUESTED:
             yield "unchecked", f"The results were not compared: {row.error.reason}.", row
     for doubt in record.warnings:
         yield doubt.code, doubt.text, None
@@ -55,10 +55,10 @@ def _failures(record: ComparisonRecord) -> Iterator[tuple[str, str, ComparisonRo
 def _merged(
     found: Iterator[tuple[str, str, ComparisonRow | None]], record: ComparisonRecord
 ) -> Iterator[Sentence]:
-    """Sentences that differ in their figures alone stand once, with all that they are about.
+    """Merge sentences that differ only in their figures, with all that they are about.
 
-    The figures shown are those with the largest numbers in them, and it is said of how many. What
-    is not a measured figure (a shape, a count of inputs) is merged for one implementation only.
+    The figures shown are the largest, with the number of sentences. Figures that are not measured
+    (a shape, a count of inputs) are merged for one implementation only.
     """
     groups: dict[tuple[str, str, str], list[tuple[str, ComparisonRow | None]]] = {}
     for code, text, row in found:
@@ -68,8 +68,8 @@ def _merged(
     for (code, _, _), members in groups.items():
         text = max((text for text, _ in members), key=_largest)
         if len({one for one, _ in members}) > 1:
-            figures, _, cure = text.removesuffix(".").partition(". ")
-            text = f"{figures} (the largest of {len(members)}).{f' {cure}.' if cure else ''}"
+            figures, _, fix = text.removesuffix(".").partition(". ")
+            text = f"{figures} (the largest of {len(members)}).{f' {fix}.' if fix else ''}"
         said.setdefault((code, text), []).extend([row for _, row in members if row is not None])
     for (code, text), rows in said.items():
         yield Sentence(_about(rows, record), text, code)
@@ -102,7 +102,7 @@ def _largest(text: str) -> tuple[float, ...]:
 
 
 def _shape(text: str) -> str:
-    """The text without its figures; a line of the cell is none."""
+    """The text without its figures; line numbers of the cell stay."""
     return re.sub(r"(?<!line )(?<![\w.])[-+]?\d[\d.,e+-]*", "#", text)
 
 

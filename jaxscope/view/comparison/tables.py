@@ -5,81 +5,88 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from jaxscope import words
 from jaxscope.analysis.comparison import names, stats, sweep
 from jaxscope.analysis.comparison.sweep import Contender, Size
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Phases, Ratio, RatioVerdict
 from jaxscope.model.stage import Unavailable
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.table import Cell, Table, Tone
 
 COMPILE = "trace + lower + XLA"
 """Head of the column with the phases of compiling."""
-
-TIME_HEADS = ("implementation", "device", "dtype", "median", "p10–p90", "ratio (95 %)", "verdict")
-COST_HEADS = (
-    "dispatch",
-    "device time",
-    "first call",
-    COMPILE,
-    "transfer",
-    "peak memory",
-    "error",
-    "rounds",
-    "warnings",
-)
+TONES: dict[RatioVerdict, Tone] = {RatioVerdict.FASTER: "faster", RatioVerdict.SLOWER: "slower"}
+_Number = float | Unavailable | None
 
 
-_BESIDE = ("dispatch", "device time", "transfer", "peak memory", "error", "rounds")
+@dataclass(frozen=True, slots=True)
+class RowColumn:
+    """A column of a table of rows: its words, and the number that sorts it."""
+
+    head: str
+    text: Callable[[ComparisonRecord, ComparisonRow], str]
+    number: Callable[[ComparisonRecord, ComparisonRow], _Number] | None = None
+
+
+def _table(
+    record: ComparisonRecord,
+    rows: Sequence[ComparisonRow],
+    columns: Sequence[RowColumn],
+    css: str = "",
+) -> Table:
+    made = tuple(tuple(_cell(record, row, column) for column in columns) for row in rows)
+    right = tuple(i for i, column in enumerate(columns) if column.number is not None)
+    unmeasured = frozenset(number for number, row in enumerate(rows) if not row.measured)
+    heads = tuple(column.head for column in columns)
+    return Table(heads, made, right=right, muted=unmeasured, css=css)
+
+
+def _cell(record: ComparisonRecord, row: ComparisonRow, column: RowColumn) -> Cell:
+    text = column.text(record, row)
+    tone = text.tone if isinstance(text, Cell) else ""
+    if column.number is None:
+        return Cell(text, tone)
+    number = column.number(record, row) if row.measured else None
+    if number is None or isinstance(number, Unavailable):
+        number = math.nan
+    return Cell(text, tone, value=number)
 
 
 def whole(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
     """Every column of these rows, sizes first where there are several."""
     swept = [name for name, _ in rows[0].size] if rows and len(record.sizes) > 1 else []
-    heads = (*swept, *TIME_HEADS, *COST_HEADS)
-    made = tuple(
-        [(*_size_cells(row, swept), *time_cells(record, row), *cost_cells(row)) for row in rows]
-    )
-    first = len(swept)
-    figures = (*range(first), *range(first + 3, first + 6), *range(first + 7, first + 15))
-    return Table(heads, made, right=figures)
+    return _table(record, rows, (*map(_size_column, swept), *_TIMES, *_COSTS.values()))
 
 
 def times(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
-    """What a call takes, and the ratio to the baseline."""
-    made = tuple([time_cells(record, row) for row in rows])
-    return Table(TIME_HEADS, made, right=(3, 4, 5))
+    """Time per call, and the ratio to the baseline."""
+    # On a narrow page the verdict is worth more than a device that all rows share.
+    same = any(row.device for row in rows) and not sweep.several_devices(record)
+    return _table(record, rows, _TIMES, "one-device" if same else "")
 
 
 def costs(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
-    """What stands beside the call: dispatch, kernel, transfer, memory, error."""
-    with_device = sweep.several_devices(record)
-    made: list[tuple[str, ...]] = []
-    for row in rows:
-        if row.measured:
-            found = dict(zip(COST_HEADS, cost_cells(row), strict=True))
-            made.append((names.contender(row, with_device), *[found[head] for head in _BESIDE]))
-    return Table(("implementation", *_BESIDE), tuple(made), right=tuple(range(1, 7)))
+    """Costs beside the time: dispatch, device time, transfer, memory, error."""
+    heads = ("dispatch", "device time", "transfer", "peak memory", "error", "rounds")
+    return _of_measured(record, rows, [_COSTS[head] for head in heads])
 
 
 def preparation(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
-    """What comes before the calls, and after how many of them it has paid."""
-    with_device = sweep.several_devices(record)
-    made: list[tuple[str, ...]] = []
-    for row in rows:
-        if row.measured:
-            found = dict(zip(COST_HEADS, cost_cells(row), strict=True))
-            made.append(
-                (
-                    names.contender(row, with_device),
-                    found[COMPILE],
-                    found["first call"],
-                    pays(record, row),
-                )
-            )
-    return Table(
-        ("implementation", COMPILE, "first call", "pays after"), tuple(made), right=(1, 2, 3)
-    )
+    """Compilation and first call, and the number of calls after which they pay off."""
+    pays_off = RowColumn("pays off after", pays, lambda record, row: None)
+    return _of_measured(record, rows, [_COSTS[COMPILE], _COSTS["first call"], pays_off])
+
+
+def _of_measured(
+    record: ComparisonRecord, rows: Sequence[ComparisonRow], columns: Sequence[RowColumn]
+) -> Table:
+    measured = [row for row in rows if row.measured]
+    return _table(record, measured, (RowColumn("implementation", _contender), *columns))
+
+
+def _contender(record: ComparisonRecord, row: ComparisonRow) -> str:
+    return names.contender(row, sweep.several_devices(record))
 
 
 def pays(record: ComparisonRecord, row: ComparisonRow) -> str:
@@ -97,7 +104,7 @@ def pays(record: ComparisonRecord, row: ComparisonRow) -> str:
 
 
 def by_size(record: ComparisonRecord) -> Table:
-    """Sizes down, implementations across: the median, and its ratio to the first in words."""
+    """Sizes down, implementations across: the median, and the factor to the baseline."""
     contenders = sweep.contenders(record)
     with_device = sweep.several_devices(record)
     heads = ("", *(names.contender(one, with_device) for one in contenders))
@@ -114,27 +121,22 @@ def _brief(record: ComparisonRecord, size: Size, one: Contender) -> str:
         return words.UNKNOWN
     time = words.seconds(statistics.median(row.samples))
     ratio = sweep.ratio_of(record, row)
-    return f"{time}, {verdict(ratio, row)}" if ratio is not None else time
-
-
-def time_cells(record: ComparisonRecord, row: ComparisonRow) -> tuple[str, ...]:
-    """The cells under TIME_HEADS."""
-    head = (names.label(row), row.device, row.dtype)
-    if not row.measured:
-        return (*head, words.UNKNOWN, "", "", "")
-    spread = stats.spread(row.samples)
-    ends = _between(spread.p10, spread.p90)
-    ratio = sweep.ratio_of(record, row)
     if ratio is None:
-        is_base = row.label == record.baseline
-        return (
-            *head,
-            words.seconds(spread.median),
-            ends,
-            "1" if is_base else words.UNKNOWN,
-            "baseline" if is_base else "",
-        )
-    return (*head, words.seconds(spread.median), ends, names.bare(ratio), verdict(ratio, row))
+        return time
+    said = verdict(ratio, row)
+    return Cell(f"{time}, {said}", said.tone)
+
+
+def _median(record: ComparisonRecord, row: ComparisonRow) -> float:
+    return statistics.median(row.samples)
+
+
+def _middle(record: ComparisonRecord, row: ComparisonRow) -> str:
+    """From the 10th to the 90th percentile."""
+    if not row.measured:
+        return ""
+    spread = stats.spread(row.samples)
+    return _between(spread.p10, spread.p90)
 
 
 def _between(low: float, high: float) -> str:
@@ -145,27 +147,33 @@ def _between(low: float, high: float) -> str:
     return f"{first}–{second}"
 
 
-def verdict(ratio: Ratio, row: ComparisonRow) -> str:
-    """`3.1× faster`, `same`, `unclear`; said to be no fair ratio where the results differ."""
-    said = str(ratio.verdict)
-    if ratio.verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER):
-        said = names.faster(ratio)
-    return f"{said}, but the results differ" if row.agrees is False else said
+def _ratio(record: ComparisonRecord, row: ComparisonRow) -> str:
+    ratio = sweep.ratio_of(record, row) if row.measured else None
+    if ratio is not None:
+        return names.bare(ratio)
+    unknown = words.UNKNOWN if row.measured else ""
+    return "1" if row.measured and row.label == record.baseline else unknown
 
 
-def cost_cells(row: ComparisonRow) -> tuple[str, ...]:
-    """The cells under COST_HEADS."""
-    return (
-        words.seconds(row.dispatch_s),
-        words.UNKNOWN if isinstance(row.device_s, Unavailable) else words.seconds(row.device_s),
-        words.seconds(row.first_call_s),
-        _compiling(row.compile),
-        words.seconds(row.transfer_s),
-        words.UNKNOWN if isinstance(row.peak_bytes, Unavailable) else words.size(row.peak_bytes),
-        _error(row),
-        _rounds(row),
-        _codes(row),
-    )
+def _estimate(record: ComparisonRecord, row: ComparisonRow) -> float | None:
+    ratio = sweep.ratio_of(record, row)
+    return None if ratio is None else ratio.estimate
+
+
+def _verdict(record: ComparisonRecord, row: ComparisonRow) -> str:
+    ratio = sweep.ratio_of(record, row) if row.measured else None
+    if ratio is not None:
+        return verdict(ratio, row)
+    return "baseline" if row.measured and row.label == record.baseline else ""
+
+
+def verdict(ratio: Ratio, row: ComparisonRow) -> Cell:
+    """`3.1× faster`, `same`, `unclear`; with a caveat where the results differ."""
+    tone = TONES.get(ratio.verdict, "")
+    text = names.faster(ratio) if tone else str(ratio.verdict)
+    if row.agrees is False:
+        return Cell(f"{text}, but the results differ", "slower")
+    return Cell(text, tone)
 
 
 def _compiling(phases: Phases | Unavailable) -> str:
@@ -184,7 +192,7 @@ def _error(row: ComparisonRow) -> str:
         return words.UNKNOWN
     if row.error == 0:
         return "0"
-    if not math.isfinite(row.error):  # another shape, or NaN on one side: there is no distance
+    if not math.isfinite(row.error):  # different shapes, or NaN on one side: no distance
         return "✗"
     mark = " ✗" if row.agrees is False else ""
     return f"{row.error:.1e}{mark}"
@@ -202,60 +210,83 @@ def _rounds(row: ComparisonRow) -> str:
     return f"{processes}{rounds} × {row.processes[0].inner}{left_out}"
 
 
-def _codes(row: ComparisonRow) -> str:
+def _codes(record: ComparisonRecord, row: ComparisonRow) -> str:
     if not row.measured:
         return names.failure(row)
-    return " ".join(dict.fromkeys([doubt.code for doubt in row.warnings]))
+    return " ".join(dict.fromkeys(warning.code for warning in row.warnings))
 
 
-def _size_cells(row: ComparisonRow, swept: Sequence[str]) -> tuple[str, ...]:
-    known = dict(row.size)
-    return tuple([names.number(known[name]) if name in known else "" for name in swept])
+def _size_column(name: str) -> RowColumn:
+    def number(record: ComparisonRecord, row: ComparisonRow) -> float | None:
+        return dict(row.size).get(name)
+
+    def text(record: ComparisonRecord, row: ComparisonRow) -> str:
+        known = dict(row.size)
+        return names.number(known[name]) if name in known else ""
+
+    return RowColumn(name, text, number)
+
+
+def _unit(
+    head: str, number: Callable[[ComparisonRow], _Number], form: Callable[[float | None], str]
+) -> RowColumn:
+    """A column whose words are its number with a unit."""
+
+    def text(record: ComparisonRecord, row: ComparisonRow) -> str:
+        value = number(row)
+        return words.UNKNOWN if isinstance(value, Unavailable) else form(value)
+
+    return RowColumn(head, text, lambda record, row: number(row))
+
+
+def _compile_s(record: ComparisonRecord, row: ComparisonRow) -> _Number:
+    return row.compile if isinstance(row.compile, Unavailable) else row.compile.total_s
+
+
+_TIMES = (
+    RowColumn("implementation", lambda record, row: names.label(row)),
+    RowColumn("device", lambda record, row: row.device),
+    RowColumn("dtype", lambda record, row: row.dtype),
+    RowColumn(
+        "median",
+        lambda record, row: words.seconds(_median(record, row) if row.measured else None),
+        _median,
+    ),
+    RowColumn("p10–p90", _middle, lambda record, row: stats.spread(row.samples).p10),
+    RowColumn("ratio (95 %)", _ratio, _estimate),
+    RowColumn("verdict", _verdict),
+)
+_COSTS = {
+    column.head: column
+    for column in (
+        _unit("dispatch", lambda row: row.dispatch_s, words.seconds),
+        _unit("device time", lambda row: row.device_s, words.seconds),
+        _unit("first call", lambda row: row.first_call_s, words.seconds),
+        RowColumn(COMPILE, lambda record, row: _compiling(row.compile), _compile_s),
+        _unit("transfer", lambda row: row.transfer_s, words.seconds),
+        _unit("peak memory", lambda row: row.peak_bytes, words.size),
+        RowColumn("error", lambda record, row: _error(row), lambda record, row: row.error),
+        RowColumn("rounds", lambda record, row: _rounds(row), lambda record, row: len(row.samples)),
+        RowColumn("warnings", _codes),
+    )
+}
 
 
 def orders(record: ComparisonRecord) -> Iterator[tuple[str, Table]]:
-    """Titles and short tables: the rows by one figure, those without it last."""
+    """Titles and short tables: the rows by one number, those without it left out."""
     rows = [row for row in record.rows if row.measured]
     if len(rows) < 3:
         return
-    for title, figure, text in _FIGURES:
-        known = [row for row in rows if math.isfinite(figure(row))]
-        if len(known) < 2:
-            continue
-        made = tuple(
-            [
-                (names.label(row), row.device, names.size(row.size), text(figure(row)))
-                for row in sorted(known, key=figure)
-            ]
-        )
-        heads = ("implementation", "device", "size", title)
-        yield f"by {title}", Table(heads, made, right=(3,))
-
-
-def _median(row: ComparisonRow) -> float:
-    return statistics.median(row.samples)
-
-
-def _compile(row: ComparisonRow) -> float:
-    return row.compile.total_s if isinstance(row.compile, Phases) else math.nan
-
-
-def _first(row: ComparisonRow) -> float:
-    return math.nan if row.first_call_s is None else row.first_call_s
-
-
-def _peak(row: ComparisonRow) -> float:
-    return math.nan if isinstance(row.peak_bytes, Unavailable) else float(row.peak_bytes)
-
-
-def _error_value(row: ComparisonRow) -> float:
-    return math.nan if isinstance(row.error, Unavailable) else row.error
-
-
-_FIGURES: tuple[tuple[str, Callable[[ComparisonRow], float], Callable[[float], str]], ...] = (
-    ("median", _median, words.seconds),
-    ("compile", _compile, words.seconds),
-    ("first call", _first, words.seconds),
-    ("peak memory", _peak, words.size),
-    ("error", _error_value, lambda value: f"{value:.1e}" if value else "0"),
-)
+    size = RowColumn("size", lambda record, row: names.size(row.size))
+    for column in (
+        _unit("median", lambda row: statistics.median(row.samples), words.seconds),
+        _unit("compiling", lambda row: _compile_s(record, row), words.seconds),
+        _COSTS["first call"],
+        _COSTS["peak memory"],
+        _COSTS["error"],
+    ):
+        keys = {id(row): _cell(record, row, column).value or 0.0 for row in rows}
+        known = [row for row in rows if math.isfinite(keys[id(row)])]
+        if len(known) > 1:
+            known.sort(key=lambda row: keys[id(row)])
+            yield f"by {column.head}", _table(record, known, (*_TIMES[:2], size, column))

@@ -17,25 +17,25 @@ MOST_ROWS = 30
 """Rows of one view: a screen; the slowest are kept."""
 
 OPERATIONS = "eager operations"
-"""What several different ones are called together: words, and no name."""
+"""The label of several different ones together; it is not a function name."""
 
 _SIGNATURE = 60
 """Characters of a signature in a row."""
 
 
 _CAUSES = 4
-"""Causes of one compile that are told."""
+"""Causes of one compilation that are shown."""
 _FOOTER = 88
-"""Columns of what stands under a cell."""
+"""Columns of the text under a cell."""
 _SLOW_S = 0.5
-"""Seconds in XLA from which the disk cache matters to a person."""
+"""Seconds in XLA from which the disk cache is worth a sentence."""
 _UNNAMED = re.compile(r"^arg\d+: ")
 """The arguments of an operation have no names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the table: a compile, a storm, or the single operations of several lines."""
+class LogRow:
+    """One row: a compilation, a storm, or the eager operations of several lines."""
 
     place: str
     what: str
@@ -64,14 +64,14 @@ class Row:
 
     @property
     def again(self) -> bool:
-        """Something like it had been compiled before."""
+        """Whether it is a recompilation."""
         return any(compile.is_recompile for compile in self.compiles)
 
     @property
     def disk_cache(self) -> str:
-        """What the persistent cache did, in words; empty where it is off or did what it should."""
-        said = {_disk_cache(compile) for compile in self.compiles}
-        return said.pop() if len(said) == 1 else ""
+        """The role of the persistent cache, in words; empty where it is off or did its job."""
+        found = {_disk_cache(compile) for compile in self.compiles}
+        return found.pop() if len(found) == 1 else ""
 
     @property
     def times(self) -> str:
@@ -82,12 +82,12 @@ class Row:
 class Rows:
     """The rows that are shown, in the order they began, and what is left out."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[LogRow, ...]
     left_out: str = ""
 
 
 def first_line(log: Log) -> str:
-    """How many compiles, how long, how many of them again, and the slowest."""
+    """Number and seconds of compilations, recompilations, and the slowest."""
     number, total = len(log.compiles), log.total_s
     if not number and not log.failed and not log.passes:
         return "Nothing was compiled."
@@ -117,20 +117,20 @@ def first_line(log: Log) -> str:
 
 
 def rows(log: Log, most: int = MOST_ROWS) -> Rows:
-    """One row a compile, a storm one row, first uses of single operations together one row."""
+    """One row per compilation; one for a storm, and one for all first uses of eager operations."""
     found = list(_rows(log))
     if len(found) <= most:
         return Rows(tuple(found))
     kept = {id(row) for row in sorted(found, key=lambda row: -row.seconds)[:most]}
     rest = [row for row in found if id(row) not in kept]
-    text = words.count(len(rest), "quicker row")
+    text = words.count(len(rest), "faster row")
     seconds = words.seconds(sum(row.seconds for row in rest))
-    left_out = f"{text} of {seconds} together left out here; `log.by_line()` has them all."
+    left_out = f"{text} ({seconds} in total) left out; `log.by_line()` has them all."
     return Rows(tuple([row for row in found if id(row) in kept]), left_out)
 
 
-def _rows(log: Log) -> Iterator[Row]:
-    storm_by_serial, told, single = storm_of(log), set[int](), list[Compile]()
+def _rows(log: Log) -> Iterator[LogRow]:
+    storm_by_serial, seen, single = storm_of(log), set[int](), list[Compile]()
     by_serial = {compile.serial: compile for compile in log.compiles}
     loose = [c for c in log.compiles if _first_operation(c) and c.serial not in storm_by_serial]
     together = {compile.serial for compile in loose} if len(loose) > 1 else set[int]()
@@ -141,8 +141,8 @@ def _rows(log: Log) -> Iterator[Row]:
     for compile in everything:
         storm = storm_by_serial.get(compile.serial)
         if storm is not None:
-            if id(storm) not in told:
-                told.add(id(storm))
+            if id(storm) not in seen:
+                seen.add(id(storm))
                 members = [by_serial[n] for n in storm.serials if n in by_serial]
                 yield _storm_row(storm, members, log)
         elif compile.serial in together:
@@ -158,7 +158,7 @@ def _rows(log: Log) -> Iterator[Row]:
 def _disk_cache(compile: Compile) -> str:
     if compile.persistent is Persistent.HIT:
         return "From the disk cache."
-    # What a recompile has in place of the program on disk, its causes have said.
+    # The causes of a recompilation have the reason already.
     known = compile.persistent is Persistent.WRITTEN and compile.is_recompile
     return "" if known else compile.persistent_why
 
@@ -167,8 +167,8 @@ def _first_operation(compile: Compile) -> bool:
     return compile.kind is CompileKind.EAGER and not compile.is_recompile
 
 
-def _row(compile: Compile, log: Log, why: str, fix: str, *, failed: bool = False) -> Row:
-    return Row(
+def _row(compile: Compile, log: Log, why: str, fix: str, *, failed: bool = False) -> LogRow:
+    return LogRow(
         place(compile, log),
         called(compile),
         (compile,),
@@ -180,23 +180,22 @@ def _row(compile: Compile, log: Log, why: str, fix: str, *, failed: bool = False
     )
 
 
-def _storm_row(storm: Storm, members: Sequence[Compile], log: Log) -> Row:
+def _storm_row(storm: Storm, members: Sequence[Compile], log: Log) -> LogRow:
     names = tuple(dict.fromkeys(map(called, members)))
     what = names[0] if len(names) == 1 else OPERATIONS
     first = members[0]
     text, around = line_text(first, log), callers(first, log)
-    return Row(place(first, log), what, tuple(members), storm.pattern, storm.fix, text, around)
+    return LogRow(place(first, log), what, tuple(members), storm.pattern, storm.fix, text, around)
 
 
-def _operations(single: Sequence[Compile], log: Log) -> Row:
+def _operations(single: Sequence[Compile], log: Log) -> LogRow:
     places = tuple(dict.fromkeys(place(compile, log) for compile in single))
     names = tuple(dict.fromkeys(compile.fun_name for compile in single))
-    listed = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
     where = places[0] if len(places) == 1 else words.count(len(places), "line")
     what = called(single[0]) if len(names) == 1 else OPERATIONS
     text = line_text(single[0], log) if len(places) == 1 else ""
-    why = f"first use of single operations ({listed})"
-    return Row(where, what, tuple(single), why, "", text)
+    why = f"first use of eager operations ({words.listed(names, 4)})"
+    return LogRow(where, what, tuple(single), why, "", text)
 
 
 def callers(compile: Compile, log: Log) -> tuple[str, ...]:
@@ -216,7 +215,7 @@ def callers(compile: Compile, log: Log) -> tuple[str, ...]:
 
 
 def why(compile: Compile) -> str:
-    """Why it compiled, in words; of a slow one also why the disk cache did not have it."""
+    """The reason for a compilation; for a slow one also why the disk cache missed."""
     slow = compile.compile_s >= _SLOW_S and compile.persistent is not Persistent.HIT
     disk = _disk_cache(compile) if slow else ""
     return f"{_why(compile).rstrip('.')}. {disk}" if disk else _why(compile)
@@ -239,7 +238,7 @@ def _why(compile: Compile) -> str:
 
 
 def fix(compile: Compile) -> str:
-    """What to change: for each kind of cause once, though several arguments have it."""
+    """The fix, once for each kind of cause."""
     if not compile.is_recompile:
         return ""
     fixes: dict[CauseKind, str] = {}
@@ -274,12 +273,12 @@ def _names(group: CompileGroup) -> str:
     names = group.functions
     if names == (group.title.removesuffix(" (eager)"),):
         return ""
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return words.listed(names, 4) if len(names) > 4 else ", ".join(names)
 
 
 def footer(log: Log) -> str:
-    """For under a cell: one line on what compiled, and of the worst recompile why and the cure."""
-    # A notebook breaks longer lines anywhere, also inside words.
+    """The text under a cell: the first line, and the worst recompilation with its fix."""
+    # A notebook breaks longer lines anywhere, even inside words.
     first, *rest = wrapped(f"jaxscope: {visible(first_line(log))}", _FOOTER)
     lines = [first, *(f"  {more}" for more in rest)]
     worst = max(rows(log).rows, key=lambda row: (row.again, row.seconds), default=None)
@@ -290,6 +289,26 @@ def footer(log: Log) -> str:
     text = f"{worst.what}{times}{where}: {worst.why}".replace("`", "")
     lines += [f"  {part}" for part in wrapped(visible(text), _FOOTER - 2)]
     if worst.fix:
-        cure = wrapped(visible(worst.fix.replace("`", "")), _FOOTER - 4)
-        lines += [f"  {'  ' if number else '→ '}{part}" for number, part in enumerate(cure)]
+        fix = wrapped(visible(worst.fix.replace("`", "")), _FOOTER - 4)
+        lines += [f"  {'  ' if number else '→ '}{part}" for number, part in enumerate(fix)]
     return "\n".join(lines)
+
+
+def plain_rows(log: Log, most: int, width: int = 88) -> list[str]:
+    """The rows as lines of a message: place, function, reason, fix."""
+    found = rows(log, most)
+    lines: list[str] = []
+    for number, row in enumerate(found.rows, 1):
+        where = f" at {row.place}" if row.place else ""
+        times = f" {row.times}" if row.times else ""
+        head = f"{number}. {row.what}{times}{where}, {words.seconds(row.seconds)}: "
+        lines += _indented(wrapped(visible(head + row.why), width - 5), "  ", "     ")
+        if row.text:
+            lines.append(f"       {visible(row.text)[: width - 7]}")
+        if row.fix:
+            lines += _indented(wrapped(visible(row.fix), width - 7), "     → ", "       ")
+    return [*lines, found.left_out] if found.left_out else lines
+
+
+def _indented(lines: list[str], first: str, others: str) -> list[str]:
+    return [(others if number else first) + line for number, line in enumerate(lines)]

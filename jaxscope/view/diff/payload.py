@@ -8,12 +8,11 @@ from typing import Any
 from jaxscope import words
 from jaxscope.model import Program, Stage, StageKind
 from jaxscope.model.report_diff import DiffRecord, StageDiff
-from jaxscope.view.bundle.page import around
+from jaxscope.view.base.document import SEPARATOR, Room, first_fitting
+from jaxscope.view.base.static import HtmlWriter
 from jaxscope.view.bundle.payload import CAP, pack, size, wrapped
-from jaxscope.view.diff.chapters import caption, chapters, stage_lead, stage_title
-from jaxscope.view.diff.html import static_html
-from jaxscope.view.diff.summary import first_line, first_parts
-from jaxscope.view.report.chapters import as_html
+from jaxscope.view.diff.document import caption, chapters, stage_lead, stage_title
+from jaxscope.view.diff.summary import first_parts
 
 Json = dict[str, Any]
 Pairs = Sequence[tuple[Program, Program]]
@@ -39,21 +38,20 @@ def payload(record: DiffRecord, pairs: Pairs = (), *, cap: int | None = CAP) -> 
         return _packed(record, pairs, frozenset(kept), MOST_ROWS)
     while kept and sum(lengths[key] for key in kept) > _QUICK:
         kept.pop()
-    found: Json = {}
-    for rows in (MOST_ROWS, 200, 40, 5):
-        while True:
-            found = _packed(record, pairs, frozenset(kept), rows)
-            if size(found) <= cap:
-                return found
-            if not kept:
-                break
-            kept.pop()
-    return found
+    return first_fitting(
+        (
+            _packed(record, pairs, frozenset(kept[:number]), rows)
+            for rows, most in ((MOST_ROWS, len(kept)), (200, 0), (40, 0), (5, 0))
+            for number in range(most, -1, -1)
+        ),
+        size,
+        cap,
+    )
 
 
 def _packed(record: DiffRecord, pairs: Pairs, kept: Kept, rows: int) -> Json:
     data = pack(_data(record, pairs, kept, rows))
-    return wrapped(first_line(record), "", data) | {"kind": "diff"}
+    return wrapped(SEPARATOR.join(first_parts(record)), "", data) | {"kind": "diff"}
 
 
 def _data(record: DiffRecord, pairs: Pairs, kept: Kept, rows: int) -> Json:
@@ -68,7 +66,7 @@ def _data(record: DiffRecord, pairs: Pairs, kept: Kept, rows: int) -> Json:
                     {
                         "program": None,
                         "heading": chapter.title,
-                        "markup": as_html(chapter, rows),
+                        "markup": HtmlWriter(Room(rows)).body(chapter),
                     }
                 ],
             }
@@ -121,8 +119,3 @@ def _texts(pairs: Pairs, number: int, stage: StageDiff) -> tuple[str | None, str
 
 def _text(stages: tuple[Stage, ...], kind: StageKind) -> str | None:
     return next((stage.text for stage in stages if stage.kind is kind), None)
-
-
-def page(record: DiffRecord, payload: dict[str, Any]) -> str:
-    """The payload, which should be whole, with the viewer around it."""
-    return around(first_parts(record)[0], static_html(record), payload)

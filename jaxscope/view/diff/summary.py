@@ -53,7 +53,7 @@ def _time(program: ProgramDiff) -> Iterator[str]:
         yield "not run"
     elif time.before is None or time.after is None:
         which = "earlier" if time.before is None else "later"
-        yield f"{words.seconds(time.after or time.before)} per call, the {which} was not run"
+        yield f"{words.seconds(time.after or time.before)} per call, the {which} report was not run"
     else:
         yield (
             f"{words.seconds(time.before)} → {words.seconds(time.after)} per call "

@@ -1,31 +1,111 @@
-"""Parts of a report that only some programs have, in one form that every view can set.
+"""The chapters of a report: those that every program has, and those that only some have.
 
 A program that differentiates has residuals, a batched one batched equations, one on several
-devices a layout. Each is a function `(record, program) -> Chapter | None` in a file of its own;
-text, static HTML, page and Markdown show whatever chapters there are without knowing which.
+devices a layout. Each is a function `(record, program) -> Chapter | None`; every view shows
+whatever chapters there are without knowing which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from jaxscope.model import Program, Record
-from jaxscope.view.base.chapter import Chapter, Part, Writer
-from jaxscope.view.base.html import Link, escape, prose, table, unlinked
-from jaxscope.view.base.terminal import Terminal
-from jaxscope.view.base.visible import fitted
+from jaxscope import words
+from jaxscope.model import Cause, Compile, Memory, Program, Record, Timing
+from jaxscope.model.profile import Profile
+from jaxscope.view.base import svg
+from jaxscope.view.base.document import Advice, Chapter, Part
+from jaxscope.view.base.figure import Figure, FigureAxis, Series, SeriesForm
+from jaxscope.view.base.html import NOTHING, Html
 from jaxscope.view.chapters import gradient, memory, sharding, vmap
 from jaxscope.view.profile.cell import chapter as profile_of_cell
 from jaxscope.view.profile.chapter import chapter as profile
+from jaxscope.view.report import tables
 
-WRITERS: tuple[Writer, ...] = (
+ChapterWriter = Callable[[Record, Program], Chapter | None]
+
+
+def time(record: Record, program: Program) -> Chapter:
+    """Timings with their intervals, and every sample as a dot."""
+    lead: tuple[str, ...] = ()
+    if not program.timings and isinstance(program.profile, Profile):
+        lead = ("The program was not timed separately; “Time by line” has the time of its calls.",)
+    elif not program.timings:
+        lead = ("The program was not run, so there are no timings.",)
+    parts = [Part("", tables.timings(program.timings))]
+    for timing in program.timings:
+        caption = f"{timing.label}, each dot one round"
+        parts.append(Part("", picture=svg.figure(samples(timing), caption)))
+    return Chapter("time", "Time", lead, tuple(parts))
+
+
+def samples(timing: Timing) -> Figure:
+    """The samples of a timing, with the 95 % interval of its median."""
+    several = len(timing.samples) > 1
+    low, high = min(timing.samples, default=0.0), max(timing.samples, default=0.0)
+    told = (
+        f"{words.count(len(timing.samples), 'round')} from {words.seconds(low)} to "
+        f"{words.seconds(high)}, median {words.seconds(timing.median_s)}"
+    )
+    series = Series(
+        "",
+        timing.samples,
+        (0.0,) * len(timing.samples),
+        SeriesForm.STRIP,
+        low=(timing.low_s,),
+        high=(timing.high_s,),
+    )
+    x = FigureAxis("", words.seconds, ticks=(low, high, timing.median_s))
+    return Figure(told, x, FigureAxis(names=("",)), (series,) * several, width=640, height=80)
+
+
+def work(record: Record, program: Program) -> Chapter:
+    """FLOPs, traffic, the roofline, and bytes on the device."""
+    found = program.memory
+    bar = _memory_bar(found) if isinstance(found, Memory) else NOTHING
+    parts = (
+        Part("", tables.work(program)),
+        Part("Memory", tables.memory(program), bar),
+    )
+    return Chapter("work", "Work and memory", (), parts)
+
+
+def _memory_bar(found: Memory) -> Html:
+    """Arguments, outputs and temporaries side by side, in the order of the table."""
+    new = max(found.output - found.alias, 0)
+    parts = (("arguments", found.argument), ("outputs", new), ("temporaries", found.temp))
+    return svg.shares(parts, words.size)
+
+
+def values(record: Record, program: Program) -> Chapter:
+    """Inputs, constants and outputs with kind and reason."""
+    found = (
+        ("Inputs", program.inputs),
+        ("Constants", program.constants),
+        ("Outputs", program.outputs),
+    )
+    parts = tuple(Part(caption, tables.values(values)) for caption, values in found if values)
+    lead = () if parts else ("The program has no inputs and no outputs.",)
+    return Chapter("values", "Inputs and outputs", lead, parts)
+
+
+PROGRAM: tuple[ChapterWriter, ...] = (
     gradient.chapter,
     profile,
     memory.chapter,
     vmap.chapter,
     sharding.chapter,
 )
-"""In the order in which the chapters stand in a report."""
+"""The chapters that only some programs have, in the order of the report."""
+USUAL: tuple[Callable[[Record, Program], Chapter], ...] = (time, work, values)
+"""The chapters of every program."""
+
+
+def chapters(
+    record: Record, program: Program, writers: tuple[ChapterWriter, ...] | None = None
+) -> tuple[Chapter, ...]:
+    """The chapters that this program has."""
+    written = (write(record, program) for write in (PROGRAM if writers is None else writers))
+    return tuple(chapter for chapter in written if chapter is not None)
 
 
 def of_record(record: Record) -> tuple[Chapter, ...]:
@@ -34,41 +114,49 @@ def of_record(record: Record) -> tuple[Chapter, ...]:
     return () if chapter is None else (chapter,)
 
 
-def chapters(
-    record: Record, program: Program, writers: tuple[Writer, ...] = WRITERS
-) -> tuple[Chapter, ...]:
-    """The chapters that this program has."""
-    written = (write(record, program) for write in writers)
-    return tuple(chapter for chapter in written if chapter is not None)
+def findings(record: Record) -> Part:
+    """Advice in order."""
+    found = tuple(
+        Advice(
+            tables.place(finding, record),
+            finding.message,
+            finding.fix,
+            finding.evidence,
+            place=None if finding.line is None else (finding.source, finding.line),
+        )
+        for finding in record.findings
+    )
+    return Part("", advice=found, brief=True)
 
 
-def as_html(
-    chapter: Chapter,
-    limit: int = 10_000,
-    pictures: bool = True,
-    link: Link = unlinked,
-) -> str:
-    """The chapter without its title; `link` leads to a line of a source."""
-    lead = "".join(f"<p>{prose(sentence)}</p>" for sentence in chapter.lead)
-    return lead + "".join(_part_as_html(part, limit, pictures, link) for part in chapter.parts)
+def compiles(record: Record, most: int = 1000) -> Chapter:
+    """Every compilation of the run, what it was for, why it happened and what to change."""
+    lead = () if record.compiles else ("Nothing was compiled in this run: 0 compiles.",)
+    parts = [Part("", tables.compiles(record.compiles, record))]
+    parts += map(_compile, record.compiles[:most])
+    return Chapter("compiles", "Compiles of this run", lead, tuple(parts))
 
 
-def _part_as_html(part: Part, limit: int, pictures: bool, link: Link) -> str:
-    heading = f"<h4>{escape(part.caption)}</h4>" if part.caption else ""
-    picture = part.picture if pictures else ""
-    rows = table(part.table, limit=limit, link=link) if part.table is not None else ""
-    return f"{heading}{picture}{rows}" if picture or rows else ""
+def _compile(compile: Compile) -> Part:
+    signature = ", ".join(compile.signature)
+    named = f"{compile.fun_name}({signature})" if signature else compile.fun_name
+    stages = (
+        ("trace", compile.trace_s),
+        ("lower", compile.lower_s),
+        ("XLA", compile.compile_s),
+    )
+    told = [Advice("", f"{c.text}{_change(c)}", c.fix) for c in compile.causes]
+    told += [Advice("", compile.persistent_why)] if compile.persistent_why else []
+    return Part(named, picture=svg.shares(stages, words.seconds), advice=tuple(told))
 
 
-def as_text(chapter: Chapter, terminal: Terminal, full: bool) -> Iterator[str]:
-    """The chapter under its heading; without `full` only what matters."""
-    yield from terminal.heading(chapter.title)
-    for sentence in chapter.lead:
-        yield from terminal.wrap(sentence.replace("`", ""), "  ")
-    for part in (p for p in chapter.parts if full or p.brief):
-        if part.caption:
-            yield ""
-            yield from terminal.wrap(part.caption, "  ", "bold")
-        yield from (fitted(f"  {line}", terminal.width) for line in part.drawing)
-        if part.table is not None:
-            yield from terminal.table(part.table, heads=True)
+def _change(cause: Cause) -> str:
+    change = f"{cause.before} → {cause.after}"
+    if not (cause.before or cause.after) or change in cause.text:
+        return ""
+    return f" `{cause.before}` → `{cause.after}`."
+
+
+def environment(record: Record) -> Chapter:
+    """Versions and settings."""
+    return Chapter("environment", "Environment", (), (Part("", tables.environment(record)),))

@@ -1,4 +1,4 @@
-"""What the views ask of a line: its matches in a stage, and whether it is shown."""
+"""The matches of a source line in a stage, and the lines that are shown."""
 
 from __future__ import annotations
 

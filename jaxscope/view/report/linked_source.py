@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxscope import words
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
@@ -13,7 +15,8 @@ from jaxscope.analysis.links.line_figures import (
 from jaxscope.analysis.links.line_links import line_equations
 from jaxscope.model import Phase, Program, Record, Stage, StageKind
 from jaxscope.view.base.highlight import python
-from jaxscope.view.base.html import escape
+from jaxscope.view.base.html import NOTHING, Html, escape, join, prose, tag
+from jaxscope.view.base.static import details
 from jaxscope.view.base.visible import split_lines
 from jaxscope.view.report.line_matches import matches, owners, shown_lines
 
@@ -23,6 +26,7 @@ _SHOWN = (StageKind.OPTIMIZED_HLO, StageKind.JAXPR)
 _OPEN_LINES = 40
 """A stage of more lines is folded where there is no style sheet to bound its height."""
 
+_END = Html("\n")
 _LETTER = {StageKind.OPTIMIZED_HLO: "o", StageKind.JAXPR: "j"}
 
 
@@ -31,7 +35,7 @@ _TURNS = {str(Phase.BACKWARD): "←", str(Phase.REMATERIALIZED): "↻"}
 _HEADS = (
     ("eqns", "equations of the jaxpr"),
     ("instr", "instructions of the optimized HLO"),
-    ("FLOP", "floating-point operations of one run, and their share"),
+    ("FLOP", "floating-point operations per run, and their share"),
 )
 _PHASE_HEADS = (
     _HEADS[0],
@@ -42,7 +46,7 @@ _PHASE_HEADS = (
 
 
 class Linked:
-    """What is drawn of one program, and the ids by which it hangs together.
+    """The drawn lines of one program, and the ids that link them.
 
     A source line `n` of source 0 has the id `<uid>-s<n>`, its first match in the optimized HLO
     `<uid>-o<n>` and in the jaxpr `<uid>-j<n>`; every line that belongs to it has the class `l<n>`.
@@ -86,7 +90,7 @@ class Linked:
         return shown_lines(len(self._source_lines[index]), self._figures[index], marked, most)
 
     def _shares(self, text: int) -> list[int]:
-        """How many lines of each stage fit into so many characters, the first stage first."""
+        """The numbers of lines of each stage that fit into so many characters."""
         fitting: list[int] = []
         for _, lines in self._stages:
             number = 0
@@ -108,12 +112,6 @@ class Linked:
                     found.setdefault(hits[0], []).append(_key(source, line))
         return found
 
-    def source_id(self, source: int, line: int) -> str:
-        """The id of a source line, or empty when it is not drawn."""
-        if source >= len(self._shown) or line not in self._shown[source]:
-            return ""
-        return f"{self._uid}-s{_key(source, line)}"
-
     def _targets(self, source: int, line: int) -> list[str]:
         """Ids of the first match in each stage."""
         key = _key(source, line)
@@ -123,7 +121,7 @@ class Linked:
             if key in reached
         ]
 
-    def style(self) -> str:
+    def style(self) -> Html:
         """A hue for each line that became something, and what lights up with each line."""
         rules: list[str] = []
         uid = self._uid
@@ -142,7 +140,7 @@ class Linked:
                 rules.append(
                     f"#{uid}:has({targets}) .l{key}{{background:var(--hit,var(--edge))!important}}"
                 )
-        return "".join(rules)
+        return Html("".join(rules))
 
     def _is_linked(self, source: int, line: int) -> bool:
         """Whether the line became something, or calls or continues what did."""
@@ -150,105 +148,115 @@ class Linked:
             line in links[source].stage_lines for links in self._links
         )
 
-    def source(self, index: int) -> str:
+    def link(self, source: int, line: int) -> dict[str, str]:
+        """The attributes of the link to a source line; none where it is not drawn."""
+        shown = source < len(self._shown) and line in self._shown[source]
+        if not shown or (self._record.profile is not None and source == 0):
+            return {}
+        return {"href": f"#{self._uid}-s{_key(source, line)}"}
+
+    def pair(self) -> Html:
+        """The source beside its stage, where there is room."""
+        sides = (tag("div", self._source(0)), tag("div", self.stage_first()))
+        return tag("div", *sides, class_="pair")
+
+    def other_sources(self) -> Iterator[tuple[str, Html]]:
+        """Helpers in other cells and files: their titles and lines."""
+        for index in range(1, len(self._record.sources)):
+            if self._figures[index]:
+                yield f"Source: {self._record.sources[index].name}", self._source(index)
+
+    def _source(self, index: int) -> Html:
         """A table: line, code, equations, instructions, FLOPs with their share."""
         if index >= len(self._record.sources):
-            return ""
+            return NOTHING
         lines = self._source_lines[index]
         if not lines:
-            return "<p>The source is empty.</p>"
+            return tag("p", "The source is empty.")
         found = self._figures[index]
         total = sum(row.flops or 0 for row in found.values())
-        heads = "<th scope=col align=right>line</th><th scope=col align=left>"
-        heads += escape(self._record.sources[index].name) + "</th>"
-        if found:
-            heads += "".join(
-                f'<th scope=col align=right title="{title}">{name}</th>'
-                for name, title in (_PHASE_HEADS if self._phases else _HEADS)
-            )
-        body: list[str] = []
+        columns = (_PHASE_HEADS if self._phases else _HEADS) if found else ()
+        name = self._record.sources[index].name
+        heads = [
+            tag("th", "line", scope="col", align="right"),
+            tag("th", name, scope="col", align="left"),
+            *(tag("th", n, scope="col", align="right", title=title) for n, title in columns),
+        ]
+        body: list[Html] = []
         previous = 0
         for number in [*self._shown[index], len(lines) + 1]:
             if (skipped := number - previous - 1) > 0:
                 text = f"⋮ {words.count(skipped, 'line')} not shown"
-                wide = 1 + len(_PHASE_HEADS if self._phases else _HEADS)
-                body.append(f'<tr><td></td><td class="muted" colspan={wide}>{text}</td></tr>')
+                gap = tag("td", text, class_="muted", colspan=1 + len(columns))
+                body.append(tag("tr", tag("td"), gap))
             if number <= len(lines):
                 body.append(self._row(index, number, lines[number - 1], found, total))
             previous = number
-        return (
-            f'<div class="scroll"><table class="source"><thead><tr>{heads}</tr></thead>'
-            f"<tbody>{''.join(body)}</tbody></table></div>"
-        )
+        table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *body), class_="source")
+        return tag("div", table, class_="scroll")
 
     def _row(
         self, index: int, number: int, line: str, found: dict[int, LineFigures], total: float
-    ) -> str:
+    ) -> Html:
         row = found.get(number)
         targets = self._targets(index, number)
-        label = f'<a href="#{targets[0]}">{number}</a>' if targets else str(number)
+        label = tag("a", str(number), href=f"#{targets[0]}") if targets else str(number)
         marked = any(f.line == number and f.source == index for f in self._record.findings)
-        flag = '<b class="flag" title="see the findings">!</b> ' if marked else ""
+        flag = join(tag("b", "!", class_="flag", title="see the findings"), " ") if marked else ""
         indent = len(line) - len(line.lstrip(" "))
         # No-break spaces, for where the style sheet that would keep the indentation is stripped.
-        code = "&nbsp;" * min(indent, self._width) + python(line[indent:], self._width)
+        spaces = "\xa0" * min(indent, self._width)
+        code = tag("code", spaces, python(line[indent:], self._width))
         key = _key(index, number)
         owner = self._owners[index].get(number)
         hue = f"row h{_key(index, owner)} " if owner is not None else ""
-        doubt = " x" if row is not None and not row.exact else ""
-        css = f' class="{hue}l{key}{doubt}"' if self._is_linked(index, number) else ""
-        cells = _cells(row, total, self._phases) if found else ""
-        return (
-            f'<tr id="{self._uid}-s{key}"{css}><th scope=row align=right>{flag}'
-            f"{label}</th><td align=left><code>{code}</code></td>{cells}</tr>"
+        caveat = " x" if row is not None and not row.exact else ""
+        return tag(
+            "tr",
+            tag("th", flag, label, scope="row", align="right"),
+            tag("td", code, align="left"),
+            *(_cells(row, total, self._phases) if found else ()),
+            id=f"{self._uid}-s{key}",
+            class_=f"{hue}l{key}{caveat}" if self._is_linked(index, number) else "",
         )
 
-    def other_sources(self) -> str:
-        """Helpers in other cells and files, folded."""
-        return "".join(
-            f"<details><summary>Source: {escape(self._record.sources[i].name)}</summary>"
-            f"{self.source(i)}</details>"
-            for i in range(1, len(self._record.sources))
-            if self._figures[i]
-        )
-
-    def stage_first(self) -> str:
+    def stage_first(self) -> Html:
         """The optimized HLO, or a sentence on why not."""
         return self._stage(StageKind.OPTIMIZED_HLO, opened=True)
 
-    def stage_second(self) -> str:
+    def stage_second(self) -> Html:
         """The jaxpr if there is room for it, and how to see the other stages."""
         return self._stage(StageKind.JAXPR, opened=False)
 
-    def _stage(self, kind: StageKind, opened: bool) -> str:
+    def _stage(self, kind: StageKind, opened: bool) -> Html:
         if self._program is None:
-            return ""
+            return NOTHING
         index = next((i for i, (s, _) in enumerate(self._stages) if s.kind is kind), None)
-        more = f'<code>report.stage("{kind}").text</code>'
+        more = f'`report.stage("{kind}").text`'
         if index is None:
-            return _folded(kind.label, f"<p>This text was not fetched; {more} gives it.</p>", False)
+            text = prose(f"This text was not fetched; {more} gives it.")
+            return details(kind.label, tag("p", text))
         stage, lines = self._stages[index]
         if stage.unavailable is not None:
-            reason = escape(stage.unavailable.reason)
-            return _folded(kind.label, f"<p>There is no text: {reason}.</p>", opened)
+            text = tag("p", f"There is no text: {stage.unavailable.reason}.")
+            return details(kind.label, text, opened)
         room = self._room[index]
-        text = "".join(
-            self._line(stage, index, number, line) for number, line in enumerate(lines[:room], 1)
-        )
-        body = f'<div class="scroll"><pre>{text}</pre></div>' if text else ""
+        shown = [self._line(stage, index, n, line) for n, line in enumerate(lines[:room], 1)]
+        body = tag("div", tag("pre", *shown), class_="scroll") if shown else NOTHING
         if room < len(lines):
             rest = words.count(len(lines) - room, "more line")
-            body += (
-                f"<p>{rest} left out to keep the notebook small: {more} gives the whole text, "
-                "<code>report.to_html(path)</code> all stages beside the source.</p>"
+            text = (
+                f"{rest} left out to keep the notebook small: {more} gives the whole text, "
+                "`report.to_html(path)` all stages beside the source."
             )
+            body = join(body, tag("p", prose(text)))
         title = f"{kind.label}, {words.count(len(lines), 'line')}"
         title += ", ← backward pass" if self._phases else ""
         # Without its style sheet (GitHub, an untrusted notebook) a long text would bury the rest of
         # the report, so it is folded there; `shown` unfolds it where styles work.
-        return _folded(title, body, opened and len(lines) <= _OPEN_LINES, "shown" * opened)
+        return details(title, body, opened and len(lines) <= _OPEN_LINES, "shown" * opened)
 
-    def _line(self, stage: Stage, index: int, number: int, line: str) -> str:
+    def _line(self, stage: Stage, index: int, number: int, line: str) -> Html:
         digits = len(str(self._room[index]))
         keys = [
             _key(source, origin)
@@ -259,19 +267,18 @@ class Linked:
         label = f"{number:>{digits}}"
         code = escape(line, self._width)
         if not keys:
-            return f"{label}   {code}\n"
+            return join(f"{label}   ", code, _END)
         inexact = any(number in link.inexact for link in self._links[index])
-        marks = "".join(
-            f'<i id="{self._uid}-{_LETTER[stage.kind]}{key}"></i>'
+        marks = (
+            tag("i", id=f"{self._uid}-{_LETTER[stage.kind]}{key}")
             for key in self._firsts[index].get(number, ())
         )
         # The hue is that of the line's own equation; a fusion lights up with all that it holds.
         css = " ".join(("row", *self._hue(index, number), *(f"l{key}" for key in keys)))
+        label = tag("a", label, href=f"#{self._uid}-s{keys[0]}")
+        turn = "≈" if inexact else self._turn(index, number)
         css += " x" if inexact else ""
-        return (
-            f'<span class="{css}">{marks}<a href="#{self._uid}-s{keys[0]}">{label}</a> '
-            f"{'≈' if inexact else self._turn(index, number)} {code}\n</span>"
-        )
+        return tag("span", *marks, label, f" {turn} ", code, _END, class_=css)
 
     def _turn(self, index: int, number: int) -> str:
         """A mark for a line of the backward pass, else a blank."""
@@ -293,24 +300,20 @@ def _key(source: int, line: int) -> str:
     return str(line) if source == 0 else f"{source}x{line}"
 
 
-def _folded(title: str, body: str, opened: bool, css: str = "") -> str:
-    attributes = (f' class="{css}"' if css else "") + (" open" if opened else "")
-    return f"<details{attributes}><summary>{title}</summary>{body}</details>"
-
-
-def _cells(row: LineFigures | None, total: float, phases: bool) -> str:
+def _cells(row: LineFigures | None, total: float, phases: bool) -> Iterator[Html]:
     if row is None:
-        return f"<td align=right>{words.UNKNOWN}</td>" * (5 if phases else 3)
+        yield from [tag("td", words.UNKNOWN, align="right")] * (5 if phases else 3)
+        return
     mark = "" if row.exact else "≈"
     instructions = words.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
     work = f"{mark}{words.short(row.flops)}" if row.flops is not None else words.UNKNOWN
-    heat = ""
-    if total and row.flops:
-        share = row.flops / total
-        work += f" · {words.percent(share)}"
-        heat = f' class="heat" style="--p:{share * 100:.3g}%"'
-    cells = [f">{row.equations}", f">{instructions}", f"{heat}>{work}"]
+    share = row.flops / total if total and row.flops else 0.0
+    work += f" · {words.percent(share)}" if share else ""
+    heat = {"class_": "heat", "style": f"--p:{share * 100:.3g}%"} if share else {}
+    yield tag("td", str(row.equations), align="right")
     if phases:
-        cells.insert(1, f">{row.backward.equations}")
-        cells.append(f">{words.percent(row.backward_share)}")
-    return "".join(f"<td align=right{cell}</td>" for cell in cells)
+        yield tag("td", str(row.backward.equations), align="right")
+    yield tag("td", instructions, align="right")
+    yield tag("td", work, align="right", **heat)
+    if phases:
+        yield tag("td", words.percent(row.backward_share), align="right")

@@ -82,10 +82,12 @@ def _time(program: Program, form: Form) -> str:
         if len(call.samples) == 1 and call.inner == 1:
             runs = "1 run"
         spread = words.spread(call.spread)
-        return " ".join(p for p in (words.seconds(call.median_s), spread, f"a call ({runs})") if p)
+        return " ".join(
+            p for p in (words.seconds(call.median_s), spread, f"per call ({runs})") if p
+        )
     first = next((t for t in program.timings if t.label == "first call" and t.samples), None)
     if first is not None:
-        return f"{words.seconds(first.median_s)} a call (1 run)"
+        return f"{words.seconds(first.median_s)} per call (1 run)"
     if form is Form.LOG:
         return ""
     if form is Form.DECORATOR:
@@ -95,7 +97,7 @@ def _time(program: Program, form: Form) -> str:
 
 def _compiles(compiles: tuple[Compile, ...]) -> str:
     if not compiles:
-        return "compiled program used again (0 compiles)"
+        return "reused the compiled program (0 compiles)"
     hits = sum(c.persistent is Persistent.HIT for c in compiles)
     total = sum(c.total_s for c in compiles)
     trace, lower, xla = words.parts(
@@ -126,7 +128,7 @@ def _cost(program: Program) -> str:
         text += f" → {words.intensity(cost.intensity)}"
     if cost.warnings:
         text = f"about {text}"
-    return text if program.sharding is None else f"each device {text}"
+    return text if program.sharding is None else f"per device {text}"
 
 
 def interval(timing: Timing) -> str:

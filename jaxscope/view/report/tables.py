@@ -62,16 +62,20 @@ def timings(timings: tuple[Timing, ...]) -> Table:
 
 
 def work(program: Program) -> Table:
-    """What one run computes and moves, and what the device could do at most."""
+    """FLOPs and bytes of one run, and the peaks of the device."""
     cost, roofline = program.cost, program.roofline
     rows: list[tuple[str, str, str]] = []
     if isinstance(cost, Cost):
         rows += [
-            ("operations", words.flops(cost.flops), "loops counted as often as they run"),
-            ("transcendentals", words.short(cost.transcendentals), "sin, exp, tanh and their like"),
-            ("bytes moved", words.size(cost.bytes_accessed), "by all instructions, before caches"),
-            ("intensity", words.intensity(cost.intensity), "operations for each byte"),
-            *(("doubt", "≈", doubt) for doubt in cost.warnings),
+            ("FLOPs", words.flops(cost.flops), "every loop iteration counted"),
+            ("transcendentals", words.short(cost.transcendentals), "sin, exp, tanh and the like"),
+            (
+                "bytes accessed",
+                words.size(cost.bytes_accessed),
+                "by all instructions, caches ignored",
+            ),
+            ("intensity", words.intensity(cost.intensity), "FLOPs per byte"),
+            *(("caveat", "≈", doubt) for doubt in cost.warnings),
         ]
     else:
         rows.append(("cost", words.UNKNOWN, cost.reason))
@@ -143,14 +147,14 @@ def environment(record: Record) -> Table:
         ("devices", ", ".join(env.devices) or words.UNKNOWN),
         ("float64", "enabled" if env.x64 else "not enabled"),
         *env.flags,
-        ("made", record.created),
-        ("whole run", f"{words.seconds(record.wall_s)}, jaxscope's own work included"),
+        ("created", record.created),
+        ("whole run", f"{words.seconds(record.wall_s)}, including jaxscope's own work"),
     )
     return Table(("", ""), rows if record.wall_s is not None else rows[:-1])
 
 
 def place(finding: Finding, record: Record) -> str:
-    """Where a finding points: `line 4`, `helpers.py:12`, or `program`."""
+    """The place of a finding: `line 4`, `helpers.py:12`, or `program`."""
     if finding.line is None:
         return "program"
     if finding.source == 0 or finding.source >= len(record.sources):
@@ -159,7 +163,7 @@ def place(finding: Finding, record: Record) -> str:
 
 
 def site(compile: Compile, record: Record) -> str:
-    """Where the call that compiled stands."""
+    """The line of the call that compiled."""
     frame = compile.site
     if frame is None:
         return ""
@@ -169,21 +173,22 @@ def site(compile: Compile, record: Record) -> str:
 
 
 def no_program(record: Record) -> str:
-    """Why there is nothing to show, in words; empty when there is a program."""
+    """The reason for having no program to show; empty when there is one."""
     if record.programs:
         return ""
     if record.profile is not None:
-        return "No jitted function of yours ran here, or none is left: there are no stages to show."
-    if record.form is Form.PROFILED:
-        return "The cell ran as plain Python, and without a profile there are no stages to show."
-    if record.form is Form.PLAIN:
-        return "jaxscope could not look into this cell, so it ran as plain Python."
-    if record.compiles:
-        names = Counter(compile.fun_name for compile in record.compiles)
-        listed = [f"`{name}`" + (f" × {n}" if n > 1 else "") for name, n in names.most_common(3)]
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         return (
-            f"What compiled ({', '.join(listed)}{more}) was no call of a function that this cell "
-            "compiles, so there are no stages, costs or timings. `%jaxlog` shows all of it."
+            "No jitted function of yours ran here, or its program was released: no stages to show."
+        )
+    if record.form is Form.PROFILED:
+        return "The cell ran as plain Python without a profile, so there are no stages to show."
+    if record.form is Form.PLAIN:
+        return "jaxscope could not trace this cell, so it ran as plain Python."
+    if record.compiles:
+        number = Counter(compile.fun_name for compile in record.compiles)
+        names = [f"`{name}`" + (f" × {n}" if n > 1 else "") for name, n in number.most_common()]
+        return (
+            f"Only other functions compiled here ({words.listed(names, 3)}), so there are no "
+            "stages, costs or timings for this cell. `%jaxlog` shows them."
         )
     return "Nothing was compiled in this run, so there are no stages, costs or timings."

@@ -1,4 +1,4 @@
-"""What to call the programs of one record, so that no two have one name."""
+"""Distinct titles for the programs of one record."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def titles(programs: Sequence[Program]) -> tuple[str, ...]:
     groups: dict[str, list[Program]] = {}
     for program in programs:
         groups.setdefault(program.title, []).append(program)
-    told = {title: iter(_told_apart(group)) for title, group in groups.items()}
-    return tuple([next(told[program.title]) for program in programs])
+    found = {title: iter(_distinct(group)) for title, group in groups.items()}
+    return tuple([next(found[program.title]) for program in programs])
 
 
-def _told_apart(group: Sequence[Program]) -> Iterable[str]:
+def _distinct(group: Sequence[Program]) -> Iterable[str]:
     if len(group) == 1:
         return [group[0].title]
     written = [{value.name: _short(value.aval) for value in p.inputs} for p in group]
@@ -34,7 +34,7 @@ def _told_apart(group: Sequence[Program]) -> Iterable[str]:
     for program, inputs in zip(group, written, strict=True):
         said = [f"{name}: {inputs[name]}" for name in differ if name in inputs]
         found.append(" · ".join([program.title, *said[:_MOST_INPUTS]]))
-    # They may differ in what is no input, such as an option or an input further down.
+    # They may differ in something that is not an input, such as an option.
     if len(set(found)) < len(found):
         return [f"{title} · {number} of {len(found)}" for number, title in enumerate(found, 1)]
     return found

@@ -87,7 +87,7 @@ export function sectionNode(section: TabSection, lead: Lead): HTMLElement {
 
 /** Where nobody draws figures it is said how to get them. */
 function inPython(kinds: readonly string[]): HTMLElement {
-  const calls = kinds.map((kind) => element("code", "", `report.figure("${kind}")`));
+  const calls = kinds.map((kind) => element("code", "", `report.plot("${kind}")`));
   const listed = calls.flatMap((call, i) => (i ? [", ", call] : [call]));
   return element("p", "jxs-aside", "Interactive figures, in a cell of their own: ", ...listed);
 }

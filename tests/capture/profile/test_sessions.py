@@ -447,9 +447,9 @@ def test_what_is_not_traced_has_its_memory_all_the_same() -> None:
     assert isinstance(plan, BufferTimeline)
     assert "Memory by line\n" in report.to_text()
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
-    assert len(report.figure("memory").data) == 2
+    assert len(report.plot("memory").data) == 2
     with pytest.raises(LookupError, match="There is no figure: one call executes"):
-        report.figure("stack")
+        report.plot("stack")
 
 
 @pytest.mark.usefixtures("few_events")

@@ -112,18 +112,19 @@ def test_every_figure_is_drawn(report: jaxscope.Report, kind: str) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     if kind == "memory" and isinstance(report.programs[0].buffers, Unavailable):
         with pytest.raises(LookupError, match="There is no memory by line"):
-            report.figure(kind)
+            report.plot(kind)
         return
-    figure = report.figure(kind)
+    figure = report.plot(kind)
     assert len(figure.data) >= 1
     assert figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
 
 
 def test_the_timeline_has_every_execution_and_bins_many(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
-    from jaxscope.view.charts.profile import timeline
+    from jaxscope.view.base.interactive import draw
+    from jaxscope.view.profile.figures import timeline
 
-    drawn = report.figure("timeline")
+    drawn = report.plot("timeline")
     assert sum(len(trace.x) for trace in drawn.data) >= len(profile(report).ops)
     many = [
         Op(
@@ -139,22 +140,23 @@ def test_the_timeline_has_every_execution_and_bins_many(report: jaxscope.Report)
         )
         for i in range(6000)
     ]
-    binned = timeline(many, {})
+    binned = draw(timeline(many, {}))
     assert len(binned.data) == 1
     assert len(binned.data[0].x) == 400
     assert max(binned.data[0].marker.opacity) == pytest.approx(0.5, abs=0.05)
-    assert "no instruction" in timeline([], {}).layout.title.text
+    assert "no instruction" in draw(timeline([], {})).layout.title.text
 
 
 def test_threads_stand_in_the_order_in_which_they_began() -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
-    from jaxscope.view.charts.profile import timeline
+    from jaxscope.view.base.interactive import draw
+    from jaxscope.view.profile.figures import timeline
 
     first = Op("short", "m", 1, 1, 0, thread="client/1", start=0.0, launch_end=1.0, end=1.0)
     second = Op("long", "m", 1, 1, 0, thread="pool/2", start=5.0, launch_end=50.0, end=50.0)
-    drawn = timeline([second, first], {"short": "line 1", "long": "line 2"})
+    drawn = draw(timeline([second, first], {"short": "line 1", "long": "line 2"}))
     assert [trace.name for trace in drawn.data] == ["line 2", "line 1"]
-    assert drawn.layout.yaxis.categoryarray == ("0: client", "1: pool")
+    assert drawn.layout.yaxis.categoryarray == ("1: pool", "0: client")
 
 
 def test_the_timeline_names_a_direction_only_where_there_are_two(
@@ -163,33 +165,31 @@ def test_the_timeline_names_a_direction_only_where_there_are_two(
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     x = jnp.ones((512, 512))
     plain = jaxscope.profile(jax.jit(lambda x: jnp.tanh(x @ x)), x)
-    assert any("backward" in trace.name for trace in report.figure("timeline").data)
-    assert not any("primal" in trace.name for trace in plain.figure("timeline").data)
+    assert any("backward" in trace.name for trace in report.plot("timeline").data)
+    assert not any("primal" in trace.name for trace in plain.plot("timeline").data)
 
 
 def test_axes_have_their_units(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
-    assert "1 GFLOP/s" in report.figure("roofline").layout.yaxis.ticktext
+    assert "1 GFLOP/s" in report.plot("roofline").layout.yaxis.ticktext
     if not isinstance(report.programs[0].buffers, Unavailable):
-        assert report.figure("memory").layout.yaxis.ticksuffix == "B"
+        assert report.plot("memory").layout.yaxis.ticksuffix == "B"
 
 
 def test_what_cannot_be_drawn_is_said(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
-    with pytest.raises(ValueError, match="There is no figure 'pie'; there are stack, roofline"):
-        report.figure("pie")
+    with pytest.raises(ValueError, match=r"no plot 'pie'\. The plots are: stack, roofline"):
+        report.plot("pie")
     plain = jaxscope.inspect(lambda x: x + 1, jnp.ones(3))
     with pytest.raises(LookupError, match="%jaxprof"):
-        plain.figure()
+        plain.plot()
 
 
-def test_without_plotly_the_cure_is_named(
+def test_without_plotly_the_way_to_install_it_is_given(
     report: jaxscope.Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "jaxscope.view.charts.profile", raising=False)
-    monkeypatch.delattr("jaxscope.view.charts.profile", raising=False)
     for name in [name for name in sys.modules if name.partition(".")[0] == "plotly"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "plotly", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install jaxscope\[plots\]"):
-        report.figure()
+        report.plot()

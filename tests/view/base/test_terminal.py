@@ -16,7 +16,7 @@ FIGURES = Table(
 
 @pytest.mark.parametrize("width", [40, 60, 100])
 def test_a_last_column_of_figures_stays_on_its_line_and_is_aligned(width: int) -> None:
-    lines = list(Terminal(width, color=False).table(FIGURES, heads=True))
+    lines = list(Terminal(width, color=False).table(FIGURES))
     assert len(lines) == 3
     assert {len(line) for line in lines} == {len(lines[0])}
     assert len(lines[0]) <= width
@@ -27,6 +27,8 @@ def test_a_last_column_of_figures_stays_on_its_line_and_is_aligned(width: int) -
 def test_a_last_column_of_words_is_wrapped_under_itself() -> None:
     table = Table(("name", "why"), (("f", "a new function each time it runs"),))
     assert list(Terminal(24, color=False).table(table)) == [
-        "  f  a new function each",
-        "     time it runs",
+        "  name  why",
+        "  f     a new function",
+        "        each time it",
+        "        runs",
     ]

@@ -8,7 +8,7 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope.analysis.links.line_figures import stage_of
-from jaxscope.view.report.html import static_html
+from jaxscope.view.report.document import static_html
 from jaxscope.view.report.line_matches import matches
 from tests.view.conftest import load
 

@@ -10,9 +10,9 @@ import pytest
 
 import jaxscope
 from jaxscope.view.bundle.page import built
-from jaxscope.view.report.html import static_html
+from jaxscope.view.report.document import static_html
 from tests.view.chapters.test_gradient import PARAMS, X, block, loss
-from tests.view.report.test_html import evil
+from tests.view.report.test_document_html import evil
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
@@ -64,7 +64,7 @@ def test_without_scripts_the_static_report_is_read(
     page = context.new_page()
     page.goto(path.as_uri())
     expect(page.locator("p.first")).to_contain_text("jit(again)")
-    compiles = page.locator("details", has=page.get_by_text("Compiles", exact=True))
+    compiles = page.locator("details", has=page.get_by_text("Compiles of this run", exact=True))
     expect(compiles.locator("table").first).to_be_hidden()
     compiles.locator("summary").click()
     expect(compiles.locator("table").first).to_be_visible()

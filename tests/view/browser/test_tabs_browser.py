@@ -12,9 +12,9 @@ import pytest
 from jaxscope import model as m
 from jaxscope.results.report import Report
 from jaxscope.results.report_diff import ReportDiff, compare_reports
-from jaxscope.view.bundle.page import built, page
-from tests.view.conftest import load, with_program
-from tests.view.report.test_html import EVIL, evil
+from jaxscope.view.bundle.page import built
+from tests.view.conftest import load, page, with_program
+from tests.view.report.test_document_html import EVIL, evil
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
@@ -120,9 +120,9 @@ def test_another_program_has_its_own_sections(viewer: Viewer) -> None:
 
 def test_a_comparison_says_the_figures_first(viewer: Viewer) -> None:
     opened_page = compared(viewer)
-    expect(opened_page.locator(".jxs-lead")).to_contain_text("412 µs → 412 µs a call (same)")
+    expect(opened_page.locator(".jxs-lead")).to_contain_text("412 µs → 412 µs per call (same)")
     figures = opened_page.get_by_role("tabpanel", name="What changed")
-    expect(figures.get_by_role("row", name=re.compile("^time of a call"))).to_be_visible()
+    expect(figures.get_by_role("row", name=re.compile("^time per call"))).to_be_visible()
 
 
 def test_the_changes_of_a_stage_are_marked_on_both_sides(viewer: Viewer) -> None:
@@ -166,7 +166,7 @@ def test_a_narrow_comparison_has_one_text_below_the_other(viewer: Viewer) -> Non
     assert later is not None
     assert later["y"] >= earlier["y"] + earlier["height"]
     assert earlier["width"] > 600
-    table = tab(opened_page, "What changed").get_by_role("row", name=re.compile("^time of a call"))
+    table = tab(opened_page, "What changed").get_by_role("row", name=re.compile("^time per call"))
     found = table.bounding_box()
     assert found is not None
     assert found["height"] < 60

@@ -16,7 +16,7 @@ from jaxscope.view.bundle.page import built
 from jaxscope.view.bundle.payload import CAP
 from jaxscope.view.report.line_matches import matches
 from tests.view.conftest import load, plain, with_program
-from tests.view.report.test_html import evil
+from tests.view.report.test_document_html import evil
 from tests.view.report.test_line_matches import spread
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")

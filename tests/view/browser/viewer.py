@@ -13,8 +13,9 @@ from typing import Any, Literal
 from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 from jaxscope import model as m
-from jaxscope.view.bundle.page import built, inline_json, inline_script, page
+from jaxscope.view.bundle.page import built, inline_json, inline_script
 from jaxscope.view.bundle.payload import payload
+from tests.view.conftest import page
 
 Kernel = Literal["answers", "silent", "refuses", "restarts"]
 

@@ -11,11 +11,11 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope.view.bundle import page as pages
-from jaxscope.view.bundle.page import NOT_BUILT, inline_script, page
+from jaxscope.view.bundle.page import NOT_BUILT, inline_script
 from jaxscope.view.bundle.payload import payload
 from tests.view.bundle.test_payload import unpack
-from tests.view.conftest import load, with_program
-from tests.view.report.test_html import EVIL, RECORDS, Document, evil
+from tests.view.conftest import load, page, with_program
+from tests.view.report.test_document_html import EVIL, RECORDS, Document, evil
 
 SCRIPT = 'const text = "</script><!-- <script>";'
 STYLE = ".jxs-root{color:red}"

@@ -24,7 +24,7 @@ from jaxscope.model.profile import (
 from jaxscope.view.bundle.figures import by_instruction, by_line
 from jaxscope.view.bundle.payload import CAP, MOST_EQUATIONS, PAYLOAD_SCHEMA, payload, size
 from tests.view.conftest import GOLDEN, plain, with_program
-from tests.view.report.test_html import EVIL, RECORDS, evil
+from tests.view.report.test_document_html import EVIL, RECORDS, evil
 
 
 def unpack(found: dict[str, Any]) -> dict[str, Any]:
@@ -119,8 +119,8 @@ def test_tabs_and_findings_lead_to_lines_by_number(golden: m.Record) -> None:
     assert [tab["key"] for tab in data["tabs"]] == [
         "time",
         "work",
-        "compiles",
         "values",
+        "compiles",
         "environment",
     ]
     assert data["findings"].count('data-source="0" data-line="') == 4
@@ -240,8 +240,8 @@ def test_why_lines_have_no_time_is_said_above_them(golden: m.Record) -> None:
     doubtful = Profile("cpu:0", (), 0, (), (), unreliable="A call takes 20 µs.")
     program = dataclasses.replace(golden.programs[0], profile=doubtful)
     data = unpack(payload(dataclasses.replace(golden, programs=(program, program))))
-    told = [note for note in data["record"]["notes"] if note.startswith("No time stands")]
-    assert told == ["No time stands beside the lines. A call takes 20 µs."]
+    told = [note for note in data["record"]["notes"] if note.startswith("Lines have no times")]
+    assert told == ["Lines have no times. A call takes 20 µs."]
 
 
 def test_why_there_is_no_profile_is_said_above_the_texts(golden: m.Record) -> None:
@@ -294,7 +294,7 @@ def test_why_there_is_no_program_travels_with_the_record(golden: m.Record) -> No
         form: unpack(payload(plain(golden, form=form)))["nothing"]
         for form in (m.Form.PLAIN, m.Form.BLOCK, m.Form.PROFILED)
     }
-    assert "could not look into this cell" in said[m.Form.PLAIN]
+    assert "could not trace this cell" in said[m.Form.PLAIN]
     assert said[m.Form.BLOCK].startswith("Nothing was compiled in this run")
     assert "ran as plain Python" in said[m.Form.PROFILED]
     assert "nothing" not in unpack(payload(golden))

@@ -12,10 +12,8 @@ from jaxscope import model as m
 from jaxscope.view.base.chapter import Chapter
 from jaxscope.view.chapters import sharding as sharding_chapter
 from jaxscope.view.chapters import sharding_grid
-from jaxscope.view.report.html import static_html
-from jaxscope.view.report.markdown import markdown
-from jaxscope.view.report.text import text
-from tests.view.conftest import load, tabs_html, with_program
+from jaxscope.view.report.document import static_html
+from tests.view.conftest import load, markdown, tabs_html, text, with_program
 
 MESH = m.Mesh(("data", "model"), (4, 2), tuple(range(8)), ("auto", "auto"))
 CUT = m.Sharding("P('data', 'model')", 0, (4, 2), tuple((i,) for i in range(8)))

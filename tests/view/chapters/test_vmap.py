@@ -13,8 +13,7 @@ import jaxscope
 from jaxscope import model as m
 from jaxscope.view.base.chapter import Chapter
 from jaxscope.view.chapters.vmap import chapter
-from jaxscope.view.report.chapters import as_html
-from jaxscope.view.report.text import text
+from tests.view.conftest import as_html, text
 
 TEXT = "%%jaxjit\ns = w.sum()\ny = jnp.tanh(x) * s\nz = lax.cond(x[0] > 0, f, g, x)\n"
 EQUATIONS = (("reduce_sum", 2), ("tanh", 3), ("mul", 3), ("select_n", 4))

@@ -95,7 +95,7 @@ def test_a_large_comparison_is_shortened_and_says_so(
     reports: tuple[jaxscope.Report, jaxscope.Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = jaxscope.diff(*reports)
-    monkeypatch.setattr("jaxscope.view.diff.html._CAP", 100)
+    monkeypatch.setattr("jaxscope.view.base.static.CAP", 100)
     assert "Shortened to keep the notebook small" in found.static_html()
 
 

@@ -21,7 +21,7 @@ from jaxscope.view.bundle.page import built
 from jaxscope.view.bundle.payload import CAP, size
 from jaxscope.view.diff.payload import payload
 from tests.view.conftest import load, plain, with_program
-from tests.view.report.test_html import evil
+from tests.view.report.test_document_html import evil
 
 
 def unpack(found: dict[str, Any]) -> dict[str, Any]:

@@ -5,10 +5,13 @@ import dataclasses
 import pytest
 
 from jaxscope.model import Record
-from jaxscope.view.base.chapter import Chapter, Part
+from jaxscope.view.base.document import Chapter, Part
+from jaxscope.view.base.html import Html
 from jaxscope.view.base.table import Table
 from jaxscope.view.bundle import tabs
-from jaxscope.view.report import chapters, html, markdown, text
+from jaxscope.view.report import chapters
+from jaxscope.view.report.document import static_html
+from tests.view.conftest import markdown, text
 
 TABLE = Table(
     ("what", "bytes", "why"), (("h <b>", "4 kB", "kept"), ("w", "16 kB", "read")), right=(1,)
@@ -17,7 +20,10 @@ CHAPTER = Chapter(
     "gradient",
     "Forward & backward",
     ("The backward pass keeps `h` of line 2.",),
-    (Part("Residuals", TABLE), Part("Layout", picture="<svg></svg>", drawing=("+--+", "|0 |"))),
+    (
+        Part("Residuals", TABLE),
+        Part("Layout", picture=Html("<svg></svg>"), drawing=("+--+", "|0 |")),
+    ),
 )
 
 
@@ -27,17 +33,16 @@ def chaptered(golden: Record, monkeypatch: pytest.MonkeyPatch) -> Record:
     other = dataclasses.replace(golden.programs[0], name="other")
     record = dataclasses.replace(golden, programs=(golden.programs[0], other))
 
-    def only_the_first(record: Record, program: object) -> tuple[Chapter, ...]:
-        return (CHAPTER,) if program is record.programs[0] else ()
+    def only_the_first(record: Record, program: object) -> Chapter | None:
+        return CHAPTER if program is record.programs[0] else None
 
-    for view in (html, markdown, tabs, text):
-        monkeypatch.setattr(view, "chapters", only_the_first)
+    monkeypatch.setattr(chapters, "PROGRAM", (only_the_first,))
     return record
 
 
 def test_the_short_text_says_what_matters_and_the_full_one_everything(chaptered: Record) -> None:
-    short = text.text(chaptered, 90)
-    full = text.text(chaptered, 90, full=True)
+    short = text(chaptered, 90)
+    full = text(chaptered, 90, full=True)
     assert "Forward & backward\n  The backward pass keeps h of line 2.\n" in short
     assert "Residuals" not in short
     assert "  what   bytes  why\n  h <b>   4 kB  kept\n  w      16 kB  read\n" in full
@@ -45,7 +50,7 @@ def test_the_short_text_says_what_matters_and_the_full_one_everything(chaptered:
 
 
 def test_static_html_has_the_chapter_closed_and_escaped(chaptered: Record) -> None:
-    written = html.static_html(chaptered)
+    written = static_html(chaptered)
     assert "<details><summary>Forward &amp; backward</summary><p>" in written
     assert "h &lt;b&gt;" in written
     assert "<h4>Layout</h4><svg></svg>" in written
@@ -57,14 +62,14 @@ def test_the_viewer_has_a_tab_for_the_chapter_and_words_for_a_program_without(
     first = tabs.tabs(chaptered)[0]
     assert (first.key, first.title) == ("gradient", "Forward & backward")
     assert "<h4>Layout</h4><svg></svg>" in first.sections[0].markup
-    assert first.sections[1].markup == "<p>This program has none of this.</p>"
+    assert first.sections[1].markup == "<p>This program has no such chapter.</p>"
 
 
 def test_markdown_has_tables_and_drawings(chaptered: Record) -> None:
-    written = markdown.markdown(chaptered)
+    written = markdown(chaptered)
     assert "### Forward & backward" in written
     assert "#### Residuals" in written
-    assert "**Layout**\n\n```text\n+--+" in written
+    assert "#### Layout\n\n```text\n+--+" in written
 
 
 def test_a_record_whose_programs_have_no_chapter_shows_none(golden: Record) -> None:

@@ -29,14 +29,14 @@ def small(**changes: object) -> m.Record:
 
 def test_the_line_of_the_design() -> None:
     assert first_line(small()) == (
-        "jit(cell) · cpu:0 · 12.3 µs ± 1 % a call (51 rounds) · "
+        "jit(cell) · cpu:0 · 12.3 µs ± 1 % per call (51 rounds) · "
         "compiled once in 42 ms (trace 3, lower 4, XLA 35) · 1.2 MFLOP, 64 kB → 18.8 FLOP/B"
     )
 
 
 def test_the_golden_report() -> None:
     assert first_line(load()) == (
-        "jit(cell) · cpu:0 · 412 µs ± 0.2 % a call (51 rounds) · recompiled in 75 ms "
+        "jit(cell) · cpu:0 · 412 µs ± 0.2 % per call (51 rounds) · recompiled in 75 ms "
         "(trace 9, lower 5, XLA 61) because x: f32[128,64] → f32[256,64] · "
         "5.23 MFLOP, 1.5 MB → 3.5 FLOP/B · memory-bound"
     )
@@ -49,9 +49,9 @@ def time_of(record: m.Record) -> str:
 @pytest.mark.parametrize(
     ("timings", "text"),
     [
-        ((m.Timing("call", "cpu:0", (0.31,)),), "310 ms a call (1 run)"),
-        ((m.Timing("first call", "cpu:0", (0.31,)),), "310 ms a call (1 run)"),
-        ((m.Timing("call", "cpu:0", (0.9, 1.0, 1.1)),), "1 s ± 10 % a call (3 rounds)"),
+        ((m.Timing("call", "cpu:0", (0.31,)),), "310 ms per call (1 run)"),
+        ((m.Timing("first call", "cpu:0", (0.31,)),), "310 ms per call (1 run)"),
+        ((m.Timing("call", "cpu:0", (0.9, 1.0, 1.1)),), "1 s ± 10 % per call (3 rounds)"),
         ((m.Timing("call", "cpu:0", ()),), "not run (-n 0)"),
         ((), "not run (-n 0)"),
     ],
@@ -78,7 +78,7 @@ def compiled(*compiles: m.Compile) -> str:
 def test_compiles_are_counted() -> None:
     one = m.Compile("cell", m.CompileKind.JIT, None, trace_s=0.003, lower_s=0.004, compile_s=0.035)
     hit = dataclasses.replace(one, compile_s=0.005, persistent=m.Persistent.HIT)
-    assert compiled() == "compiled program used again (0 compiles)"
+    assert compiled() == "reused the compiled program (0 compiles)"
     assert compiled(one, one, one) == ("compiled 3 times in 126 ms (trace 9, lower 12, XLA 105)")
     assert compiled(hit) == (
         "read from the persistent cache in 12 ms (trace 3, lower 4, retrieval 5)"
@@ -102,7 +102,7 @@ def test_cost_says_what_is_known() -> None:
     doubt = m.Cost(1.2e6, 0.0, 64e3, ("the loop may run longer",))
     assert cost_of(doubt) == "about 1.2 MFLOP, 64 kB → 18.8 FLOP/B"
     many = small(cost=doubt, sharding=m.ProgramSharding(8, 8, (), (), ()))
-    assert "each device about 1.2 MFLOP, 64 kB" in first_line(many)
+    assert "per device about 1.2 MFLOP, 64 kB" in first_line(many)
 
 
 def test_many_devices_and_many_programs() -> None:

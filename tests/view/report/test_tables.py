@@ -42,7 +42,7 @@ def test_what_is_not_known_has_its_reason() -> None:
 def test_doubts_about_the_cost_are_told() -> None:
     cost = m.Cost(1.0, 0.0, 1.0, ("a loop of unknown length counts once",))
     table = tables.work(dataclasses.replace(RECORD.programs[0], cost=cost))
-    assert ("doubt", "≈", "a loop of unknown length counts once") in table.rows
+    assert ("caveat", "≈", "a loop of unknown length counts once") in table.rows
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_site_of_a_compile() -> None:
 def test_a_run_of_unknown_length_has_no_such_row() -> None:
     with_time = tables.environment(RECORD).rows
     without = tables.environment(dataclasses.replace(RECORD, wall_s=None)).rows
-    assert with_time[-1] == ("whole run", "231 ms, jaxscope's own work included")
+    assert with_time[-1] == ("whole run", "231 ms, including jaxscope's own work")
     assert without == with_time[:-1]
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope.view.base.visible import columns
-from jaxscope.view.report.text import text
-from tests.view.conftest import load, plain, with_program
+from tests.view.conftest import load, plain, text, with_program
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -69,11 +68,10 @@ def test_the_short_form_fits_a_screen_and_says_what_matters() -> None:
         '            → Print values from inside the program with `jax.debug.print("hidden' in shown
     )
     assert (
-        "   3 │ h = jnp.tanh(x @ w1 + b1)                       4       6    4.23 M ██████▌"
-        in lines
+        "   3 │ h = jnp.tanh(x @ w1 + b1)                       4      6  4.23 M ██████▌" in lines
     )
-    assert "! 11 │ loss = cross_entropy(logits, labels)           18     ≈26     ≈20 k ▏" in lines
-    assert "   1 │ %%jaxjit -d w2                                  —       —         —" in lines
+    assert "! 11 │ loss = cross_entropy(logits, labels)           18    ≈26   ≈20 k ▏" in lines
+    assert "   1 │ %%jaxjit -d w2                                  —      —       —" in lines
     assert "depth          static    2" in shown
     assert "int, so static; -t depth traces it" in shown
     assert "optimized HLO" not in shown
@@ -112,19 +110,19 @@ def test_a_stage_of_100_000_lines_is_cut_with_the_way_to_the_rest() -> None:
     stage = m.Stage(m.StageKind.JAXPR, "a\n" * 100_000)
     shown = text(with_program(load(), stages=(stage,)), 100, full=True)
     assert "jaxpr, 100 000 lines" in shown
-    assert '99 600 more lines; `report.stage("jaxpr").text` gives all.' in shown
+    assert '99 600 more lines left out; report.stage("jaxpr").text has all.' in shown
     assert len(shown) < 50_000
 
 
 def test_stages_that_are_missing_say_why() -> None:
     gone = m.Stage(m.StageKind.HLO, unavailable=m.Unavailable("the program was released"))
     shown = text(with_program(load(), stages=(gone,)), 100, full=True)
-    assert "There is no text: the program was released." in shown
-    assert 'This text was not fetched; `report.stage("jaxpr").text` gives it.' in shown
+    assert "There is no HLO before optimization: the program was released." in shown
+    assert 'This text was not fetched; report.stage("jaxpr").text gives it.' in shown
 
 
 def test_a_run_without_a_program_says_so() -> None:
-    assert "jaxscope could not look into this cell, so it ran as plain Python." in text(
+    assert "jaxscope could not trace this cell, so it ran as plain Python." in text(
         plain(load()), 100
     )
     assert "Nothing was compiled in this run" in text(plain(load(), form=m.Form.BLOCK), 100)

@@ -1,4 +1,4 @@
-"""A comparison as chapters: figures, sources, findings, values, and the stages line by line."""
+"""A diff of two reports as a document: figures, sources, findings, values, stages by line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from jaxscope.model.report_diff import (
     ProgramDiff,
     StageDiff,
 )
-from jaxscope.view.base.chapter import Chapter, Part
-from jaxscope.view.base.html import escape
+from jaxscope.view.base.document import Advice, Chapter, Document, Part, View
+from jaxscope.view.base.html import Html, tag
 from jaxscope.view.base.table import Table
 from jaxscope.view.base.visible import visible
 from jaxscope.view.diff import summary
@@ -27,7 +27,23 @@ _LONGEST = 1000
 """Characters of a line that are shown."""
 _BRIEF = 24
 """Changed lines of a stage in a short view."""
-NO_LINE = "no line of the code is known for these"
+NO_LINE = "without a known source line"
+
+
+def document(record: DiffRecord, most: int = 400) -> Document:
+    """Everything that differs, at most so many changed lines of each stage."""
+    found = [*chapters(record, most)]
+    if any(stage.groups for program in record.programs for stage in program.stages):
+        hint = "`to_text(full=True)` shows every stage line by line."
+        found.append(Chapter("hint", "", (hint,), views=View.SHORT))
+    return Document(
+        noun="diff",
+        first=summary.first_parts(record),
+        notes=record.notes,
+        chapters=tuple(found),
+        whole="`diff.to_text(full=True)` has every changed line",
+        styles=("diff",),
+    )
 
 
 def chapters(record: DiffRecord, most: int = 400) -> Iterator[Chapter]:
@@ -75,21 +91,20 @@ def _common(record: DiffRecord, most: int) -> Iterator[Chapter]:
         part = Part("", picture=picture, drawing=drawing, brief=True)
         yield Chapter("source", f"Source: {diff.name}", lead, (part,))
     if record.findings_gone or record.findings_new:
-        rows = tuple(
-            (word, _place(f), f.message, f.fix if word == "new" else "")
+        told = tuple(
+            Advice(word, _told(f), f.fix if word == "new" else "")
             for word, found in (("gone", record.findings_gone), ("new", record.findings_new))
             for f in found
         )
-        table = Table(("", "line", "finding", "what to change"), rows)
-        yield Chapter("findings", "Findings", (), (Part("", table, brief=True),))
+        yield Chapter("findings", "Findings", (), (Part("", advice=told, brief=True),))
     if record.environment:
         table = Table(("", "before", "after"), record.environment)
         lead = ("The two runs had different environments, which affect figures and texts.",)
         yield Chapter("environment", "Environment", lead, (Part("", table, brief=True),))
 
 
-def _place(finding: Finding) -> str:
-    return "" if finding.line is None else str(finding.line)
+def _told(finding: Finding) -> str:
+    return finding.message if finding.line is None else f"line {finding.line}: {finding.message}"
 
 
 def _values(program: ProgramDiff) -> Part:
@@ -120,22 +135,22 @@ def stage_title(stage: StageDiff, suffix: str = "") -> str:
 
 
 def stage_lead(stage: StageDiff) -> list[str]:
-    """What is to be said of the whole stage, in sentences."""
+    """Sentences on the whole stage."""
     if stage.unavailable:
         return [stage.unavailable]
     lead: list[str] = []
     if stage.groups:
         lines = f"{words.count(stage.before_lines, 'line')} before, {stage.after_lines} after"
-        lead.append(f"{lines}; renumbered names are no changes.")
+        lead.append(f"{lines}; renumbered names are not counted as changes.")
     if stage.moved:
-        lead.append(f"{words.count(stage.moved, 'line')} moved and said the same: no change.")
+        lead.append(f"{words.count(stage.moved, 'line')} only moved: not counted as changes.")
     return [*lead, *stage.caveats]
 
 
 def _stage(stage: StageDiff, suffix: str, most: int, brief: bool) -> Chapter:
     title, lead = stage_title(stage, suffix), stage_lead(stage)
     if stage.unavailable:
-        return Chapter("stage", title, tuple(lead))
+        return Chapter("stage", title, tuple(lead), folded=True)
     parts: list[Part] = []
     shown = 0
     for group in stage.groups:
@@ -147,13 +162,13 @@ def _stage(stage: StageDiff, suffix: str, most: int, brief: bool) -> Chapter:
         parts.append(Part(caption(group), picture=picture, drawing=drawing, brief=fits))
         shown += len(changes)
     lead += _left_out(sum(len(group.changes) for group in stage.groups) - shown)
-    return Chapter("stage", title, tuple(lead), tuple(parts))
+    return Chapter("stage", title, tuple(lead), tuple(parts), folded=True)
 
 
 def _left_out(number: int) -> tuple[str, ...]:
     if number <= 0:
         return ()
-    return (f"{words.count(number, 'more change')} left out here; `record` has them all.",)
+    return (f"{words.count(number, 'more change')} left out; `diff.record` has all.",)
 
 
 def caption(group: LineGroup) -> str:
@@ -167,10 +182,10 @@ def caption(group: LineGroup) -> str:
     return f"{mark}{group.source}:{group.after}{was}  {group.code}"
 
 
-def _drawn(changes: Sequence[LineChange], numbers: bool = False) -> tuple[tuple[str, ...], str]:
+def _drawn(changes: Sequence[LineChange], numbers: bool = False) -> tuple[tuple[str, ...], Html]:
     """The changes as lines of text, and the same as HTML; a sign says what color says."""
     text: list[str] = []
-    html: list[str] = []
+    html: list[Html] = []
     for c in changes:
         sides = []
         if c.kind is not ChangeKind.ADDED:
@@ -181,6 +196,5 @@ def _drawn(changes: Sequence[LineChange], numbers: bool = False) -> tuple[tuple[
             line = _METADATA.sub("", raw.rstrip() if numbers else raw.strip())[:_LONGEST]
             at = f"{number:>4}  " if numbers else ""
             text.append(f"{sign} {at}{visible(line)}")
-            html.append(f'<span class="{css}">{sign} {at}{escape(line)}</span>')
-    picture = f'<div class="wide"><pre class="diff">{"".join(html)}</pre></div>'
-    return tuple(text), picture
+            html.append(tag("span", f"{sign} {at}{line}", class_=css))
+    return tuple(text), tag("div", tag("pre", *html, class_="diff"), class_="wide")

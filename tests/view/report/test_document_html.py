@@ -11,15 +11,16 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope.analysis.profile.stacks import Node
-from jaxscope.view.base.svg import images
+from jaxscope.view.base.html import Html, join
+from jaxscope.view.base.svg import images, svg
 from jaxscope.view.profile import icicle
-from jaxscope.view.report import drawings
-from jaxscope.view.report.html import static_html
+from jaxscope.view.report.chapters import samples
+from jaxscope.view.report.document import static_html
 from tests.view.conftest import load, plain, tabs_html, with_program
 from tests.view.profile.test_chapter import PROFILE, with_profile
 
 VOID = {"meta", "br", "img", "input", "hr", "link", "circle", "rect", "line", "path"}
-SHAPES = {"svg", "style", "title", "g", "rect", "circle", "line", "text"}
+SHAPES = {"svg", "style", "title", "g", "rect", "circle", "line", "text", "path"}
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&\x1b[31m\u202e\ud800</pre></style>"
 
 
@@ -127,14 +128,9 @@ def test_there_is_no_script_and_nothing_is_fetched(name: str) -> None:
 
 def test_pictures_with_letters_are_images_that_speak() -> None:
     """Of an inline SVG a notebook that is not trusted leaves the letters in a row."""
-    html = images(
-        "".join(
-            (
-                drawings.strip(m.Timing("call", "call", (1e-3, 2e-3, 3e-3, 4e-3))),
-                *(icicle.svg(Node(name, 1.0)) for name in ("f", EVIL)),
-            )
-        )
-    )
+    timing = m.Timing("call", "call", (1e-3, 2e-3, 3e-3, 4e-3))
+    stacks = (Html(icicle.svg(Node(name, 1.0))) for name in ("f", EVIL))
+    html = images(join(svg(samples(timing)), *stacks))
     assert "<text" not in html
     found = re.findall(r'<img width="(\d+)" height="(\d+)" alt="([^"]+)" src="([^"]+)">', html)
     assert [words.partition(",")[0] for _, _, words, _ in found[:2]] == [
@@ -159,7 +155,7 @@ def test_the_time_by_line_stands_open_above_the_source_and_once() -> None:
 
 
 def test_bars_without_letters_stay_where_they_are() -> None:
-    bar = '<td><svg viewBox="0 0 100 9"><rect width="9" height="9"/></svg></td>'
+    bar = Html('<td><svg viewBox="0 0 100 9"><rect width="9" height="9"/></svg></td>')
     assert images(bar) == bar
     assert "<img" in static_html(load())
     assert "<text" not in static_html(load())
@@ -187,7 +183,7 @@ def test_a_source_line_leads_to_its_first_match_and_back() -> None:
 def test_the_words_are_there_without_any_style() -> None:
     text = Document(static_html(load())).text
     for words in (
-        "412 µs ± 0.2 % a call (51 rounds)",
+        "412 µs ± 0.2 % per call (51 rounds)",
         "runs only while the cell is traced",
         "4.23 M · 81 %",
         "≈26",

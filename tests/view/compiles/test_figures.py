@@ -12,7 +12,11 @@ from tests.view.compiles.compile_logs import builder, many
 
 pytest.importorskip("plotly")
 
-from jaxscope.view.charts.compiles import figure
+from jaxscope.results.compile_log import CompileLog
+
+
+def figure(log: Log) -> Any:
+    return CompileLog(lambda: log).plot()
 
 
 @pytest.fixture

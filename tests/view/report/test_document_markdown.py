@@ -4,27 +4,24 @@ import dataclasses
 import re
 
 from jaxscope import model as m
-from jaxscope.view.report.markdown import markdown
-from tests.view.conftest import load, plain, with_program
+from tests.view.conftest import load, markdown, plain, with_program
 
 
 def test_the_parts_stand_in_order() -> None:
     shown = markdown(load())
-    assert shown.startswith("**jit(cell)** · cpu:0 · 412 µs ± 0.2 % a call")
+    assert shown.startswith("**jit(cell)** · cpu:0 · 412 µs ± 0.2 % per call")
     heads = re.findall(r"^### (.*)$", shown, re.MULTILINE)
     assert heads == [
         "Findings",
         "Source: cell",
         r"Source: In \[3\]",
-        "Inputs",
-        "Outputs",
         "Time",
-        "Work",
-        "Memory",
-        "Compiles",
+        "Work and memory",
+        "Inputs and outputs",
+        "Compiles of this run",
         "Environment",
     ]
-    assert "    4      6   4.23 M   3  h = jnp.tanh(x @ w1 + b1)" in shown
+    assert "   4     6 4.23 M   3  h = jnp.tanh(x @ w1 + b1)" in shown
     assert "<details><summary>optimized HLO, 187 lines</summary>" in shown
 
 
@@ -47,7 +44,7 @@ def test_backticks_in_the_source_cannot_end_its_block() -> None:
     source = dataclasses.replace(record.sources[0], text='x = """\n```\n# <script>\n"""\n')
     shown = markdown(dataclasses.replace(plain(record), sources=(source,)))
     fence = "`" * 4
-    assert f"{fence}python\n1  x" in shown
+    assert f"{fence}python\n 1  x" in shown
     assert shown.count(f"\n{fence}") == 2
 
 
@@ -68,4 +65,4 @@ def test_a_missing_text_says_why() -> None:
 def test_a_long_text_is_cut() -> None:
     stage = m.Stage(m.StageKind.OPTIMIZED_HLO, "x\n" * 1000)
     shown = markdown(with_program(load(), stages=(stage,)))
-    assert "600 more lines left out." in shown
+    assert '600 more lines left out; `report.stage("optimized_hlo").text` has all.' in shown

@@ -1,0 +1,211 @@
+"""The base of all results: displays, exports, files."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+
+from jaxscope.model import SchemaError, from_json, to_json
+from jaxscope.words import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from jaxscope.view.base.document import Document
+    from jaxscope.view.base.html import Html
+
+S = TypeVar("S", bound="Saved")
+
+
+class Result(ABC):
+    """A result that is shown as text, Markdown and HTML."""
+
+    noun: ClassVar[str]
+    """Its name in a sentence."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """The first line."""
+
+    @abstractmethod
+    def _document(self) -> Document:
+        """The result for text and Markdown."""
+
+    @abstractmethod
+    def static_html(self) -> Html:
+        """The result as HTML without script, as a saved notebook shows it."""
+
+    def to_text(self, *, full: bool = False, width: int | None = None, color: bool = False) -> str:
+        """The result as a terminal shows it; `full` shows everything."""
+        from jaxscope.view.base.terminal import text
+
+        return text(self._document(), width, color, full=full)
+
+    def to_markdown(self) -> str:
+        """The first line, tables and advice, ready for an issue or a pull request."""
+        from jaxscope.view.base.markdown import markdown
+
+        return markdown(self._document())
+
+    def __repr__(self) -> str:
+        return f"<jaxscope.{type(self).__name__}: {self.summary()}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.to_text().rstrip("\n"))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return self.bundle()
+
+    def bundle(self) -> dict[str, Any]:
+        """The displays by MIME type. It never raises: a failed display must not spoil a cell."""
+        found: dict[str, Any] = {}
+        for kind, make in (("text/plain", self._plain), ("text/html", self.static_html)):
+            try:
+                found[kind] = make()
+            except Exception as error:
+                why = f"{type(error).__name__}: {error}"
+                found.setdefault("text/plain", f"jaxscope could not draw the {self.noun} ({why}).")
+        return found
+
+    def _plain(self) -> str:
+        return self.to_text(width=100)
+
+
+class Saved(Result):
+    """A result with its data, which can be written to a file and read again."""
+
+    mark: ClassVar[str]
+    """A field by which its files are recognized."""
+    record_type: ClassVar[type[Any]]
+
+    @property
+    @abstractmethod
+    def record(self) -> Any:
+        """The frozen data."""
+
+    @classmethod
+    def of_record(cls, record: Any) -> Self:
+        """The result of a record that was read from a file."""
+        return cast("Any", cls)(record)
+
+    @abstractmethod
+    def _page(self) -> str:
+        """The result as one HTML file."""
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write one offline page with everything in it; it fetches nothing."""
+        target = Path(path)
+        target.write_text(self._page(), encoding="utf-8")
+        return target
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as JSON data. `docs/` has the schemas of reports and compile logs."""
+        return to_json(self.record)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the JSON to `path`, gzipped if it ends in `.gz`; `jaxscope.load` reads it."""
+        target = Path(path)
+        data = json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
+        target.write_bytes(gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
+        return target
+
+
+class Viewed(Saved):
+    """A result that the viewer shows."""
+
+    @abstractmethod
+    def payload(self) -> dict[str, Any]:
+        """The result as the viewer reads it, at most 150 kB."""
+
+    @abstractmethod
+    def _widget(self) -> Any: ...
+
+    def widget(self) -> Any:
+        """The viewer as a widget, for VS Code, Colab and layouts of ipywidgets. Needs anywidget.
+
+        Raises ModuleNotFoundError without anywidget, and FileNotFoundError in a checkout in which
+        the viewer is not built.
+        """
+        with needed("widget", f"The widget of a {self.noun}"):
+            return self._widget()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        from jaxscope.frontend.front_end import FrontEnd, front_end
+
+        if front_end() in (FrontEnd.VSCODE, FrontEnd.COLAB):
+            # Where it cannot be made, the HTML has the same.
+            with contextlib.suppress(Exception):
+                return self.widget().bundle()
+        return self.bundle()
+
+    def bundle(self, *, viewer: bool = True) -> dict[str, Any]:
+        """The displays by MIME type, with the viewer's own where a front end may have it."""
+        return self._bundle(viewer, self.payload)
+
+    def _bundle(self, viewer: bool, payload: Callable[[], Any]) -> dict[str, Any]:
+        from jaxscope.frontend.front_end import FrontEnd, front_end
+        from jaxscope.view.bundle.payload import MIME
+
+        found = Result.bundle(self)
+        if viewer and front_end() is FrontEnd.JUPYTER:
+            # Without it the HTML is shown, which has the same.
+            with contextlib.suppress(Exception):
+                found[MIME] = payload()
+        return found
+
+
+@contextlib.contextmanager
+def needed(extra: str, what: str) -> Generator[None]:
+    """Say how to install what an import misses: it is in the extra `extra` of jaxscope.
+
+    Raises ModuleNotFoundError with that sentence; whatever else is raised passes through.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "jaxscope"):
+            raise
+        raise ModuleNotFoundError(
+            f"{what} needs {package}, which is not installed: `pip install {package}`, or "
+            f"`pip install jaxscope[{extra}]`.",
+            name=package,
+        ) from None
+
+
+def data_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """The rows as a table of pandas. Raises ModuleNotFoundError without it."""
+    with needed("tables", "A data frame"):
+        import pandas as pd
+    return pd.DataFrame.from_records(rows, columns=list(columns))
+
+
+def read(path: str | Path, kinds: Sequence[type[S]]) -> S:
+    """The result that `save` wrote, of whichever of these kinds.
+
+    Raises FileNotFoundError, and SchemaError for a file that is not of these kinds.
+    """
+    nouns = listed([kind.noun for kind in kinds], last="or")
+    expected = f"{path} is not a jaxscope {nouns}"
+    raw = Path(path).read_bytes()
+    try:
+        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+    except (ValueError, OSError, EOFError) as error:
+        raise SchemaError(f"{expected}: {error}.") from None
+    if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
+        raise SchemaError(f"{expected}: it names no schema.")
+    kind = next((kind for kind in kinds if kind.mark in data), None)
+    if kind is None:
+        raise SchemaError(f"{expected}.")
+    newest = kind.record_type.__dataclass_fields__["schema"].default
+    if data["schema"] > newest:
+        raise SchemaError(
+            f"{path} has schema {data['schema']} and this jaxscope reads up to {newest}; upgrade "
+            "jaxscope."
+        )
+    return kind.of_record(from_json(kind.record_type, data))

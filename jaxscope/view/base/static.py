@@ -1,0 +1,192 @@
+"""A document as HTML without a script, so that it lives in a saved notebook.
+
+It is readable where style sheets are stripped too (GitHub): order and words come first, tables,
+`details`, numbers with their shares. Pictures are images, as a notebook needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from jaxscope import words
+from jaxscope.view.base.document import (
+    ROOMS,
+    SEPARATOR,
+    Advice,
+    Chapter,
+    Document,
+    Link,
+    Part,
+    Room,
+    View,
+    first_fitting,
+    unlinked,
+)
+from jaxscope.view.base.html import NOTHING, Html, escape, join, prose, style, tag, verbatim
+from jaxscope.view.base.svg import images
+from jaxscope.view.base.table import Below, Cell, Table
+
+CAP = 200_000
+"""Bytes of one display at most: a notebook with fifty cells stays under 10 MB."""
+
+
+def static_html(build: Callable[[Room], Document], *, inline: bool = False) -> Html:
+    """The document as one `<div>` with its style, built for less room where it is over the cap.
+
+    Pictures are images; `inline` leaves them SVG, which says more where it is pointed at.
+    """
+
+    def drawn(room: Room) -> Html:
+        document = build(room)
+        short = f"Shortened to keep the notebook small; {document.whole}."
+        notes = (*document.notes[: room.rows], *([] if room is ROOMS[0] else [short]))
+        document = replace(document, notes=notes)
+        content = HtmlWriter(room, document.link).document(document, View.HTML)
+        return boxed(document, content if inline else images(content))
+
+    return first_fitting(map(drawn, ROOMS), byte_size, CAP)
+
+
+def byte_size(text: str) -> int:
+    """Bytes in a file."""
+    return len(text.encode("utf-8", "replace"))
+
+
+def boxed(document: Document, content: Html) -> Html:
+    """The content in the `<div>` that its style sheets are for."""
+    sheet = join(style("report", "static", *document.styles), document.css)
+    css = f"jxs report {document.noun}"
+    return tag("div", tag("style", sheet), content, class_=css, id=document.uid)
+
+
+def details(title: str, content: Html, opened: bool = False, css: str = "") -> Html:
+    """A part that opens at a click."""
+    return tag("details", tag("summary", title), content, class_=css, open=opened)
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlWriter:
+    """Sets documents and what is in them."""
+
+    room: Room
+    link: Link = unlinked
+    page: bool = False
+    """Of a page, whose tables can be sorted, and whose chapters are open."""
+
+    def document(self, document: Document, view: View) -> Html:
+        """First line, notes and chapters; without rows in the room no chapters."""
+        title, *others = document.first
+        shown = [c for c in document.chapters if view in c.views and self.room.rows]
+        return join(
+            tag("p", tag("b", title), *(f"{SEPARATOR}{part}" for part in others), class_="first"),
+            *(tag("p", prose(note), class_="muted") for note in document.notes),
+            *(self.chapter(chapter) for chapter in shown),
+        )
+
+    def chapter(self, chapter: Chapter) -> Html:
+        """The chapter under its title; nothing where it is empty here."""
+        content = self.body(chapter)
+        if not (content or chapter.is_bare) or not chapter.title:
+            return content
+        if chapter.folded and (not self.page or any(part.copied for part in chapter.parts)):
+            return details(chapter.title, content)
+        return join(tag("h4", chapter.title), content)
+
+    def body(self, chapter: Chapter) -> Html:
+        """The chapter without its title."""
+        lead = [tag("p", prose(sentence)) for sentence in chapter.lead]
+        parts = [made for part in chapter.parts if (made := self.part(part))]
+        if chapter.grid and parts:
+            parts = [tag("div", *(tag("div", part) for part in parts), class_="figures")]
+        return join(*lead, *parts)
+
+    def part(self, part: Part) -> Html:
+        """A block under its caption; nothing where there is no room for it."""
+        made = join(
+            Html(part.picture) if self.room.pictures else "",
+            self.table(part.table) if part.table is not None else "",
+            self.advice(part.advice),
+            part.code.html if part.code is not None else "",
+            tag("pre", verbatim("\n".join(part.drawing)), class_="copied") if part.copied else "",
+        )
+        return join(tag("h4", part.caption), made) if made and part.caption else made
+
+    def advice(self, advice: Iterable[Advice]) -> Html:
+        """Findings as a list."""
+        items = [tag("li", self._advice(one)) for one in advice]
+        if (rest := len(items) - self.room.rows) > 0:
+            more = f"{words.count(rest, 'more finding')} left out here."
+            items[self.room.rows :] = [tag("li", more)]
+        return tag("ol", *items, class_="findings") if items else NOTHING
+
+    def _advice(self, one: Advice) -> Html:
+        to = self.link(*one.place) if one.place else {}
+        where = tag("a" if to else "b", one.where, class_="place", **to)
+        return join(
+            join(where, " ") if one.where else NOTHING,
+            tag("strong", prose(one.message)),
+            *_below((Below(one.fix, "fix"), Below(one.evidence))),
+        )
+
+    def table(self, table: Table) -> Html:
+        """A table of as many rows as there is room for; empty columns are left out."""
+        kept = [i for i in range(len(table.heads)) if any(_filled(row[i]) for row in table.rows)]
+        if not kept:
+            return NOTHING
+        head, css = NOTHING, table.css
+        if any(table.heads):
+            cells = (tag("th", table.heads[i], scope="col", align=_side(i, table)) for i in kept)
+            head = tag("thead", tag("tr", *cells))
+        else:  # a name, a figure, and what it means
+            css = css or "facts"
+        spread = any(isinstance(cell, Cell) and cell.below for row in table.rows for cell in row)
+        most = self.room.rows
+        rows = [self._row(n, kept, table, spread) for n in range(min(most, len(table.rows)))]
+        if (rest := len(table.rows) - most) > 0:
+            more = f"{words.count(rest, 'more row')} left out here"
+            rows.append(tag("tr", tag("td", more, colspan=len(kept))))
+        sorted_by = any(isinstance(cell, Cell) and cell.value is not None for cell in table.rows[0])
+        css += " sortable" * (self.page and sorted_by)
+        return tag("table", head, tag("tbody", *rows), class_=css.strip())
+
+    def _row(self, number: int, kept: list[int], table: Table, spread: bool) -> Html:
+        row, leads = table.rows[number], table.leads(number)
+        cells: list[Html] = []
+        for i in kept:
+            figure = row[i].removeprefix("≈") if i in table.lines and not table.places else ""
+            to = (0, int(figure)) if figure.isdigit() else leads.get(i)
+            attributes = self.link(*to) if to else {}
+            made = prose(row[i])
+            made = tag("a", made, **attributes) if attributes else made
+            said = row[i]
+            cell = said if isinstance(said, Cell) else Cell(said)
+            made = join(made, cell.picture, *_below(cell.below))
+            if spread and i not in table.right and made:
+                # JupyterLab sets every cell to the right, and strips what would undo it but this.
+                made = tag("div", made, align="left")
+            name, scope = ("td", "") if cells else ("th", "row")
+            value = f"{cell.value:.9g}" if self.page and cell.value is not None else ""
+            side = _side(i, table)
+            cells.append(
+                tag(name, made, scope=scope, class_=cell.tone, align=side, data_value=value)
+            )
+        return tag("tr", *cells, class_="off" if number in table.muted else "")
+
+
+def _filled(cell: str) -> bool:
+    return bool(cell or (isinstance(cell, Cell) and cell.picture))
+
+
+def _below(lines: tuple[Below, ...]) -> Iterable[Html]:
+    for below in lines:
+        if below.kind == "line":
+            yield tag("div", tag("code", escape(below.text, 120)), class_="line")
+        elif below.text:
+            mark = "→ " if below.kind == "fix" else ""
+            yield tag("div", mark, prose(below.text), class_=below.kind)
+
+
+def _side(column: int, table: Table) -> str:
+    # The old attribute survives where style sheets are stripped (GitHub).
+    return "right" if column in table.right else ""

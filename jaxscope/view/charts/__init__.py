@@ -1,1 +1,0 @@
-"""Plotly figures, one file a family of charts. Importing one needs plotly."""

@@ -1,0 +1,285 @@
+"""The figures of a comparison: over sizes, over calls, by round, and the roofline."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from jaxscope import words
+from jaxscope.analysis.comparison import names, stats, sweep
+from jaxscope.analysis.comparison.sweep import Contender
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
+from jaxscope.model.program import Cost
+from jaxscope.view.base.figure import Figure, FigureAxis, Mark, Series, SeriesForm, brief
+from jaxscope.view.comparison.answer import answer
+
+Roof = tuple[str, float, float]
+"""A device, its peak in FLOP/s and in bytes/s."""
+_STEP, _WIDEST, _LEAST = 30, 62, 200
+"""Height of a strip: a few are wider, so that they fill the height of a picture."""
+
+
+def figure(record: ComparisonRecord, kind: str, roofs: Sequence[Roof] = ()) -> Figure:
+    """One of `KINDS`; the last one under `roofs`.
+
+    Raises ValueError for another kind, and LookupError where there is nothing to draw.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"There is no plot {kind!r}. The plots are: {', '.join(KINDS)}.")
+    made = roofline(record, roofs) if kind == "roofline" else KINDS[kind](record)
+    if not made.series:
+        raise LookupError(_NOTHING[kind])
+    return made
+
+
+def time(record: ComparisonRecord) -> Figure:
+    """Medians over the size, with bands from the 10th to the 90th percentile."""
+    name = sweep.swept(record)
+    made: list[Series] = []
+    for one, rows in _by_contender(record, name):
+        spreads = [stats.spread(row.samples) for row in rows]
+        bands = [(spread.median, spread.p10, spread.p90) for spread in spreads]
+        made.append(_curve(record, one, [_at(row, name) for row in rows], bands, words.seconds))
+    return _over_sizes(
+        record,
+        f"Time per call against {name}, median with the 10th to 90th percentile",
+        FigureAxis("time per call", words.seconds, log=True),
+        made,
+    )
+
+
+def ratio(record: ComparisonRecord) -> Figure:
+    """Ratios of time to the baseline, with their intervals; crossovers marked."""
+    name, base = sweep.swept(record), names.baseline(record)
+    made: list[Series] = []
+    marks: list[Mark] = []
+    for one, rows in _by_contender(record, name):
+        pairs = [(row, sweep.ratio_of(record, row)) for row in rows]
+        known = [(_at(row, name), r) for row, r in pairs if r is not None and math.isfinite(r.low)]
+        if known:
+            bands = [(ratio.estimate, ratio.low, ratio.high) for _, ratio in known]
+            made.append(_curve(record, one, [at for at, _ in known], bands, words.significant))
+        marks += _crossings(record, one)
+    return _over_sizes(
+        record,
+        f"Time over that of {base} against {name}; below 1 is faster",
+        FigureAxis(f"ratio to {brief(base)}, below 1 is faster", log=True),
+        made,
+        tuple(marks),
+        level=1.0,
+    )
+
+
+def _over_sizes(
+    record: ComparisonRecord,
+    told: str,
+    y: FigureAxis,
+    series: list[Series],
+    marks: tuple[Mark, ...] = (),
+    level: float | None = None,
+) -> Figure:
+    sizes = tuple(sorted({x for one in series for x in one.x}))
+    x = FigureAxis(sweep.swept(record), names.number, log=True, ticks=sizes)
+    return Figure(told, x, y, tuple(series), marks, level, answer(record))
+
+
+def break_even(record: ComparisonRecord) -> Figure:
+    """Seconds of all calls together against their number, compiling included."""
+    size = sweep.largest(record)
+    rows = [row for row in record.at(size) if row.measured]
+    counts = tuple(10.0 ** (i / 2) for i in range(13))
+    made: list[Series] = []
+    if len(rows) > 1 and any(sweep.preparation(row) > 0 for row in rows):
+        for row in rows:
+            times = tuple(sweep.total(row, count) for count in counts)
+            told = tuple(
+                f"{seconds(t)} for {c:.0f} calls" for c, t in zip(counts, times, strict=True)
+            )
+            made.append(
+                Series(
+                    _name(record, row),
+                    counts,
+                    times,
+                    SeriesForm.CURVE,
+                    _color(record, row),
+                    told=told,
+                )
+            )
+    at = f" at {names.size(size)}" if size else ""
+    return Figure(
+        "Seconds of all calls together against the number of calls, compiling included",
+        FigureAxis(f"calls{at}", names.number, log=True, ticks=counts[::2]),
+        FigureAxis("all calls, compiling included", seconds, log=True),
+        tuple(made),
+        tuple(_paid(record, rows, counts[-1])[:3]),
+        title=answer(record),
+        height=250 if sweep.swept(record) else _LEAST,
+    )
+
+
+def rounds(record: ComparisonRecord) -> Figure:
+    """All rounds at the largest size."""
+    rows = [r for r in record.at(sweep.largest(record)) if r.measured and min(r.samples) > 0]
+    labels = tuple(_name(record, row) for row in rows)
+    medians = [words.seconds(statistics.median(row.samples)) for row in rows]
+    told = [f"{label} {time}" for label, time in zip(labels, medians, strict=True)]
+    series = tuple(
+        Series(
+            label,
+            row.samples,
+            (float(number),) * len(row.samples),
+            SeriesForm.STRIP,
+            _color(record, row),
+            told=(median,),
+        )
+        for number, (row, label, median) in enumerate(zip(rows, labels, medians, strict=True))
+    )
+    step = min(max((_LEAST - 24) // max(len(rows), 1), _STEP), _WIDEST)
+    return Figure(
+        f"Rounds of each implementation, medians {', '.join(told)}",
+        FigureAxis("", words.seconds, log=True),
+        FigureAxis(names=labels),
+        series,
+        title=answer(record),
+        height=step * len(rows) + 29,
+    )
+
+
+def roofline(record: ComparisonRecord, roofs: Sequence[Roof] = ()) -> Figure:
+    """FLOP/s against FLOPs per byte, under the peaks of the devices."""
+    # Of a sweep, which way it goes; more names would be on each other.
+    ends = (record.sizes[0], record.sizes[-1]) if len(record.sizes) > 1 else ()
+    points: dict[Contender, list[tuple[ComparisonRow, float, float]]] = {}
+    for row in record.rows:
+        cost = row.cost
+        if row.measured and isinstance(cost, Cost) and cost.intensity and cost.flops:
+            rate = cost.flops / statistics.median(row.samples)
+            points.setdefault(sweep.contender(row), []).append((row, cost.intensity, rate))
+    made = [
+        Series(
+            _name(record, found[0][0]),
+            tuple(intensity for _, intensity, _ in found),
+            tuple(rate for _, _, rate in found),
+            SeriesForm.DOTS,
+            _color(record, found[0][0]),
+            told=tuple(
+                f"{words.flop_rate(rate)}, {words.intensity(intensity)}"
+                + (f"\n{names.size(row.size)}" if row.size else "")
+                for row, intensity, rate in found
+            ),
+            named=tuple(names.size(row.size) if row.size in ends else "" for row, _, _ in found),
+        )
+        for found in points.values()
+    ]
+    xs = [x for one in made for x in one.x]
+    for device, flops, moved in roofs if made else ():
+        ridge = flops / moved
+        low, high = min(min(xs) / 2, ridge / 10), max(max(xs) * 2, ridge * 10)
+        told = f"{device}: {words.flop_rate(flops)}, {words.byte_rate(moved)}"
+        made.append(
+            Series(told, (low, ridge, high), (low * moved, flops, flops), SeriesForm.CURVE, None)
+        )
+    return Figure(
+        "FLOP/s of each implementation against FLOPs per byte",
+        FigureAxis("FLOPs per byte", log=True),
+        FigureAxis("FLOP/s", words.flop_rate, log=True),
+        tuple(made),
+        title=answer(record),
+    )
+
+
+KINDS: Mapping[str, Callable[[ComparisonRecord], Figure]] = {
+    "time": time,
+    "ratio": ratio,
+    "break_even": break_even,
+    "rounds": rounds,
+    "roofline": roofline,
+}
+_NOTHING = {
+    "time": "There is no sweep: give several sizes, such as --sizes n=2^6..2^12.",
+    "ratio": "There is no sweep, or nothing to compare with: give several sizes.",
+    "break_even": "Nothing was compiled, so there is no break-even point.",
+    "rounds": "Nothing was measured.",
+    "roofline": "No implementation reports FLOPs and bytes; JAX's compiled programs do.",
+}
+
+
+def seconds(value: float) -> str:
+    """A tick of a logarithmic axis: `1000 s`, where a sentence would have `16.7 min`."""
+    return f"{names.number(value)} s" if value >= 60 else words.seconds(value)
+
+
+def _color(record: ComparisonRecord, one: ComparisonRow | Contender) -> int:
+    """The number of its color, the same in every figure."""
+    one = one if isinstance(one, Contender) else sweep.contender(one)
+    return sweep.contenders(record).index(one)
+
+
+def _name(record: ComparisonRecord, row: ComparisonRow | Contender) -> str:
+    return names.contender(row, sweep.several_devices(record))
+
+
+def _at(row: ComparisonRow, name: str) -> float:
+    return sweep.along(row.size, name)
+
+
+def _by_contender(
+    record: ComparisonRecord, name: str
+) -> Iterator[tuple[Contender, list[ComparisonRow]]]:
+    """The measured rows of each, in order of size."""
+    for one in sweep.contenders(record):
+        rows = [
+            row
+            for row in record.rows
+            if sweep.contender(row) == one
+            and row.measured
+            and _at(row, name) > 0
+            and statistics.median(row.samples) > 0
+        ]
+        if rows:
+            yield one, sorted(rows, key=lambda row: _at(row, name))
+
+
+def _curve(
+    record: ComparisonRecord,
+    one: Contender,
+    xs: list[float],
+    bands: list[tuple[float, float, float]],
+    text: Callable[[float], str],
+) -> Series:
+    middle, low, high = zip(*bands, strict=True)
+    name, label = sweep.swept(record), _name(record, one)
+    told = tuple(
+        f"{label}, {name} = {names.number(x)}\n{text(m)} ({text(a)}–{text(b)})"
+        for x, m, a, b in zip(xs, middle, low, high, strict=True)
+    )
+    color = _color(record, one)
+    return Series(label, tuple(xs), middle, SeriesForm.LINE, color, low, high, told)
+
+
+def _crossings(record: ComparisonRecord, one: Contender) -> list[Mark]:
+    """Crossovers with the baseline; named where others may have some too."""
+    name = sweep.swept(record)
+    who = f"{_name(record, one)}: " if len(sweep.contenders(record)) > 2 else ""
+    return [
+        Mark(cross.at, f"{who}{name} ≈ {names.number(float(f'{cross.at:.2g}'))}")
+        for cross in sweep.crossovers(record, one)
+    ]
+
+
+def _paid(record: ComparisonRecord, rows: list[ComparisonRow], most: float) -> list[Mark]:
+    """Numbers of calls after which one implementation overtakes another."""
+    marks: dict[tuple[float, str], None] = {}
+    for row in rows:
+        base = sweep.baseline_of(record, row)
+        if base is None:
+            continue
+        mine, theirs = _name(record, row), _name(record, base)
+        for who, found in (
+            (mine, sweep.break_even(row, base)),
+            (f"{theirs} passes {mine}", sweep.overtaken(row, base)),
+        ):
+            if found is not None and 1 < found.calls < most:
+                marks[found.calls, f"{who}: {names.number(found.calls)} calls"] = None
+    return [Mark(*mark) for mark in sorted(marks)]

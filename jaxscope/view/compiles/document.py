@@ -1,0 +1,94 @@
+"""A compile log as a document: what compiled, where, why, and the fix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxscope import words
+from jaxscope.analysis.compiles.groups import CompileGroup, by_cell, by_function
+from jaxscope.model.compile_log import Log
+from jaxscope.view.base.document import (
+    SEPARATOR,
+    Chapter,
+    Document,
+    Part,
+    View,
+)
+from jaxscope.view.base.svg import small_bar
+from jaxscope.view.base.table import Below, Cell, Table
+from jaxscope.view.compiles.rows import (
+    MOST_ROWS,
+    OPERATIONS,
+    LogRow,
+    first_line,
+    group_table,
+    rows,
+)
+
+
+def document(log: Log, most: int = MOST_ROWS) -> Document:
+    """The log with its `most` slowest rows, and sums by function and by cell."""
+    found = rows(log, most)
+    chapters = [Chapter("rows", "", parts=(Part("", _table(found.rows), brief=True),))]
+    if found.left_out:
+        chapters.append(Chapter("rest", "", (found.left_out,)))
+    for title, head, groups in (
+        ("By function", "function", by_function(log)),
+        ("By cell", "cell", by_cell(log)),
+    ):
+        if len(groups) > 1:
+            part = _groups(groups, head, most)
+            chapters.append(Chapter(head, title, *part, views=View.WEB, folded=True))
+    if log.versions:
+        named = ", ".join(f"{name} {version}" for name, version in log.versions)
+        chapters.append(Chapter("versions", "", (named,), views=View.MARKDOWN | View.PAGE))
+    return _around(log, tuple(chapters))
+
+
+def groups_document(log: Log, groups: Sequence[CompileGroup], head: str) -> Document:
+    """The sums of `by_line`, `by_function` or `by_cell` under the first line."""
+    return _around(log, (Chapter(head, "", *_groups(groups, head, MOST_ROWS)),))
+
+
+def _around(log: Log, chapters: tuple[Chapter, ...]) -> Document:
+    return Document(
+        noun="compiles",
+        first=tuple(first_line(log).split(SEPARATOR)),
+        notes=log.notes,
+        chapters=chapters,
+        whole="`log.by_line()` has every compile",
+    )
+
+
+def _groups(
+    groups: Sequence[CompileGroup], head: str, most: int
+) -> tuple[tuple[str, ...], tuple[Part, ...]]:
+    rest = len(groups) - most
+    lead = (f"{words.count(rest, 'faster row')} left out.",) if rest > 0 else ()
+    return lead, (Part("", group_table(groups, head, most), brief=True),)
+
+
+def _table(found: Sequence[LogRow]) -> Table:
+    slowest = max((row.seconds for row in found), default=0.0)
+    heads = ("where", "what", "time", "trace · lower · XLA", "reason and fix")
+    return Table(heads, tuple(_row(row, slowest) for row in found), right=(2,), css="compiles")
+
+
+def _row(row: LogRow, slowest: float) -> tuple[str, ...]:
+    stages = tuple(zip(("trace", "lower", "XLA"), row.stages, strict=True))
+    what = row.what if row.what == OPERATIONS else f"`{row.what}`"
+    mark = "failed" if row.failed else "again" if row.again else ""
+    callers = f"called from {' ← '.join(row.callers)}" if row.callers else ""
+    below = (
+        Below(row.text, "line"),
+        Below(callers, "aside"),
+        Below(row.fix, "fix"),
+        Below(row.disk_cache),
+    )
+    return (
+        row.place,
+        Cell(f"{what} {row.times}".rstrip(), below=(Below(mark, "aside"),) if mark else ()),
+        words.seconds(row.seconds),
+        Cell("", picture=small_bar(stages, words.seconds, slowest)),
+        Cell(row.why, "flag" if mark else "", below=tuple(one for one in below if one.text)),
+    )

@@ -1,0 +1,249 @@
+"""A report as a document: findings, source, stages, and the chapters of its programs."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import hashlib
+import re
+from collections.abc import Iterator
+
+from jaxscope import words
+from jaxscope.analysis.links.line_figures import LineFigures, differentiates, figures, stage_of
+from jaxscope.model import Program, Record, StageKind
+from jaxscope.view.base.document import (
+    Beside,
+    Chapter,
+    CodeBlock,
+    Document,
+    Part,
+    Room,
+    View,
+)
+from jaxscope.view.base.html import Html
+from jaxscope.view.base.static import static_html as written
+from jaxscope.view.base.visible import split_lines
+from jaxscope.view.profile.chapter import KEY
+from jaxscope.view.profile.chapter import chapter as profile
+from jaxscope.view.report import tables
+from jaxscope.view.report.chapters import (
+    USUAL,
+    chapters,
+    compiles,
+    environment,
+    findings,
+    of_record,
+    time,
+    work,
+)
+from jaxscope.view.report.line_matches import shown_lines
+from jaxscope.view.report.linked_source import Linked
+from jaxscope.view.report.summary import first_parts
+
+_SCREEN_LINES = 32
+"""Source lines of the short text: with findings and inputs a report stays within one screen."""
+_STAGE_LINES = 400
+"""Lines of each stage in text; GitHub cuts an issue at 65 536 characters."""
+_MOST_INPUTS = 12
+"""Rows of inputs in the short text: a model of many layers has hundreds of leaves."""
+_LONG = View.FULL | View.MARKDOWN
+
+
+def document(record: Record) -> Document:
+    """The report for text and Markdown."""
+    first, *others = record.programs or (None,)
+    found = [*_top(record, first)]
+    for index, source in enumerate(record.sources):
+        title = f"Source: {source.name}"
+        lead = () if source.text else ("The source is empty.",)
+        if index == 0 and record.profile is None:  # a profile has shown the cell already
+            brief = Part(code=_source(record, 0, _SCREEN_LINES), brief=True)
+            found.append(Chapter("source", title, lead, (brief,), views=View.SHORT))
+        views = View.FULL if index or record.profile is None else View(0)
+        if index == 0 or (first is not None and figures(first, index)):
+            views |= View.MARKDOWN
+        part = Part(code=_source(record, index))
+        found.append(Chapter("source", title, lead, (part,), views=views))
+    if first is not None:
+        found += [*_program(record, first), _inputs(first), *_stages(first)]
+    if others:
+        number = collections.Counter(program.title for program in others)
+        also = ", ".join(f"{title} × {n}" if n > 1 else title for title, n in number.items())
+        found.append(Chapter("others", "", (f"Also compiled: {also}",), views=View.SHORT))
+    for other in others:
+        for chapter in (*chapters(record, other), *_usual(record, other), *_stages(other)):
+            views = View.FULL if chapter.key == "stage" else _LONG
+            title = f"{chapter.title} of {other.title}"
+            found.append(dataclasses.replace(chapter, title=title, views=views))
+    for chapter in (compiles(record) if record.compiles else None, environment(record)):
+        found += [dataclasses.replace(chapter, views=_LONG)] if chapter else []
+    return dataclasses.replace(_around(record), chapters=tuple(found))
+
+
+def static_html(record: Record, uid: str = "", *, inline: bool = False) -> Html:
+    """The report as one `<div>` with its style, at most 200 kB.
+
+    Its pictures are images, as a notebook needs them; `inline` leaves them SVG in the document.
+    `uid` makes the ids of this display unique in its document; without one it is derived from the
+    record, and then two displays of the same record share their ids.
+    """
+    uid = re.sub(r"[^\w-]", "", uid) or derived_uid(record)
+    return written(lambda room: _linked(record, uid, room), inline=inline)
+
+
+def derived_uid(record: Record) -> str:
+    """An id that another record will not have: a hash of when and what."""
+    text = "\0".join((record.created, record.title, *(s.text for s in record.sources)))
+    return "jxs" + hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).hexdigest()
+
+
+def _around(record: Record) -> Document:
+    notes = (*record.notes, tables.no_program(record))
+    return Document(
+        noun="",
+        first=first_parts(record),
+        notes=tuple(note for note in notes if note),
+        chapters=(),
+        whole="`report.to_html(path)` writes everything",
+        styles=("figures",),
+    )
+
+
+def _linked(record: Record, uid: str, room: Room) -> Document:
+    """The report for a notebook: matching lines of source and stages point at each other."""
+    first, *others = record.programs or (None,)
+    linked = Linked(record, first, uid, room.text, room.lines, room.width)
+    # A profiled cell is above with its heat, and not once more.
+    pair = linked.stage_first() if record.profile is not None else linked.pair()
+    found = [*_top(record, first), Chapter("source", "", parts=(_markup(pair),))]
+    found += [
+        Chapter("source", title, parts=(_markup(html),), folded=True)
+        for title, html in linked.other_sources()
+    ]
+    found.append(Chapter("stage", "", parts=(_markup(linked.stage_second()),)))
+    if first is not None:
+        found += _folded(*_program(record, first))
+    found += _folded(compiles(record, room.rows))
+    parts = [
+        dataclasses.replace(part, caption=f"{name} of {other.title}")
+        for other in others[: room.rows]
+        for name, part in (
+            ("Time", time(record, other).parts[0]),
+            ("Work", work(record, other).parts[0]),
+        )
+    ]
+    found += _folded(*([Chapter("others", "Other programs", (), tuple(parts))] if parts else []))
+    found += _folded(environment(record))
+    made = dataclasses.replace(_around(record), chapters=tuple(found), css=linked.style(), uid=uid)
+    return dataclasses.replace(made, link=linked.link)
+
+
+def _markup(html: Html) -> Part:
+    return Part(code=CodeBlock({}, 0, html=html))
+
+
+def _folded(*found: Chapter) -> Iterator[Chapter]:
+    return (dataclasses.replace(chapter, folded=True) for chapter in found)
+
+
+def _top(record: Record, program: Program | None) -> Iterator[Chapter]:
+    """Findings, and the time by line, where it was measured: what matters of it."""
+    yield Chapter("findings", "Findings", parts=(findings(record),))
+    yield from of_record(record)
+    for chapter in _profile(record, program):
+        brief = tuple(part for part in chapter.parts if part.brief)
+        yield dataclasses.replace(chapter, parts=brief)
+
+
+def _profile(record: Record, program: Program | None) -> tuple[Chapter, ...]:
+    return () if program is None else chapters(record, program, (profile,))
+
+
+def _program(record: Record, program: Program) -> Iterator[Chapter]:
+    """Its chapters, without what is at the top already."""
+    for chapter in chapters(record, program):
+        if chapter.key == KEY:
+            parts = tuple(part for part in chapter.parts if not part.brief)
+            title = f"{chapter.title}: more"
+            chapter = dataclasses.replace(chapter, title=title, lead=(), parts=parts)
+        yield chapter
+    yield from _usual(record, program)
+
+
+def _usual(record: Record, program: Program) -> Iterator[Chapter]:
+    return (dataclasses.replace(write(record, program), views=~View.SHORT) for write in USUAL)
+
+
+def _inputs(program: Program) -> Chapter:
+    """The inputs in short: where they are matters where there are several devices."""
+    table = tables.values((*program.inputs, *program.constants))
+    rows = table.rows[:_MOST_INPUTS]
+    if len(program.devices) <= 1:
+        rows = tuple((*row[:4], "", row[5]) for row in rows)
+    parts = [Part(table=dataclasses.replace(table, rows=rows), brief=True)]
+    if (more := len(table.rows) - len(rows)) > 0:
+        parts.append(Part(drawing=(f"and {more} more; `report.inputs` has them all.",), brief=True))
+    return Chapter("inputs", "Inputs", (), tuple(parts), views=View.SHORT)
+
+
+def _stages(program: Program) -> Iterator[Chapter]:
+    for kind in StageKind:
+        stage, more = stage_of(program, kind), f'`report.stage("{kind}").text`'
+        last = kind is StageKind.OPTIMIZED_HLO
+        views = View.FULL | View.MARKDOWN if last else View.FULL
+        if stage is None:
+            lead = f"This text was not fetched; {more} gives it."
+            yield Chapter("stage", kind.label, (lead,), views=View.FULL)
+        elif stage.unavailable is not None:
+            lead = f"There is no {kind.label}: {stage.unavailable.reason}."
+            yield Chapter("stage", kind.label, (lead,), views=views)
+        else:
+            lines = split_lines(stage.text)
+            title = f"{kind.label}, {words.count(len(lines), 'line')}"
+            shown = CodeBlock(
+                dict(enumerate(lines[:_STAGE_LINES], 1)), min(len(lines), _STAGE_LINES)
+            )
+            rest = words.count(len(lines) - _STAGE_LINES, "more line")
+            lead = (f"{rest} left out; {more} has all.",) if len(lines) > _STAGE_LINES else ()
+            yield Chapter("stage", title, lead, (Part(code=shown),), views=views, folded=True)
+
+
+def _source(record: Record, index: int, most: int | None = None) -> CodeBlock:
+    """The lines of a source with their figures; of a long one the costliest `most`."""
+    lines = split_lines(record.sources[index].text)
+    program = record.programs[0] if record.programs else None
+    found = figures(program, index) if program is not None else {}
+    marked = {f.line for f in record.findings if f.source == index and f.line is not None}
+    phases = program is not None and differentiates(program)
+    total = sum(row.flops or 0 for row in found.values())
+    heads = ("eqns", "bwd", "instr", "FLOP", "bwd") if phases else ("eqns", "instr", "FLOP")
+    beside = {
+        n: Beside(
+            _figures(found[n], phases) if n in found else (),
+            _share(found.get(n), total),
+            n in marked,
+        )
+        for n in {*found, *marked}
+    }
+    numbers = shown_lines(len(lines), found, marked, len(lines) if most is None else most)
+    return CodeBlock(
+        {n: lines[n - 1] for n in numbers},
+        len(lines),
+        beside,
+        heads if found else (),
+        language="text" if found else "python",
+    )
+
+
+def _share(row: LineFigures | None, total: float) -> float:
+    return (row.flops or 0) / total if row is not None and total else 0.0
+
+
+def _figures(row: LineFigures, phases: bool) -> tuple[str, ...]:
+    mark = "" if row.exact else "≈"
+    instructions = words.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
+    equations, flops = str(row.equations), f"{mark}{words.short(row.flops)}"
+    if not phases:
+        return equations, instructions, flops
+    backward = str(row.backward.equations)
+    return equations, backward, instructions, flops, words.percent(row.backward_share)
