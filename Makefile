@@ -1,5 +1,6 @@
 # make demo   run the quickstart notebook and leave its report in out/
 # make test   every check and every test; sets itself up on a fresh machine
+# make golden rebuild what is derived from code: schemas, the viewer's types, golden files
 # make gpu    the tests that need a GPU, and the measurements of one, where there is one
 # make setup | check | bench | lab | clean   the parts, see below
 
@@ -20,7 +21,7 @@ PAIR := -m "not browser and not notebook and not page and not package"
 PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/bench \
     --ignore=tests/analysis/comparison
 
-.PHONY: setup front-end demo test check test-main test-oldest test-newest gpu bench lab clean
+.PHONY: setup front-end demo test check golden test-main test-oldest test-newest gpu bench lab clean
 
 setup: front-end
 
@@ -59,6 +60,10 @@ check: .venv/stamp
 	@.venv/bin/lint-imports --no-cache
 	@$(PY) tools/front_end.py check
 	@echo "== Checks: passed"
+
+# Tests compare each of these files, and name this command where one is out of date.
+golden: .venv/stamp
+	@$(PY) tools/golden.py
 
 test-main: front-end
 	@tools/chromium

@@ -23,23 +23,19 @@ class Unavailable:
 class StageKind(StrEnum):
     """A level of the program, from the user's equations down to the machine's."""
 
-    JAXPR = "jaxpr"
-    STABLEHLO = "stablehlo"
-    HLO = "hlo"
+    label: str
+    """Its name on the screen."""
+
+    def __new__(cls, value: str, label: str) -> StageKind:
+        member = str.__new__(cls, value)
+        member._value_, member.label = value, label
+        return member
+
+    JAXPR = "jaxpr", "jaxpr"
+    STABLEHLO = "stablehlo", "StableHLO"
+    HLO = "hlo", "unoptimized HLO"
     """HLO as XLA received it, before any pass."""
-    OPTIMIZED_HLO = "optimized_hlo"
-
-    @property
-    def label(self) -> str:
-        return _LABELS[self]
-
-
-_LABELS = {
-    StageKind.JAXPR: "jaxpr",
-    StageKind.STABLEHLO: "StableHLO",
-    StageKind.HLO: "HLO before optimization",
-    StageKind.OPTIMIZED_HLO: "optimized HLO",
-}
+    OPTIMIZED_HLO = "optimized_hlo", "optimized HLO"
 
 
 class Phase(StrEnum):

@@ -1,6 +1,6 @@
 /** What a place that shows reports can do for it: JupyterLab, a widget, or a page on its own. */
 
-import type { EquationJson, InstructionFigures, StageJson, StageKind, Vanished } from "./report";
+import type { StageAnswerJson, StageKind } from "./schema/report";
 
 /** Why a text that was not saved cannot be had now. */
 export type Absence = "no-kernel" | "gone" | "forgotten" | "restarted" | "error";
@@ -14,22 +14,12 @@ export class TextAbsent extends Error {
   }
 }
 
-/** One stage as the kernel answers it. */
-export interface StageAnswer {
-  stage: StageJson;
-  /** With the optimized HLO. */
-  instructions?: Record<string, InstructionFigures>;
-  /** With the StableHLO and the optimized HLO, which tell it together. */
-  vanished?: Vanished[];
-  merged?: Vanished[];
-  /** Of a large program, whose equations the saved output may have left out. */
-  equations?: EquationJson[];
-}
+export const INCOMPLETE = "The kernel's answer is incomplete.";
 
 export interface Host {
   readonly name: "lab" | "widget" | "page";
   /** Rejects with `TextAbsent`. Absent where there is nobody to ask. */
-  fetchStage?(report: string, program: number, kind: StageKind): Promise<StageAnswer>;
+  fetchStage?(report: string, program: number, kind: StageKind): Promise<StageAnswerJson>;
   /** Calls back when a text that was absent may be had again; returns what stops it. */
   onReturn?(callback: () => void): () => void;
   /** Draws a plotly figure that Python makes, with the host's own plotly; returns what removes it.

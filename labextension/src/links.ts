@@ -1,6 +1,6 @@
 /** Which equations stand behind a line, and which lines behind an equation: the rule of `jaxscope.analysis.links.links`. */
 
-import type { AnchorJson, EquationJson, FrameJson, ProgramJson, StageJson } from "./report";
+import type { AnchorJson, EquationJson, FrameJson } from "./schema/report";
 
 /** Lines of a text as Python and XLA count them. */
 export function splitLines(text: string): string[] {
@@ -25,10 +25,10 @@ export class Equations {
 
   /** Without `callers`, an equation belongs to the innermost line of the user's alone. */
   constructor(
-    program: ProgramJson,
+    equations: readonly EquationJson[],
     private readonly callers = true,
   ) {
-    this.byId = new Map(program.equations.map((equation) => [equation.id, equation]));
+    this.byId = new Map(equations.map((equation) => [equation.id, equation]));
   }
 
   /** Frames in one source, innermost first. */
@@ -159,13 +159,11 @@ export class Anchors {
   readonly byLine = new Map<number, LineOrigin>();
   private readonly byEquation = new Map<number, number[]>();
 
-  constructor(stage: StageJson | undefined, program: ProgramJson) {
-    const anchors: AnchorJson[] = stage?.anchors ?? [];
-    for (const anchor of anchors) {
-      const exact = anchor.exact !== false;
-      const why = anchor.why || (exact ? "" : (program.inexact_why ?? ""));
-      this.byLine.set(anchor.line, { equations: anchor.equations, exact, why });
-      for (const id of anchor.equations) push(this.byEquation, id, anchor.line);
+  /** `inexactWhy`: the reason of the inexact ones that have none of their own. */
+  constructor(anchors: readonly AnchorJson[], inexactWhy = "") {
+    for (const { line, equations, exact, why } of anchors) {
+      this.byLine.set(line, { equations, exact, why: why || (exact ? "" : inexactWhy) });
+      for (const id of equations) push(this.byEquation, id, line);
     }
   }
 

@@ -1,16 +1,17 @@
 /** What is shown now: the report, the chosen program and source, the texts at hand, and one selection for all views. */
 
-import { type Absence, type Host, type StageAnswer, TextAbsent } from "./host";
+import { type Absence, type Host, TextAbsent } from "./host";
 import { Anchors, between, Equations } from "./links";
 import type {
-  Data,
-  InstructionFigures,
-  Payload,
-  ProgramFigures,
+  InstructionFiguresJson,
+  PayloadJson,
+  ProgramFiguresJson,
   ProgramJson,
+  ReportDataJson,
+  StageAnswerJson,
   StageJson,
   StageKind,
-} from "./report";
+} from "./schema/report";
 
 /** Where a selection began. */
 export type Origin = "source" | StageKind | "graph" | "tab";
@@ -49,7 +50,7 @@ export class ReportModel {
   private readonly listeners = new Map<Change, Set<() => void>>();
   private readonly texts = new Map<string, TextState>();
   private readonly anchorCache = new Map<string, Anchors>();
-  private readonly instructionCache = new Map<number, Record<string, InstructionFigures>>();
+  private readonly instructionCache = new Map<number, Record<string, InstructionFiguresJson>>();
   private readonly equationCache = new Map<string, Equations>();
   private callers = true;
   /** All panes, and the words about them, ask for the lines of one selection. */
@@ -57,8 +58,8 @@ export class ReportModel {
   private readonly ends: (() => void)[] = [];
 
   constructor(
-    readonly payload: Payload,
-    readonly data: Data,
+    readonly payload: PayloadJson,
+    readonly data: ReportDataJson,
     readonly host: Host,
   ) {
     const stop = host.onReturn?.(() => this.tryAgain());
@@ -86,7 +87,7 @@ export class ReportModel {
     return this.data.record.programs[this.program];
   }
 
-  get figures(): ProgramFigures | undefined {
+  get figures(): ProgramFiguresJson | undefined {
     return this.data.programs[this.program];
   }
 
@@ -94,8 +95,7 @@ export class ReportModel {
     const key = `${this.program}/${this.callers}`;
     let found = this.equationCache.get(key);
     if (!found) {
-      const program = this.programJson ?? { name: "", transforms: [], equations: [] };
-      found = new Equations(program, this.callers);
+      found = new Equations(this.programJson?.equations ?? [], this.callers);
       this.equationCache.set(key, found);
     }
     return found;
@@ -115,7 +115,7 @@ export class ReportModel {
   }
 
   /** By line of the optimized HLO. */
-  get instructions(): Record<string, InstructionFigures> {
+  get instructions(): Record<string, InstructionFiguresJson> {
     return this.instructionCache.get(this.program) ?? this.figures?.instructions ?? {};
   }
 
@@ -192,7 +192,7 @@ export class ReportModel {
     const key = `${this.program}/${kind}`;
     const known = this.texts.get(key);
     if (known) return known;
-    const stage = this.programJson?.stages?.find((each) => each.kind === kind);
+    const stage = this.programJson?.stages.find((each) => each.kind === kind);
     if (stage?.text) return this.keep(key, { state: "saved", stage });
     if (stage?.unavailable)
       return this.keep(key, { state: "unavailable", reason: stage.unavailable.reason });
@@ -227,10 +227,10 @@ export class ReportModel {
   }
 
   /** What comes with a text beside it. */
-  private learn(program: number, answer: StageAnswer): void {
+  private learn(program: number, answer: StageAnswerJson): void {
     if (answer.instructions) this.instructionCache.set(program, answer.instructions);
     const figures = this.data.programs[program];
-    if (figures && answer.vanished?.length) figures.vanished = answer.vanished;
+    if (figures && answer.eliminated?.length) figures.eliminated = answer.eliminated;
     if (figures && answer.merged) figures.merged = answer.merged;
     const known = this.data.record.programs[program];
     if (known && !known.equations.length && answer.equations?.length) {
@@ -254,8 +254,7 @@ export class ReportModel {
     const key = `${this.program}/${kind}/${text.state}`;
     let found = this.anchorCache.get(key);
     if (!found) {
-      const nothing = { name: "", transforms: [], equations: [] };
-      found = new Anchors(stage, this.programJson ?? nothing);
+      found = new Anchors(stage?.anchors ?? [], this.programJson?.inexact_why);
       this.anchorCache.set(key, found);
     }
     return found;

@@ -3,8 +3,8 @@
 import { element, quoted, select, uid } from "./dom";
 import type { Host } from "./host";
 import { ReportModel } from "./model";
-import { readPayload } from "./payload";
-import type { DiffData } from "./report";
+import { loadPayload } from "./payload";
+import type { DiffDataJson } from "./schema/report";
 import { tablist } from "./tablist";
 import { themeSwitch } from "./theme";
 import { diffParts } from "./views/diff";
@@ -47,7 +47,7 @@ class Report implements Rendered {
 
   private async read(payload: unknown): Promise<void> {
     try {
-      const found = await readPayload(payload);
+      const found = await loadPayload(payload);
       if (this.gone) return;
       if (found.kind === "diff") {
         this.drawDiff(found.diff, found.notes);
@@ -65,7 +65,7 @@ class Report implements Rendered {
 
   private draw(model: ReportModel, notes: readonly string[]): void {
     const { record, programs, first, tabs } = model.data;
-    const said = [...(record.notes ?? []), ...notes].filter(Boolean);
+    const said = [...record.notes, ...notes].filter(Boolean);
     const start = beginning(model);
     // Of a run that left no program, they are what there is to say.
     const empty = !model.programJson && start === 0;
@@ -107,7 +107,7 @@ class Report implements Rendered {
     parts.open(start);
   }
 
-  private drawDiff(diff: DiffData, notes: readonly string[]): void {
+  private drawDiff(diff: DiffDataJson, notes: readonly string[]): void {
     const parts = diffParts({ ...diff, notes: [...diff.notes, ...notes] });
     this.views = parts.map(({ view }) => view);
     const top = head(diff.first, 0);

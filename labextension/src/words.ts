@@ -1,4 +1,4 @@
-/** Numbers as people read them: the rule of `jaxscope.words`, in 3 significant digits. */
+/** Numbers as people read them, in 3 significant digits: the twin of `jaxscope/words.py`, with the same golden cases. */
 
 export const UNKNOWN = "—";
 
@@ -42,7 +42,7 @@ export function flops(value: number | null | undefined): string {
 }
 
 /** `64 kB`. */
-export function bytes(value: number | null | undefined): string {
+export function size(value: number | null | undefined): string {
   return si(value, "B");
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { TextAbsent } from "../src/host";
 import { added, chosen, closed, firstKinds } from "../src/ir/chosen";
-import { sourceDress, stageDress, vanishedLines } from "../src/ir/dress";
+import { eliminatedLines, sourceDress, stageDress } from "../src/ir/dress";
 import { costliest, fitting, instructionFigures, sourceFigures } from "../src/ir/figures";
 import { Fusions, instructionName } from "../src/ir/fusions";
 import { huesOf } from "../src/ir/hues";
@@ -11,14 +11,18 @@ import { paneWords, statusWords } from "../src/ir/status";
 import { StageTexts } from "../src/ir/texts";
 import { Equations, splitLines } from "../src/links";
 import type { TextState } from "../src/model";
-import type { ProgramFigures, ProgramJson, StageJson } from "../src/report";
-import { STAGES } from "../src/report";
+import {
+  type ProgramFiguresJson,
+  type ProgramJson,
+  STAGE_KINDS,
+  type StageJson,
+} from "../src/schema/report";
 import { links, model, record } from "./golden";
 
 const program = record.programs[0] as ProgramJson;
 
 function lineOf(kind: string, text: string): number {
-  const stage = program.stages?.find((each) => each.kind === kind);
+  const stage = program.stages.find((each) => each.kind === kind);
   return splitLines(stage?.text ?? "").findIndex((line) => line.includes(text)) + 1;
 }
 
@@ -40,7 +44,7 @@ test("a stage that there is none of takes no room at first", () => {
   expect(firstKinds(1440, ["jaxpr", "stablehlo", "hlo"])).toEqual(["optimized_hlo"]);
   expect(firstKinds(1440, ["jaxpr"])).toEqual(["stablehlo", "optimized_hlo"]);
   expect(firstKinds(700, ["optimized_hlo"])).toEqual(["hlo"]);
-  expect(firstKinds(1440, [...STAGES])).toEqual(["optimized_hlo"]);
+  expect(firstKinds(1440, [...STAGE_KINDS])).toEqual(["optimized_hlo"]);
 });
 
 // Colors.
@@ -57,7 +61,7 @@ test("neighboring lines have hues far apart, and lines of one expression share t
       ),
     })),
   };
-  const hues = huesOf(new Equations(spread), 0);
+  const hues = huesOf(new Equations(spread.equations), 0);
   expect(hues.get(4)).toBe(hues.get(3));
   const own = [...new Set(hues.values())];
   const apart = own.slice(1).map((hue, i) => Math.abs(((hue - (own[i] ?? 0) + 540) % 360) - 180));
@@ -117,13 +121,13 @@ test("a spot marks its expression, and leaves the rest of the line soft", () => 
 // How lines look at rest.
 
 test("lines by likeness, vanished code and findings are dressed as such", () => {
-  const gone = [...new Equations(program).homes(0)].filter(([, line]) => line === 3);
-  const report = model({ vanished: gone.map(([equation]) => ({ equation, reason: "folded" })) });
+  const gone = [...new Equations(program.equations).homes(0)].filter(([, line]) => line === 3);
+  const report = model({ eliminated: gone.map(([equation]) => ({ equation, reason: "folded" })) });
   const hues = huesOf(report.equations, 0);
   const source = sourceDress(report, hues);
   expect(source.get(3)).toMatchObject({ hue: hues.get(3), dim: "folded" });
   expect(source.get(4)?.flag).toContain("`print` runs only");
-  expect([...vanishedLines(report).keys()]).toEqual([3]);
+  expect([...eliminatedLines(report).keys()]).toEqual([3]);
   const tanh = lineOf("jaxpr", "= tanh");
   expect(stageDress(report, "jaxpr", hues).get(tanh)).toEqual({ hue: hues.get(3), dim: "folded" });
   const guessed = lineOf("optimized_hlo", "%wrapped_reduce-window = ");
@@ -131,9 +135,9 @@ test("lines by likeness, vanished code and findings are dressed as such", () => 
 });
 
 test("a line is dimmed only where all of it vanished", () => {
-  const [first] = [...new Equations(program).homes(0)].filter(([, line]) => line === 3);
-  const report = model({ vanished: [{ equation: first?.[0] ?? -1, reason: "folded" }] });
-  expect(vanishedLines(report).size).toBe(0);
+  const [first] = [...new Equations(program.equations).homes(0)].filter(([, line]) => line === 3);
+  const report = model({ eliminated: [{ equation: first?.[0] ?? -1, reason: "folded" }] });
+  expect(eliminatedLines(report).size).toBe(0);
 });
 
 test("the backward part of a line is told from its forward part", () => {
@@ -156,7 +160,7 @@ test("beside the source stand time, work, the backward part and counts, as many 
   );
   const row = { equations: 5, instructions: null, flops: 1200, exact: false };
   const time = { seconds: 1e-3, share: 0.34, low: 9e-4, high: 2e-3, estimate: true };
-  const lines: ProgramFigures["lines"] = [
+  const lines: ProgramFiguresJson["lines"] = [
     { 3: { ...row, time, backward: { equations: 2, flops: 300 } } },
     {},
   ];
@@ -241,7 +245,7 @@ test("the status line of an instruction has its shape, work and time", () => {
     "f32[8]",
     "2 kFLOP",
     "64 B",
-    "3 times a call",
+    "3 times per call",
     "10 µs, 50 % of the time",
   ]);
   expect(words.join(" · ")).toContain("← line");
@@ -255,12 +259,12 @@ test("a guess is named as one, with its reason", () => {
 });
 
 test("what left no instruction says why", () => {
-  const stages = (program.stages ?? []).map(
+  const stages = program.stages.map(
     (each): StageJson => (each.kind === "optimized_hlo" ? { ...each, anchors: [] } : each),
   );
   const tanh = program.equations.find((each) => each.primitive === "tanh")?.id ?? -1;
-  const vanished = [{ equation: tanh, reason: "folded into a constant" }];
-  const report = model({ vanished }, { programs: [{ ...program, stages }] });
+  const eliminated = [{ equation: tanh, reason: "folded into a constant" }];
+  const report = model({ eliminated }, { programs: [{ ...program, stages }] });
   const texts = new StageTexts(report);
   const line = lineOf("jaxpr", "= tanh");
   expect(statusWords(report, report.ofStage("jaxpr", line), texts)).toContain(
@@ -321,7 +325,7 @@ test.each([
 );
 
 test("a text that is here is no reason for words, and a page has nobody to ask", () => {
-  const stage: StageJson = { kind: "jaxpr", text: "x" };
+  const stage: StageJson = { kind: "jaxpr", text: "x", unavailable: null, anchors: [] };
   expect(said({ state: "saved", stage }, "jaxpr", undefined, true)).toBeNull();
   const absent = { state: "absent", absence: "no-kernel", message: "" } as const;
   expect(said(absent, "jaxpr", undefined, false)).toEqual({
@@ -333,14 +337,16 @@ test("a text that is here is no reason for words, and a page has nobody to ask",
 
 test("a text is asked for once, and asked for again when the user wants it", async () => {
   let asked = 0;
-  const stages = program.stages?.filter((each) => each.kind !== "hlo");
+  const stages = program.stages.filter((each) => each.kind !== "hlo");
   const fetchStage = () => {
     asked++;
     return asked === 1
       ? Promise.reject(new TextAbsent("restarted"))
-      : Promise.resolve({ stage: { kind: "hlo" as const, text: "HloModule x" } });
+      : Promise.resolve({
+          stage: { kind: "hlo" as const, text: "HloModule x", unavailable: null, anchors: [] },
+        });
   };
-  const changes = { programs: [{ ...program, ...(stages ? { stages } : {}) }] };
+  const changes = { programs: [{ ...program, stages }] };
   const report = model({}, changes, { name: "lab", fetchStage }, "7");
   expect(report.text("hlo").state).toBe("asking");
   await Promise.all([report.request("hlo"), report.request("hlo")]);

@@ -1,23 +1,21 @@
 import { expect, test, vi } from "vitest";
 import { type Host, TextAbsent } from "../src/host";
 import { ReportModel } from "../src/model";
-import type { Data, Tab } from "../src/report";
+import type { ReportDataJson, TabJson } from "../src/schema/report";
 import { findingsView } from "../src/views/findings";
 import { tabView } from "../src/views/tab";
 
 const SOURCES = ["a = 1\nb = 2\nc = 3\n", "d = 4\n"].map((text, i) => ({
   name: `s${i}`,
-  file: "",
-  kind: "cell" as const,
   text,
 }));
 
-function model(host: Partial<Host> = {}, data: Partial<Data> = {}): ReportModel {
-  const program = { name: "f", transforms: ["jit"], equations: [] };
+function model(host: Partial<Host> = {}, data: Partial<ReportDataJson> = {}): ReportModel {
+  const program = { name: "f", transforms: ["jit"], equations: [], stages: [], inexact_why: "" };
   const environment = { jaxscope: "", jax: "" };
-  const record = { title: "cell", form: "", created: "", environment, schema: 1 };
+  const record = { title: "cell", environment, findings: [], notes: [], schema: 1 };
   const payload = { schema: 1, version: "", id: "7", summary: "", data: "" };
-  const whole: Data = {
+  const whole: ReportDataJson = {
     record: { ...record, sources: SOURCES, programs: [program, program] },
     programs: [],
     tabs: [],
@@ -28,7 +26,7 @@ function model(host: Partial<Host> = {}, data: Partial<Data> = {}): ReportModel 
   return new ReportModel(payload, whole, { name: "page", ...host });
 }
 
-const TAB: Tab = {
+const TAB: TabJson = {
   key: "time",
   title: "Time",
   sections: [
@@ -153,8 +151,8 @@ const ADVICE =
   '<ol class="findings"><li><a class="place" data-source="0" data-line="2">line 2</a> two</li>' +
   '<li><a class="place" data-source="1" data-line="1">s1 line 1</a> one</li></ol>';
 const FINDINGS = [
-  { kind: "a", line: 2, message: "two" },
-  { kind: "b", line: 1, source: 1, message: "one" },
+  { line: 2, source: 0, message: "two", fix: "" },
+  { line: 1, source: 1, message: "one", fix: "" },
 ];
 
 function advised(): ReportModel {

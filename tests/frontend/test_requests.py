@@ -25,9 +25,9 @@ def test_reasons_come_with_the_texts_that_tell_them() -> None:
     for kind in ("stablehlo", "optimized_hlo"):
         found = asked(report, op="stage", kind=kind)
         assert {"equation": 39, "reason": "JAX left it out of the program, since no result "
-                "depends on it"} in found["vanished"]  # fmt: skip
+                "depends on it"} in found["eliminated"]  # fmt: skip
         assert found["merged"]
-    assert "vanished" not in asked(report, op="stage", kind="jaxpr")
+    assert "eliminated" not in asked(report, op="stage", kind="jaxpr")
 
 
 def test_the_equations_of_a_large_program_come_with_each_text() -> None:

@@ -107,12 +107,12 @@ def by_instruction(program: Program, stage: Stage | None = None) -> Json:
 
 
 def lost(program: Program) -> Json:
-    """The equations that left no instruction: `vanished` those that are surely gone, `merged`
+    """The equations that left no instruction: `eliminated` those that are surely gone, `merged`
     those whose work may go on inside another's; each with the reason."""
-    found: Json = {"vanished": [], "merged": []}
+    found: Json = {"eliminated": [], "merged": []}
     for one in reasons(program):
         row = {"equation": one.equation, "reason": one.reason}
-        found["vanished" if one.reason in GONE else "merged"].append(row)
+        found["eliminated" if one.reason in GONE else "merged"].append(row)
     return found
 
 

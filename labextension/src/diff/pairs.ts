@@ -1,7 +1,7 @@
 /** Which lines of two texts stand for each other, as far as a comparison tells. */
 
 import { splitLines } from "../links";
-import type { DiffGroupJson } from "../report";
+import type { DiffGroupJson } from "../schema/report";
 
 export type Fate = "added" | "removed" | "changed";
 

@@ -1,19 +1,14 @@
 /** The earlier and the later text of a stage beside each other, their changes marked and linked. */
 
 import { button, element, select } from "../dom";
+import { LANGUAGES } from "../ir/chosen";
 import { Frame } from "../ir/frame";
-import type { StageDiffJson, StageKind } from "../report";
-import type { Language, LineDress, TextPane } from "../text/pane";
+import type { StageDiffJson } from "../schema/report";
+import type { LineDress, TextPane } from "../text/pane";
 import type { View } from "../views/view";
 import { count } from "../words";
 import { type Change, changesOf, type Fate, fate, sameLines } from "./pairs";
 
-const LANGUAGES: Readonly<Record<StageKind, Language>> = {
-  jaxpr: "jaxpr",
-  stablehlo: "mlir",
-  hlo: "hlo",
-  optimized_hlo: "hlo",
-};
 /** A sign beside each changed line says what its color says. */
 const SIGNS: Readonly<Record<Fate, string>> = { added: "+", removed: "−", changed: "~" };
 const HUES: Readonly<Record<Fate, number>> = { added: 150, removed: 25, changed: 85 };
@@ -89,7 +84,7 @@ export class StagesView implements View {
 
   private frame(side: Side): Frame {
     const label = LABELS[side];
-    const frame = new Frame(side, `${label} text`, LANGUAGES[this.stage.kind] ?? "hlo", {
+    const frame = new Frame(side, `${label} text`, LANGUAGES[this.stage.kind], {
       hover: () => undefined,
       leave: () => undefined,
       pick: (line) => this.pick(side, line),
@@ -126,7 +121,7 @@ export class StagesView implements View {
     const frame = this.frames[side];
     const { pane } = frame;
     const text = this.stage[side];
-    pane.setLanguage(LANGUAGES[this.stage.kind] ?? "hlo");
+    pane.setLanguage(LANGUAGES[this.stage.kind]);
     if (text === null) {
       frame.say("This text is not in the saved output.");
       return;

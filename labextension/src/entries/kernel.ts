@@ -2,19 +2,19 @@
 
 import type { AnyModel } from "@anywidget/types";
 import { gunzipJson } from "../gzip";
-import { type Host, type StageAnswer, TextAbsent } from "../host";
-import type { Payload, StageKind } from "../report";
+import { type Host, INCOMPLETE, TextAbsent } from "../host";
+import {
+  type PayloadJson,
+  readReply,
+  readStageAnswer,
+  type StageAnswerJson,
+  type StageKind,
+} from "../schema/report";
 
 export interface Traits {
-  payload: Payload;
+  payload: PayloadJson;
   /** The line of the first source that is pinned. */
   selected_line: number | null;
-}
-
-interface Answer {
-  request: string;
-  ok: boolean;
-  message?: string;
 }
 
 interface Waiting {
@@ -37,13 +37,15 @@ export class KernelHost implements Host {
     model.on("comm_live_update", this.lost);
   }
 
-  async fetchStage(_report: string, program: number, kind: StageKind): Promise<StageAnswer> {
+  async fetchStage(_report: string, program: number, kind: StageKind): Promise<StageAnswerJson> {
     const request = `${this.view}/${++this.asked}`;
     const bytes = await new Promise<Uint8Array<ArrayBuffer>>((done, failed) => {
       this.waiting.set(request, { done, failed });
       this.model.send({ request, op: "stage", program, kind });
     });
-    return (await gunzipJson(bytes)) as StageAnswer;
+    const answer = readStageAnswer(await gunzipJson(bytes));
+    if (!answer) throw new TextAbsent("error", INCOMPLETE);
+    return answer;
   }
 
   dispose(): void {
@@ -53,29 +55,19 @@ export class KernelHost implements Host {
   }
 
   private hear(message: unknown, buffers: DataView[]): void {
-    if (!isAnswer(message)) return;
-    const waiting = this.waiting.get(message.request);
-    if (!waiting) return;
-    this.waiting.delete(message.request);
+    const reply = readReply(message);
+    const waiting = this.waiting.get(reply?.request ?? "");
+    if (!reply?.request || !waiting) return;
+    this.waiting.delete(reply.request);
     const [buffer] = buffers;
-    if (message.ok && buffer) waiting.done(copied(buffer));
-    else waiting.failed(new TextAbsent("error", message.message ?? ""));
+    if (reply.ok && buffer) waiting.done(copied(buffer));
+    else waiting.failed(new TextAbsent("error", reply.message));
   }
 
   private fail(absence: "restarted" | "no-kernel"): void {
     for (const waiting of this.waiting.values()) waiting.failed(new TextAbsent(absence));
     this.waiting.clear();
   }
-}
-
-function isAnswer(message: unknown): message is Answer {
-  return (
-    typeof message === "object" &&
-    message !== null &&
-    "request" in message &&
-    typeof message.request === "string" &&
-    "ok" in message
-  );
 }
 
 /** Front ends give a view of a larger buffer, some of them of a shared one. */

@@ -20,12 +20,12 @@ export class Reading {
   read(model: ReportModel): { fresh: boolean; said: Said | null } {
     const state = model.text(KIND);
     if (state.state === "asking") void model.request(KIND);
-    const text = "stage" in state ? (state.stage.text ?? "") : null;
+    const text = "stage" in state ? state.stage.text : null;
     const fresh = text === null || !this.module || this.text !== text;
     if (fresh) this.module = text === null ? null : new Module(text);
     this.text = text ?? "";
     if (text !== null) return { fresh, said: this.module?.instructions.length ? null : NO_HLO };
-    const omitted = model.figures?.omitted?.[KIND];
+    const omitted = model.figures?.omitted[KIND];
     return { fresh, said: said(state, KIND, omitted, model.payload.id !== "") ?? NOTHING };
   }
 

@@ -1,7 +1,7 @@
 /** What a neighborhood looks like, in boxes, lines and words: values only. */
 
-import type { InstructionFigures } from "../report";
-import { bytes, flops, percent, seconds } from "../words";
+import type { InstructionFiguresJson } from "../schema/report";
+import { flops, percent, seconds, size as sizeOf } from "../words";
 import type { Instruction, Module } from "./hlo";
 import type { Plan } from "./layout";
 import type { Neighborhood, Side } from "./neighborhood";
@@ -51,7 +51,7 @@ export interface Scene {
 /** `words` gives the source line of an instruction in words; empty where none is known. */
 export function scene(
   around: Neighborhood,
-  figures: Readonly<Record<string, InstructionFigures>>,
+  figures: Readonly<Record<string, InstructionFiguresJson>>,
   origin: (line: number) => string = () => "",
 ): Scene {
   const { module } = around;
@@ -143,7 +143,7 @@ function wordsOf(
   instruction: Instruction,
   module: Module,
   around: Neighborhood,
-  figures: Readonly<Record<string, InstructionFigures>>,
+  figures: Readonly<Record<string, InstructionFiguresJson>>,
   origin: (line: number) => string,
 ): NodeWords {
   const { index, line, opcode, name, shape } = instruction;
@@ -180,21 +180,21 @@ function wordsOf(
   };
 }
 
-function shortFigures(found: InstructionFigures): string {
+function shortFigures(found: InstructionFiguresJson): string {
   const time = found.share !== undefined && found.share > 0 ? [percent(found.share)] : [];
   const work = found.flops ? [flops(found.flops)] : [];
-  const moved = found.bytes ? [bytes(found.bytes)] : [];
+  const moved = found.bytes ? [sizeOf(found.bytes)] : [];
   return [...time, ...work, ...moved].join(" · ");
 }
 
-function figureWords(found: InstructionFigures | undefined): string[] {
+function figureWords(found: InstructionFiguresJson | undefined): string[] {
   if (!found) return [];
   const time =
     found.seconds !== undefined && found.seconds !== null
       ? [`${seconds(found.seconds)} a call`, `${percent(found.share ?? 0)} of the time`]
       : [];
   const times = found.times !== 1 ? [`runs ${found.times} times a call`] : [];
-  return [...time, flops(found.flops), `${bytes(found.bytes)} moved`, ...times].filter(
+  return [...time, flops(found.flops), `${sizeOf(found.bytes)} moved`, ...times].filter(
     (words) => !words.startsWith("—"),
   );
 }

@@ -1,14 +1,15 @@
 /** Which stages are shown side by side: values only, so that the rules can be tested by themselves. */
 
-import { STAGES, type StageKind } from "../report";
+import { STAGE_KINDS, type StageKind } from "../schema/report";
+import type { Language } from "../text/tokens";
 
 export const MOST = 4;
 
-export const TITLES: Readonly<Record<StageKind, string>> = {
+export const LANGUAGES: Readonly<Record<StageKind, Language>> = {
   jaxpr: "jaxpr",
-  stablehlo: "StableHLO",
-  hlo: "HLO before optimization",
-  optimized_hlo: "optimized HLO",
+  stablehlo: "mlir",
+  hlo: "hlo",
+  optimized_hlo: "hlo",
 };
 
 /** Width of a viewer, in pixels, from which source and stages stand side by side. */
@@ -18,7 +19,7 @@ export const TWO_STAGES = 1180;
 
 /** What is open at first in this much room: what runs on the device, and what was traced. */
 export function firstKinds(width: number, missing: readonly StageKind[] = []): StageKind[] {
-  const there = STAGES.filter((kind) => !missing.includes(kind));
+  const there = STAGE_KINDS.filter((kind) => !missing.includes(kind));
   const [traced] = there;
   const last = there.at(-1);
   if (!traced || !last) return ["optimized_hlo"];
@@ -28,7 +29,7 @@ export function firstKinds(width: number, missing: readonly StageKind[] = []): S
 /** One more pane, of the first kind that is not open; unchanged where there is no room. */
 export function added(open: readonly StageKind[]): StageKind[] {
   if (open.length >= MOST) return [...open];
-  return [...open, STAGES.find((kind) => !open.includes(kind)) ?? "jaxpr"];
+  return [...open, STAGE_KINDS.find((kind) => !open.includes(kind)) ?? "jaxpr"];
 }
 
 /** The last pane stays. */

@@ -1,7 +1,7 @@
 /** How the lines of a text look at rest: the color of their source line, and what is special about them. */
 
 import type { ReportModel } from "../model";
-import type { EquationJson, Phase, StageKind } from "../report";
+import type { EquationJson, Phase, StageKind } from "../schema/report";
 import type { LineDress } from "../text/look";
 
 export const PHASES: Readonly<Record<Phase, string>> = {
@@ -12,8 +12,9 @@ export const PHASES: Readonly<Record<Phase, string>> = {
 };
 
 /** equation → why it left no instruction. */
-export function vanishedOf(model: ReportModel): ReadonlyMap<number, string> {
-  return new Map((model.figures?.vanished ?? []).map(({ equation, reason }) => [equation, reason]));
+export function eliminatedOf(model: ReportModel): ReadonlyMap<number, string> {
+  const eliminated = model.figures?.eliminated ?? [];
+  return new Map(eliminated.map(({ equation, reason }) => [equation, reason]));
 }
 
 /** Whether some equation of the program belongs to a backward pass. */
@@ -28,25 +29,25 @@ export function sourceDress(
 ): Map<number, LineDress> {
   const dress = new Map<number, LineDress>();
   for (const [line, hue] of hues) dress.set(line, { hue });
-  for (const [line, reason] of vanishedLines(model)) {
+  for (const [line, reason] of eliminatedLines(model)) {
     dress.set(line, { ...dress.get(line), dim: reason });
   }
-  for (const { line, source, message } of model.data.record.findings ?? []) {
-    if (line !== null && (source ?? 0) === model.source) {
+  for (const { line, source, message } of model.data.record.findings) {
+    if (line !== null && source === model.source) {
       dress.set(line, { ...dress.get(line), flag: message });
     }
   }
   return dress;
 }
 
-/** Source lines all of whose own equations vanished, with the reason of the last. */
-export function vanishedLines(model: ReportModel): Map<number, string> {
-  const vanished = vanishedOf(model);
+/** Source lines all of whose own equations were eliminated, with the reason of the last. */
+export function eliminatedLines(model: ReportModel): Map<number, string> {
+  const eliminated = eliminatedOf(model);
   const found = new Map<number, string>();
-  if (!vanished.size) return found;
+  if (!eliminated.size) return found;
   const seen = new Set<number>();
   for (const [id, line] of model.equations.homes(model.source)) {
-    const reason = vanished.get(id);
+    const reason = eliminated.get(id);
     if (reason === undefined) seen.add(line);
     else found.set(line, reason);
   }
@@ -62,7 +63,7 @@ export function stageDress(
   const dress = new Map<number, LineDress>();
   const homes = model.equations.homes(model.source);
   const byId = model.equations.byId;
-  const vanished = kind === "jaxpr" ? vanishedOf(model) : new Map<number, string>();
+  const eliminated = kind === "jaxpr" ? eliminatedOf(model) : new Map<number, string>();
   for (const [line, { equations, exact }] of model.anchors(kind).byLine) {
     const look: LineDress = {};
     // A line has the hue of the first of its equations that has a line here.
@@ -72,7 +73,7 @@ export function stageDress(
     if (!exact) look.inexact = true;
     const phase = exact ? byId.get(equations[0] ?? -1)?.phase : undefined;
     if (phase === "backward" || phase === "recompute") look.phase = phase;
-    const reasons = equations.map((id) => vanished.get(id));
+    const reasons = equations.map((id) => eliminated.get(id));
     const reason = reasons[0];
     if (reason !== undefined && reasons.every((each) => each !== undefined)) look.dim = reason;
     dress.set(line, look);

@@ -1,7 +1,7 @@
 /** Figures beside the lines, as columns of a pane's gutter. */
 
 import type { ReportModel } from "../model";
-import type { InstructionFigures, LineFigures } from "../report";
+import type { InstructionFiguresJson, LineFiguresJson } from "../schema/report";
 import type { Cell, Column, Figures } from "../text/look";
 import { percent, short, UNKNOWN } from "../words";
 import { differentiates } from "./dress";
@@ -50,7 +50,7 @@ export function sourceFigures(model: ReportModel): Figures | null {
   const total = known.reduce((sum, row) => sum + (row.flops ?? 0), 0);
   const phases = differentiates(model);
   const time = timeOf("share of a call's time");
-  const flop: Part<LineFigures> = {
+  const flop: Part<LineFiguresJson> = {
     column: {
       title: "FLOP",
       hint: "floating-point operations in one run, and their share",
@@ -62,16 +62,16 @@ export function sourceFigures(model: ReportModel): Figures | null {
         ? UNKNOWN
         : { text: `${unsure(row)}${short(row.flops)}`, bar: total ? row.flops / total : 0 },
   };
-  const equations: Part<LineFigures> = {
+  const equations: Part<LineFiguresJson> = {
     column: { title: "eqns", hint: "equations of the jaxpr", css: COUNT, width: 5 },
     cell: (row) => String(row.equations),
   };
-  const instructions: Part<LineFigures> = {
+  const instructions: Part<LineFiguresJson> = {
     column: { title: "instr", hint: "instructions of the optimized HLO", css: COUNT, width: 6 },
     cell: (row) =>
       row.instructions === null ? UNKNOWN : `${unsure(row)}${String(row.instructions)}`,
   };
-  const backward: Part<LineFigures> = {
+  const backward: Part<LineFiguresJson> = {
     column: {
       title: "bwd",
       hint: "the share of the line's FLOPs that the backward pass does",
@@ -99,7 +99,7 @@ function cellFigures(model: ReportModel): Figures | null {
   return figures(timed ? [timeOf("share of the cell's time")] : [], (line) => rows[line]);
 }
 
-function timeOf(hint: string): Part<Pick<LineFigures, "time">> {
+function timeOf(hint: string): Part<Pick<LineFiguresJson, "time">> {
   return {
     column: { title: "time", hint, css: HEAT, width: 8 },
     cell: ({ time }) =>
@@ -112,7 +112,7 @@ function doubt({ estimate, share }: { estimate: boolean; share: number }): strin
   return estimate && share >= 0.001 ? "≈" : "";
 }
 
-function unsure(row: LineFigures): string {
+function unsure(row: LineFiguresJson): string {
   return row.exact ? "" : "≈";
 }
 
@@ -120,7 +120,7 @@ function unsure(row: LineFigures): string {
  *  the bytes, as no instruction inside a fusion does; the first where nothing is known of any. */
 export function costliest(
   lines: readonly number[],
-  rows: Readonly<Record<string, InstructionFigures>>,
+  rows: Readonly<Record<string, InstructionFiguresJson>>,
 ): number | undefined {
   const weight = (line: number): readonly [number, number] => {
     const row = rows[String(line)];
@@ -142,11 +142,11 @@ export function instructionFigures(model: ReportModel): Figures | null {
   const all = Object.values(rows);
   if (!all.length) return null;
   const most = all.reduce((most, row) => Math.max(most, (row.flops ?? 0) * row.times), 0);
-  const time: Part<InstructionFigures> = {
+  const time: Part<InstructionFiguresJson> = {
     column: { title: "time", hint: "share of a call's time", css: HEAT, width: 8 },
     cell: ({ share }) => (share === undefined ? "" : { text: percent(share), bar: share }),
   };
-  const flop: Part<InstructionFigures> = {
+  const flop: Part<InstructionFiguresJson> = {
     column: {
       title: "FLOP",
       hint: "floating-point operations of one run; the longest bar is the largest",
@@ -158,7 +158,7 @@ export function instructionFigures(model: ReportModel): Figures | null {
         ? UNKNOWN
         : { text: flops ? short(flops * times) : "", bar: most ? (flops * times) / most : 0 },
   };
-  const bytes: Part<InstructionFigures> = {
+  const bytes: Part<InstructionFiguresJson> = {
     column: { title: "bytes", hint: "bytes read and written by one run", css: COUNT, width: 8 },
     cell: (row) => (row.bytes === null ? UNKNOWN : row.bytes ? short(row.bytes * row.times) : ""),
   };

@@ -1,6 +1,7 @@
 /** Which lines of the source a selection lights up, and which parts of them. */
 
 import type { ReportModel, Selection } from "../model";
+import type { StageKind } from "../schema/report";
 import { toCharacters } from "../text/columns";
 import type { Spans } from "../text/look";
 
@@ -21,11 +22,7 @@ export function litSource(model: ReportModel, now: Selection, lines: readonly st
   return { soft, hot, spans: spot || !here ? spansOf(model, now.hot, lines) : new Map() };
 }
 
-export function litStage(
-  model: ReportModel,
-  now: Selection,
-  kind: "jaxpr" | "stablehlo" | "hlo" | "optimized_hlo",
-): Lit {
+export function litStage(model: ReportModel, now: Selection, kind: StageKind): Lit {
   const found = model.linesOf(kind, now);
   const own = now.origin === kind || (now.origin === "graph" && kind === "optimized_hlo");
   const hot = new Set(found.hot);

@@ -1,7 +1,7 @@
 /** The line at which a stage opens: what is read first, not what is written first. */
 
 import { splitLines } from "../links";
-import type { InstructionFigures, StageKind } from "../report";
+import type { InstructionFiguresJson, StageKind } from "../schema/report";
 import { costliest } from "./figures";
 
 /** In HLO what is called stands above its callers, so that the program itself comes last.
@@ -9,7 +9,7 @@ import { costliest } from "./figures";
 export function openingLine(
   kind: StageKind,
   text: string,
-  rows: Readonly<Record<string, InstructionFigures>>,
+  rows: Readonly<Record<string, InstructionFiguresJson>>,
 ): number {
   if (kind !== "hlo" && kind !== "optimized_hlo") return 1;
   const timed = Object.keys(rows).filter((line) => rows[line]?.share);

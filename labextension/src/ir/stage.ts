@@ -2,12 +2,10 @@
 
 import { button, select } from "../dom";
 import type { Selection, TextState } from "../model";
-import type { StageKind } from "../report";
-import { STAGES } from "../report";
+import { STAGE_KIND_LABELS, STAGE_KINDS, type StageKind } from "../schema/report";
 import type { Figures } from "../text/look";
 import { fileName } from "../text/save";
-import type { Language } from "../text/tokens";
-import { TITLES } from "./chosen";
+import { LANGUAGES } from "./chosen";
 import { stageDress } from "./dress";
 import { costliest, fitting, instructionFigures } from "./figures";
 import { Frame } from "./frame";
@@ -18,12 +16,6 @@ import { hidden } from "./settings";
 import { said } from "./states";
 import { paneWords } from "./status";
 
-const LANGUAGES: Readonly<Record<StageKind, Language>> = {
-  jaxpr: "jaxpr",
-  stablehlo: "mlir",
-  hlo: "hlo",
-  optimized_hlo: "hlo",
-};
 /** The upper part of a pane: what follows a line in it is in sight as well. */
 const FOLLOWED = 0.5;
 
@@ -49,15 +41,15 @@ export class StagePane {
     events: StageEvents,
   ) {
     const { model } = room;
-    this.frame = new Frame(kind, TITLES[kind], LANGUAGES[kind], {
+    this.frame = new Frame(kind, STAGE_KIND_LABELS[kind], LANGUAGES[kind], {
       hover: (line) => model.hover(model.ofStage(kind, line)),
       leave: () => model.hover(null),
       pick: (line) => model.pin(model.ofStage(kind, line)),
       move: (line) => model.hover(model.ofStage(kind, line)),
     });
-    const names = STAGES.map((each) => TITLES[each]);
-    this.chooser = select("Stage", names, (index) => events.choose(STAGES[index] ?? kind));
-    this.chooser.value = String(STAGES.indexOf(kind));
+    const names = STAGE_KINDS.map((each) => STAGE_KIND_LABELS[each]);
+    this.chooser = select("Stage", names, (index) => events.choose(STAGE_KINDS[index] ?? kind));
+    this.chooser.value = String(STAGE_KINDS.indexOf(kind));
     this.frame.head.prepend(this.chooser);
     const fold = button("fold", "Fold every computation", () => this.fold(!this.folded, fold));
     this.closer = button("×", "Close this pane", () => events.close());
@@ -97,7 +89,7 @@ export class StagePane {
     this.unseen = false;
     // A search that goes on has led to its match.
     if (this.frame.query) return;
-    const line = openingLine(this.kind, state.stage.text ?? "", model.instructions);
+    const line = openingLine(this.kind, state.stage.text, model.instructions);
     this.frame.pane.beginAt(line, FOLLOWED);
     if (model.pinned) this.reveal(model.pinned);
   }
@@ -105,7 +97,7 @@ export class StagePane {
   private fill(state: TextState): void {
     const { model } = this.room;
     if ("stage" in state) {
-      this.frame.show(state.stage.text ?? "");
+      this.frame.show(state.stage.text);
       return;
     }
     const words = said(

@@ -1,7 +1,7 @@
 /** The stages that stand side by side, as many as there is room for, and the graph after them. */
 
 import { element } from "../dom";
-import type { StageKind } from "../report";
+import type { StageKind } from "../schema/report";
 import { graphView } from "../views/graph";
 import type { View } from "../views/view";
 import { added, chosen, closed, firstKinds, MOST } from "./chosen";

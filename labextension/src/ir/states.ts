@@ -1,9 +1,8 @@
 /** Why a text is not here, in whole sentences. */
 
 import type { TextState } from "../model";
-import type { ProgramFigures, StageKind } from "../report";
-import { bytes, count } from "../words";
-import { TITLES } from "./chosen";
+import { type ProgramFiguresJson, STAGE_KIND_LABELS, type StageKind } from "../schema/report";
+import { count, size as sizeOf } from "../words";
 
 export interface Said {
   words: string;
@@ -13,7 +12,7 @@ export interface Said {
   busy: boolean;
 }
 
-type Size = ProgramFigures["omitted"][StageKind];
+type Size = ProgramFiguresJson["omitted"][StageKind];
 
 /** Null where the text is here. `named`: the report has an id, so that a kernel once had it. */
 export function said(state: TextState, kind: StageKind, size: Size, named: boolean): Said | null {
@@ -29,7 +28,7 @@ export function said(state: TextState, kind: StageKind, size: Size, named: boole
       };
     case "unavailable":
       return {
-        words: `There is no ${TITLES[kind]}: ${sentence(state.reason)}`,
+        words: `There is no ${STAGE_KIND_LABELS[kind]}: ${sentence(state.reason)}`,
         again: false,
         busy: false,
       };
@@ -66,7 +65,7 @@ function absent(
 function measured(size: Size): string {
   const parts = [
     ...(size?.lines ? [count(size.lines, "line")] : []),
-    ...(size?.bytes ? [bytes(size.bytes)] : []),
+    ...(size?.bytes ? [sizeOf(size.bytes)] : []),
   ];
   return parts.length ? ` (${parts.join(", ")})` : "";
 }

@@ -2,10 +2,9 @@
 
 import type { LineOrigin } from "../links";
 import type { ReportModel, Selection } from "../model";
-import type { LineFigures, StageKind } from "../report";
-import { bytes, count, flops, lineNames, listed, percent, seconds } from "../words";
-import { TITLES } from "./chosen";
-import { PHASES, vanishedOf } from "./dress";
+import { type LineFiguresJson, STAGE_KIND_LABELS, type StageKind } from "../schema/report";
+import { count, flops, lineNames, listed, percent, seconds, size as sizeOf } from "../words";
+import { eliminatedOf, PHASES } from "./dress";
 import type { Fusion, Fusions } from "./fusions";
 
 const HOW_MANY = 3;
@@ -48,7 +47,7 @@ function ofSource(model: ReportModel, selection: Selection, texts: Texts): strin
   return [...parts, ...costs];
 }
 
-function costsOf(figures: LineFigures | undefined): string[] {
+function costsOf(figures: LineFiguresJson | undefined): string[] {
   const parts: string[] = [];
   if (figures?.flops) {
     parts.push(`${figures.exact ? "" : "≈ "}${flops(figures.flops)}`);
@@ -103,9 +102,9 @@ function few(names: readonly string[]): string {
 }
 
 function whyNone(model: ReportModel, ids: ReadonlySet<number>): string {
-  const vanished = vanishedOf(model);
+  const eliminated = eliminatedOf(model);
   for (const id of ids) {
-    const reason = vanished.get(id);
+    const reason = eliminated.get(id);
     if (reason) return reason;
   }
   return "not seen in the compiled program: folded, merged or dead";
@@ -118,7 +117,7 @@ function ofStage(
   texts: Texts,
 ): string[] {
   const { line, soft } = selection;
-  const parts = [`${TITLES[kind]} line ${line}`];
+  const parts = [`${STAGE_KIND_LABELS[kind]} line ${line}`];
   if (kind === "optimized_hlo") parts.push(...instruction(model, line, texts));
   if (!soft.size) return [...parts, "no equation is known for it"];
   parts.push(
@@ -129,7 +128,7 @@ function ofStage(
   );
   parts.push(origin(model, soft));
   if (kind === "jaxpr") {
-    const reasons = vanishedOf(model);
+    const reasons = eliminatedOf(model);
     const reason = [...soft].map((id) => reasons.get(id)).find(Boolean);
     if (reason) parts.push(reason);
   }
@@ -148,8 +147,8 @@ function instruction(model: ReportModel, line: number, texts: Texts): string[] {
   if (!figures) return parts;
   if (figures.shape) parts.push(figures.shape);
   if (figures.flops) parts.push(flops(figures.flops));
-  if (figures.bytes) parts.push(bytes(figures.bytes));
-  if (figures.times > 1) parts.push(`${figures.times} times a call`);
+  if (figures.bytes) parts.push(sizeOf(figures.bytes));
+  if (figures.times > 1) parts.push(`${figures.times} times per call`);
   if (figures.seconds !== undefined) {
     const share = figures.share === undefined ? "" : `, ${percent(figures.share)} of the time`;
     parts.push(`${seconds(figures.seconds)}${share}`);

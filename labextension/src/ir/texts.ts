@@ -2,7 +2,7 @@
 
 import { splitLines } from "../links";
 import type { ReportModel } from "../model";
-import type { StageJson, StageKind } from "../report";
+import type { StageJson, StageKind } from "../schema/report";
 import { Fusions, instructionName } from "./fusions";
 import type { Texts } from "./status";
 

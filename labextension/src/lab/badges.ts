@@ -3,7 +3,9 @@
 import type { Cell } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { IDisposable } from "@lumino/disposable";
-import { byCell, type CompileEvent, count, duration, totals } from "./compiles";
+import type { CompileEventJson } from "../schema/compiles";
+import { count, seconds } from "../words";
+import { byCell, totals } from "./compiles";
 import type { Feed } from "./feed";
 
 const CLASS = "jxs-badge";
@@ -52,10 +54,10 @@ export class Badges implements IDisposable {
     }
   }
 
-  private show(cell: Cell, events: readonly CompileEvent[]): void {
+  private show(cell: Cell, events: readonly CompileEventJson[]): void {
     const badge = badgeOf(cell) ?? this.make(cell);
-    const { compiles, recompiles, seconds } = totals(events);
-    const words = `${count(compiles, "compile")} · ${duration(seconds)}`;
+    const { compiles, recompiles, seconds: total } = totals(events);
+    const words = `${count(compiles, "compile")} · ${seconds(total)}`;
     const again = recompiles ? `↻ ${count(recompiles, "recompile")}` : "";
     if (badge.dataset.words === words + again) return;
     badge.dataset.words = words + again;
@@ -69,7 +71,7 @@ export class Badges implements IDisposable {
     badge.title = [
       "Compiled by JAX for this cell since the kernel started.",
       latest?.cause ? `Last: ${latest.cause}` : "",
-      latest?.fix ?? "",
+      latest?.fix,
     ]
       .filter(Boolean)
       .join("\n");

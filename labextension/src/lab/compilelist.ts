@@ -1,17 +1,11 @@
 /** The list in the side panel: one entry a compile, or a storm of them with a count. */
 
-import {
-  type CompileEvent,
-  count,
-  duration,
-  event as firstOf,
-  type Group,
-  seconds,
-  totals,
-} from "./compiles";
+import type { CompileEventJson, CompileKind } from "../schema/compiles";
+import { count, seconds } from "../words";
+import { event as firstOf, type Group, secondsOf, totals } from "./compiles";
 
 /** What is worth a word beside the function's name. */
-const KINDS: Record<string, string> = {
+const KINDS: Readonly<Partial<Record<CompileKind, string>>> = {
   eager: "outside any jit",
   nested: "inside another compile",
   transformed: "transformed",
@@ -24,7 +18,7 @@ export class CompileList {
   readonly element = document.createElement("ol");
   private readonly unfolded = new Set<string>();
 
-  constructor(private readonly open: (event: CompileEvent) => void) {
+  constructor(private readonly open: (event: CompileEventJson) => void) {
     this.element.className = "jxs-compiles-list";
   }
 
@@ -106,7 +100,7 @@ export class CompileList {
 
 function head(group: Group): HTMLElement {
   const newest = firstOf(group.events);
-  const { recompiles, seconds } = totals(group.events);
+  const { recompiles, seconds: total } = totals(group.events);
   const row = span("head", "");
   const place = span("place", placeOf(newest));
   const names = new Set(group.events.map((event) => event.fun_name));
@@ -117,25 +111,25 @@ function head(group: Group): HTMLElement {
     const words = group.events.length > 1 ? count(recompiles, "recompile") : "recompile";
     row.append(span("mark", `↻ ${words}`));
   }
-  row.append(span("seconds", duration(seconds)));
+  row.append(span("seconds", seconds(total)));
   return row;
 }
 
 /** `In [3]`: the line stands before its text. */
-function placeOf(event: CompileEvent): string {
-  const place = event.text ? (event.place ?? "").replace(/:\d+$/, "") : (event.place ?? "");
+function placeOf(event: CompileEventJson): string {
+  const place = event.text ? event.place.replace(/:\d+$/, "") : event.place;
   return place || (event.cell ? `In [${event.cell}]` : "");
 }
 
-function code(event: CompileEvent): HTMLElement {
+function code(event: CompileEventJson): HTMLElement {
   const row = document.createElement("code");
   row.className = "jxs-compile-code";
-  row.append(span("number", String(event.line ?? "")), event.text ?? "");
+  row.append(span("number", String(event.line ?? "")), event.text);
   return row;
 }
 
 function fixOf(group: Group): string {
-  return group.storm ? group.storm.fix : (firstOf(group.events).fix ?? "");
+  return group.storm ? group.storm.fix : firstOf(group.events).fix;
 }
 
 /** Of a clause of jaxscope's. */
@@ -149,13 +143,13 @@ function each(group: Group): HTMLElement {
   for (const event of group.events) {
     const item = document.createElement("li");
     const cause = event.cause || `\`${event.fun_name}\``;
-    item.append(span("seconds", duration(seconds(event))), words("cause", cause));
+    item.append(span("seconds", seconds(secondsOf(event))), words("cause", cause));
     list.append(item);
   }
   return list;
 }
 
-function phases(event: CompileEvent): string {
+function phases(event: CompileEventJson): string {
   const parts = [
     ["trace", event.trace_s],
     ["lower", event.lower_s],
@@ -163,8 +157,8 @@ function phases(event: CompileEvent): string {
   ] as const;
   // The panel is narrow: a number keeps its name and its unit.
   const spent = parts
-    .filter(([, s]) => s > 0)
-    .map(([name, s]) => `${name} ${duration(s)}`.replaceAll(" ", "\u00a0"));
+    .filter(([, spent]) => spent)
+    .map(([name, spent]) => `${name} ${seconds(spent)}`.replaceAll(" ", "\u00a0"));
   const kind = KINDS[event.kind];
   return [...(kind ? [kind] : []), ...spent].join(" · ");
 }

@@ -4,7 +4,8 @@ import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal } from "@lumino/signaling";
-import { type CompileEvent, Numbers, type StormNews, Storms } from "./compiles";
+import { type CompileEventJson, readCompileNews } from "../schema/compiles";
+import { Numbers, Storms } from "./compiles";
 import { broken, subshell } from "./texts";
 
 export const TARGET = "jaxscope.events";
@@ -17,9 +18,9 @@ export type FeedState = "no-kernel" | "foreign" | "asking" | "not-loaded" | "lis
 export class Feed implements IDisposable {
   isDisposed = false;
   state: FeedState = "no-kernel";
-  events: readonly CompileEvent[] = [];
+  events: readonly CompileEventJson[] = [];
   /** Those since the user cleared the list. */
-  listed: readonly CompileEvent[] = [];
+  listed: readonly CompileEventJson[] = [];
   storms = new Storms();
   readonly changed = new Signal<this, void>(this);
   private kernel: Kernel.IKernelConnection | null = null;
@@ -111,12 +112,9 @@ export class Feed implements IDisposable {
   }
 
   private hear(message: KernelMessage.ICommMsgMsg): void {
-    const told = message.content.data as { events?: unknown; storms?: unknown };
-    const fresh = (Array.isArray(told.events) ? told.events : [])
-      .filter(isEvent)
-      .map((event) => this.numbers.event(event));
-    for (const news of Array.isArray(told.storms) ? told.storms : [])
-      if (isStorm(news)) this.storms.hear(this.numbers.storm(news));
+    const { events = [], storms = [] } = readCompileNews(message.content.data) ?? {};
+    const fresh = events.map((event) => this.numbers.event(event));
+    for (const news of storms) this.storms.hear(this.numbers.storm(news));
     this.events = [...this.events, ...fresh].slice(-KEPT);
     this.listed = [...this.listed, ...fresh].slice(-KEPT);
     this.to("listening");
@@ -154,20 +152,4 @@ interface CellLike {
 
 function mentions(source: string): boolean {
   return source.includes("jax");
-}
-
-/** A kernel with another version of jaxscope may tell of none, or of them in another way. */
-function isStorm(value: unknown): value is StormNews {
-  const news = value as Partial<StormNews> | null;
-  return (
-    typeof news?.storm === "number" &&
-    Array.isArray(news.serials) &&
-    typeof news.pattern === "string" &&
-    typeof news.fix === "string"
-  );
-}
-
-function isEvent(value: unknown): value is CompileEvent {
-  const event = value as Partial<CompileEvent> | null;
-  return typeof event?.serial === "number" && typeof event.fun_name === "string";
 }

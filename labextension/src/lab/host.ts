@@ -3,8 +3,9 @@
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import type { JSONObject } from "@lumino/coreutils";
 import type { Panel, Widget } from "@lumino/widgets";
-import { type Host, type StageAnswer, TextAbsent } from "../host";
-import type { StageKind } from "../report";
+import { type Host, INCOMPLETE, TextAbsent } from "../host";
+import { number, object } from "../json";
+import { readStageAnswer, type StageAnswerJson, type StageKind } from "../schema/report";
 import { type Site, shared } from "./shared";
 import { Stages } from "./stages";
 import { askReport } from "./texts";
@@ -26,16 +27,20 @@ export class LabHost implements Host {
     return shared.site?.(this.resolver) ?? null;
   }
 
-  private async ask<T>(request: JSONObject): Promise<T> {
+  private async ask(request: JSONObject): Promise<unknown> {
     const kernel = this.site?.kernel();
     if (!kernel) throw new TextAbsent("no-kernel");
     if (this.site?.restarting()) throw new TextAbsent("restarted");
-    return askReport<T>(kernel, request);
+    return askReport(kernel, request);
   }
 
-  fetchStage(report: string, program: number, kind: StageKind): Promise<StageAnswer> {
+  fetchStage(report: string, program: number, kind: StageKind): Promise<StageAnswerJson> {
     const key = `${report}/${program}/${kind}`;
-    return stages.get(key, () => this.ask<StageAnswer>({ op: "stage", report, program, kind }));
+    return stages.get(key, async () => {
+      const answer = readStageAnswer(await this.ask({ op: "stage", report, program, kind }));
+      if (!answer) throw new TextAbsent("error", INCOMPLETE);
+      return answer;
+    });
   }
 
   onReturn(callback: () => void): () => void {
@@ -53,7 +58,7 @@ export class LabHost implements Host {
       throw new Error(
         "This figure is drawn by plotly, which is not installed beside JupyterLab: `pip install plotly`.",
       );
-    const figure = await this.ask<JSONObject>({ op: "figure", report, kind });
+    const figure = (await this.ask({ op: "figure", report, kind })) as JSONObject;
     if (this.panel.isDisposed) return () => undefined;
     const renderer = registry.createRenderer(PLOTLY);
     renderer.node.style.height = `${heightOf(figure)}px`;
@@ -77,7 +82,5 @@ export class LabHost implements Host {
 }
 
 function heightOf(figure: JSONObject): number {
-  const layout = figure.layout as JSONObject | undefined;
-  const height = layout?.height;
-  return typeof height === "number" ? height : FIGURE_HEIGHT;
+  return number(object(figure.layout)?.height) ?? FIGURE_HEIGHT;
 }

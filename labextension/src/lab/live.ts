@@ -2,9 +2,10 @@
 
 import type { ILayoutRestorer, JupyterFrontEnd } from "@jupyterlab/application";
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
+import type { CompileEventJson } from "../schema/compiles";
 import { Badges } from "./badges";
 import { cellOf, openCell } from "./cells";
-import { type CompileEvent, inCell } from "./compiles";
+import { inCell } from "./compiles";
 import { Feed } from "./feed";
 import { CompilesPanel } from "./panel";
 
@@ -98,11 +99,11 @@ export class Compiles {
     this.panel = null;
   }
 
-  private openCell(feed: Feed, event: CompileEvent): boolean {
+  private openCell(feed: Feed, event: CompileEventJson): boolean {
     const cell = event.cell_id ? cellOf(feed.panel, event.cell_id) : undefined;
     if (!cell) return false;
     this.app.shell.activateById(feed.panel.id);
-    void openCell(feed.panel, cell, inCell(event) ? (event.line ?? null) : null);
+    void openCell(feed.panel, cell, inCell(event) ? event.line : null);
     return true;
   }
 }

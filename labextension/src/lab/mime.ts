@@ -1,7 +1,7 @@
 /** The MIME renderer: the report in a notebook's output, and `.jaxscope.json` as a document. */
 
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
-import { MIME } from "../report";
+import { MIME } from "../schema/report";
 import { ICON } from "./icon";
 import { ReportRenderer } from "./renderer";
 

@@ -3,14 +3,15 @@
 import { LabIcon } from "@jupyterlab/ui-components";
 import type { Message } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
+import type { CompileEventJson } from "../schema/compiles";
 import { CompileList } from "./compilelist";
-import { type CompileEvent, groups, matches, totalLine, totals } from "./compiles";
+import { groups, matches, totalLine, totals } from "./compiles";
 import type { Feed } from "./feed";
 import { ICON } from "./icon";
 
 export interface PanelActions {
   /** Shows the cell; false where it is no longer there. */
-  open(feed: Feed, event: CompileEvent): boolean;
+  open(feed: Feed, event: CompileEventJson): boolean;
   load(feed: Feed): void;
 }
 
@@ -83,9 +84,9 @@ export class CompilesPanel extends Widget {
   }
 
   /** Shows the compiles of one cell. */
-  showCell(event: CompileEvent | undefined): void {
+  showCell(event: CompileEventJson | undefined): void {
     if (!event) return;
-    this.filter.value = this.query = (event.place ?? "").replace(/:\d+$/, ":");
+    this.filter.value = this.query = event.place.replace(/:\d+$/, ":");
     this.update();
   }
 
@@ -136,7 +137,7 @@ export class CompilesPanel extends Widget {
     return [paragraph("Nothing has compiled yet. Run a cell that uses JAX.")];
   }
 
-  private open(event: CompileEvent): void {
+  private open(event: CompileEventJson): void {
     if (!this.feed) return;
     const found = this.actions.open(this.feed, event);
     this.status.textContent = found

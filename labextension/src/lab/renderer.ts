@@ -5,7 +5,7 @@ import type { ReadonlyPartialJSONObject } from "@lumino/coreutils";
 import type { Message } from "@lumino/messaging";
 import { Panel, type Widget } from "@lumino/widgets";
 import { type Rendered, renderReport } from "../render";
-import { MIME } from "../report";
+import { MIME } from "../schema/report";
 import { LabHost } from "./host";
 import { shared } from "./shared";
 

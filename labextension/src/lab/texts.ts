@@ -4,6 +4,7 @@ import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { JSONObject } from "@lumino/coreutils";
 import { gunzipJson } from "../gzip";
 import { TextAbsent } from "../host";
+import { readReply } from "../schema/report";
 
 export const TARGET = "jaxscope.report";
 const PATIENCE_MS = 1000;
@@ -81,17 +82,14 @@ function bytesOf(buffer: ArrayBuffer | ArrayBufferView): Uint8Array<ArrayBuffer>
   return new Uint8Array(view);
 }
 
-/** Asks jaxscope about a report; its answer is JSON, packed. */
-export async function askReport<T>(
+/** Requests a text or a figure of a report. The answer is gzipped JSON. */
+export async function askReport(
   kernel: Kernel.IKernelConnection,
   request: JSONObject,
-): Promise<T> {
+): Promise<unknown> {
   const { data, bytes } = await ask(kernel, TARGET, request);
-  if (data.ok !== true) {
-    const message = typeof data.message === "string" ? data.message : "";
-    const why = data.why === "gone" || data.why === "forgotten" ? data.why : "error";
-    throw new TextAbsent(why, message);
-  }
-  if (!bytes) throw new TextAbsent("error", "The kernel's answer came without its content.");
-  return (await gunzipJson(bytes)) as T;
+  const reply = readReply(data);
+  if (!reply?.ok) throw new TextAbsent(reply?.why ?? "error", reply?.message);
+  if (!bytes) throw new TextAbsent("error", "The kernel's answer has no content.");
+  return gunzipJson(bytes);
 }

@@ -9,7 +9,7 @@ export function findingsView(model: ReportModel): View {
   const element = document.createElement("section");
   element.className = "jxs-findings jxs-prose";
   element.setAttribute("aria-label", "Findings");
-  const number = model.data.record.findings?.length ?? 0;
+  const number = model.data.record.findings.length;
   element.hidden = !model.data.findings;
   if (element.hidden) return { element };
 
@@ -33,11 +33,11 @@ export function findingsView(model: ReportModel): View {
   const mark = () => {
     const pinned = model.pinned;
     items.forEach((item, i) => {
-      const finding = model.data.record.findings?.[i];
+      const finding = model.data.record.findings[i];
       const here =
         (pinned?.origin === "source" || pinned?.origin === "tab") &&
         finding?.line === pinned.line &&
-        (finding.source ?? 0) === model.source;
+        finding.source === model.source;
       item.classList.toggle("jxs-here", here);
       if (here) item.setAttribute("aria-current", "true");
       else item.removeAttribute("aria-current");

@@ -4,7 +4,7 @@ import { element } from "../dom";
 import { type Absence, TextAbsent } from "../host";
 import { type Lead, markupNodes } from "../markup";
 import type { ReportModel } from "../model";
-import type { Tab, TabSection } from "../report";
+import type { SectionJson, TabJson } from "../schema/report";
 import type { View } from "./view";
 
 /** Why a figure, which only a running Python can draw, cannot be had. */
@@ -20,9 +20,9 @@ const ABSENT: Record<Absence, string> = {
 /** Characters of a cell that is not worth breaking, such as `70.6 µs … 84.9 µs`. */
 const SHORT = 24;
 
-export function tabView(model: ReportModel, tab: Tab): View {
+export function tabView(model: ReportModel, tab: TabJson): View {
   const root = element("div", "jxs-tab jxs-prose");
-  const made = new Map<TabSection, HTMLElement>();
+  const made = new Map<SectionJson, HTMLElement>();
   const figures = model.host.drawFigure
     ? (tab.figures ?? []).map((kind) => figure(model, kind))
     : [];
@@ -59,7 +59,7 @@ export function tabView(model: ReportModel, tab: Tab): View {
 }
 
 /** A section with its heading; its links call `lead`. */
-export function sectionNode(section: TabSection, lead: Lead): HTMLElement {
+export function sectionNode(section: SectionJson, lead: Lead): HTMLElement {
   const node = document.createElement("section");
   if (section.heading) {
     const heading = document.createElement("h3");

@@ -193,7 +193,7 @@ def test_hlo_opens_at_its_entry_and_other_stages_at_their_first_line(viewer: Vie
     expect(row(page, "optimized_hlo", entry + 5)).to_be_in_viewport()
     expect(row(page, "optimized_hlo", 1)).not_to_be_in_viewport()
     expect(row(page, "jaxpr", 1)).to_be_in_viewport()
-    pane(page, "optimized_hlo").get_by_label("Stage").select_option("HLO before optimization")
+    pane(page, "optimized_hlo").get_by_label("Stage").select_option("unoptimized HLO")
     expect(row(page, "hlo", line_of(record, "hlo", "ENTRY"))).to_be_in_viewport()
 
 
@@ -368,7 +368,7 @@ def test_panes_can_be_added_chosen_and_closed(viewer: Viewer) -> None:
     expect(page.locator(".jxs-stages .jxs-pane")).to_have_count(4)
     pane(page, "hlo").get_by_label("Close this pane").click()
     expect(pane(page, "hlo")).to_have_count(0)
-    pane(page, "stablehlo").get_by_label("Stage").select_option("HLO before optimization")
+    pane(page, "stablehlo").get_by_label("Stage").select_option("unoptimized HLO")
     expect(row(page, "hlo", line_of(load(), "hlo", "ENTRY"))).to_be_in_viewport()
     for name in ("jaxpr", "hlo"):
         pane(page, name).get_by_label("Close this pane").click()

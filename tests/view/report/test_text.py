@@ -90,7 +90,7 @@ def test_the_full_form_has_everything() -> None:
         "--xla_cpu_multi_thread_eigen=true",
         "jaxpr, 75 lines",
         "StableHLO, ",
-        "HLO before optimization, ",
+        "unoptimized HLO, ",
         "optimized HLO, 187 lines",
         "3.5 FLOP/B is below the ridge",
     ):
