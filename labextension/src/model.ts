@@ -1,4 +1,4 @@
-/** What is shown now: the report, the chosen program and source, the texts at hand, and one selection for all views. */
+/** The state of the viewer: report, chosen program and source, available texts, and one selection for all views. */
 
 import { type Absence, type Host, TextAbsent } from "./host";
 import { Anchors, between, Equations } from "./links";
@@ -13,7 +13,7 @@ import type {
   StageKind,
 } from "./schema/report";
 
-/** Where a selection began. */
+/** The view in which a selection was made. */
 export type Origin = "source" | StageKind | "graph" | "tab";
 
 export interface Selection {
@@ -21,7 +21,7 @@ export interface Selection {
   line: number;
   /** The equations of the whole line. */
   soft: ReadonlySet<number>;
-  /** Those of the very spot; the same where no smaller spot is known. */
+  /** The equations of the expression under the pointer; else those of the line. */
   hot: ReadonlySet<number>;
   exact: boolean;
   why: string;
@@ -33,10 +33,10 @@ export interface Lines {
   readonly hot: number[];
 }
 
-/** A stage's text: here, on its way, or absent with the reason. */
+/** The text of a stage: available, requested, or absent with the reason. */
 export type TextState =
   | { state: "saved" | "live"; stage: StageJson }
-  | { state: "asking" }
+  | { state: "requested" }
   | { state: "unavailable"; reason: string }
   | { state: "absent"; absence: Absence; message: string };
 
@@ -53,7 +53,7 @@ export class ReportModel {
   private readonly instructionCache = new Map<number, Record<string, InstructionFiguresJson>>();
   private readonly equationCache = new Map<string, Equations>();
   private callers = true;
-  /** All panes, and the words about them, ask for the lines of one selection. */
+  /** Every pane needs the lines of the selection. */
   private readonly lineCache = new WeakMap<Selection, Map<Anchors, Lines>>();
   private readonly ends: (() => void)[] = [];
 
@@ -66,7 +66,7 @@ export class ReportModel {
     if (stop) this.ends.push(stop);
   }
 
-  /** Calls back after a change; returns what stops it. */
+  /** Subscribes to a change; returns the unsubscribe function. */
   on(change: Change, callback: () => void): () => void {
     const known = this.listeners.get(change) ?? new Set();
     this.listeners.set(change, known);
@@ -79,7 +79,7 @@ export class ReportModel {
     this.listeners.clear();
   }
 
-  private tell(change: Change): void {
+  private notify(change: Change): void {
     for (const callback of [...(this.listeners.get(change) ?? [])]) callback();
   }
 
@@ -101,7 +101,7 @@ export class ReportModel {
     return found;
   }
 
-  /** Whether a line also stands for what the functions that it calls became. */
+  /** Whether a line is also linked to the equations of the functions that it calls. */
   get followsCallers(): boolean {
     return this.callers;
   }
@@ -110,8 +110,8 @@ export class ReportModel {
     if (on === this.callers) return;
     this.callers = on;
     this.hovered = this.pinned = null;
-    this.tell("source");
-    this.tell("selection");
+    this.notify("source");
+    this.notify("selection");
   }
 
   /** By line of the optimized HLO. */
@@ -122,17 +122,17 @@ export class ReportModel {
   chooseProgram(index: number): void {
     this.program = index;
     this.hovered = this.pinned = null;
-    this.tell("program");
-    this.tell("selection");
+    this.notify("program");
+    this.notify("selection");
   }
 
   chooseSource(index: number): void {
     this.source = index;
-    this.tell("source");
-    this.tell("selection");
+    this.notify("source");
+    this.notify("selection");
   }
 
-  /** The selection that is shown: what is pointed at, else what is pinned. */
+  /** The hovered selection, else the pinned one. */
   get selection(): Selection | null {
     return this.hovered ?? this.pinned;
   }
@@ -140,14 +140,14 @@ export class ReportModel {
   hover(selection: Selection | null): void {
     if (same(selection, this.hovered)) return;
     this.hovered = selection;
-    this.tell("selection");
+    this.notify("selection");
   }
 
-  /** Pins, or lets go when the same is pinned already. */
+  /** Pins a selection, or unpins it where it is pinned already. */
   pin(selection: Selection | null): void {
     this.pinned = same(selection, this.pinned) ? null : selection;
     this.hovered = null;
-    this.tell("selection");
+    this.notify("selection");
   }
 
   /** The selection of a source line, or of the expression at a column of it (-1: the line). */
@@ -164,7 +164,7 @@ export class ReportModel {
     return { origin, line, soft, hot: soft, exact: found?.exact ?? true, why: found?.why ?? "" };
   }
 
-  /** Lines of a stage that belong to a selection: of the whole line, and of its very spot. */
+  /** Lines of a stage that belong to a selection: of the whole line, and of the expression. */
   linesOf(kind: StageKind, selection: Selection): Lines {
     const there = this.anchors(kind);
     const known = this.lineCache.get(selection) ?? new Map<Anchors, Lines>();
@@ -179,7 +179,7 @@ export class ReportModel {
     return found;
   }
 
-  /** Leads to a line of a source from anywhere: chooses the source and pins the line. */
+  /** Goes to a line of a source: chooses the source and pins the line. */
   goTo(source: number, line: number): void {
     if (source !== this.source) this.chooseSource(source);
     this.pinned = null;
@@ -198,16 +198,17 @@ export class ReportModel {
       return this.keep(key, { state: "unavailable", reason: stage.unavailable.reason });
     if (!this.host.fetchStage || !this.payload.id)
       return this.keep(key, { state: "absent", absence: "no-kernel", message: "" });
-    return { state: "asking" };
+    return { state: "requested" };
   }
 
-  /** Asks for a text that is not here. `texts` changes are told as the answer comes. */
+  /** Requests a text that is not available. Subscribers of `texts` are notified of the answer. */
   async request(kind: StageKind): Promise<void> {
     const program = this.program;
     const key = `${program}/${kind}`;
-    if (this.texts.has(key) || this.text(kind).state !== "asking" || !this.host.fetchStage) return;
-    this.keep(key, { state: "asking" });
-    this.tell("texts");
+    if (this.texts.has(key) || this.text(kind).state !== "requested" || !this.host.fetchStage)
+      return;
+    this.keep(key, { state: "requested" });
+    this.notify("texts");
     try {
       const answer = await this.host.fetchStage(this.payload.id, program, kind);
       const { stage } = answer;
@@ -223,10 +224,10 @@ export class ReportModel {
       const message = error instanceof Error ? error.message : String(error);
       this.keep(key, { state: "absent", absence, message });
     }
-    this.tell("texts");
+    this.notify("texts");
   }
 
-  /** What comes with a text beside it. */
+  /** Stores the figures and equations that come with a text. */
   private learn(program: number, answer: StageAnswerJson): void {
     if (answer.instructions) this.instructionCache.set(program, answer.instructions);
     const figures = this.data.programs[program];
@@ -236,16 +237,16 @@ export class ReportModel {
     if (known && !known.equations.length && answer.equations?.length) {
       known.equations = answer.equations;
       this.equationCache.clear();
-      this.tell("source");
+      this.notify("source");
     }
   }
 
-  /** Forgets the texts that were absent, so that they are asked for again. */
+  /** Forgets which texts were absent, so that they are requested again. */
   tryAgain(): void {
     for (const [key, text] of this.texts) {
       if (text.state === "absent") this.texts.delete(key);
     }
-    this.tell("texts");
+    this.notify("texts");
   }
 
   anchors(kind: StageKind): Anchors {

@@ -1,4 +1,4 @@
-/** Tabs: roles, keyboard, and one panel in sight. */
+/** Tabs: ARIA roles, keyboard, one visible panel. */
 
 import { element } from "./dom";
 import type { View } from "./views/view";

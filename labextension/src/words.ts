@@ -59,7 +59,7 @@ export function seconds(value: number | null | undefined): string {
   return `${significant(value / length)} ${unit}`;
 }
 
-/** `12 %`, below 10 % with one decimal where it tells: `2.4 %`, `< 0.1 %`. */
+/** `12 %`; below 10 % with one decimal: `2.4 %`, `< 0.1 %`. */
 export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return UNKNOWN;
   const value = share * 100;

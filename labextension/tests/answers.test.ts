@@ -1,4 +1,4 @@
-/** What comes with a text that the kernel was asked for. */
+/** Figures and equations that come with a requested text. */
 
 import { expect, test } from "vitest";
 import type { Host } from "../src/host";

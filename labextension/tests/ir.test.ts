@@ -6,7 +6,7 @@ import { costliest, fitting, instructionFigures, sourceFigures } from "../src/ir
 import { Fusions, instructionName } from "../src/ir/fusions";
 import { huesOf } from "../src/ir/hues";
 import { litSource, litStage } from "../src/ir/lit";
-import { said } from "../src/ir/states";
+import { noticeOf } from "../src/ir/states";
 import { paneWords, statusWords } from "../src/ir/status";
 import { StageTexts } from "../src/ir/texts";
 import { Equations, splitLines } from "../src/links";
@@ -26,7 +26,7 @@ function lineOf(kind: string, text: string): number {
   return splitLines(stage?.text ?? "").findIndex((line) => line.includes(text)) + 1;
 }
 
-// Which panes are open.
+// Open panes.
 
 test("a pane is added, chosen and closed, four at most and one at least", () => {
   expect(firstKinds(700)).toEqual(["optimized_hlo"]);
@@ -95,7 +95,7 @@ test("the lines of a fused computation belong to their fusion", () => {
   expect(instructionName("}")).toBe("");
 });
 
-// What is lit.
+// Highlights.
 
 test("a selection lights up what Python links", () => {
   const report = model();
@@ -118,7 +118,7 @@ test("a spot marks its expression, and leaves the rest of the line soft", () => 
   expect(soft.size).toBeGreaterThan(hot.size);
 });
 
-// How lines look at rest.
+// Styles of lines.
 
 test("lines by likeness, vanished code and findings are dressed as such", () => {
   const gone = [...new Equations(program.equations).homes(0)].filter(([, line]) => line === 3);
@@ -229,7 +229,7 @@ test("the status line says what a line became, with whom it is fused and what it
   expect(words.join(" · ")).toContain("1.2 kFLOP · ≈ 34 % of the time (900 µs to 2 ms)");
   expect(statusWords(report, report.ofSource(2), new StageTexts(report))).toEqual([
     "line 2",
-    "became no equation",
+    "no equation",
   ]);
 });
 
@@ -289,8 +289,8 @@ const SIZE = { lines: 18240, bytes: 2_100_000 };
 
 test.each([
   [
-    { state: "asking" },
-    /^Asking the kernel for this text \(18 240 lines, 2.1 MB\); where it is busy/,
+    { state: "requested" },
+    /^Requesting this text \(18 240 lines, 2.1 MB\) from the kernel\. A busy kernel answers later\.$/,
     false,
   ],
   [
@@ -300,37 +300,45 @@ test.each([
   ],
   [
     { state: "absent", absence: "no-kernel", message: "" },
-    /over the size that is saved, and no kernel is connected/,
+    /^This text \(18 240 lines, 2.1 MB\) was too large to be saved in the notebook, and no kernel is connected\. Run the cell again\.$/,
     true,
   ],
-  [{ state: "absent", absence: "gone", message: "" }, /the kernel no longer has this report/, true],
+  [
+    { state: "absent", absence: "gone", message: "" },
+    /the kernel keeps only the latest reports\. Run the cell again\.$/,
+    true,
+  ],
   [
     { state: "absent", absence: "forgotten", message: "" },
-    /the kernel has forgotten it: it was restarted, or jaxscope was loaded anew\. Run the cell/,
+    /the kernel was restarted or jaxscope reloaded\. Run the cell again\.$/,
     true,
   ],
   [
     { state: "absent", absence: "restarted", message: "" },
-    /was restarted\. Run the cell again\.$/,
+    /the kernel was restarted\. Run the cell again\.$/,
     true,
   ],
-  [{ state: "absent", absence: "error", message: "no room" }, /failed \(no room\)\.$/, true],
+  [
+    { state: "absent", absence: "error", message: "no room" },
+    /the request to the kernel failed \(no room\)\.$/,
+    true,
+  ],
 ] satisfies [TextState, RegExp, boolean][])(
   "%o is said in a whole sentence",
-  (state, words, again) => {
-    const found = said(state, "optimized_hlo", SIZE, true);
-    expect(found?.words).toMatch(words);
-    expect(found?.again).toBe(again);
+  (state, text, retry) => {
+    const found = noticeOf(state, "optimized_hlo", SIZE, true);
+    expect(found?.text).toMatch(text);
+    expect(found?.retry).toBe(retry);
   },
 );
 
 test("a text that is here is no reason for words, and a page has nobody to ask", () => {
   const stage: StageJson = { kind: "jaxpr", text: "x", unavailable: null, anchors: [] };
-  expect(said({ state: "saved", stage }, "jaxpr", undefined, true)).toBeNull();
+  expect(noticeOf({ state: "saved", stage }, "jaxpr", undefined, true)).toBeNull();
   const absent = { state: "absent", absence: "no-kernel", message: "" } as const;
-  expect(said(absent, "jaxpr", undefined, false)).toEqual({
-    words: 'This text is not in this file. In Python, report.stage("jaxpr").text gives it.',
-    again: false,
+  expect(noticeOf(absent, "jaxpr", undefined, false)).toEqual({
+    text: 'This text is not in this file. In Python, report.stage("jaxpr").text gives it.',
+    retry: false,
     busy: false,
   });
 });
@@ -348,7 +356,7 @@ test("a text is asked for once, and asked for again when the user wants it", asy
   };
   const changes = { programs: [{ ...program, stages }] };
   const report = model({}, changes, { name: "lab", fetchStage }, "7");
-  expect(report.text("hlo").state).toBe("asking");
+  expect(report.text("hlo").state).toBe("requested");
   await Promise.all([report.request("hlo"), report.request("hlo")]);
   expect(asked).toBe(1);
   expect(report.text("hlo")).toMatchObject({ state: "absent", absence: "restarted" });

@@ -81,7 +81,7 @@ test.each([
   const toolbar = parent.querySelector<HTMLElement>(".jxs-toolbar");
   expect(toolbar?.hidden).toBe(!programs.length);
   const said = [...parent.querySelectorAll(".jxs-nothing > p")].map((p) => p.textContent);
-  // What there is to tell of the run stands where the eye looks for the program.
+  // The notes of the run take the place of the program.
   const beside = open === "Source and stages" && !programs.length;
   const why = beside ? ["No function ran.", "f was not called."] : ["No function ran."];
   expect(said).toEqual(programs.length ? [] : why);

@@ -52,11 +52,11 @@ test("a tab shows the sections of the chosen program and of the whole run", () =
   expect(element.querySelector("p")?.textContent).toBe("two");
 });
 
-test("a program that a tab says nothing of is told so", () => {
+test("a tab without a section for the program says so", () => {
   const report = model();
   const { element } = tabView(report, { ...TAB, sections: TAB.sections.slice(0, 1) });
   report.chooseProgram(1);
-  expect(element.textContent).toBe("There is nothing about this program under “Time”.");
+  expect(element.textContent).toBe("“Time” has no section for this program.");
 });
 
 test("a line in a table leads to its source", () => {
@@ -135,8 +135,8 @@ test.each([
   [new TextAbsent("no-kernel"), "no kernel is connected"],
   [new TextAbsent("restarted"), "The kernel was restarted"],
   [new TextAbsent("gone"), "no longer has this report"],
-  [new TextAbsent("forgotten"), "The kernel was restarted, or jaxscope was loaded anew"],
-  [new TextAbsent("error", "boom"), "It said: boom"],
+  [new TextAbsent("forgotten"), "The kernel was restarted, or jaxscope was reloaded"],
+  [new TextAbsent("error", "boom"), "The kernel could not draw this figure. boom"],
   [new Error("plotly is missing."), "plotly is missing."],
 ])("a figure that cannot be had is said: %s", async (error, words) => {
   const view = tabView(model({ drawFigure: () => Promise.reject(error) }), TAB);

@@ -295,7 +295,7 @@ def test_a_restart_keeps_the_texts_in_sight_and_says_what_is_gone(
     expect(hlo_entry(report)).to_be_visible()
     pane(report, "optimized_hlo").get_by_label("Stage").select_option("jaxpr")
     # The new kernel answers, first without jaxscope and then with it.
-    anew = "it was restarted, or jaxscope was loaded anew. Run the cell again."
+    anew = "the kernel was restarted or jaxscope reloaded. Run the cell again."
     expect(pane(report, "jaxpr")).to_contain_text(anew)
     choose(page, 0)
     command(page, "notebook:run-cell")

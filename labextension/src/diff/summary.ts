@@ -1,4 +1,4 @@
-/** What changed, in figures and words: everything of a comparison but the stages. */
+/** The summary of a comparison of two reports: everything but the stages. */
 
 import { element } from "../dom";
 import type { DiffDataJson } from "../schema/report";
@@ -11,6 +11,7 @@ export function summaryView(diff: DiffDataJson): View {
   for (const section of diff.tabs.flatMap((tab) => tab.sections)) {
     node.append(sectionNode(section, () => undefined));
   }
-  if (!node.childElementCount) node.append(element("p", "jxs-nothing", "Nothing differs."));
+  if (!node.childElementCount)
+    node.append(element("p", "jxs-nothing", "The two reports do not differ."));
   return { element: node };
 }

@@ -1,4 +1,4 @@
-/** What a widget can ask its kernel: a text, by a message that is answered with a message. */
+/** Requests of a widget to its kernel: one message, answered by one message. */
 
 import type { AnyModel } from "@anywidget/types";
 import { gunzipJson } from "../gzip";
@@ -25,15 +25,16 @@ interface Waiting {
 export class KernelHost implements Host {
   readonly name = "widget";
   private readonly waiting = new Map<string, Waiting>();
-  /** Two views of one widget hear each other's answers. */
+  /** Identifies this view: all views of a widget receive all answers. */
   private readonly view = Math.random().toString(36).slice(2);
   private asked = 0;
-  private readonly heard = (message: unknown, buffers: DataView[]) => this.hear(message, buffers);
+  private readonly onMessage = (message: unknown, buffers: DataView[]) =>
+    this.receive(message, buffers);
   private readonly lost = () => this.fail("restarted");
 
   constructor(private readonly model: AnyModel<Traits>) {
-    model.on("msg:custom", this.heard);
-    // ipywidgets tells so when the kernel has gone or come back: no answer will follow.
+    model.on("msg:custom", this.onMessage);
+    // Sent by ipywidgets when the kernel is lost or back: open requests will not be answered.
     model.on("comm_live_update", this.lost);
   }
 
@@ -49,12 +50,12 @@ export class KernelHost implements Host {
   }
 
   dispose(): void {
-    this.model.off("msg:custom", this.heard);
+    this.model.off("msg:custom", this.onMessage);
     this.model.off("comm_live_update", this.lost);
     this.fail("no-kernel");
   }
 
-  private hear(message: unknown, buffers: DataView[]): void {
+  private receive(message: unknown, buffers: DataView[]): void {
     const reply = readReply(message);
     const waiting = this.waiting.get(reply?.request ?? "");
     if (!reply?.request || !waiting) return;
@@ -70,7 +71,7 @@ export class KernelHost implements Host {
   }
 }
 
-/** Front ends give a view of a larger buffer, some of them of a shared one. */
+/** Front ends pass a view of a larger, sometimes shared buffer. */
 function copied(view: DataView): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(view.byteLength);
   bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));

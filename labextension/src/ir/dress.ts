@@ -1,4 +1,4 @@
-/** How the lines of a text look at rest: the color of their source line, and what is special about them. */
+/** Styles of lines: the color of their source line, findings, eliminated and approximate lines. */
 
 import type { ReportModel } from "../model";
 import type { EquationJson, Phase, StageKind } from "../schema/report";
@@ -8,10 +8,10 @@ export const PHASES: Readonly<Record<Phase, string>> = {
   primal: "",
   forward: "forward pass",
   backward: "backward pass",
-  recompute: "forward work that the backward pass does again",
+  recompute: "rematerialized forward work",
 };
 
-/** equation → why it left no instruction. */
+/** equation → the reason why it was eliminated. */
 export function eliminatedOf(model: ReportModel): ReadonlyMap<number, string> {
   const eliminated = model.figures?.eliminated ?? [];
   return new Map(eliminated.map(({ equation, reason }) => [equation, reason]));
@@ -66,7 +66,7 @@ export function stageDress(
   const eliminated = kind === "jaxpr" ? eliminatedOf(model) : new Map<number, string>();
   for (const [line, { equations, exact }] of model.anchors(kind).byLine) {
     const look: LineDress = {};
-    // A line has the hue of the first of its equations that has a line here.
+    // The hue of the first equation with a defining line in this source.
     const home = equations.find((id) => homes.has(id));
     const hue = home === undefined ? undefined : hues.get(homes.get(home) ?? -1);
     if (hue !== undefined) look.hue = hue;

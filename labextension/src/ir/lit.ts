@@ -1,4 +1,4 @@
-/** Which lines of the source a selection lights up, and which parts of them. */
+/** The highlighted lines of a selection, and the highlighted parts of them. */
 
 import type { ReportModel, Selection } from "../model";
 import type { StageKind } from "../schema/report";
@@ -13,7 +13,7 @@ export interface Lit {
 
 export const DARK: Lit = { soft: new Set(), hot: new Set(), spans: new Map() };
 
-/** The source's lines behind a selection: hot are the equations' own, soft also those that call them. */
+/** Lines of the source: hot are the equations' defining lines, soft are their callers. */
 export function litSource(model: ReportModel, now: Selection, lines: readonly string[]): Lit {
   const here = now.origin === "source" || now.origin === "tab";
   const soft = linesIn(model, now.soft, false);
@@ -41,7 +41,7 @@ function linesIn(model: ReportModel, ids: ReadonlySet<number>, own: boolean): Se
   return found;
 }
 
-/** line → the expressions of these equations, in characters. */
+/** line → the spans of these equations, in characters. */
 function spansOf(model: ReportModel, ids: ReadonlySet<number>, lines: readonly string[]): Spans {
   const found = new Map<number, [number, number][]>();
   const seen = new Set<string>();

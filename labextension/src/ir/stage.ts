@@ -1,4 +1,4 @@
-/** One stage of the program: its text, or why it is not here. */
+/** The pane of one stage: its text, or the reason why it is absent. */
 
 import { button, select } from "../dom";
 import type { Selection, TextState } from "../model";
@@ -13,10 +13,10 @@ import { DARK, litStage } from "./lit";
 import { openingLine } from "./opening";
 import type { Room } from "./room";
 import { hidden } from "./settings";
-import { said } from "./states";
+import { noticeOf } from "./states";
 import { paneWords } from "./status";
 
-/** The upper part of a pane: what follows a line in it is in sight as well. */
+/** The upper share of a pane: below a line there, the following lines are visible, too. */
 const FOLLOWED = 0.5;
 
 export interface StageEvents {
@@ -32,7 +32,7 @@ export class StagePane {
   private figures: Figures | null = null;
   private columns = -1;
   private folded = false;
-  /** The text waits for room to be opened where it is read first. */
+  /** The text has not been scrolled to its opening line, for want of a height. */
   private unseen = false;
 
   constructor(
@@ -65,7 +65,7 @@ export class StagePane {
     this.frame.pane.foldAll(on);
   }
 
-  /** The program, the state of its text or the colors have changed; whether another text is shown. */
+  /** Call after a change of program, text or colors; returns whether the text changed. */
   redraw(): boolean {
     const { model } = this.room;
     const state = model.text(this.kind);
@@ -87,7 +87,7 @@ export class StagePane {
     const state = model.text(this.kind);
     if (!this.unseen || !("stage" in state) || !this.frame.element.clientHeight) return;
     this.unseen = false;
-    // A search that goes on has led to its match.
+    // A search has scrolled to its match.
     if (this.frame.query) return;
     const line = openingLine(this.kind, state.stage.text, model.instructions);
     this.frame.pane.beginAt(line, FOLLOWED);
@@ -100,21 +100,17 @@ export class StagePane {
       this.frame.show(state.stage.text);
       return;
     }
-    const words = said(
+    const notice = noticeOf(
       state,
       this.kind,
       model.figures?.omitted[this.kind],
       model.payload.id !== "",
     );
-    if (words) {
-      const again = words.again ? () => this.ask() : undefined;
-      this.frame.say(words.words, again, words.busy);
+    if (notice) {
+      const retry = notice.retry ? () => model.tryAgain() : undefined;
+      this.frame.showMessage(notice.text, notice.busy, retry);
     }
-    if (state.state === "asking") void model.request(this.kind);
-  }
-
-  private ask(): void {
-    this.room.model.tryAgain();
+    if (state.state === "requested") void model.request(this.kind);
   }
 
   private figure(): void {
@@ -124,7 +120,7 @@ export class StagePane {
     this.fit();
   }
 
-  /** As many columns as there is room for. */
+  /** Shows as many columns as fit. */
   private fit(): void {
     const found = fitting(this.figures, this.frame.element.clientWidth);
     const columns = found?.columns ?? [];

@@ -1,4 +1,4 @@
-/** A line under each cell's code: how often it compiled, how often again, and how long that took. */
+/** A badge under each cell: its compilations, recompilations and their time. */
 
 import type { Cell } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
@@ -10,7 +10,7 @@ import type { Feed } from "./feed";
 
 const CLASS = "jxs-badge";
 
-/** The badges of one notebook. A cell that is moved gets a new widget: badges are found by its id. */
+/** The badges of one notebook, found by cell id: a moved cell gets a new widget. */
 export class Badges implements IDisposable {
   isDisposed = false;
   private due = 0;
@@ -35,7 +35,7 @@ export class Badges implements IDisposable {
     for (const cell of this.panel.content.widgets) badgeOf(cell)?.remove();
   }
 
-  /** Once a frame, however many cells changed. */
+  /** At most once per frame. */
   private later(): void {
     if (this.due) return;
     this.due = requestAnimationFrame(() => {
@@ -77,7 +77,7 @@ export class Badges implements IDisposable {
       .join("\n");
   }
 
-  /** Between the code and its output: JupyterLab rewrites the prompt, and keeps strangers here. */
+  /** Placed between code and output: JupyterLab rewrites the prompt, but keeps foreign elements here. */
   private make(cell: Cell): HTMLElement {
     const badge = document.createElement("button");
     badge.type = "button";

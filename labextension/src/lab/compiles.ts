@@ -1,31 +1,31 @@
-/** What the kernel tells of each compile, and what is made of many: totals, storms, what a cell costs. */
+/** Compilations by line, by cell and in total. */
 
 import type { CompileEventJson, StormNewsJson } from "../schema/compiles";
 import { count, seconds } from "../words";
 
-/** Which compiles belong together. */
+/** Storms: groups of recompilations of one line. */
 export class Storms {
   private readonly of = new Map<number, number>();
   private readonly known = new Map<number, StormNewsJson>();
 
-  hear(news: StormNewsJson): void {
+  update(news: StormNewsJson): void {
     for (const serial of news.serials) this.of.set(serial, news.storm);
     this.known.set(news.storm, news);
   }
 
-  /** The storm of a compile, as far as it is one of several. */
+  /** The storm that a compilation belongs to. */
   find(serial: number): StormNewsJson | null {
     const storm = this.known.get(this.of.get(serial) ?? 0);
     return storm?.pattern ? storm : null;
   }
 }
 
-/** One count for all that is told: jaxscope counts from 1 again when it is loaded again. */
+/** Serial numbers that keep growing: jaxscope restarts at 1 when it is reloaded. */
 export class Numbers {
   private before = 0;
   private most = 0;
 
-  /** What is told from now on is newer than all that was told. */
+  /** Events from now on are newer than all before. */
   again(): void {
     this.before = this.most;
   }
@@ -39,14 +39,14 @@ export class Numbers {
     return { ...news, storm: this.number(news.storm), serials };
   }
 
-  private number(told: number): number {
-    const found = this.before + told;
+  private number(serial: number): number {
+    const found = this.before + serial;
     this.most = Math.max(this.most, found);
     return found;
   }
 }
 
-/** Compiles that stand together: one, or a storm from one line. The newest first. */
+/** An entry of the list: one compilation, or a storm. The newest first. */
 export interface Group {
   key: string;
   events: readonly CompileEventJson[];
@@ -73,7 +73,7 @@ export function totals(events: Iterable<CompileEventJson>): Totals {
   return sum;
 }
 
-/** "12 compiles · 3 recompiles · 4.1 s": what did not happen is left out. */
+/** "12 compiles · 3 recompiles · 4.1 s", without zeros. */
 export function totalLine({ compiles, recompiles, seconds: total }: Totals): string {
   const words = [count(compiles, "compile")];
   if (recompiles) words.push(count(recompiles, "recompile"));
@@ -81,12 +81,12 @@ export function totalLine({ compiles, recompiles, seconds: total }: Totals): str
   return words.join(" · ");
 }
 
-/** Whether the line is a line of the notebook's cell, and not of a file that it calls. */
+/** Whether the line is in a cell of the notebook, not in a file that it calls. */
 export function inCell(event: CompileEventJson): boolean {
   return Boolean(event.cell_id) && event.place.startsWith("In [");
 }
 
-/** Newest first. What is shown of a storm stands where its newest does; of a single one its own cause is said. */
+/** Newest first; a storm is placed by its newest member. A storm with one visible member is shown as a single compilation. */
 export function groups(events: readonly CompileEventJson[], storms: Storms): Group[] {
   const together = new Map<StormNewsJson, CompileEventJson[]>();
   const found: Group[] = [];
@@ -107,14 +107,14 @@ export function groups(events: readonly CompileEventJson[], storms: Storms): Gro
   return found.sort((a, b) => event(b.events).serial - event(a.events).serial);
 }
 
-/** The first of a list that has one. */
+/** The first event of a group, which is never empty. */
 export function event(events: readonly CompileEventJson[]): CompileEventJson {
   const [first] = events;
-  if (!first) throw new Error("A group holds one compile at least.");
+  if (!first) throw new Error("A group has at least one compilation.");
   return first;
 }
 
-/** Whether every word of the query stands somewhere in what is shown of a compile. */
+/** Whether the entry of a compilation contains every word of the query. */
 export function matches(
   event: CompileEventJson,
   query: string,

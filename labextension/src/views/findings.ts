@@ -1,10 +1,10 @@
-/** The advice: where, what, what to change. Each place leads to its line. */
+/** The findings: line, message, fix. Each line is a link. */
 
 import { markupNodes } from "../markup";
 import type { ReportModel } from "../model";
 import type { View } from "./view";
 
-/** An empty, hidden element where there is no advice. */
+/** An empty, hidden element where there are no findings. */
 export function findingsView(model: ReportModel): View {
   const element = document.createElement("section");
   element.className = "jxs-findings jxs-prose";
@@ -28,7 +28,7 @@ export function findingsView(model: ReportModel): View {
     links[Math.min(Math.max(at + step, 0), links.length - 1)]?.focus();
   });
 
-  // The advice on the pinned line is marked, wherever the line was pinned from.
+  // Findings on the pinned line are marked, whichever view pinned it.
   const items = [...element.querySelectorAll("ol.findings > li")];
   const mark = () => {
     const pinned = model.pinned;

@@ -46,7 +46,7 @@ test("what did not happen is not said", () => {
 function stormy(...news: [number, number[], string][]): Storms {
   const storms = new Storms();
   for (const [storm, serials, pattern] of news)
-    storms.hear({ storm, serials, pattern, fix: "Pad it." });
+    storms.update({ storm, serials, pattern, fix: "Pad it." });
   return storms;
 }
 
@@ -64,11 +64,11 @@ test("what compiles after jaxscope was loaded again is newer, and of no storm of
   const storms = new Storms();
   const before = [1, 2, 3].map((serial) => numbers.event(event(serial)));
   const news = { storm: 1, pattern: "`x` grows by 1 each time", fix: "Pad it." };
-  storms.hear(numbers.storm({ ...news, serials: [1, 2, 3] }));
+  storms.update(numbers.storm({ ...news, serials: [1, 2, 3] }));
   numbers.again();
   const after = [2, 1].map((serial) => numbers.event(event(serial)));
   expect(serialsOf([...before, ...after], storms)).toEqual([[5], [4], [3, 2, 1]]);
-  storms.hear(numbers.storm({ ...news, serials: [1, 2] }));
+  storms.update(numbers.storm({ ...news, serials: [1, 2] }));
   expect(serialsOf([...before, ...after], storms)).toEqual([
     [5, 4],
     [3, 2, 1],
