@@ -71,6 +71,7 @@ def test_runs_of_several_sessions_have_to_hold_what_the_others_find(monkeypatch)
     assert between_sessions.repeated(20, 1)["coverage"] == {"count": 12}
 
 
+@pytest.mark.jax
 def test_a_wrong_sign_is_over_the_budget(monkeypatch):
     """The spin is on the second side in odd runs."""
 
@@ -98,6 +99,7 @@ def test_the_spin_adds_its_share():
     assert time.perf_counter() - start >= 0.01
 
 
+@pytest.mark.jax
 def test_a_real_run_of_two_gives_two_ratios():
     found = null_comparison.measure(2)
     assert found["runs"] == 2
@@ -107,6 +109,7 @@ def test_a_real_run_of_two_gives_two_ratios():
     ))  # fmt: skip
 
 
+@pytest.mark.jax
 def test_an_implementation_that_fails_is_an_error_of_the_measurement():
     def broken(x):
         raise ValueError("no")

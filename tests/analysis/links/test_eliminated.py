@@ -12,6 +12,8 @@ from jaxscope.analysis.links.eliminated import CONSTANT, DEAD, GONE, MERGED, MOV
 from jaxscope.analysis.links.links import UNUSED
 from jaxscope.model import StageKind
 
+pytestmark = pytest.mark.jax
+
 
 def unused(x):
     jnp.exp(x) * 3

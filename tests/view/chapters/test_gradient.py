@@ -17,6 +17,8 @@ from jaxscope.view.report.markdown import markdown
 from jaxscope.view.report.text import text
 from tests.view.conftest import tabs_html
 
+pytestmark = pytest.mark.jax
+
 
 def block(p, x):
     return x + jnp.tanh(x @ p)

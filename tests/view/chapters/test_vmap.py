@@ -123,6 +123,7 @@ def test_a_vmap_that_the_users_code_does_not_call_is_a_librarys(golden: m.Record
     assert not made.parts[1].brief
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     ("mode", "passes"),
     [(jax.jacfwd, "7 passes"), (jax.jacrev, "3 passes"), (jax.hessian, "7 × 3 passes")],
@@ -142,6 +143,7 @@ def test_the_passes_of_a_jacobian_are_called_passes(mode: Any, passes: str) -> N
     assert not made.parts[1].brief
 
 
+@pytest.mark.jax
 def test_a_single_axis_of_as_many_passes_as_the_jacobian_is_the_jacobians() -> None:
     with jaxscope.options(runs=0):
         report = jaxscope.inspect(jax.jacfwd(lambda v: jnp.sin(v)[:3] * v.sum()), jnp.ones(7))
@@ -150,6 +152,7 @@ def test_a_single_axis_of_as_many_passes_as_the_jacobian_is_the_jacobians() -> N
     assert made.lead[0].startswith("The 7 passes of the Jacobian are one `vmap`")
 
 
+@pytest.mark.jax
 def test_examples_beside_a_jacobian_stay_examples() -> None:
     with jaxscope.options(runs=0):
         report = jaxscope.inspect(jax.vmap(jax.jacfwd(jnp.sin)), jnp.ones((5, 7)))
