@@ -1,5 +1,7 @@
 # make demo   run the quickstart notebook and leave its report in out/
 # make test   every check and every test; sets itself up on a fresh machine
+# make quick  after every edit: the tests that compile no JAX program, in under a minute on two cores
+# make golden rebuild what is derived from code: schemas, the viewer's types, golden files
 # make gpu    the tests that need a GPU, and the measurements of one, where there is one
 # make setup | check | bench | lab | clean   the parts, see below
 
@@ -19,8 +21,11 @@ PAIR := -m "not browser and not notebook and not page and not package"
 # On the same Python as the main pair: what asks little of JAX gives the same there.
 PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/bench \
     --ignore=tests/analysis/comparison
+QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/measurements \
+    tests/tools/test_golden.py tests/test_house.py tests/test_jax_import.py tests/test_words.py
+NO_JAX := not jax and not kernel and not notebook and not page
 
-.PHONY: setup front-end demo test check test-main test-oldest test-newest gpu bench lab clean
+.PHONY: setup front-end demo test check quick golden test-main test-oldest test-newest gpu bench lab clean
 
 setup: front-end
 
@@ -59,6 +64,16 @@ check: .venv/stamp
 	@.venv/bin/lint-imports --no-cache
 	@$(PY) tools/front_end.py check
 	@echo "== Checks: passed"
+
+# No JAX backend has this name: a test that compiles says how to mark it.
+quick: .venv/stamp
+	@JAX_PLATFORMS=mark_this_test_with_jax $(PY) -m pytest -q -n $(WORKERS) --dist worksteal \
+	    -m "$(NO_JAX)" --ignore=tests/view/browser $(QUICK)
+	@$(PY) tools/front_end.py test
+
+# Tests compare each of these files, and name this command where one is out of date.
+golden: .venv/stamp
+	@$(PY) tools/golden.py
 
 test-main: front-end
 	@tools/chromium

@@ -1,7 +1,8 @@
-"""`python -m bench [NAME…]`: measure side by side in one run, and write `docs/measured/`.
+"""`python -m measurements [NAME…]`: measure, and write `docs/measured/`.
 
-Each measurement runs in a process of its own, one after the other, and is written as it came, raw
-samples and all, with the commit, the versions, the machine and its load.
+Each measurement is a module with `measure() -> dict` and runs in a process of its own, one after
+the other. Its figures are written with their raw samples, the commit, the versions, the machine and
+its load.
 """
 
 from __future__ import annotations
@@ -16,36 +17,46 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from measurements.budget import within
 from measurements.page import page
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "measured"
-NAMES = (
+BUDGETS = (
+    "cached_call",
     "startup",
-    "cell",
-    "compiles",
-    "overhead",
-    "links",
-    "display",
+    "compile_event",
+    "cell_overhead",
+    "first_cell",
+    "link_cost",
+    "compile_counts",
     "viewer",
+    "profile_answer",
+    "benchmark_answer",
+    "saved_output",
+    "session_memory",
+)
+"""Costs: times as ratios to a yardstick of the same run, bytes and counts."""
+ACCURACY = (
     "semantics",
     "false_findings",
+    "link_coverage",
+    "profile_accuracy",
     "null_comparison",
     "null_under_load",
     "planted_difference",
     "interval_coverage",
-    "between_sessions",
-    "other_timers",
-    "profile",
+    "between_processes",
+    "timer_agreement",
 )
-
-
-ON_A_GPU = ("profile", "null_comparison", "planted_difference", "interval_coverage")
-"""What a GPU changes: time by line, and whether two implementations are told apart."""
+"""Correctness of results: of cells, findings, links, times by line and verdicts."""
+NAMES = (*BUDGETS, *ACCURACY)
+ON_A_GPU = ("profile_accuracy", "null_comparison", "planted_difference", "interval_coverage")
+"""Those that a GPU changes: time by line, and verdicts."""
 
 
 def environment() -> dict[str, Any]:
-    """What the figures depend on."""
+    """Commit, versions and machine, on which the figures depend."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
@@ -61,15 +72,17 @@ def environment() -> dict[str, Any]:
 
 
 def gpu() -> str:
-    """What JAX calls its GPU; empty where it has none. Asked in a process of its own."""
+    """JAX's name of its GPU, from a process of its own; empty where it has none."""
     ask = "import jax; d = jax.devices()[0]; print(d.device_kind if d.platform == 'gpu' else '')"
     done = subprocess.run([sys.executable, "-c", ask], cwd=ROOT, capture_output=True, text=True)
     return done.stdout.strip()
 
 
 def main(names: list[str]) -> int:
-    """Measure what was named, or everything; 1 when something could not be measured, 2 for
-    a name that is none. `--gpu` measures what a GPU changes, and writes it to a folder beside."""
+    """Run the named measurements, or all: 1 when one failed, 2 for an unknown name.
+
+    `--gpu` runs those that a GPU changes, and writes to a folder of their own.
+    """
     if "--gpu" in names:
         device = gpu()
         if not device:
@@ -81,7 +94,7 @@ def main(names: list[str]) -> int:
 
 
 def measured(names: list[str], folder: Path, more: dict[str, Any]) -> int:
-    """Measure into a folder; `more` is said of the machine."""
+    """Measure into a folder; `more` describes the machine."""
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         print(f"There is no measurement {unknown[0]!r}. There are: {', '.join(NAMES)}.")
@@ -91,7 +104,7 @@ def measured(names: list[str], folder: Path, more: dict[str, Any]) -> int:
     for name in names or NAMES:
         around = {**environment(), **more}
         done = subprocess.run(
-            [sys.executable, "-m", f"bench.{name}"], cwd=ROOT, capture_output=True, text=True
+            [sys.executable, "-m", f"measurements.{name}"], cwd=ROOT, capture_output=True, text=True
         )
         if done.returncode:
             failed = 1
@@ -103,13 +116,6 @@ def measured(names: list[str], folder: Path, more: dict[str, Any]) -> int:
         print(f"{name}: {'ok' if within(found) else 'over its budget, or no budget'}")
     (folder / "README.md").write_text(page(folder, NAMES))
     return failed
-
-
-def within(found: Any) -> bool:
-    """Whether every `ok` below is true."""
-    if isinstance(found, dict):
-        return all(value if key == "ok" else within(value) for key, value in found.items())
-    return True
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any
 
 NAME = "report_of_the_cell"
 MOST = 3
-"""False findings over all cells (the budget of the main job)."""
+"""False findings allowed over all cells."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,8 @@
-"""How often a session's interval holds the ratio, of 100, and how precise 51 rounds are (±2 %).
+"""Coverage of the intervals within one process, of 100, and the precision of 51 rounds (±2 %).
 
-5100 rounds are cut into 100 pieces, and each piece's interval is held against the median of all. A
-function against itself has one ratio all the while, and there an interval has to hold it. That of
-two libraries moves from one second to the next, and what a tenth of a second shows says how far:
-`between_sessions` measures what holds there.
+5100 rounds are cut into 100 pieces, and each piece's interval is compared with the median of all. A
+function against itself has one constant ratio, so its intervals must cover it. The ratio of two
+libraries moves from one second to the next: `between_processes` measures the coverage there.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import math
 import statistics
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from jaxscope.analysis.comparison import stats
@@ -30,22 +30,22 @@ def measure(runs: int = RUNS) -> dict[str, Any]:
         Entry("two", "numpy", tanh_sum, namespaced=True),
     )
     return {
-        "within_session": {
-            "numpy_jax": within_session(LIBRARIES, 10_000, runs, one_ratio=False),
+        "within_process": {
+            "numpy_jax": within_process(LIBRARIES, 10_000, runs, one_ratio=False),
             "numpy_jax_in_place": in_place(runs),
-            "numpy_null": within_session(numpy_twice, 10_000, runs),
-            "jit_null": within_session(null_entries(), 10_000, runs),
-            "jit_scalar_null": within_session(null_entries(), 1, runs),
+            "numpy_null": within_process(numpy_twice, 10_000, runs),
+            "jit_null": within_process(null_entries(), 10_000, runs),
+            "jit_scalar_null": within_process(null_entries(), 1, runs),
         },
     }
 
 
-def within_session(
+def within_process(
     entries: tuple[Entry, Entry], size: int, pieces: int, one_ratio: bool = True
 ) -> dict[str, Any]:
     """Coverage of the pieces' intervals, and half of their width as a share of the ratio.
 
-    `one_ratio` says that the true one does not move, so that the intervals have to hold it.
+    `one_ratio`: the true ratio is constant, so the intervals must cover it.
     """
     count = _ROUNDS * pieces
     limits = Limits(min_rounds=count, max_rounds=count, seconds=120.0)
@@ -72,16 +72,17 @@ def within_session(
 
 
 def in_place(pieces: int) -> dict[str, Any]:
-    """NumPy and JAX where JAX hands no call to another thread, in a process that is set so."""
+    """NumPy and JAX without asynchronous dispatch, in a process of its own."""
     code = (
         "import json, jax\n"
         "jax.config.update('jax_cpu_enable_async_dispatch', False)\n"
-        "from bench import interval_coverage as here\n"
-        f"found = here.within_session(here.LIBRARIES, 10_000, {pieces}, one_ratio=False)\n"
+        "from measurements import interval_coverage as here\n"
+        f"found = here.within_process(here.LIBRARIES, 10_000, {pieces}, one_ratio=False)\n"
         "print(json.dumps(found))\n"
     )
+    root = Path(__file__).parents[1]
     ran = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
+        [sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True, check=True
     )
     return json.loads(ran.stdout)
 

@@ -1,9 +1,7 @@
-"""A function against itself, 100 times.
+"""Verdicts on a function against itself, 100 times.
 
-`python -m measurements.null_comparison [RUNS]` prints JSON.
-
-A false "faster" or "slower" in at most 5 runs, and "same" in at least 80. Since the truth is 1, the
-share of intervals that hold it is the coverage: at least 90.
+A false "faster" or "slower" in at most 5 runs, and "same" in at least 80. The true ratio is 1, so
+the share of intervals that cover it is known, too: at least 90.
 """
 
 from __future__ import annotations

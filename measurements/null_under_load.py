@@ -1,4 +1,4 @@
-"""A function against itself while a process a core does nothing but work, 100 times.
+"""Verdicts on a function against itself, 100 times, with a busy process per core.
 
 A false "faster" or "slower" in at most 5 runs. "Unclear" is the right answer here.
 """

@@ -1,7 +1,7 @@
-"""The figures as a page that is read: one section a measurement, one row a thing measured.
+"""The page of the figures: a table of the budgets, then one section per measurement.
 
-A row is a group of single figures of the JSON; lists are raw samples and stay there. The last
-column says whether the group is within its budget, where it has one.
+A row is a group of single figures of the JSON; lists are raw samples and are left out. The last
+column tells whether the group is within its budget, where it has one.
 """
 
 from __future__ import annotations
@@ -24,12 +24,10 @@ _JUDGED = {True: "within", False: "**over**"}
 
 def page(folder: Path, names: Sequence[str]) -> str:
     """The folder's files in the order of the names, in Markdown."""
-    lines = ["# Measured", "", _INTRODUCTION]
-    for name in names:
-        path = folder / f"{name}.json"
-        if not path.exists():
-            continue
-        data = json.loads(path.read_text("utf-8"))
+    files = {name: folder / f"{name}.json" for name in names}
+    found = {n: json.loads(f.read_text("utf-8")) for n, f in files.items() if f.exists()}
+    lines = ["# Measured", "", _INTRODUCTION, *budgets(found)]
+    for name, data in found.items():
         lines += ["", f"## {name}", "", about(name), ""]
         lines += ["| what | figures | budget |", "|---|---|---|"]
         for what, group in groups(data["measured"]):
@@ -38,15 +36,34 @@ def page(folder: Path, names: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def budgets(found: Mapping[str, Any]) -> Iterator[str]:
+    """The table of all ratios to a yardstick of the same run; nothing where there is none."""
+    rows = [
+        (f"{name} · {what}".removesuffix(" · all"), group)
+        for name, data in found.items()
+        for what, group in groups(data["measured"])
+        if "yardstick" in group and "budget" in group
+    ]
+    if rows:
+        yield from (
+            "",
+            "| what | yardstick in the same run | ratio | budget | |",
+            "|---|---|---|---|---|",
+        )
+    for what, group in rows:
+        ratio, budget = (figure("", group[key])[1] for key in ("ratio", "budget"))
+        yield f"| {_cell(what)} | {group['yardstick']} | {ratio} | {budget} | {judged(group)} |"
+
+
 def about(name: str) -> str:
-    """The first sentence of what the measurement says of itself."""
+    """The first sentence of the measurement's docstring."""
     text = ast.get_docstring(ast.parse((_HERE / f"{name}.py").read_text("utf-8"))) or ""
     first = " ".join(text.partition("\n\n")[0].split())
     return first.partition(": `python")[0].rstrip(".") + "."
 
 
 def groups(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The groups of figures by what they are of, in the order of the file."""
+    """The groups of figures by their path, in the order of the file."""
     single = {key: value for key, value in found.items() if is_figure(value)}
     if single:
         yield (" · ".join(path) or "all", single)
@@ -56,14 +73,14 @@ def groups(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[s
 
 
 def is_figure(value: Any) -> bool:
-    """Numbers, words and short lists of words; not raw samples."""
+    """Whether a value is shown: numbers, words and lists of words, not raw samples."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(item, str) for item in value)
     return isinstance(value, (bool, int, float, str))
 
 
 def figures(group: Mapping[str, Any]) -> str:
-    """`median 15 ms · budget 50 ms`; a value that stands alone needs no name."""
+    """`median 15 ms · budget 50 ms`; a single value without its name."""
     named = {key: value for key, value in group.items() if key != "ok"}
     if list(named) in (["value"], ["count"]):
         return figure("", *named.values())[1]
@@ -91,7 +108,7 @@ def judged(group: Mapping[str, Any]) -> str:
 
 
 def where(environment: Mapping[str, Any]) -> str:
-    """When, on what, and with what load it was measured."""
+    """Date, commit, versions, machine and its load before the measurement."""
     left = dict(environment)
     when = [left.pop(key) for key in ("date", "commit") if key in left]
     machine, load = left.pop("machine", ""), left.pop("load_1_min", None)
@@ -101,7 +118,7 @@ def where(environment: Mapping[str, Any]) -> str:
 
 
 def _order(item: tuple[str, Any]) -> tuple[bool, str]:
-    """Budgets last."""
+    """Sort budgets last."""
     return item[0].startswith("budget") or item[0].endswith("budget_s") or item[0] == "at_least", ""
 
 

@@ -1,4 +1,4 @@
-"""Pairs of implementations whose truth is known, to measure the comparison itself with."""
+"""Pairs of implementations with a known ratio, to measure the comparison itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tanh_sum(xp: Any, x: Any) -> Any:
 
 
 def normal(count: int) -> Callable[[Any], dict[str, Any]]:
-    """One float32 input of so many normal numbers."""
+    """One float32 input of normally distributed numbers."""
     import numpy as np
 
     values = np.random.default_rng(0).standard_normal(count).astype(np.float32)
@@ -32,7 +32,7 @@ def normal(count: int) -> Callable[[Any], dict[str, Any]]:
 
 
 def ratio_of(entries: tuple[Entry, ...], inputs: Any, seed: int, **settings: Any) -> Ratio:
-    """The ratio of the second to the first, from a run of its own."""
+    """The ratio of the second to the first, from one run."""
     settings.setdefault("limits", SHORT)
     plan = Plan(entries, inputs, columns=False, check=False, seed=seed, **settings)
     record = run(plan)
@@ -47,14 +47,14 @@ LIBRARIES = (
     Entry("numpy", "numpy", tanh_sum, namespaced=True),
     Entry("jax", "jax", tanh_sum, namespaced=True),
 )
-"""What everybody asks about first; nobody knows its true ratio."""
+"""The usual first comparison; its true ratio is unknown."""
 
 
 @functools.cache
 def null_entries() -> tuple[Entry, ...]:
     """A jitted function against itself: the same program twice, each side on its own data.
 
-    Two programs of one text would not do: they differ by up to 0.5 % for as long as they live.
+    Two programs compiled from one text would not do: they differ by up to 0.5 %, permanently.
     """
     import jax
     import jax.numpy as jnp
@@ -64,7 +64,7 @@ def null_entries() -> tuple[Entry, ...]:
 
 
 def null_ratio(seed: int, limits: Limits = SHORT) -> Ratio:
-    """Of a call that is nothing but dispatch, and of one that computes, in turn."""
+    """In turn of a call that only dispatches and of one that computes."""
     return ratio_of(null_entries(), normal(10_000 if seed % 2 else 1), seed, limits=limits)
 
 
@@ -86,13 +86,13 @@ def summary(found: Sequence[Ratio], true: float | None = None) -> dict[str, Any]
 
 
 def moved(estimates: Sequence[float]) -> dict[str, float]:
-    """Where the middle nine tenths of the estimates lie."""
+    """The range of the middle nine tenths of the estimates."""
     return {"p5": stats.quantile(estimates, 0.05), "p95": stats.quantile(estimates, 0.95)}
 
 
 @contextlib.contextmanager
 def load(processes: int) -> Generator[None]:
-    """So many processes that do nothing but work."""
+    """Busy processes."""
     busy = [
         subprocess.Popen([sys.executable, "-c", "while True: sum(range(10_000))"])
         for _ in range(processes)

@@ -1,7 +1,7 @@
-"""A difference of 5 % that was planted, 100 times: found in 90, and never with the wrong sign.
+"""Verdicts on a planted difference of 5 %, 100 times: found in 90, never with the wrong sign.
 
-Both sides call the same jitted function; one then spins on the clock for 5 % of what a call takes,
-measured at the start and in the same way. Every other run has the spin on the other side.
+Both sides call the same jitted function. One then spins on the clock for 5 % of the time of a call,
+measured at the start and in the same way. Every second run has the spin on the other side.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def measure(runs: int = RUNS) -> dict[str, Any]:
 
 
 def waiting(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The call, waited for: what both sides have in common."""
+    """The call with its wait, which both sides share."""
 
     def plain(x: Any) -> Any:
         return f(x).block_until_ready()
@@ -58,7 +58,7 @@ def waiting(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def spinning(f: Callable[[Any], Any], call_s: float) -> Callable[[Any], Any]:
-    """The call, waited for, and 5 % of its time on top."""
+    """The call with its wait, and 5 % of its time on top."""
     spin_s, now = PLANTED * call_s, time.perf_counter
 
     def spun(x: Any) -> Any:

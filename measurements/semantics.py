@@ -1,4 +1,4 @@
-"""The cells of `tests/cells` in plain Python and under `%%jaxjit`, each twice: how many agree."""
+"""Agreement of the cells of `tests/cells` in plain Python and under `%%jaxjit`, each run twice."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import importlib.util
 import io
 import json
 import sys
-from pathlib import Path
 from typing import Any
+
+from tests.magics.cells.cell_case import read_cases
+from tests.magics.cells.cell_check import check, magic_line
+from tests.magics.cells.cell_shell import open_shell
 
 
 def measure() -> dict[str, Any]:
-    """Cells that agree in every name and in `Out`, and those that do not, by name."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "magics"))
-    from cell_case import read_cases
-    from cell_check import check, magic_line
-    from cell_shell import open_shell
-
+    """Cells that differ in a name or in `Out`, by name."""
     cases = [case for case in read_cases() if all(map(importlib.util.find_spec, case.needs))]
     wrong: list[str] = []
     with contextlib.redirect_stdout(io.StringIO()), open_shell() as shell:

@@ -1,4 +1,4 @@
-"""A plain IPython shell with jaxscope loaded, and an independent count of compiles."""
+"""A plain IPython shell with jaxscope loaded, and an independent count of compilations."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ STAGES = (
 
 @dataclass
 class Counter:
-    """Compiles by XLA, and the seconds of all three stages, as `jax.monitoring` tells them.
+    """Compilations by XLA, and the seconds of all three stages, as `jax.monitoring` reports them.
 
-    A function that is jitted inside another is traced while the other is, and both are reported;
-    what overlaps is counted once, or our own share would come out too small.
+    A function that is jitted inside a different one is traced with it, and both are reported.
+    Overlaps count once, or our own share would come out too small.
     """
 
     compiles: int = 0
@@ -38,7 +38,7 @@ class Counter:
 
     @property
     def seconds(self) -> float:
-        """On the clock that any stage covers."""
+        """Wall time covered by any stage."""
         total, reached = 0.0, float("-inf")
         for begin, end in sorted(self.spans):
             total += max(0.0, end - max(begin, reached))
@@ -47,14 +47,16 @@ class Counter:
 
 
 @contextlib.contextmanager
-def shell() -> Generator[tuple[Any, Counter]]:
-    """The shell and the counter; the listener is taken back at the end."""
+def shell(before: str = "") -> Generator[tuple[Any, Counter]]:
+    """The shell and the counter, removed at the end. The cell `before` runs without jaxscope."""
     import jax
     from IPython.core.interactiveshell import InteractiveShell
 
     counter = Counter()
     jax.monitoring.register_event_duration_secs_listener(counter)
     made = InteractiveShell.instance()
+    if before:
+        run(made, before)
     made.run_line_magic("load_ext", "jaxscope")
     try:
         yield made, counter
@@ -65,7 +67,7 @@ def shell() -> Generator[tuple[Any, Counter]]:
 
 
 def run(made: Any, text: str) -> float:
-    """Seconds of a cell, its display thrown away. Raises what the cell raised."""
+    """Run a cell without its display; return the seconds. Raises the cell's exception."""
     with contextlib.redirect_stdout(io.StringIO()):
         began = time.perf_counter()
         result = made.run_cell(text, store_history=True)

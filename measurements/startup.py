@@ -1,58 +1,58 @@
-"""Seconds of `import jaxscope` and of `%load_ext jaxscope` in fresh processes, without jax."""
+"""Time to import jaxscope and to load its extension, in fresh processes without jax.
+
+The yardsticks are `import numpy` and `import IPython`, each in a process of its own beside ours.
+"""
 
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 from typing import Any
 
-_ROUNDS = 9
-_CODES = {
-    "import jaxscope": """
+from measurements.budget import ratio
+
+ROUNDS = 9
+_TIMED = """
 import sys, time
+{before}
 began = time.perf_counter()
-import jaxscope
-seconds = time.perf_counter() - began
-print(seconds, 'jax' in sys.modules)
-""",
-    "%load_ext jaxscope": """
-import sys, time
+{timed}
+print(time.perf_counter() - began, 'jax' in sys.modules)
+"""
+_SHELL = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
-began = time.perf_counter()
-shell.run_line_magic('load_ext', 'jaxscope')
-seconds = time.perf_counter() - began
-print(seconds, 'jax' in sys.modules)
-""",
+"""
+_LOAD = "shell.run_line_magic('load_ext', 'jaxscope')"
+CASES = {
+    "import jaxscope": (("", "import jaxscope"), "import numpy", 0.15),
+    "%load_ext jaxscope": ((_SHELL, _LOAD), "import IPython", 1.0),
 }
-BUDGETS_S = {"import jaxscope": 0.050, "%load_ext jaxscope": 0.150}
+"""By name: the code before the clock starts and the timed one, the yardstick, the budget."""
 
 
-def measure() -> dict[str, Any]:
-    """Medians of fresh processes, taken in turn; whether jax was imported along the way."""
-    samples: dict[str, list[float]] = {name: [] for name in _CODES}
-    with_jax: dict[str, bool] = dict.fromkeys(_CODES, False)
-    for _ in range(_ROUNDS):
-        for name, code in _CODES.items():
-            done = subprocess.run(
-                [sys.executable, "-c", code], capture_output=True, text=True, check=True
-            )
-            seconds, imported = done.stdout.split()
-            samples[name].append(float(seconds))
-            with_jax[name] |= imported == "True"
-    return {
-        name: {
-            "median_s": statistics.median(taken),
-            "budget_s": BUDGETS_S[name],
-            "imports_jax": with_jax[name],
-            "ok": statistics.median(taken) <= BUDGETS_S[name] and not with_jax[name],
-            "samples": taken,
-        }
-        for name, taken in samples.items()
-    }
+def measure(rounds: int = ROUNDS) -> dict[str, Any]:
+    """Ratios of fresh processes in pairs, and whether jax was imported along the way."""
+    found: dict[str, Any] = {}
+    for name, ((before, timed), yardstick, budget) in CASES.items():
+        ours, theirs, imports_jax = [], [], False
+        for _ in range(rounds):
+            seconds, with_jax = _process(before, timed)
+            imports_jax |= with_jax
+            ours.append(seconds)
+            theirs.append(_process("", yardstick)[0])
+        row = ratio(ours, theirs, budget, yardstick)
+        found[name] = {**row, "imports_jax": imports_jax, "ok": row["ok"] and not imports_jax}
+    return found
+
+
+def _process(before: str, timed: str) -> tuple[float, bool]:
+    code = _TIMED.format(before=before, timed=timed)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, with_jax = done.stdout.split()
+    return float(seconds), with_jax == "True"
 
 
 if __name__ == "__main__":
-    json.dump(measure(), sys.stdout, indent=1)
+    json.dump(measure(*map(int, sys.argv[1:])), sys.stdout, indent=1)

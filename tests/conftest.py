@@ -6,6 +6,7 @@ import builtins
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 # Before jax is imported. `make gpu` sets its own platform.
@@ -41,6 +42,13 @@ def installed() -> dict[str, Any]:
 def left_behind(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """What is no longer as it was. A test that imported jax has nothing to compare it with."""
     return [name for name, value in before.items() if after[name] != value]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Under `-m "not jax"`, do not import a module whose tests are all marked: that may compile."""
+    if collection_path.suffix != ".py" or "not jax" not in config.option.markexpr:
+        return None
+    return "\npytestmark = pytest.mark.jax\n" in collection_path.read_text("utf-8") or None
 
 
 @pytest.fixture(autouse=True)

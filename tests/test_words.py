@@ -1,10 +1,12 @@
 """Numbers as people read them."""
 
+import json
 import math
 
 import pytest
 
 from jaxscope import words
+from tests.paths import TESTS
 
 
 @pytest.mark.parametrize(
@@ -98,3 +100,13 @@ def test_counts_have_their_noun() -> None:
     assert words.count(0, "line") == "0 lines"
     assert words.count(12_345, "line") == "12 345 lines"
     assert words.count(2, "match", "matches") == "2 matches"
+
+
+GOLDEN = json.loads((TESTS / "data" / "words" / "words.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_golden_cases_are_those_that_the_viewer_is_held_to(name: str) -> None:
+    more = ("line",) if name == "count" else ()
+    found = [[number, getattr(words, name)(number, *more)] for number, _ in GOLDEN[name]]
+    assert found == GOLDEN[name]

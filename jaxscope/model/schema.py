@@ -1,4 +1,4 @@
-"""The JSON form described as JSON Schema, made from the dataclasses themselves."""
+"""JSON Schema of the records, derived from the dataclasses themselves."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from typing import Any
 
 from jaxscope.model.compile_log import LOG_SCHEMA, CompileEvent, Log
 from jaxscope.model.record import SCHEMA, Record
+from jaxscope.model.wire import to_json
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a report, as `to_json(record)` writes it.
 
-    Fields that are unknown to it are allowed, as `from_json` ignores them. A float may be null:
-    that is how a number that is not finite is written.
+    Unknown fields are allowed, as `from_json` ignores them. A float may be null: JSON has no number
+    that is not finite.
     """
     about = f"A report of jaxscope, schema {SCHEMA}. Seconds and bytes throughout."
     return _schema(Record, "jaxscope report", about)
@@ -34,20 +35,28 @@ def log_schema() -> dict[str, Any]:
 
 
 def event_schema() -> dict[str, Any]:
-    """The JSON Schema of the event that front ends receive for one compilation."""
+    """The JSON Schema of one compilation in the live feed of a front end."""
     about = f"One compilation, sent when it has ended, schema {LOG_SCHEMA}. Seconds throughout."
     return _schema(CompileEvent, "jaxscope compile event", about)
 
 
+def definitions(*classes: type) -> dict[str, Any]:
+    """The `$defs` of dataclasses or TypedDicts and of everything that they hold, by class name."""
+    found: dict[str, Any] = {}
+    for cls in classes:
+        _describe(cls, found)
+    return found
+
+
 def _schema(cls: type, title: str, about: str) -> dict[str, Any]:
-    definitions: dict[str, Any] = {}
-    root = _describe(cls, definitions)
+    found: dict[str, Any] = {}
+    root = _describe(cls, found)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": title,
         "description": about,
         **root,
-        "$defs": dict(sorted(definitions.items())),
+        "$defs": dict(sorted(found.items())),
     }
 
 
@@ -57,49 +66,65 @@ _PLAIN: dict[Any, dict[str, Any]] = {
     bool: {"type": "boolean"},
     float: {"type": ["number", "null"]},
 }
+_FINITE = _PLAIN | {float: {"type": "number"}}
+"""Of a TypedDict, which says itself where a number may be null."""
 
 
-def _describe(annotation: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+def _describe(hint: Any, found: dict[str, Any], plain: dict[Any, Any] = _PLAIN) -> dict[str, Any]:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.NotRequired:
+        return _describe(arguments[0], found, plain)
+    if origin is typing.Literal:
+        return {"enum": list(arguments)}
     if origin in (typing.Union, types.UnionType):
         return {
             "anyOf": [
-                {"type": "null"} if a is type(None) else _describe(a, definitions)
+                {"type": "null"} if a is types.NoneType else _describe(a, found, plain)
                 for a in arguments
             ]
         }
+    if origin is list or (origin is tuple and arguments[1:] == (Ellipsis,)):
+        return {"type": "array", "items": _describe(arguments[0], found, plain)}
     if origin is tuple:
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return {"type": "array", "items": _describe(arguments[0], definitions)}
-        return _fixed([_describe(a, definitions) for a in arguments])
-    if annotation in _PLAIN:
-        return dict(_PLAIN[annotation])
-    name = annotation.__name__
-    if name not in definitions:
-        definitions[name] = {}  # stands for itself should a class ever hold its own kind
-        definitions[name] = _define(annotation, definitions)
+        return _fixed([_describe(a, found, plain) for a in arguments])
+    if origin is dict:
+        key, value = (_describe(a, found, plain) for a in arguments)
+        names = {} if key == plain[str] else {"propertyNames": key}
+        return {"type": "object", **names, "additionalProperties": value}
+    if hint in plain:
+        return dict(plain[hint])
+    name = hint.__name__
+    if name not in found:
+        found[name] = {}  # a placeholder, should a class ever hold its own kind
+        found[name] = _define(hint, found)
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _define(cls: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+def _define(cls: Any, found: dict[str, Any]) -> dict[str, Any]:
     about = {"description": inspect.getdoc(cls) or ""}
     if issubclass(cls, StrEnum):
-        return {**about, "enum": [str(member) for member in cls]}
-    hints = typing.get_type_hints(cls)
-    if not dataclasses.is_dataclass(cls):  # a NamedTuple: written as an array
-        members = [_describe(hints[name], definitions) for name in cls._fields]
+        labels = {str(member): getattr(member, "label", None) for member in cls}
+        named = {} if None in labels.values() else {"x-labels": labels}
+        return {**about, "enum": list(labels), **named}
+    hints = typing.get_type_hints(cls, include_extras=True)
+    if typing.is_typeddict(cls):
+        described = {name: _describe(hint, found, _FINITE) for name, hint in hints.items()}
+        optional = {n for n, hint in hints.items() if typing.get_origin(hint) is typing.NotRequired}
+    elif dataclasses.is_dataclass(cls):
+        described, optional = {}, set[str]()
+        for field in dataclasses.fields(cls):
+            described[field.name] = _describe(hints[field.name], found)
+            if field.default is not dataclasses.MISSING:
+                described[field.name]["default"] = to_json(field.default)
+                optional.add(field.name)
+    else:  # a NamedTuple: written as an array
+        members = [{**_describe(hints[name], found), "title": name} for name in cls._fields]
         return {**about, **_fixed(members)}
     notes = _field_notes(cls)
-    properties: dict[str, Any] = {}
-    required: list[str] = []
-    for field in dataclasses.fields(cls):
-        entry = _describe(hints[field.name], definitions)
-        if note := notes.get(field.name):
-            entry["description"] = note
-        properties[field.name] = entry
-        if field.default is dataclasses.MISSING or field.name == "schema":
-            required.append(field.name)
-    return {**about, "type": "object", "properties": properties, "required": required}
+    for name in described.keys() & notes.keys():
+        described[name]["description"] = notes[name]
+    required = [name for name in described if name not in optional or name == "schema"]
+    return {**about, "type": "object", "properties": described, "required": required}
 
 
 def _fixed(members: list[dict[str, Any]]) -> dict[str, Any]:
@@ -109,7 +134,7 @@ def _fixed(members: list[dict[str, Any]]) -> dict[str, Any]:
 
 @functools.cache
 def _field_notes(cls: type) -> dict[str, str]:
-    """The docstrings that stand under the fields; empty when the source is not at hand."""
+    """The docstrings below the fields, by field; empty where the source is unavailable."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     except (OSError, TypeError):

@@ -1,8 +1,8 @@
-/** What `build.mjs` makes of imports that are no modules. */
+/** Imports that are not modules, and their types after `build.mjs`. */
 
 declare module "*.css";
 
-/** A worker's whole code, bundled, for a worker made of a `Blob`. */
+/** The bundled code of a worker, for a worker created from a `Blob`. */
 declare module "*?bundled" {
   const code: string;
   export default code;

@@ -1,4 +1,4 @@
-/** Small nodes that the viewer is made of. Strings become text nodes, never markup. */
+/** Small DOM nodes. Strings become text nodes, never markup. */
 
 import { visible } from "./text/hidden";
 
@@ -13,7 +13,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-/** A sentence with names in backticks, which are set as code. */
+/** A sentence whose names in backticks become code. */
 export function quoted(sentence: string): HTMLElement[] {
   return sentence.split("`").map((part, i) => element(i % 2 ? "code" : "span", "", part));
 }
@@ -27,7 +27,7 @@ export function button(text: string, label: string, pressed: () => void): HTMLBu
   return node;
 }
 
-/** A button that stays pressed. */
+/** A toggle button. */
 export function toggle(
   text: string,
   title: string,
@@ -62,7 +62,7 @@ export function select(
   return node;
 }
 
-/** A part of an id, so that two viewers in one document do not meet. */
+/** A unique prefix for ids: one document may hold several viewers. */
 export function uid(): string {
   return `jxs-${Math.random().toString(36).slice(2, 10)}`;
 }

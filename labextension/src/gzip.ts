@@ -1,9 +1,9 @@
-/** Bytes that came gzipped, within bounds. */
+/** Decompression of gzip, with an upper bound. */
 
-/** A report that unpacks to more is refused: a page that runs out of memory loses the notebook. */
+/** Bytes from which a report is refused: a page that runs out of memory loses the notebook. */
 export const LARGEST = 400_000_000;
 
-/** base64 as Python writes it. Raises an Error for anything else. */
+/** Decodes base64. Throws an Error for anything else. */
 export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   const binary = atob(base64);
   const bytes = new Uint8Array(binary.length);
@@ -11,7 +11,7 @@ export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Rejects with a RangeError beyond `largest` bytes, with a TypeError for what is no whole gzip. */
+/** Rejects with a RangeError beyond `largest` bytes, with a TypeError for an invalid or incomplete gzip. */
 export async function gunzip(
   bytes: Uint8Array<ArrayBuffer>,
   largest = LARGEST,
@@ -40,7 +40,7 @@ export async function gunzip(
   return whole;
 }
 
-/** JSON that came gzipped, as the kernel answers. */
+/** Gzipped JSON, the form of the kernel's answers. */
 export async function gunzipJson(bytes: Uint8Array<ArrayBuffer>): Promise<unknown> {
   return JSON.parse(new TextDecoder().decode(await gunzip(bytes)));
 }

@@ -1,8 +1,8 @@
-/** What a place that shows reports can do for it: JupyterLab, a widget, or a page on its own. */
+/** The services of the place that shows a report: JupyterLab, a widget, or an exported page. */
 
-import type { Eliminated, EquationJson, InstructionFigures, StageJson, StageKind } from "./report";
+import type { StageAnswerJson, StageKind } from "./schema/report";
 
-/** Why a text that was not saved cannot be had now. */
+/** The reason why a text that was not saved is unavailable now. */
 export type Absence = "no-kernel" | "gone" | "forgotten" | "restarted" | "error";
 
 export class TextAbsent extends Error {
@@ -14,27 +14,17 @@ export class TextAbsent extends Error {
   }
 }
 
-/** One stage as the kernel answers it. */
-export interface StageAnswer {
-  stage: StageJson;
-  /** With the optimized HLO. */
-  instructions?: Record<string, InstructionFigures>;
-  /** With the StableHLO and the optimized HLO, which tell it together. */
-  eliminated?: Eliminated[];
-  merged?: Eliminated[];
-  /** Of a large program, whose equations the saved output may have left out. */
-  equations?: EquationJson[];
-}
+export const INCOMPLETE = "The kernel's answer is incomplete.";
 
 export interface Host {
   readonly name: "lab" | "widget" | "page";
-  /** Rejects with `TextAbsent`. Absent where there is nobody to ask. */
-  fetchStage?(report: string, program: number, kind: StageKind): Promise<StageAnswer>;
-  /** Calls back when a text that was absent may be had again; returns what stops it. */
+  /** Rejects with `TextAbsent`. Undefined where there is no kernel. */
+  fetchStage?(report: string, program: number, kind: StageKind): Promise<StageAnswerJson>;
+  /** Calls back when an absent text may be available again; returns the unsubscribe function. */
   onReturn?(callback: () => void): () => void;
-  /** Draws a plotly figure that Python makes, with the host's own plotly; returns what removes it.
+  /** Draws a plotly figure from Python with the host's own plotly; returns a function that removes it.
    *  Rejects with `TextAbsent`, or an Error whose message is a sentence. */
   drawFigure?(parent: HTMLElement, report: string, kind: string): Promise<() => void>;
-  /** Leads to a cell of the notebook, where there is one. */
+  /** Scrolls to a cell of the notebook, where there is one. */
   openCell?(cellId: string, line: number | null): void;
 }

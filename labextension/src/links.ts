@@ -1,8 +1,8 @@
-/** Which equations stand behind a line, and which lines behind an equation: the rule of `jaxscope.analysis.links.line_links`. */
+/** Links between lines and equations, by the rule of `jaxscope.analysis.links.line_links`. */
 
-import type { AnchorJson, EquationJson, FrameJson, ProgramJson, StageJson } from "./report";
+import type { AnchorJson, EquationJson, FrameJson } from "./schema/report";
 
-/** Lines of a text as Python and XLA count them. */
+/** Lines of a text, split as Python and XLA split them. */
 export function splitLines(text: string): string[] {
   const lines = text.split(/\r\n|\r|\n/);
   if (lines[lines.length - 1] === "") lines.pop();
@@ -15,7 +15,7 @@ function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   else map.set(key, [value]);
 }
 
-/** The equations of a program, found by id and by source line. */
+/** The equations of a program, by id and by source line. */
 export class Equations {
   readonly byId: ReadonlyMap<number, EquationJson>;
   private readonly lineCache = new Map<number, Map<number, number[]>>();
@@ -23,12 +23,12 @@ export class Equations {
 
   private children: Map<number, number[]> | null = null;
 
-  /** Without `callers`, an equation belongs to the innermost line of the user's alone. */
+  /** Without `callers`, an equation belongs to the innermost line of user code only. */
   constructor(
-    program: ProgramJson,
+    equations: readonly EquationJson[],
     private readonly callers = true,
   ) {
-    this.byId = new Map(program.equations.map((equation) => [equation.id, equation]));
+    this.byId = new Map(equations.map((equation) => [equation.id, equation]));
   }
 
   /** Frames in one source, innermost first. */
@@ -39,7 +39,7 @@ export class Equations {
     return own?.source === source ? [own] : [];
   }
 
-  /** Everything inside these equations, at any depth: the body of a nested `jit` or of a loop. */
+  /** Equations nested in these at any depth: the body of an inner `jit` or of a loop. */
   inside(ids: Iterable<number>): Set<number> {
     if (!this.children) {
       this.children = new Map();
@@ -59,7 +59,7 @@ export class Equations {
     return found;
   }
 
-  /** The equations that these are directly inside of. */
+  /** The direct parents of these equations. */
   around(ids: Iterable<number>): Set<number> {
     const found = new Set<number>();
     for (const id of ids) {
@@ -69,7 +69,7 @@ export class Equations {
     return found;
   }
 
-  /** equation → the innermost of its lines in a source. */
+  /** equation → its defining line: the innermost in a source. */
   homes(source: number): ReadonlyMap<number, number> {
     let map = this.homeCache.get(source);
     if (!map) {
@@ -83,7 +83,7 @@ export class Equations {
     return map;
   }
 
-  /** line → the line whose work it is part of: itself, or the first line of its expression. */
+  /** line → the first line of the expression that it is part of. */
   owners(source: number): Map<number, number> {
     const map = new Map<number, number>();
     for (const line of this.homes(source).values()) map.set(line, line);
@@ -105,7 +105,7 @@ export class Equations {
     return Array.from({ length: last - first + 1 }, (_, i) => first + i);
   }
 
-  /** All lines that the frames of an equation reach over. */
+  /** All lines that the frames of an equation cover. */
   lines(id: number, source: number): Set<number> {
     const lines = new Set<number>();
     for (const { span } of this.places(id, source)) {
@@ -127,7 +127,7 @@ export class Equations {
     return map;
   }
 
-  /** Of the equations of a line, those of the smallest expression around a column. */
+  /** The equations of the smallest expression around a column of a line. */
   at(source: number, line: number, column: number): Set<number> {
     let best: number[] = [];
     let size = Number.POSITIVE_INFINITY;
@@ -154,18 +154,16 @@ export interface LineOrigin {
   why: string;
 }
 
-/** The anchors of a stage, readable from both sides. */
+/** The anchors of a stage, by line and by equation. */
 export class Anchors {
   readonly byLine = new Map<number, LineOrigin>();
   private readonly byEquation = new Map<number, number[]>();
 
-  constructor(stage: StageJson | undefined, program: ProgramJson) {
-    const anchors: AnchorJson[] = stage?.anchors ?? [];
-    for (const anchor of anchors) {
-      const exact = anchor.exact !== false;
-      const why = anchor.why || (exact ? "" : (program.inexact_why ?? ""));
-      this.byLine.set(anchor.line, { equations: anchor.equations, exact, why });
-      for (const id of anchor.equations) push(this.byEquation, id, anchor.line);
+  /** `inexactWhy`: the reason of the inexact anchors that have none of their own. */
+  constructor(anchors: readonly AnchorJson[], inexactWhy = "") {
+    for (const { line, equations, exact, why } of anchors) {
+      this.byLine.set(line, { equations, exact, why: why || (exact ? "" : inexactWhy) });
+      for (const id of equations) push(this.byEquation, id, line);
     }
   }
 
@@ -173,15 +171,15 @@ export class Anchors {
   lines(equations: Iterable<number>): number[] {
     const found = new Set<number>();
     for (const id of equations) for (const line of this.byEquation.get(id) ?? []) found.add(line);
-    // As in Python: lines that only may have come from them stand in where no line surely did.
+    // As in Python: approximate matches count only where there is no exact one.
     const sure = [...found].filter((line) => this.byLine.get(line)?.exact);
     return (sure.length ? sure : [...found]).sort((a, b) => a - b);
   }
 }
 
-/** The lines of another text that came from the same equations as a line of a stage.
+/** The lines of a different stage that came from these equations.
  *
- * Where it has no line for them, such as for a nested `jit`, those inside stand in, then those around.
+ * Where it has none for them, such as for a nested `jit`: those of the equations inside, else of the parents.
  */
 export function between(equations: Equations, ids: Iterable<number>, there: Anchors): number[] {
   const wanted = [...ids];

@@ -1,4 +1,4 @@
-/** Static markup that Python wrote, as nodes: what is not on the list here does not arrive. */
+/** Static markup from Python as DOM nodes, filtered by an allow-list. */
 
 const HTML = "http://www.w3.org/1999/xhtml";
 const SVG = "http://www.w3.org/2000/svg";
@@ -25,17 +25,17 @@ const SVG_ATTRIBUTES = new Set(
   ).split(" "),
 );
 
-/** Classes that belong to the places around the report, or to the viewer's own controls. */
+/** Classes of the host page and of the viewer's own controls. */
 const FOREIGN_CLASS = /^(jp|lm|cm|jxs|p|fa)-/i;
-/** A deeper document is no table or picture of ours. */
+/** Levels of nesting: no table or picture of ours is deeper. */
 const DEEPEST = 200;
 
-/** Leads to a line of a source. */
+/** Goes to a line of a source. */
 export type Lead = (source: number, line: number) => void;
 
-/** Nodes of the markup. Its links to lines become buttons that call `lead`; others become text. */
+/** Nodes of the markup. Links to lines become buttons that call `lead`; other links become text. */
 export function markupNodes(markup: string, lead: Lead): DocumentFragment {
-  // A parsed document has no window: nothing in it runs, loads or applies.
+  // A parsed document has no window: scripts do not run, resources do not load, styles do not apply.
   const inert = new DOMParser().parseFromString(markup, "text/html");
   const fragment = document.createDocumentFragment();
   copyChildren(inert.body, fragment, lead, 0);

@@ -1,18 +1,19 @@
-/** What is shown now: the report, the chosen program and source, the texts at hand, and one selection for all views. */
+/** The state of the viewer: report, chosen program and source, available texts, and one selection for all views. */
 
-import { type Absence, type Host, type StageAnswer, TextAbsent } from "./host";
+import { type Absence, type Host, TextAbsent } from "./host";
 import { Anchors, between, Equations } from "./links";
 import type {
-  Data,
-  InstructionFigures,
-  Payload,
-  ProgramFigures,
+  InstructionFiguresJson,
+  PayloadJson,
+  ProgramFiguresJson,
   ProgramJson,
+  ReportDataJson,
+  StageAnswerJson,
   StageJson,
   StageKind,
-} from "./report";
+} from "./schema/report";
 
-/** Where a selection began. */
+/** The view in which a selection was made. */
 export type Origin = "source" | StageKind | "graph" | "tab";
 
 export interface Selection {
@@ -20,7 +21,7 @@ export interface Selection {
   line: number;
   /** The equations of the whole line. */
   soft: ReadonlySet<number>;
-  /** Those of the very spot; the same where no smaller spot is known. */
+  /** The equations of the expression under the pointer; else those of the line. */
   hot: ReadonlySet<number>;
   exact: boolean;
   why: string;
@@ -32,10 +33,10 @@ export interface Lines {
   readonly hot: number[];
 }
 
-/** A stage's text: here, on its way, or absent with the reason. */
+/** The text of a stage: available, requested, or absent with the reason. */
 export type TextState =
   | { state: "saved" | "live"; stage: StageJson }
-  | { state: "asking" }
+  | { state: "requested" }
   | { state: "unavailable"; reason: string }
   | { state: "absent"; absence: Absence; message: string };
 
@@ -49,23 +50,23 @@ export class ReportModel {
   private readonly listeners = new Map<Change, Set<() => void>>();
   private readonly texts = new Map<string, TextState>();
   private readonly anchorCache = new Map<string, Anchors>();
-  private readonly instructionCache = new Map<number, Record<string, InstructionFigures>>();
+  private readonly instructionCache = new Map<number, Record<string, InstructionFiguresJson>>();
   private readonly equationCache = new Map<string, Equations>();
   private callers = true;
-  /** All panes, and the words about them, ask for the lines of one selection. */
+  /** Every pane needs the lines of the selection. */
   private readonly lineCache = new WeakMap<Selection, Map<Anchors, Lines>>();
   private readonly ends: (() => void)[] = [];
 
   constructor(
-    readonly payload: Payload,
-    readonly data: Data,
+    readonly payload: PayloadJson,
+    readonly data: ReportDataJson,
     readonly host: Host,
   ) {
     const stop = host.onReturn?.(() => this.tryAgain());
     if (stop) this.ends.push(stop);
   }
 
-  /** Calls back after a change; returns what stops it. */
+  /** Subscribes to a change; returns the unsubscribe function. */
   on(change: Change, callback: () => void): () => void {
     const known = this.listeners.get(change) ?? new Set();
     this.listeners.set(change, known);
@@ -78,7 +79,7 @@ export class ReportModel {
     this.listeners.clear();
   }
 
-  private tell(change: Change): void {
+  private notify(change: Change): void {
     for (const callback of [...(this.listeners.get(change) ?? [])]) callback();
   }
 
@@ -86,7 +87,7 @@ export class ReportModel {
     return this.data.record.programs[this.program];
   }
 
-  get figures(): ProgramFigures | undefined {
+  get figures(): ProgramFiguresJson | undefined {
     return this.data.programs[this.program];
   }
 
@@ -94,14 +95,13 @@ export class ReportModel {
     const key = `${this.program}/${this.callers}`;
     let found = this.equationCache.get(key);
     if (!found) {
-      const program = this.programJson ?? { name: "", transforms: [], equations: [] };
-      found = new Equations(program, this.callers);
+      found = new Equations(this.programJson?.equations ?? [], this.callers);
       this.equationCache.set(key, found);
     }
     return found;
   }
 
-  /** Whether a line also stands for what the functions that it calls became. */
+  /** Whether a line is also linked to the equations of the functions that it calls. */
   get followsCallers(): boolean {
     return this.callers;
   }
@@ -110,29 +110,29 @@ export class ReportModel {
     if (on === this.callers) return;
     this.callers = on;
     this.hovered = this.pinned = null;
-    this.tell("source");
-    this.tell("selection");
+    this.notify("source");
+    this.notify("selection");
   }
 
   /** By line of the optimized HLO. */
-  get instructions(): Record<string, InstructionFigures> {
+  get instructions(): Record<string, InstructionFiguresJson> {
     return this.instructionCache.get(this.program) ?? this.figures?.instructions ?? {};
   }
 
   chooseProgram(index: number): void {
     this.program = index;
     this.hovered = this.pinned = null;
-    this.tell("program");
-    this.tell("selection");
+    this.notify("program");
+    this.notify("selection");
   }
 
   chooseSource(index: number): void {
     this.source = index;
-    this.tell("source");
-    this.tell("selection");
+    this.notify("source");
+    this.notify("selection");
   }
 
-  /** The selection that is shown: what is pointed at, else what is pinned. */
+  /** The hovered selection, else the pinned one. */
   get selection(): Selection | null {
     return this.hovered ?? this.pinned;
   }
@@ -140,14 +140,14 @@ export class ReportModel {
   hover(selection: Selection | null): void {
     if (same(selection, this.hovered)) return;
     this.hovered = selection;
-    this.tell("selection");
+    this.notify("selection");
   }
 
-  /** Pins, or lets go when the same is pinned already. */
+  /** Pins a selection, or unpins it where it is pinned already. */
   pin(selection: Selection | null): void {
     this.pinned = same(selection, this.pinned) ? null : selection;
     this.hovered = null;
-    this.tell("selection");
+    this.notify("selection");
   }
 
   /** The selection of a source line, or of the expression at a column of it (-1: the line). */
@@ -164,7 +164,7 @@ export class ReportModel {
     return { origin, line, soft, hot: soft, exact: found?.exact ?? true, why: found?.why ?? "" };
   }
 
-  /** Lines of a stage that belong to a selection: of the whole line, and of its very spot. */
+  /** Lines of a stage that belong to a selection: of the whole line, and of the expression. */
   linesOf(kind: StageKind, selection: Selection): Lines {
     const there = this.anchors(kind);
     const known = this.lineCache.get(selection) ?? new Map<Anchors, Lines>();
@@ -179,7 +179,7 @@ export class ReportModel {
     return found;
   }
 
-  /** Leads to a line of a source from anywhere: chooses the source and pins the line. */
+  /** Goes to a line of a source: chooses the source and pins the line. */
   goTo(source: number, line: number): void {
     if (source !== this.source) this.chooseSource(source);
     this.pinned = null;
@@ -192,22 +192,23 @@ export class ReportModel {
     const key = `${this.program}/${kind}`;
     const known = this.texts.get(key);
     if (known) return known;
-    const stage = this.programJson?.stages?.find((each) => each.kind === kind);
+    const stage = this.programJson?.stages.find((each) => each.kind === kind);
     if (stage?.text) return this.keep(key, { state: "saved", stage });
     if (stage?.unavailable)
       return this.keep(key, { state: "unavailable", reason: stage.unavailable.reason });
     if (!this.host.fetchStage || !this.payload.id)
       return this.keep(key, { state: "absent", absence: "no-kernel", message: "" });
-    return { state: "asking" };
+    return { state: "requested" };
   }
 
-  /** Asks for a text that is not here. `texts` changes are told as the answer comes. */
+  /** Requests a text that is not available. Subscribers of `texts` are notified of the answer. */
   async request(kind: StageKind): Promise<void> {
     const program = this.program;
     const key = `${program}/${kind}`;
-    if (this.texts.has(key) || this.text(kind).state !== "asking" || !this.host.fetchStage) return;
-    this.keep(key, { state: "asking" });
-    this.tell("texts");
+    if (this.texts.has(key) || this.text(kind).state !== "requested" || !this.host.fetchStage)
+      return;
+    this.keep(key, { state: "requested" });
+    this.notify("texts");
     try {
       const answer = await this.host.fetchStage(this.payload.id, program, kind);
       const { stage } = answer;
@@ -223,11 +224,11 @@ export class ReportModel {
       const message = error instanceof Error ? error.message : String(error);
       this.keep(key, { state: "absent", absence, message });
     }
-    this.tell("texts");
+    this.notify("texts");
   }
 
-  /** What comes with a text beside it. */
-  private learn(program: number, answer: StageAnswer): void {
+  /** Stores the figures and equations that come with a text. */
+  private learn(program: number, answer: StageAnswerJson): void {
     if (answer.instructions) this.instructionCache.set(program, answer.instructions);
     const figures = this.data.programs[program];
     if (figures && answer.eliminated?.length) figures.eliminated = answer.eliminated;
@@ -236,16 +237,16 @@ export class ReportModel {
     if (known && !known.equations.length && answer.equations?.length) {
       known.equations = answer.equations;
       this.equationCache.clear();
-      this.tell("source");
+      this.notify("source");
     }
   }
 
-  /** Forgets the texts that were absent, so that they are asked for again. */
+  /** Forgets which texts were absent, so that they are requested again. */
   tryAgain(): void {
     for (const [key, text] of this.texts) {
       if (text.state === "absent") this.texts.delete(key);
     }
-    this.tell("texts");
+    this.notify("texts");
   }
 
   anchors(kind: StageKind): Anchors {
@@ -254,8 +255,7 @@ export class ReportModel {
     const key = `${this.program}/${kind}/${text.state}`;
     let found = this.anchorCache.get(key);
     if (!found) {
-      const nothing = { name: "", transforms: [], equations: [] };
-      found = new Anchors(stage, this.programJson ?? nothing);
+      found = new Anchors(stage?.anchors ?? [], this.programJson?.inexact_why);
       this.anchorCache.set(key, found);
     }
     return found;

@@ -1,10 +1,10 @@
-/** A report in an element: the first line at once, then head, tabs and views. */
+/** A report in an element: the first line immediately, then head, tabs and views. */
 
 import { element, quoted, select, uid } from "./dom";
 import type { Host } from "./host";
 import { ReportModel } from "./model";
-import { readPayload } from "./payload";
-import type { DiffData } from "./report";
+import { loadPayload } from "./payload";
+import type { DiffDataJson } from "./schema/report";
 import { tablist } from "./tablist";
 import { themeSwitch } from "./theme";
 import { diffParts } from "./views/diff";
@@ -15,9 +15,9 @@ import type { View } from "./views/view";
 export interface Rendered {
   /** Once the payload is unpacked. */
   readonly model?: ReportModel;
-  /** Resolves when everything is drawn, or when it is said why not. */
+  /** Resolves when everything is drawn, or when the error is shown. */
   readonly ready: Promise<void>;
-  /** The room has changed in a way that the page does not tell. */
+  /** Call after a change of size that the page does not report. */
   layout(): void;
   dispose(): void;
 }
@@ -47,7 +47,7 @@ class Report implements Rendered {
 
   private async read(payload: unknown): Promise<void> {
     try {
-      const found = await readPayload(payload);
+      const found = await loadPayload(payload);
       if (this.gone) return;
       if (found.kind === "diff") {
         this.drawDiff(found.diff, found.notes);
@@ -65,18 +65,18 @@ class Report implements Rendered {
 
   private draw(model: ReportModel, notes: readonly string[]): void {
     const { record, programs, first, tabs } = model.data;
-    const said = [...(record.notes ?? []), ...notes].filter(Boolean);
+    const shown = [...record.notes, ...notes].filter(Boolean);
     const start = beginning(model);
-    // Of a run that left no program, they are what there is to say.
+    // Without a program the notes are the content.
     const empty = !model.programJson && start === 0;
     const top = head(first, empty ? 0 : 1);
     if (record.programs.length > 1) {
       const names = record.programs.map((p, i) => programs[i]?.title || programTitle(p));
       top.append(select("Program", names, (index) => model.chooseProgram(index)));
       const stop = model.on("program", () => {
-        // What stands on top is of the program that is shown below.
+        // The head shows the facts of the chosen program.
         const own = model.program ? programs[model.program]?.first : first;
-        if (own?.length) tell(top, own);
+        if (own?.length) showFacts(top, own);
       });
       this.ends.push(stop);
     }
@@ -85,7 +85,7 @@ class Report implements Rendered {
       top.append(theme.element);
       this.ends.push(theme.dispose);
     }
-    const code = irView(model, empty ? said : []);
+    const code = irView(model, empty ? shown : []);
     this.views = [code, ...tabs.map((tab) => tabView(model, tab))];
     const titles = ["Source and stages", ...tabs.map((tab) => tab.title)];
     const parts = tablist(
@@ -93,10 +93,10 @@ class Report implements Rendered {
       "Parts of the report",
       titles.map((title, i) => ({ title, view: this.views[i] ?? code })),
     );
-    if (said.length && !empty) {
-      parts.bar.append(element("span", "jxs-note", ...quoted(said.join(" · "))));
+    if (shown.length && !empty) {
+      parts.bar.append(element("span", "jxs-note", ...quoted(shown.join(" · "))));
     }
-    // A finding or a line of a table leads to the code.
+    // A link in a finding or a table opens the tab with the code.
     let pinned = model.pinned;
     const lead = model.on("selection", () => {
       if (model.pinned && model.pinned !== pinned && model.pinned.origin === "tab") parts.open(0);
@@ -107,7 +107,7 @@ class Report implements Rendered {
     parts.open(start);
   }
 
-  private drawDiff(diff: DiffData, notes: readonly string[]): void {
+  private drawDiff(diff: DiffDataJson, notes: readonly string[]): void {
     const parts = diffParts({ ...diff, notes: [...diff.notes, ...notes] });
     this.views = parts.map(({ view }) => view);
     const top = head(diff.first, 0);
@@ -123,9 +123,9 @@ class Report implements Rendered {
 
   private fail(error: unknown): void {
     const words = error instanceof Error ? error.message : String(error);
-    const said = element("p", "jxs-failed", words);
-    said.setAttribute("role", "alert");
-    this.root.append(said);
+    const message = element("p", "jxs-failed", words);
+    message.setAttribute("role", "alert");
+    this.root.append(message);
   }
 
   layout(): void {
@@ -142,12 +142,12 @@ class Report implements Rendered {
   }
 }
 
-/** The part that is open first: without a program what there is to tell of the run, if anything. */
+/** The tab that is open first: without a program, that of the profiled cell where there is one. */
 function beginning({ data, programJson }: ReportModel): number {
   return !programJson && data.tabs[0]?.key === "cell" ? 1 : 0;
 }
 
-/** The first line as its parts; known before anything is unpacked. */
+/** The facts of the first line, before anything is unpacked. */
 function facts(payload: unknown): string[] {
   const summary =
     typeof payload === "object" && payload !== null && "summary" in payload ? payload.summary : "";
@@ -156,14 +156,14 @@ function facts(payload: unknown): string[] {
 
 function head(first: readonly string[], lead = 1): HTMLElement {
   const top = element("header", "jxs-top", element("h1"), element("ul", "jxs-facts"));
-  tell(top, first, lead);
+  showFacts(top, first, lead);
   return top;
 }
 
-/** Puts a first line on top, in place of another. */
-function tell(top: HTMLElement, [title = "", ...rest]: readonly string[], lead = 1): void {
+/** Replaces the first line in the head. */
+function showFacts(top: HTMLElement, [title = "", ...rest]: readonly string[], lead = 1): void {
   const facts = rest.map((fact) => element("li", "", fact));
-  // After the device comes how long a call takes: what people ask first.
+  // After the device comes the time per call, the fact that people look for first.
   facts[rest.length > 1 ? lead : 0]?.classList.add("jxs-lead");
   top.querySelector("h1")?.replaceWith(element("h1", "", title));
   top.querySelector(".jxs-facts")?.replaceChildren(...facts);

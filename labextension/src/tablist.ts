@@ -1,4 +1,4 @@
-/** Tabs: roles, keyboard, and one panel in sight. */
+/** Tabs: ARIA roles, keyboard, one visible panel. */
 
 import { element } from "./dom";
 import type { View } from "./views/view";
@@ -28,7 +28,7 @@ export function tablist(
     const panel = element("div", "jxs-panel", view.element);
     panel.id = `${id}-panel${index}`;
     panel.setAttribute("role", "tabpanel");
-    panel.setAttribute("aria-labeledby", tab.id);
+    panel.setAttribute("aria-labelledby", tab.id);
     tab.setAttribute("aria-controls", panel.id);
     tab.addEventListener("click", () => open(index));
     list.append(tab);

@@ -1,4 +1,4 @@
-/** The page's own switch between light and dark: a notebook has its own. */
+/** The switch between light and dark of an exported page; notebooks have their own. */
 
 import { element } from "./dom";
 
@@ -15,7 +15,7 @@ export function themeSwitch(root: HTMLElement): { element: HTMLElement; dispose:
   node.addEventListener("click", () => {
     const theme = dark() ? "light" : "dark";
     root.dataset.theme = theme;
-    // The page around the viewer, and its scroll bars.
+    // Also the page around the viewer, with its scroll bars.
     page.style.colorScheme = theme;
     name();
   });

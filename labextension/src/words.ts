@@ -1,4 +1,4 @@
-/** Numbers as people read them: the rule of `jaxscope.words`, in 3 significant digits. */
+/** Numbers as people read them, in 3 significant digits: the twin of `jaxscope/words.py`, with the same golden cases. */
 
 export const UNKNOWN = "—";
 
@@ -42,7 +42,7 @@ export function flops(value: number | null | undefined): string {
 }
 
 /** `64 kB`. */
-export function bytes(value: number | null | undefined): string {
+export function size(value: number | null | undefined): string {
   return si(value, "B");
 }
 
@@ -59,7 +59,7 @@ export function seconds(value: number | null | undefined): string {
   return `${significant(value / length)} ${unit}`;
 }
 
-/** `12 %`, below 10 % with one decimal where it tells: `2.4 %`, `< 0.1 %`. */
+/** `12 %`; below 10 % with one decimal: `2.4 %`, `< 0.1 %`. */
 export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return UNKNOWN;
   const value = share * 100;

@@ -1,28 +1,27 @@
-/** What comes with a text that the kernel was asked for. */
+/** Figures and equations that come with a requested text. */
 
 import { expect, test } from "vitest";
-import type { Host, StageAnswer } from "../src/host";
+import type { Host } from "../src/host";
 import { ReportModel } from "../src/model";
-import type { Data, EquationJson } from "../src/report";
+import type { EquationJson, ReportDataJson, StageAnswerJson } from "../src/schema/report";
 
 const equation: EquationJson = {
   id: 0,
   primitive: "tanh",
-  span: [1, 0, 1, 4],
-  frames: [{ source: 0, file: "f", function: "f", span: [1, 0, 1, 4] }],
+  frames: [{ source: 0, span: [1, 0, 1, 4] }],
   phase: "primal",
   parent: null,
 };
 
-function model(answer: Partial<StageAnswer>, equations: EquationJson[] = []): ReportModel {
-  const data: Data = {
+function model(answer: Partial<StageAnswerJson>, equations: EquationJson[] = []): ReportModel {
+  const data: ReportDataJson = {
     record: {
       title: "f",
-      form: "call",
-      created: "",
       environment: { jaxscope: "", jax: "" },
-      sources: [{ name: "f", file: "f", kind: "module", text: "tanh(x)" }],
-      programs: [{ name: "f", transforms: [], equations }],
+      sources: [{ name: "f", text: "tanh(x)" }],
+      programs: [{ name: "f", transforms: [], equations, stages: [], inexact_why: "" }],
+      findings: [],
+      notes: [],
       schema: 1,
     },
     programs: [{ lines: [{}], omitted: {} }],
@@ -30,7 +29,12 @@ function model(answer: Partial<StageAnswer>, equations: EquationJson[] = []): Re
     findings: "",
     first: [],
   };
-  const stage = { kind: "jaxpr" as const, text: "let", anchors: [{ line: 1, equations: [0] }] };
+  const stage = {
+    kind: "jaxpr" as const,
+    text: "let",
+    unavailable: null,
+    anchors: [{ line: 1, equations: [0], exact: true, why: "" }],
+  };
   const host: Host = { name: "lab", fetchStage: async () => ({ stage, ...answer }) };
   const payload = { schema: 1, version: "", id: "an id", summary: "", data: "" };
   return new ReportModel(payload, data, host);

@@ -4,7 +4,7 @@ import { KernelHost } from "../src/entries/kernel";
 import { keepLine, pinnedLine } from "../src/entries/widget";
 import { TextAbsent } from "../src/host";
 import { ReportModel } from "../src/model";
-import type { Data } from "../src/report";
+import type { ReportDataJson } from "../src/schema/report";
 
 type Callback = (...parts: never[]) => void;
 
@@ -47,7 +47,8 @@ class FakeModel {
   }
 }
 
-const STAGE = { stage: { kind: "hlo", text: "HloModule f\n" } };
+const ABSENT = { unavailable: null, anchors: [] };
+const STAGE = { stage: { kind: "hlo", text: "HloModule f\n", ...ABSENT } };
 
 /** A zipped answer inside a larger buffer, as it comes from a message. */
 function zipped(value: unknown): DataView {
@@ -70,7 +71,7 @@ test("a text is asked for and unpacked, whichever answer comes first", async () 
     { op: "stage", program: 0, kind: "hlo" },
     { op: "stage", program: 1, kind: "jaxpr" },
   ]);
-  const other = { stage: { kind: "jaxpr", text: "{ lambda ; }" } };
+  const other = { stage: { kind: "jaxpr", text: "{ lambda ; }", ...ABSENT } };
   model.tell("msg:custom", { request: model.sent[1]?.request, ok: true }, [zipped(other)]);
   model.tell("msg:custom", { request: model.sent[0]?.request, ok: true }, [zipped(STAGE)]);
   expect(await first).toEqual(STAGE);
@@ -127,30 +128,32 @@ test("a closed view hears nothing more", async () => {
 function report(): ReportModel {
   const frame = (line: number) => ({
     source: 0,
-    file: "c",
-    function: "f",
     span: [line, 0, line, 9] as const,
   });
   const equations = [1, 2].map((line) => ({
     id: line * 10,
     primitive: "add",
-    span: null,
     frames: [frame(line)],
     phase: "primal" as const,
     parent: null,
   }));
   const stages = [
-    { kind: "hlo" as const, text: "a\nb\n", anchors: [{ line: 2, equations: [20] }] },
+    {
+      kind: "hlo" as const,
+      text: "a\nb\n",
+      unavailable: null,
+      anchors: [{ line: 2, equations: [20], exact: true, why: "" }],
+    },
   ];
-  const source = { name: "c", file: "c", kind: "cell" as const, text: "x\ny\n" };
-  const data: Data = {
+  const source = { name: "c", text: "x\ny\n" };
+  const data: ReportDataJson = {
     record: {
       title: "cell",
-      form: "cell",
-      created: "",
       environment: { jaxscope: "", jax: "" },
       sources: [source, { ...source, name: "d" }],
-      programs: [{ name: "f", transforms: [], equations, stages }],
+      programs: [{ name: "f", transforms: [], equations, stages, inexact_why: "" }],
+      findings: [],
+      notes: [],
       schema: 1,
     },
     programs: [{ lines: [], omitted: {} }],

@@ -120,7 +120,7 @@ test("boxes, lines and frames say what they are", () => {
   expect(fusion?.canOpen).toBe(true);
   expect(fusion?.figures).toBe("50 % · 16 FLOP · 96 B");
   expect(fusion?.label).toBe(
-    "fusion f, f32[8], 2 µs a call, 50 % of the time, 16 FLOP, 96 B moved, from line 3, 2 inputs, " +
+    "fusion f, f32[8], 2 µs per call, 50 % of the time, 16 FLOP, 96 B moved, from line 3, 2 inputs, " +
       `1 user, line ${line} of the optimized HLO`,
   );
   expect(drawn.lines.map(({ words }) => words)).toEqual(["f32[8]", "f32[8]", "f32[8]"]);

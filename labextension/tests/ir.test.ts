@@ -1,28 +1,32 @@
 import { expect, test } from "vitest";
 import { TextAbsent } from "../src/host";
 import { added, chosen, closed, firstKinds } from "../src/ir/chosen";
-import { sourceDress, stageDress, vanishedLines } from "../src/ir/dress";
+import { eliminatedLines, sourceDress, stageDress } from "../src/ir/dress";
 import { costliest, fitting, instructionFigures, sourceFigures } from "../src/ir/figures";
 import { Fusions, instructionName } from "../src/ir/fusions";
 import { huesOf } from "../src/ir/hues";
 import { litSource, litStage } from "../src/ir/lit";
-import { said } from "../src/ir/states";
+import { noticeOf } from "../src/ir/states";
 import { paneWords, statusWords } from "../src/ir/status";
 import { StageTexts } from "../src/ir/texts";
 import { Equations, splitLines } from "../src/links";
 import type { TextState } from "../src/model";
-import type { ProgramFigures, ProgramJson, StageJson } from "../src/report";
-import { STAGES } from "../src/report";
+import {
+  type ProgramFiguresJson,
+  type ProgramJson,
+  STAGE_KINDS,
+  type StageJson,
+} from "../src/schema/report";
 import { links, model, record } from "./golden";
 
 const program = record.programs[0] as ProgramJson;
 
 function lineOf(kind: string, text: string): number {
-  const stage = program.stages?.find((each) => each.kind === kind);
+  const stage = program.stages.find((each) => each.kind === kind);
   return splitLines(stage?.text ?? "").findIndex((line) => line.includes(text)) + 1;
 }
 
-// Which panes are open.
+// Open panes.
 
 test("a pane is added, chosen and closed, four at most and one at least", () => {
   expect(firstKinds(700)).toEqual(["optimized_hlo"]);
@@ -40,7 +44,7 @@ test("a stage that there is none of takes no room at first", () => {
   expect(firstKinds(1440, ["jaxpr", "stablehlo", "hlo"])).toEqual(["optimized_hlo"]);
   expect(firstKinds(1440, ["jaxpr"])).toEqual(["stablehlo", "optimized_hlo"]);
   expect(firstKinds(700, ["optimized_hlo"])).toEqual(["hlo"]);
-  expect(firstKinds(1440, [...STAGES])).toEqual(["optimized_hlo"]);
+  expect(firstKinds(1440, [...STAGE_KINDS])).toEqual(["optimized_hlo"]);
 });
 
 // Colors.
@@ -57,7 +61,7 @@ test("neighboring lines have hues far apart, and lines of one expression share t
       ),
     })),
   };
-  const hues = huesOf(new Equations(spread), 0);
+  const hues = huesOf(new Equations(spread.equations), 0);
   expect(hues.get(4)).toBe(hues.get(3));
   const own = [...new Set(hues.values())];
   const apart = own.slice(1).map((hue, i) => Math.abs(((hue - (own[i] ?? 0) + 540) % 360) - 180));
@@ -91,7 +95,7 @@ test("the lines of a fused computation belong to their fusion", () => {
   expect(instructionName("}")).toBe("");
 });
 
-// What is lit.
+// Highlights.
 
 test("a selection lights up what Python links", () => {
   const report = model();
@@ -114,16 +118,16 @@ test("a spot marks its expression, and leaves the rest of the line soft", () => 
   expect(soft.size).toBeGreaterThan(hot.size);
 });
 
-// How lines look at rest.
+// Styles of lines.
 
 test("approximate matches, eliminated code and findings are dressed as such", () => {
-  const gone = [...new Equations(program).homes(0)].filter(([, line]) => line === 3);
+  const gone = [...new Equations(program.equations).homes(0)].filter(([, line]) => line === 3);
   const report = model({ eliminated: gone.map(([equation]) => ({ equation, reason: "folded" })) });
   const hues = huesOf(report.equations, 0);
   const source = sourceDress(report, hues);
   expect(source.get(3)).toMatchObject({ hue: hues.get(3), dim: "folded" });
   expect(source.get(4)?.flag).toContain("`print` runs only");
-  expect([...vanishedLines(report).keys()]).toEqual([3]);
+  expect([...eliminatedLines(report).keys()]).toEqual([3]);
   const tanh = lineOf("jaxpr", "= tanh");
   expect(stageDress(report, "jaxpr", hues).get(tanh)).toEqual({ hue: hues.get(3), dim: "folded" });
   const guessed = lineOf("optimized_hlo", "%wrapped_reduce-window = ");
@@ -131,9 +135,9 @@ test("approximate matches, eliminated code and findings are dressed as such", ()
 });
 
 test("a line is dimmed only where all of it was eliminated", () => {
-  const [first] = [...new Equations(program).homes(0)].filter(([, line]) => line === 3);
+  const [first] = [...new Equations(program.equations).homes(0)].filter(([, line]) => line === 3);
   const report = model({ eliminated: [{ equation: first?.[0] ?? -1, reason: "folded" }] });
-  expect(vanishedLines(report).size).toBe(0);
+  expect(eliminatedLines(report).size).toBe(0);
 });
 
 test("the backward part of a line is told from its forward part", () => {
@@ -156,7 +160,7 @@ test("beside the source stand time, work, the backward part and counts, as many 
   );
   const row = { equations: 5, instructions: null, flops: 1200, exact: false };
   const time = { seconds: 1e-3, share: 0.34, low: 9e-4, high: 2e-3, estimate: true };
-  const lines: ProgramFigures["lines"] = [
+  const lines: ProgramFiguresJson["lines"] = [
     { 3: { ...row, time, backward: { equations: 2, flops: 300 } } },
     {},
   ];
@@ -225,7 +229,7 @@ test("the status line says what a line became, with whom it is fused and what it
   expect(words.join(" · ")).toContain("1.2 kFLOP · ≈ 34 % of the time (900 µs to 2 ms)");
   expect(statusWords(report, report.ofSource(2), new StageTexts(report))).toEqual([
     "line 2",
-    "became no equation",
+    "no equation",
   ]);
 });
 
@@ -241,7 +245,7 @@ test("the status line of an instruction has its shape, work and time", () => {
     "f32[8]",
     "2 kFLOP",
     "64 B",
-    "3 times a call",
+    "3 times per call",
     "10 µs, 50 % of the time",
   ]);
   expect(words.join(" · ")).toContain("← line");
@@ -255,7 +259,7 @@ test("a guess is named as one, with its reason", () => {
 });
 
 test("what left no instruction says why", () => {
-  const stages = (program.stages ?? []).map(
+  const stages = program.stages.map(
     (each): StageJson => (each.kind === "optimized_hlo" ? { ...each, anchors: [] } : each),
   );
   const tanh = program.equations.find((each) => each.primitive === "tanh")?.id ?? -1;
@@ -285,8 +289,8 @@ const SIZE = { lines: 18240, bytes: 2_100_000 };
 
 test.each([
   [
-    { state: "asking" },
-    /^Asking the kernel for this text \(18 240 lines, 2.1 MB\); where it is busy/,
+    { state: "requested" },
+    /^Requesting this text \(18 240 lines, 2.1 MB\) from the kernel\. A busy kernel answers later\.$/,
     false,
   ],
   [
@@ -296,53 +300,63 @@ test.each([
   ],
   [
     { state: "absent", absence: "no-kernel", message: "" },
-    /over the size that is saved, and no kernel is connected/,
+    /^This text \(18 240 lines, 2.1 MB\) was too large to be saved in the notebook, and no kernel is connected\. Run the cell again\.$/,
     true,
   ],
-  [{ state: "absent", absence: "gone", message: "" }, /the kernel no longer has this report/, true],
+  [
+    { state: "absent", absence: "gone", message: "" },
+    /the kernel keeps only the latest reports\. Run the cell again\.$/,
+    true,
+  ],
   [
     { state: "absent", absence: "forgotten", message: "" },
-    /the kernel has forgotten it: it was restarted, or jaxscope was loaded anew\. Run the cell/,
+    /the kernel was restarted or jaxscope reloaded\. Run the cell again\.$/,
     true,
   ],
   [
     { state: "absent", absence: "restarted", message: "" },
-    /was restarted\. Run the cell again\.$/,
+    /the kernel was restarted\. Run the cell again\.$/,
     true,
   ],
-  [{ state: "absent", absence: "error", message: "no room" }, /failed \(no room\)\.$/, true],
+  [
+    { state: "absent", absence: "error", message: "no room" },
+    /the request to the kernel failed \(no room\)\.$/,
+    true,
+  ],
 ] satisfies [TextState, RegExp, boolean][])(
   "%o is said in a whole sentence",
-  (state, words, again) => {
-    const found = said(state, "optimized_hlo", SIZE, true);
-    expect(found?.words).toMatch(words);
-    expect(found?.again).toBe(again);
+  (state, text, retry) => {
+    const found = noticeOf(state, "optimized_hlo", SIZE, true);
+    expect(found?.text).toMatch(text);
+    expect(found?.retry).toBe(retry);
   },
 );
 
 test("a text that is here is no reason for words, and a page has nobody to ask", () => {
-  const stage: StageJson = { kind: "jaxpr", text: "x" };
-  expect(said({ state: "saved", stage }, "jaxpr", undefined, true)).toBeNull();
+  const stage: StageJson = { kind: "jaxpr", text: "x", unavailable: null, anchors: [] };
+  expect(noticeOf({ state: "saved", stage }, "jaxpr", undefined, true)).toBeNull();
   const absent = { state: "absent", absence: "no-kernel", message: "" } as const;
-  expect(said(absent, "jaxpr", undefined, false)).toEqual({
-    words: 'This text is not in this file. In Python, report.stage("jaxpr").text gives it.',
-    again: false,
+  expect(noticeOf(absent, "jaxpr", undefined, false)).toEqual({
+    text: 'This text is not in this file. In Python, report.stage("jaxpr").text gives it.',
+    retry: false,
     busy: false,
   });
 });
 
 test("a text is asked for once, and asked for again when the user wants it", async () => {
   let asked = 0;
-  const stages = program.stages?.filter((each) => each.kind !== "hlo");
+  const stages = program.stages.filter((each) => each.kind !== "hlo");
   const fetchStage = () => {
     asked++;
     return asked === 1
       ? Promise.reject(new TextAbsent("restarted"))
-      : Promise.resolve({ stage: { kind: "hlo" as const, text: "HloModule x" } });
+      : Promise.resolve({
+          stage: { kind: "hlo" as const, text: "HloModule x", unavailable: null, anchors: [] },
+        });
   };
-  const changes = { programs: [{ ...program, ...(stages ? { stages } : {}) }] };
+  const changes = { programs: [{ ...program, stages }] };
   const report = model({}, changes, { name: "lab", fetchStage }, "7");
-  expect(report.text("hlo").state).toBe("asking");
+  expect(report.text("hlo").state).toBe("requested");
   await Promise.all([report.request("hlo"), report.request("hlo")]);
   expect(asked).toBe(1);
   expect(report.text("hlo")).toMatchObject({ state: "absent", absence: "restarted" });

@@ -1,17 +1,14 @@
 import { expect, test } from "vitest";
 import { Anchors, between, Equations, splitLines } from "../src/links";
-import { type ProgramJson, STAGES } from "../src/report";
+import { type ProgramJson, STAGE_KINDS } from "../src/schema/report";
 import { links, record } from "./golden";
 
 const program = record.programs[0] as ProgramJson;
-const equations = new Equations(program);
+const equations = new Equations(program.equations);
 const anchors = new Map(
-  STAGES.map((kind) => [
+  STAGE_KINDS.map((kind) => [
     kind,
-    new Anchors(
-      program.stages?.find((s) => s.kind === kind),
-      program,
-    ),
+    new Anchors(program.stages.find((stage) => stage.kind === kind)?.anchors ?? []),
   ]),
 );
 
@@ -45,15 +42,15 @@ test("a line of a stage leads to the lines of another that Python says", () => {
 });
 
 test("the check of links can fail", () => {
-  const stage = program.stages?.find(({ kind }) => kind === "jaxpr");
-  const moved = stage?.anchors?.map((each) => ({ ...each, line: each.line + 1 })) ?? [];
-  const wrong = new Anchors({ kind: "jaxpr", anchors: moved }, program);
+  const stage = program.stages.find(({ kind }) => kind === "jaxpr");
+  const moved = stage?.anchors.map((each) => ({ ...each, line: each.line + 1 })) ?? [];
+  const wrong = new Anchors(moved);
   const [line, ids] = [...equations.byLine(0)][0] as [number, number[]];
   expect(wrong.lines(ids)).not.toEqual(links.from_source["jaxpr 0"]?.[line]?.[0]);
 });
 
 test("without callers, an equation belongs to its innermost line alone", () => {
-  const own = new Equations(program, false);
+  const own = new Equations(program.equations, false);
   const total = program.equations.filter((each) => each.frames.length).length;
   const places = [0, 1].flatMap((source) => [...own.homes(source).keys()]);
   expect(places).toHaveLength(total);

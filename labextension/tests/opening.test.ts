@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { openingLine } from "../src/ir/opening";
-import type { InstructionFigures } from "../src/report";
+import type { InstructionFiguresJson } from "../src/schema/report";
 
 const HLO =
   "HloModule m\n\n%inner (a: f32[]) -> f32[] {\n}\n\nENTRY %main (a: f32[]) -> f32[] {\n}";
 
-function row(share?: number, bytes = 0): InstructionFigures {
+function row(share?: number, bytes = 0): InstructionFiguresJson {
   return { shape: "f32[]", flops: 0, bytes, times: 1, ...(share === undefined ? {} : { share }) };
 }
 

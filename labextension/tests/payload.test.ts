@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { gunzip } from "../src/gzip";
-import { readPayload, UnreadablePayload } from "../src/payload";
-import { VERSION } from "../src/version";
+import { loadPayload, UnreadablePayload } from "../src/payload";
+import { VERSION } from "../src/schema/report";
 
 const golden = JSON.parse(
   readFileSync(new URL("../../tests/data/report/report.json", import.meta.url), "utf-8"),
@@ -20,7 +20,7 @@ function payload(changes: object = {}, data: object = {}): object {
 }
 
 async function refusal(value: unknown): Promise<string> {
-  const error = await readPayload(value).then(
+  const error = await loadPayload(value).then(
     () => null,
     (error: unknown) => error,
   );
@@ -30,15 +30,15 @@ async function refusal(value: unknown): Promise<string> {
 
 test("why there is no program is read, and is a text", async () => {
   const said = async (nothing: unknown) => {
-    const read = await readPayload(payload({}, { nothing }));
+    const read = await loadPayload(payload({}, { nothing }));
     return read.kind === "report" ? read.data.nothing : read.kind;
   };
   expect(await said("The cell ran as plain Python.")).toBe("The cell ran as plain Python.");
-  expect(await said(["<b>"])).toBe("");
+  expect(await said(["<b>"])).toBeUndefined();
 });
 
 test("a payload is unpacked, and each program has its figures", async () => {
-  const read = await readPayload(payload());
+  const read = await loadPayload(payload());
   if (read.kind !== "report") throw new Error(read.kind);
   expect(read.payload.id).toBe("7");
   expect(read.data.record.programs[0]?.equations).toHaveLength(golden.programs[0].equations.length);
@@ -52,11 +52,11 @@ test("the version of the viewer is that of the Python package", () => {
   expect(python).toContain(`__version__ = "${VERSION}"`);
 });
 
-test("another version of the Python package is said and no reason to stop", async () => {
-  const read = await readPayload(payload({ version: "9.9" }));
+test("a different version of the Python package is noted and no reason to stop", async () => {
+  const read = await loadPayload(payload({ version: "9.9" }));
   expect(read.notes).toEqual([
-    `Written by jaxscope 9.9, shown by the viewer of ${VERSION}: ` +
-      "what only one of them knows is left out.",
+    `Written by jaxscope 9.9 and shown by the viewer of ${VERSION}: ` +
+      "what only one of the two supports is left out.",
   ]);
 });
 
@@ -68,13 +68,13 @@ test("a later schema is refused with who wrote it and what to do", async () => {
 });
 
 test("a saved record is shown with what it has", async () => {
-  const read = await readPayload(golden);
+  const read = await loadPayload(golden);
   if (read.kind !== "report") throw new Error(read.kind);
   expect(read.data.record.title).toBe(golden.title);
   expect(read.data.tabs).toEqual([]);
   expect(read.data.findings).toContain('data-line="');
   expect(read.notes[0]).toContain("jaxscope.load(path)");
-  expect((await readPayload(JSON.stringify(golden))).kind).toBe("report");
+  expect((await loadPayload(JSON.stringify(golden))).kind).toBe("report");
 });
 
 test("a saved record of a later schema is refused, too", async () => {
@@ -83,14 +83,14 @@ test("a saved record of a later schema is refused, too", async () => {
 
 test("findings of a bare record are escaped", async () => {
   const findings = [{ kind: "k", line: null, message: "<img src=x> & co", fix: "" }];
-  const read = await readPayload({ ...golden, findings });
+  const read = await loadPayload({ ...golden, findings });
   expect(read.kind === "report" && read.data.findings).toContain("&lt;img src=x&gt; &amp; co");
 });
 
 test("what Python left out as a default is put back", async () => {
   const bare = { name: "f", transforms: ["jit"] };
   const record = { ...golden, programs: [bare], findings: undefined, notes: undefined };
-  const read = await readPayload(record);
+  const read = await loadPayload(record);
   if (read.kind !== "report") throw new Error(read.kind);
   const [program] = read.data.record.programs;
   expect([program?.equations, program?.stages]).toEqual([[], []]);
@@ -99,16 +99,25 @@ test("what Python left out as a default is put back", async () => {
 
 const whole = payload() as { data: string };
 const BAD: [string, unknown, string][] = [
-  ["cut JSON", JSON.stringify(golden).slice(0, 5000), "it is no whole JSON"],
-  ["cut gzip", { ...whole, data: whole.data.slice(0, 400) }, "it does not unpack"],
-  ["no base64", { ...whole, data: "%%%" }, "it does not unpack"],
-  ["no gzip", { ...whole, data: btoa("hello") }, "it does not unpack"],
-  ["packed text", { ...whole, data: packed("words") }, "no JSON object"],
+  ["cut JSON", JSON.stringify(golden).slice(0, 5000), "it is not complete JSON"],
+  ["cut gzip", { ...whole, data: whole.data.slice(0, 400) }, "it cannot be unpacked"],
+  ["no base64", { ...whole, data: "%%%" }, "it cannot be unpacked"],
+  ["no gzip", { ...whole, data: btoa("hello") }, "it cannot be unpacked"],
+  ["packed text", { ...whole, data: packed("words") }, "its content is not a JSON object"],
   ["no record", { ...whole, data: packed({ tabs: [] }) }, "the record is missing"],
   ["no programs", { ...whole, data: packed({ record: { sources: [] } }) }, "programs are missing"],
-  ["foreign JSON", { cells: [], nbformat: 4 }, "no report of jaxscope"],
-  ["an array", [1, 2], "no report of jaxscope"],
-  ["nothing", null, "no report of jaxscope"],
+  [
+    "no environment",
+    { ...whole, data: packed({ record: { sources: [], programs: [] } }) },
+    "the record's environment is missing",
+  ],
+  [
+    "foreign JSON",
+    { cells: [], nbformat: 4 },
+    "This JSON is not a jaxscope report. Write one with report.save(path).",
+  ],
+  ["an array", [1, 2], "This JSON is not a jaxscope report. Write one with report.save(path)."],
+  ["nothing", null, "This JSON is not a jaxscope report. Write one with report.save(path)."],
 ];
 
 test.each(BAD)("%s is refused in a sentence", async (_, value, words) => {
@@ -117,11 +126,11 @@ test.each(BAD)("%s is refused in a sentence", async (_, value, words) => {
 
 test("hostile shapes inside a record do not reach the views", async () => {
   const programs = [{ equations: "x", stages: [{ kind: "jaxpr", anchors: 3 }, 7], transforms: 1 }];
-  const read = await readPayload({ ...golden, programs, findings: [null, { message: 3 }] });
+  const read = await loadPayload({ ...golden, programs, findings: [null, { message: 3 }] });
   if (read.kind !== "report") throw new Error(read.kind);
   expect(read.data.record.programs[0]?.equations).toEqual([]);
   expect(read.data.record.programs[0]?.stages?.[0]?.anchors).toEqual([]);
-  expect(read.data.record.findings).toEqual([{ message: "", line: null }]);
+  expect(read.data.record.findings).toEqual([{ line: null, message: "", fix: "", source: 0 }]);
 });
 
 test("a comparison is read as one", async () => {
@@ -129,7 +138,7 @@ test("a comparison is read as one", async () => {
     first: ["f"],
     stages: [{ kind: "jaxpr", title: "jaxpr", groups: [{ changes: [[1, null], "x", [1]] }] }],
   };
-  const read = await readPayload(payload({ kind: "diff", data: packed(diff) }));
+  const read = await loadPayload(payload({ kind: "diff", data: packed(diff) }));
   if (read.kind !== "diff") throw new Error(read.kind);
   expect(read.diff.stages[0]?.groups[0]?.changes).toEqual([[1, null]]);
   expect(read.diff.stages[0]?.before).toBeNull();

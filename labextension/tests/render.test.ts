@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { renderReport } from "../src/render";
-import { SCHEMA } from "../src/report";
+import { SCHEMA } from "../src/schema/report";
 import { record } from "./golden";
 
 const host = { name: "widget" } as const;
@@ -35,13 +35,13 @@ test("the first line is there before anything is unpacked", () => {
 });
 
 test.each([
-  [payload({ data: "H4sI" }), /cut short or damaged: it does not unpack\. Save it again/],
+  [payload({ data: "H4sI" }), /truncated or damaged: it cannot be unpacked\. Save it again/],
   [
     payload({ schema: 99, version: "9.9" }),
     /written by jaxscope 9\.9 in schema 99.*upgrade jaxscope/,
   ],
-  [{ some: "json" }, /no report of jaxscope/],
-  [null, /no report of jaxscope/],
+  [{ some: "json" }, /not a jaxscope report/],
+  [null, /not a jaxscope report/],
 ])("what cannot be read is said in a sentence, under what is known", async (wrong, words) => {
   const parent = place();
   const rendered = renderReport(parent, wrong, host);
@@ -81,7 +81,7 @@ test.each([
   const toolbar = parent.querySelector<HTMLElement>(".jxs-toolbar");
   expect(toolbar?.hidden).toBe(!programs.length);
   const said = [...parent.querySelectorAll(".jxs-nothing > p")].map((p) => p.textContent);
-  // What there is to tell of the run stands where the eye looks for the program.
+  // The notes of the run take the place of the program.
   const beside = open === "Source and stages" && !programs.length;
   const why = beside ? ["No function ran.", "f was not called."] : ["No function ran."];
   expect(said).toEqual(programs.length ? [] : why);

@@ -6,7 +6,7 @@ import type { Language } from "../src/text/tokens";
 
 const ALL: ReadonlySet<Hideable> = new Set(["metadata", "layouts"]);
 
-/** What is left of a line in sight. */
+/** The visible rest of a line. */
 function inSight(line: string, language: Language, what = ALL): string {
   let rest = "";
   let at = 0;

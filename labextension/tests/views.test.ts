@@ -1,23 +1,21 @@
 import { expect, test, vi } from "vitest";
 import { type Host, TextAbsent } from "../src/host";
 import { ReportModel } from "../src/model";
-import type { Data, Tab } from "../src/report";
+import type { ReportDataJson, TabJson } from "../src/schema/report";
 import { findingsView } from "../src/views/findings";
 import { tabView } from "../src/views/tab";
 
 const SOURCES = ["a = 1\nb = 2\nc = 3\n", "d = 4\n"].map((text, i) => ({
   name: `s${i}`,
-  file: "",
-  kind: "cell" as const,
   text,
 }));
 
-function model(host: Partial<Host> = {}, data: Partial<Data> = {}): ReportModel {
-  const program = { name: "f", transforms: ["jit"], equations: [] };
+function model(host: Partial<Host> = {}, data: Partial<ReportDataJson> = {}): ReportModel {
+  const program = { name: "f", transforms: ["jit"], equations: [], stages: [], inexact_why: "" };
   const environment = { jaxscope: "", jax: "" };
-  const record = { title: "cell", form: "", created: "", environment, schema: 1 };
+  const record = { title: "cell", environment, findings: [], notes: [], schema: 1 };
   const payload = { schema: 1, version: "", id: "7", summary: "", data: "" };
-  const whole: Data = {
+  const whole: ReportDataJson = {
     record: { ...record, sources: SOURCES, programs: [program, program] },
     programs: [],
     tabs: [],
@@ -28,7 +26,7 @@ function model(host: Partial<Host> = {}, data: Partial<Data> = {}): ReportModel 
   return new ReportModel(payload, whole, { name: "page", ...host });
 }
 
-const TAB: Tab = {
+const TAB: TabJson = {
   key: "time",
   title: "Time",
   sections: [
@@ -54,11 +52,11 @@ test("a tab shows the sections of the chosen program and of the whole run", () =
   expect(element.querySelector("p")?.textContent).toBe("two");
 });
 
-test("a program that a tab says nothing of is told so", () => {
+test("a tab without a section for the program says so", () => {
   const report = model();
   const { element } = tabView(report, { ...TAB, sections: TAB.sections.slice(0, 1) });
   report.chooseProgram(1);
-  expect(element.textContent).toBe("There is nothing about this program under “Time”.");
+  expect(element.textContent).toBe("“Time” has no section for this program.");
 });
 
 test("a line in a table leads to its source", () => {
@@ -137,8 +135,8 @@ test.each([
   [new TextAbsent("no-kernel"), "no kernel is connected"],
   [new TextAbsent("restarted"), "The kernel was restarted"],
   [new TextAbsent("gone"), "no longer has this report"],
-  [new TextAbsent("forgotten"), "The kernel was restarted, or jaxscope was loaded anew"],
-  [new TextAbsent("error", "boom"), "It said: boom"],
+  [new TextAbsent("forgotten"), "The kernel was restarted, or jaxscope was reloaded"],
+  [new TextAbsent("error", "boom"), "The kernel could not draw this figure. boom"],
   [new Error("plotly is missing."), "plotly is missing."],
 ])("a figure that cannot be had is said: %s", async (error, words) => {
   const view = tabView(model({ drawFigure: () => Promise.reject(error) }), TAB);
@@ -153,8 +151,8 @@ const ADVICE =
   '<ol class="findings"><li><a class="place" data-source="0" data-line="2">line 2</a> two</li>' +
   '<li><a class="place" data-source="1" data-line="1">s1 line 1</a> one</li></ol>';
 const FINDINGS = [
-  { kind: "a", line: 2, message: "two" },
-  { kind: "b", line: 1, source: 1, message: "one" },
+  { line: 2, source: 0, message: "two", fix: "" },
+  { line: 1, source: 1, message: "one", fix: "" },
 ];
 
 function advised(): ReportModel {

@@ -49,11 +49,13 @@ def test_the_page_has_every_kind():
     assert tuple(ROW.findall(PAGE.read_text("utf-8"))) == KINDS
 
 
+@pytest.mark.jax
 def test_all_other_examples_run(said):
     assert len(said["others"]) == len(others()) - 1
     assert said["slow"]
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "unknown"])
 def test_the_example_compiles_for_the_reason_that_the_page_gives(kind, said):
     first = said[kind][0]
@@ -67,6 +69,7 @@ def test_the_example_compiles_for_the_reason_that_the_page_gives(kind, said):
     assert [f"→ {fix}"] == fixes if fix else fixes == []
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if len(sections()[kind][0]) > 1])
 def test_the_fixed_example_compiles_for_no_such_reason(kind, said):
     fixed = said[kind][1]

@@ -5,20 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from measurements.__main__ import NAMES, main, within
+from measurements.__main__ import NAMES, main
+from measurements.budget import within
 from measurements.insert import DOCUMENTS, MARK, inserted
 from measurements.page import about, page
 from measurements.shell import STAGES, Counter
 from tests.paths import ROOT
 
 FOLDER = ROOT / "docs" / "measured"
-TEXT = "takes <!-- measured:cell/mlp/median_s*1000 -->12.3<!-- /measured --> ms"
+TEXT = "takes <!-- measured:cell_overhead/mlp/median_s*1000 -->12.3<!-- /measured --> ms"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     data = {"environment": {}, "measured": {"mlp": {"median_s": 0.04251, "rounds": 7}}}
-    (tmp_path / "cell.json").write_text(json.dumps(data), "utf-8")
+    (tmp_path / "cell_overhead.json").write_text(json.dumps(data), "utf-8")
     return tmp_path
 
 
@@ -37,11 +38,13 @@ def test_a_figure_that_is_not_the_measured_one_is_noticed(folder: Path):
 
 
 def test_a_figure_that_is_no_fraction_is_quoted_whole(folder: Path):
-    text = "<!-- measured:cell/mlp/rounds --><!-- /measured -->"
-    assert inserted(text, folder) == "<!-- measured:cell/mlp/rounds -->7<!-- /measured -->"
+    text = "<!-- measured:cell_overhead/mlp/rounds --><!-- /measured -->"
+    assert inserted(text, folder) == "<!-- measured:cell_overhead/mlp/rounds -->7<!-- /measured -->"
 
 
-@pytest.mark.parametrize("key", ["cell/mlp/mean_s", "cells/mlp", "cell/mlp/rounds/median_s"])
+@pytest.mark.parametrize(
+    "key", ["cell_overhead/mlp/mean_s", "cells/mlp", "cell_overhead/mlp/rounds/median_s"]
+)
 def test_a_figure_that_nothing_measured_is_an_error(folder: Path, key: str):
     with pytest.raises(KeyError, match=r"which nothing in .* measured"):
         inserted(f"<!-- measured:{key} -->1<!-- /measured -->", folder)
@@ -67,13 +70,13 @@ def test_the_page_has_a_row_for_each_group_with_its_budget(tmp_path: Path):
     }
     around = {"date": "2026-01-02", "commit": "abc", "jax": "0.10.2", "load_1_min": 1.25}
     data = {"environment": around, "measured": measured}
-    (tmp_path / "cell.json").write_text(json.dumps(data), "utf-8")
-    text = page(tmp_path, ("startup", "cell"))
+    (tmp_path / "cell_overhead.json").write_text(json.dumps(data), "utf-8")
+    text = page(tmp_path, ("startup", "cell_overhead"))
     assert text.startswith("# Measured\n")
     assert "## startup" not in text
-    _, _, section = text.partition("## cell\n\n")
+    _, _, section = text.partition("## cell_overhead\n\n")
     assert section.splitlines() == [
-        "What `%%jaxjit` costs beyond the cell's own trace, compile and run, and its display.",
+        about("cell_overhead"),
         "",
         "| what | figures | budget |",
         "|---|---|---|",
@@ -86,11 +89,29 @@ def test_the_page_has_a_row_for_each_group_with_its_budget(tmp_path: Path):
     ]
 
 
+def test_the_page_begins_with_the_ratios_to_yardsticks(tmp_path: Path):
+    row = {"ratio": 0.12, "budget": 0.15, "ok": True, "yardstick": "import numpy", "samples": [1]}
+    over = {**row, "ratio": 2.0, "ok": False}
+    measured = {"import jaxscope": row, "load": over, "again": {"ratio": 1.0}}
+    for name, found in (("startup", measured), ("first_cell", over)):
+        data = {"environment": {}, "measured": found}
+        (tmp_path / f"{name}.json").write_text(json.dumps(data), "utf-8")
+    head, _, _ = page(tmp_path, ("startup", "first_cell")).partition("\n\n## startup")
+    assert head.splitlines()[4:] == [
+        "| what | yardstick in the same run | ratio | budget | |",
+        "|---|---|---|---|---|",
+        "| startup · import jaxscope | import numpy | 0.12 | 0.15 | within |",
+        "| startup · load | import numpy | 2 | 0.15 | **over** |",
+        "| first_cell | import numpy | 2 | 0.15 | **over** |",
+    ]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_measurement_says_what_it_is(name: str):
-    said = about(name)
-    assert said.endswith(".")
-    assert "python -m" not in said
+    sentence = about(name)
+    assert sentence.endswith(".")
+    assert "python -m" not in sentence
+    assert "\ndef measure(" in (ROOT / "measurements" / f"{name}.py").read_text("utf-8")
 
 
 def test_a_figure_over_its_budget_is_noticed():
@@ -135,8 +156,8 @@ def test_figures_of_a_gpu_lie_in_a_folder_of_their_own(
     monkeypatch.setattr("measurements.__main__.gpu", lambda: "a GPU")
     monkeypatch.setattr("measurements.__main__.environment", dict)
     monkeypatch.setattr("measurements.__main__.subprocess.run", lambda *args, **more: Done())
-    assert main(["--gpu", "profile"]) == 0
-    written = json.loads((tmp_path / "gpu" / "profile.json").read_text("utf-8"))
+    assert main(["--gpu", "profile_accuracy"]) == 0
+    written = json.loads((tmp_path / "gpu" / "profile_accuracy.json").read_text("utf-8"))
     assert written["environment"] == {"device": "a GPU"}
     assert "| lines | 1 | within |" in (tmp_path / "gpu" / "README.md").read_text("utf-8")
     assert not (tmp_path / "README.md").exists()

@@ -245,13 +245,13 @@ def test_the_panel_lists_compiles_and_leads_to_their_lines(lab: Server, visit: V
     panel.locator(".jxs-compile-entry").filter(has_text="%%jaxjit").click()
     expect(cell(page, 2)).to_have_class(re.compile("jp-mod-active"))
     expect(cell(page, 2).locator(".jp-InputPrompt")).to_be_in_viewport()
-    panel.get_by_label("Filter the compiles").fill("lambda shape")
+    panel.get_by_label("Filter the compilations").fill("lambda shape")
     expect(panel.locator(".jxs-compile")).to_have_count(1)
     panel.locator(".jxs-compile-entry").click()
     expect(cell(page, 33)).to_have_class(re.compile("jp-mod-active"))
     expect(page.get_by_text("Ln 3, Col")).to_be_visible()
     panel.get_by_role("button", name="Clear").click()
-    expect(panel).to_contain_text("Cleared. The next compile appears here.")
+    expect(panel).to_contain_text("Cleared. The next compilation appears here.")
     expect(badge(page, 33)).to_contain_text("recompiles")
 
 
@@ -295,7 +295,7 @@ def test_a_restart_keeps_the_texts_in_sight_and_says_what_is_gone(
     expect(hlo_entry(report)).to_be_visible()
     pane(report, "optimized_hlo").get_by_label("Stage").select_option("jaxpr")
     # The new kernel answers, first without jaxscope and then with it.
-    anew = "it was restarted, or jaxscope was loaded anew. Run the cell again."
+    anew = "the kernel was restarted or jaxscope reloaded. Run the cell again."
     expect(pane(report, "jaxpr")).to_contain_text(anew)
     choose(page, 0)
     command(page, "notebook:run-cell")
@@ -317,7 +317,7 @@ def test_the_palette_puts_a_magic_above_the_cell(lab: Server, visit: Visit) -> N
     expect(cell(page, 1).locator(".cm-line").first).to_have_text("%%jaxjit")
     choose(page, 2)
     command(page, "jaxscope:insert-jaxjit")
-    expect(page.get_by_text("a cell has room for one cell magic")).to_be_visible()
+    expect(page.get_by_text("A cell can have only one cell magic.")).to_be_visible()
     expect(cell(page, 2).locator(".cm-line").first).to_have_text("%%time")
 
 

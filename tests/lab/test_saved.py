@@ -152,7 +152,7 @@ def test_what_another_version_wrote_is_shown_or_refused_in_words(
     expect(note.locator("code").first).to_have_text("says()")
     assert note.evaluate("n => n.scrollWidth - n.clientWidth") <= 0
     expect(cell(page, 1)).to_contain_text("written by jaxscope 9.9.9 in schema 99")
-    expect(cell(page, 2)).to_contain_text("cut short or damaged")
+    expect(cell(page, 2)).to_contain_text("truncated or damaged: it cannot be unpacked")
 
 
 def test_files_of_jaxscope_open_as_documents(lab: Server, visit: Visit, saved: Saved) -> None:
@@ -165,10 +165,10 @@ def test_files_of_jaxscope_open_as_documents(lab: Server, visit: Visit, saved: S
     document = page.locator(".jp-MimeDocument .jxs-root")
     pane(document, "source").locator(".cm-line").filter(has_text="jnp.sin").click()
     expect(pane(document, "optimized_hlo").locator(".cm-line.jxs-hot").first).to_be_visible()
-    expect(document).to_contain_text("This file holds the record alone")
+    expect(document).to_contain_text("This file has no tables or figures")
     for name, words in (
-        ("cut.jaxscope.json", "cut short or damaged: it is no whole JSON"),
-        ("stranger.jaxscope.json", "no report of jaxscope"),
+        ("cut.jaxscope.json", "truncated or damaged: it is not complete JSON"),
+        ("stranger.jaxscope.json", "This JSON is not a jaxscope report."),
     ):
         page.goto(lab.address(name))
         expect(page.locator(".jp-MimeDocument")).to_contain_text(words)

@@ -8,16 +8,17 @@ import time
 import pytest
 
 from jaxscope.model.comparison import Ratio, RatioVerdict
-from measurements import between_sessions, null_comparison, pairs, planted_difference
-from measurements.__main__ import NAMES, within
+from measurements import between_processes, null_comparison, pairs, planted_difference
+from measurements.__main__ import NAMES
+from measurements.budget import within
 
 MINE = {
     "null_comparison",
     "null_under_load",
     "planted_difference",
     "interval_coverage",
-    "between_sessions",
-    "other_timers",
+    "between_processes",
+    "timer_agreement",
 }
 
 
@@ -53,7 +54,7 @@ def test_a_false_verdict_too_many_is_over_the_budget(monkeypatch):
     assert not within(null_comparison.measure(20))
 
 
-def test_runs_of_several_sessions_have_to_hold_what_the_others_find(monkeypatch):
+def test_runs_of_several_processes_have_to_cover_the_estimate_of_the_others(monkeypatch):
     """The runs move by 10 %, and half of them are sure of themselves to 1 %."""
     sure = {"half": 0.3}
 
@@ -61,16 +62,17 @@ def test_runs_of_several_sessions_have_to_hold_what_the_others_find(monkeypatch)
         half = sure["half"] if seed // processes % 2 else 0.3
         return ratio(1.0 + 0.1 * (seed // processes % 5 - 2), RatioVerdict.UNCLEAR, half)
 
-    monkeypatch.setattr(between_sessions, "ratio_of", repeats)
-    wide = between_sessions.repeated(20, 5)
+    monkeypatch.setattr(between_processes, "ratio_of", repeats)
+    wide = between_processes.repeated(20, 5)
     assert wide["coverage"]["ok"]
     assert wide["p5"] < 0.85 < 1.15 < wide["p95"]
     sure["half"] = 0.01
-    narrow = between_sessions.repeated(20, 5)
+    narrow = between_processes.repeated(20, 5)
     assert narrow["coverage"] == {"count": 12, "ok": False}
-    assert between_sessions.repeated(20, 1)["coverage"] == {"count": 12}
+    assert between_processes.repeated(20, 1)["coverage"] == {"count": 12}
 
 
+@pytest.mark.jax
 def test_a_wrong_sign_is_over_the_budget(monkeypatch):
     """The spin is on the second side in odd runs."""
 
@@ -98,6 +100,7 @@ def test_the_spin_adds_its_share():
     assert time.perf_counter() - start >= 0.01
 
 
+@pytest.mark.jax
 def test_a_real_run_of_two_gives_two_ratios():
     found = null_comparison.measure(2)
     assert found["runs"] == 2
@@ -107,6 +110,7 @@ def test_a_real_run_of_two_gives_two_ratios():
     ))  # fmt: skip
 
 
+@pytest.mark.jax
 def test_an_implementation_that_fails_is_an_error_of_the_measurement():
     def broken(x):
         raise ValueError("no")

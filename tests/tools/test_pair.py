@@ -33,6 +33,7 @@ def pair(folder: Path, *tests: str) -> subprocess.CompletedProcess[str]:
     for number, text in enumerate(tests):
         (folder / f"test_{number}.py").write_text(text)
     own = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    own["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # half of the time of such a small run
     return subprocess.run(
         [ROOT / "tools" / "pair", sys.prefix, "-q"],
         cwd=folder,

@@ -1,7 +1,7 @@
-/** Which lines of two texts stand for each other, as far as a comparison tells. */
+/** Corresponding lines of two texts. */
 
 import { splitLines } from "../links";
-import type { DiffGroupJson } from "../report";
+import type { DiffGroupJson } from "../schema/report";
 
 export type Fate = "added" | "removed" | "changed";
 
@@ -29,10 +29,10 @@ export function fate({ before, after }: Change): Fate {
   return after === null ? "removed" : "changed";
 }
 
-/** line → line of the other text, for the lines that a comparison calls the same.
+/** line → line of the other text, for the unchanged lines.
  *
- * What did not move stands in the same order on both sides; what moved is found by its words, numbers
- * of names left aside.
+ * Lines that did not move are in the same order on both sides. Those that moved are matched by their
+ * words, without the numbers of names.
  */
 export function sameLines(
   before: string,
@@ -85,7 +85,7 @@ function unchanged(text: string, changed: readonly (number | null)[]): Line[] {
     .filter(({ number }) => !left.has(number));
 }
 
-/** A line without what a recompilation renumbers, and without where it came from. */
+/** A line without the numbers that a recompilation changes, and without its source location. */
 export function unnumbered(line: string): string {
   return line
     .replace(/,? ?metadata=\{[^{}]*\}/g, "")

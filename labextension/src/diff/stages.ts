@@ -1,23 +1,18 @@
-/** The earlier and the later text of a stage beside each other, their changes marked and linked. */
+/** The earlier and the later text of a stage side by side, their changes marked and linked. */
 
 import { button, element, select } from "../dom";
+import { LANGUAGES } from "../ir/chosen";
 import { Frame } from "../ir/frame";
-import type { StageDiffJson, StageKind } from "../report";
-import type { Language, LineDress, TextPane } from "../text/pane";
+import type { StageDiffJson } from "../schema/report";
+import type { LineDress, TextPane } from "../text/pane";
 import type { View } from "../views/view";
 import { count } from "../words";
 import { type Change, changesOf, type Fate, fate, sameLines } from "./pairs";
 
-const LANGUAGES: Readonly<Record<StageKind, Language>> = {
-  jaxpr: "jaxpr",
-  stablehlo: "mlir",
-  hlo: "hlo",
-  optimized_hlo: "hlo",
-};
-/** A sign beside each changed line says what its color says. */
+/** The sign beside a changed line, since color alone is not enough. */
 const SIGNS: Readonly<Record<Fate, string>> = { added: "+", removed: "−", changed: "~" };
 const HUES: Readonly<Record<Fate, number>> = { added: 150, removed: 25, changed: 85 };
-/** Pixels from which both texts can be read beside the list of changes. */
+/** Width in pixels from which both texts fit beside the list of changes. */
 const SIDE_BY_SIDE = 880;
 
 type Side = "before" | "after";
@@ -37,7 +32,7 @@ export class StagesView implements View {
   private byLine: Record<Side, Map<number, Change>> = { before: new Map(), after: new Map() };
   private same: ReturnType<typeof sameLines> = { later: new Map(), earlier: new Map() };
   private at = -1;
-  /** The texts wait for room to be led to their first change. */
+  /** The texts have not been scrolled to their first change, for want of a height. */
   private unseen = true;
 
   constructor(stages: readonly StageDiffJson[]) {
@@ -46,7 +41,7 @@ export class StagesView implements View {
     const chooser = select("Stage", titles, (index) => this.choose(stages[index] ?? this.stage));
     chooser.value = String(stages.indexOf(this.stage));
     this.steps = [
-      button("↑ previous", "Go to the change before (p)", () => this.step(-1)),
+      button("↑ previous", "Go to the previous change (p)", () => this.step(-1)),
       button("↓ next", "Go to the next change (n)", () => this.step(1)),
     ];
     this.frames = { before: this.frame("before"), after: this.frame("after") };
@@ -61,7 +56,7 @@ export class StagesView implements View {
     );
     const bar = element("div", "jxs-diff-bar", chooser, ...this.steps);
     this.element.append(bar, this.words, this.body, this.status);
-    // Before the texts, which keep letters from the page around.
+    // In the capture phase: the text panes stop letters.
     this.element.addEventListener("keydown", (event) => this.key(event), true);
     this.watcher = new ResizeObserver(() => this.layout());
     this.watcher.observe(this.element);
@@ -83,13 +78,13 @@ export class StagesView implements View {
     this.element.classList.toggle("jxs-stacked", width < SIDE_BY_SIDE);
     for (const frame of Object.values(this.frames)) frame.pane.layout();
     const [first] = this.changes;
-    if (this.unseen && first) this.lead(first, (pane, line) => pane.beginAt(line));
+    if (this.unseen && first) this.scrollTo(first, (pane, line) => pane.beginAt(line));
     this.unseen = false;
   }
 
   private frame(side: Side): Frame {
     const label = LABELS[side];
-    const frame = new Frame(side, `${label} text`, LANGUAGES[this.stage.kind] ?? "hlo", {
+    const frame = new Frame(side, `${label} text`, LANGUAGES[this.stage.kind], {
       hover: () => undefined,
       leave: () => undefined,
       pick: (line) => this.pick(side, line),
@@ -97,7 +92,7 @@ export class StagesView implements View {
     });
     frame.head.prepend(element("b", "", label));
     frame.tools.append(...frame.exports(() => `${label}.${this.stage.kind}.txt`));
-    // Where a line came from is no change, and hides what is.
+    // Source locations change with every edit and would hide the real changes.
     frame.pane.hide(new Set(["metadata"]));
     return frame;
   }
@@ -117,7 +112,7 @@ export class StagesView implements View {
     for (const side of ["before", "after"] as const) this.fill(side);
     for (const step of this.steps) step.disabled = this.changes.length === 0;
     this.groups();
-    this.say();
+    this.report();
     this.unseen = true;
     this.layout();
   }
@@ -126,9 +121,9 @@ export class StagesView implements View {
     const frame = this.frames[side];
     const { pane } = frame;
     const text = this.stage[side];
-    pane.setLanguage(LANGUAGES[this.stage.kind] ?? "hlo");
+    pane.setLanguage(LANGUAGES[this.stage.kind]);
     if (text === null) {
-      frame.say("This text is not in the saved output.");
+      frame.showMessage("This text is not in the saved output.");
       return;
     }
     frame.show(text);
@@ -144,7 +139,7 @@ export class StagesView implements View {
     });
   }
 
-  /** By line of the code: what became of it, to go there. */
+  /** The list of changes by line of the code, with links to them. */
   private groups(): void {
     const items = this.stage.groups.map(({ caption, changes }, group) => {
       const words = element("span", "jxs-diff-caption", caption);
@@ -168,7 +163,7 @@ export class StagesView implements View {
     this.show((next + this.changes.length) % this.changes.length);
   }
 
-  /** Marks a change in both texts, and leads them to it. */
+  /** Marks a change in both texts and scrolls to it. */
   private show(index: number): void {
     const change = this.changes[index];
     if (!change) return;
@@ -179,19 +174,19 @@ export class StagesView implements View {
         new Set(changes.flatMap((each) => each[side] ?? []));
       this.frames[side].pane.light(lines(beside), lines([change]));
     }
-    this.lead(change, (pane, line) => pane.reveal(line, true));
-    this.say();
+    this.scrollTo(change, (pane, line) => pane.reveal(line, true));
+    this.report();
   }
 
-  /** Leads both texts to a change; a text without the line is led to where it would stand. */
-  private lead(change: Change, to: (pane: TextPane, line: number) => void): void {
+  /** Scrolls both texts to a change; a text without the line scrolls to its neighborhood. */
+  private scrollTo(change: Change, to: (pane: TextPane, line: number) => void): void {
     for (const side of ["before", "after"] as const) {
       const line = change[side] ?? this.near(side, change);
       if (line) to(this.frames[side].pane, line);
     }
   }
 
-  /** The line of a text after which a line of the other one is missing. */
+  /** The line of this text that precedes a line that only the other one has. */
   private near(side: Side, change: Change): number | null {
     const from = side === "before" ? change.after : change.before;
     const map = side === "before" ? this.same.earlier : this.same.later;
@@ -216,18 +211,18 @@ export class StagesView implements View {
     if (there !== undefined) this.frames[other].pane.reveal(there, true);
     this.status.textContent =
       there === undefined
-        ? `Line ${line} is the same; where it stands in the other text is not known.`
+        ? `Line ${line} is unchanged. Its position in the other text is unknown.`
         : `Line ${side === "before" ? line : there} of the earlier text is line ${
             side === "before" ? there : line
-          } of the later one, the same but for names.`;
+          } of the later one; only names differ.`;
   }
 
-  private say(): void {
+  private report(): void {
     const change = this.changes[this.at];
     if (!change) {
       this.status.textContent = this.changes.length
-        ? `${count(this.changes.length, "changed line")}: “next”, or n inside a text, goes to the first.`
-        : "No line is changed.";
+        ? `${count(this.changes.length, "changed line")}. “next”, or n in a text, goes to the first.`
+        : "No line changed.";
       return;
     }
     const caption = this.stage.groups[change.group]?.caption ?? "";

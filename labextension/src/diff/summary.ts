@@ -1,16 +1,17 @@
-/** What changed, in figures and words: everything of a comparison but the stages. */
+/** The summary of a comparison of two reports: everything but the stages. */
 
 import { element } from "../dom";
-import type { DiffData } from "../report";
+import type { DiffDataJson } from "../schema/report";
 import { sectionNode } from "../views/tab";
 import type { View } from "../views/view";
 
-export function summaryView(diff: DiffData): View {
+export function summaryView(diff: DiffDataJson): View {
   const node = element("div", "jxs-tab jxs-prose");
   for (const note of diff.notes) node.append(element("p", "muted", note));
   for (const section of diff.tabs.flatMap((tab) => tab.sections)) {
     node.append(sectionNode(section, () => undefined));
   }
-  if (!node.childElementCount) node.append(element("p", "jxs-nothing", "Nothing differs."));
+  if (!node.childElementCount)
+    node.append(element("p", "jxs-nothing", "The two reports do not differ."));
   return { element: node };
 }

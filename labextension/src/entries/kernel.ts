@@ -1,20 +1,20 @@
-/** What a widget can ask its kernel: a text, by a message that is answered with a message. */
+/** Requests of a widget to its kernel: one message, answered by one message. */
 
 import type { AnyModel } from "@anywidget/types";
 import { gunzipJson } from "../gzip";
-import { type Host, type StageAnswer, TextAbsent } from "../host";
-import type { Payload, StageKind } from "../report";
+import { type Host, INCOMPLETE, TextAbsent } from "../host";
+import {
+  type PayloadJson,
+  readReply,
+  readStageAnswer,
+  type StageAnswerJson,
+  type StageKind,
+} from "../schema/report";
 
 export interface Traits {
-  payload: Payload;
+  payload: PayloadJson;
   /** The line of the first source that is pinned. */
   selected_line: number | null;
-}
-
-interface Answer {
-  request: string;
-  ok: boolean;
-  message?: string;
 }
 
 interface Waiting {
@@ -25,41 +25,44 @@ interface Waiting {
 export class KernelHost implements Host {
   readonly name = "widget";
   private readonly waiting = new Map<string, Waiting>();
-  /** Two views of one widget hear each other's answers. */
+  /** Identifies this view: all views of a widget receive all answers. */
   private readonly view = Math.random().toString(36).slice(2);
   private asked = 0;
-  private readonly heard = (message: unknown, buffers: DataView[]) => this.hear(message, buffers);
+  private readonly onMessage = (message: unknown, buffers: DataView[]) =>
+    this.receive(message, buffers);
   private readonly lost = () => this.fail("restarted");
 
   constructor(private readonly model: AnyModel<Traits>) {
-    model.on("msg:custom", this.heard);
-    // ipywidgets tells so when the kernel has gone or come back: no answer will follow.
+    model.on("msg:custom", this.onMessage);
+    // Sent by ipywidgets when the kernel is lost or back: open requests will not be answered.
     model.on("comm_live_update", this.lost);
   }
 
-  async fetchStage(_report: string, program: number, kind: StageKind): Promise<StageAnswer> {
+  async fetchStage(_report: string, program: number, kind: StageKind): Promise<StageAnswerJson> {
     const request = `${this.view}/${++this.asked}`;
     const bytes = await new Promise<Uint8Array<ArrayBuffer>>((done, failed) => {
       this.waiting.set(request, { done, failed });
       this.model.send({ request, op: "stage", program, kind });
     });
-    return (await gunzipJson(bytes)) as StageAnswer;
+    const answer = readStageAnswer(await gunzipJson(bytes));
+    if (!answer) throw new TextAbsent("error", INCOMPLETE);
+    return answer;
   }
 
   dispose(): void {
-    this.model.off("msg:custom", this.heard);
+    this.model.off("msg:custom", this.onMessage);
     this.model.off("comm_live_update", this.lost);
     this.fail("no-kernel");
   }
 
-  private hear(message: unknown, buffers: DataView[]): void {
-    if (!isAnswer(message)) return;
-    const waiting = this.waiting.get(message.request);
-    if (!waiting) return;
-    this.waiting.delete(message.request);
+  private receive(message: unknown, buffers: DataView[]): void {
+    const reply = readReply(message);
+    const waiting = this.waiting.get(reply?.request ?? "");
+    if (!reply?.request || !waiting) return;
+    this.waiting.delete(reply.request);
     const [buffer] = buffers;
-    if (message.ok && buffer) waiting.done(copied(buffer));
-    else waiting.failed(new TextAbsent("error", message.message ?? ""));
+    if (reply.ok && buffer) waiting.done(copied(buffer));
+    else waiting.failed(new TextAbsent("error", reply.message));
   }
 
   private fail(absence: "restarted" | "no-kernel"): void {
@@ -68,17 +71,7 @@ export class KernelHost implements Host {
   }
 }
 
-function isAnswer(message: unknown): message is Answer {
-  return (
-    typeof message === "object" &&
-    message !== null &&
-    "request" in message &&
-    typeof message.request === "string" &&
-    "ok" in message
-  );
-}
-
-/** Front ends give a view of a larger buffer, some of them of a shared one. */
+/** Front ends pass a view of a larger, sometimes shared buffer. */
 function copied(view: DataView): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(view.byteLength);
   bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));

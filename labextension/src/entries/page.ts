@@ -1,4 +1,4 @@
-/** The exported page: the report that stands in it, and nobody to ask for more. */
+/** The exported page: the report is in the page, and there is no kernel. */
 
 import "../../style/index.css";
 import type { Host } from "../host";
@@ -6,14 +6,14 @@ import { renderReport } from "../render";
 
 const host: Host = { name: "page" };
 
-/** Draws into `#jaxscope` what `#jaxscope-payload` holds, as JSON. */
+/** Renders the JSON of `#jaxscope-payload` into `#jaxscope`. */
 export function start(page: Document): void {
   const parent = page.getElementById("jaxscope");
   const payload = page.getElementById("jaxscope-payload")?.textContent ?? "";
   if (parent) renderReport(parent, parsed(payload), host);
 }
 
-/** A damaged page is told so by the reader of payloads, which takes a text, too. */
+/** Damaged JSON goes on as text: `loadPayload` reports it in a sentence. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

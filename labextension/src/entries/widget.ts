@@ -1,4 +1,4 @@
-/** The anywidget: the report of its trait, and `selected_line` both ways. */
+/** The anywidget: renders the `payload` trait and synchronizes `selected_line`. */
 
 import "../../style/index.css";
 import type { AnyModel, RenderProps } from "@anywidget/types";
@@ -22,7 +22,7 @@ function render({ model, el }: RenderProps<Traits>): () => void {
   };
 }
 
-/** Keeps the trait and the pinned line the same; returns what ends that. */
+/** Synchronizes the trait and the pinned line; returns a function that stops it. */
 export function keepLine(widget: AnyModel<Traits>, report: ReportModel): () => void {
   const fromKernel = () => {
     const line = widget.get("selected_line");
@@ -44,7 +44,7 @@ export function keepLine(widget: AnyModel<Traits>, report: ReportModel): () => v
   };
 }
 
-/** The line of the first source that is pinned, itself or through what came of it. */
+/** The pinned line of the first source, pinned itself or through a line of a stage. */
 export function pinnedLine(report: ReportModel): number | null {
   const { pinned } = report;
   if (!pinned) return null;

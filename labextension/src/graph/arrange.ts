@@ -1,4 +1,4 @@
-/** Asks a worker for layouts; where workers are forbidden, lays out on the page's own thread. */
+/** Layouts from a worker, or from the page's thread where workers are forbidden. */
 
 import { type Layout, layout, type Plan } from "./layout";
 
@@ -8,7 +8,7 @@ interface Answer {
   error?: string;
 }
 
-/** Answered when a newer layout was asked for, or the graph is gone. */
+/** The rejection of a layout that a newer request has replaced, or whose graph is gone. */
 export class Outdated extends Error {}
 
 type Waiting = { id: number; plan: Plan; done(layout: Layout): void; failed(error: Error): void };
@@ -23,7 +23,7 @@ export class Arranger {
   /** `code`: the worker's bundled script. Empty where there is none. */
   constructor(private readonly code: string) {}
 
-  /** Where the last layout was made. */
+  /** The thread of the last layout. */
   get thread(): "worker" | "page" {
     return this.worker ? "worker" : "page";
   }
@@ -56,7 +56,7 @@ export class Arranger {
       return null;
     }
     this.worker.onmessage = (event: MessageEvent<Answer>) => this.answer(event.data);
-    // A policy of the page that forbids the worker is told here, not above.
+    // A page's policy that forbids workers is reported here, not by the constructor.
     this.worker.onerror = (event) => {
       event.preventDefault();
       this.forbid();
@@ -70,7 +70,7 @@ export class Arranger {
     if (waiting?.id !== id) return;
     this.waiting = null;
     if (layout) waiting.done(layout);
-    else waiting.failed(new Error(error ?? "The layout gave no answer."));
+    else waiting.failed(new Error(error ?? "The layout worker returned no layout."));
   }
 
   private here(): void {

@@ -1,4 +1,4 @@
-/** The bar above the graph: which computation, and how it is looked at. */
+/** The bar above the graph: choice of the computation, zoom. */
 
 import { button, element, select } from "../dom";
 import type { Computation, Module } from "./hlo";
@@ -25,7 +25,7 @@ export class GraphBar {
     this.up = button("", "Go to the instruction that calls this computation", () => events.up());
   }
 
-  /** Shows where the graph is. What has not changed stays, and keeps the focus. */
+  /** Shows the current computation. Nothing is rebuilt without a change, so that the focus stays. */
   fill(module: Module, computation: Computation): void {
     if (this.module === module && this.computation === computation) return;
     this.module = module;
@@ -35,7 +35,7 @@ export class GraphBar {
     const name = caller === undefined ? "" : (module.instructions[caller]?.name ?? "");
     this.up.textContent = `↰ %${name}`;
     this.up.hidden = !name;
-    // Fusions are opened in their place; loops, branches and reductions are gone into.
+    // Fusions open in place; loops, branches and reductions are entered.
     const listed = module.computations
       .filter((each) => each.root >= 0 && (!module.isFused(each.index) || each === computation))
       .sort((a, b) => Number(b.entry) - Number(a.entry) || b.end - b.first - (a.end - a.first))
@@ -50,10 +50,10 @@ export class GraphBar {
       list,
       this.up,
       element("span", "jxs-gap"),
-      button("−", "Smaller (−)", () => events.zoom(1 / ZOOM)),
-      button("+", "Larger (+)", () => events.zoom(ZOOM)),
-      button("Fit", "All that is in sight (0)", () => events.fit()),
-      button("Start here", "Start again from the selected instruction", () => events.again()),
+      button("−", "Zoom out (−)", () => events.zoom(1 / ZOOM)),
+      button("+", "Zoom in (+)", () => events.zoom(ZOOM)),
+      button("Fit", "Fit the graph to the window (0)", () => events.fit()),
+      button("Start here", "Restart from the selected instruction", () => events.again()),
     );
   }
 }

@@ -1,10 +1,10 @@
-/** Which part of a drawing is in sight, and how large. */
+/** The visible part of a drawing, and its scale. */
 
 export const SMALLEST = 0.15;
 export const LARGEST = 2.5;
-/** A drawing that fits is not made larger than this. */
+/** The largest scale of a drawing that fits. */
 const NATURAL = 1;
-/** Pixels of the drawing that stay in sight at the edge. */
+/** Pixels of the drawing that stay visible at the edge. */
 const KEPT = 60;
 
 export interface Size {
@@ -12,7 +12,7 @@ export interface Size {
   height: number;
 }
 
-/** A point of the drawing lies at `x + scale * point` of the window. */
+/** A point of the drawing is shown at `x + scale * point` of the window. */
 export class Camera {
   x = 0;
   y = 0;
@@ -20,7 +20,7 @@ export class Camera {
   window: Size = { width: 0, height: 0 };
   drawing: Size = { width: 0, height: 0 };
 
-  /** All of it, as large as it is where there is room. */
+  /** Fits the drawing into the window, at its natural size at most. */
   fit(): void {
     const { width, height } = this.drawing;
     const scale = Math.min(this.window.width / width, this.window.height / height, NATURAL);
@@ -29,21 +29,21 @@ export class Camera {
     this.y = (this.window.height - height * this.scale) / 2;
   }
 
-  /** A point in the middle; all of the drawing where it can be read at that size. */
+  /** Shows all of the drawing where it is readable at that size; else centers a point. */
   look(point: { x: number; y: number }, readable = 0.75): void {
     this.fit();
     if (this.scale >= readable) return;
     this.scale = Math.max(readable, this.scale);
     this.x = this.window.width / 2 - point.x * this.scale;
     this.y = this.window.height / 2 - point.y * this.scale;
-    // No empty room beside a drawing that is larger than the window.
+    // No empty margin beside a drawing that is larger than the window.
     const filled = (at: number, size: number, room: number) =>
       size < room ? (room - size) / 2 : Math.min(Math.max(at, room - size), 0);
     this.x = filled(this.x, this.drawing.width * this.scale, this.window.width);
     this.y = filled(this.y, this.drawing.height * this.scale, this.window.height);
   }
 
-  /** Whether anything moved: at the edge, the page around may scroll instead. */
+  /** Returns whether anything moved: at the edge, the page may scroll instead. */
   pan(dx: number, dy: number): boolean {
     const { x, y } = this;
     this.x += dx;
@@ -52,7 +52,7 @@ export class Camera {
     return Math.abs(this.x - x) + Math.abs(this.y - y) > 0.5;
   }
 
-  /** Larger or smaller around a point of the window. */
+  /** Zooms around a point of the window. */
   zoom(factor: number, at = { x: this.window.width / 2, y: this.window.height / 2 }): void {
     const scale = Math.min(Math.max(this.scale * factor, SMALLEST), LARGEST);
     this.x = at.x - ((at.x - this.x) * scale) / this.scale;
@@ -61,7 +61,7 @@ export class Camera {
     this.bound();
   }
 
-  /** Moves as little as brings a box into sight. */
+  /** Moves as little as possible to make a box visible. */
   reveal(box: { x: number; y: number; width: number; height: number }, margin = 16): void {
     const shift = (at: number, middle: number, size: number, room: number) => {
       const low = at + (middle - size / 2) * this.scale;

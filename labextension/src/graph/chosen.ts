@@ -1,14 +1,14 @@
-/** Which instruction stands for a selection. */
+/** The instruction that represents a selection in the graph. */
 
 import type { ReportModel, Selection } from "../model";
 import type { Module } from "./hlo";
 
 const KIND = "optimized_hlo";
-/** No operation of the program: a graph does not start at one where there is another. */
+/** Opcodes without work: a graph starts at one of them only where there is no other. */
 const PLAIN = new Set(["parameter", "constant", "tuple", "get-tuple-element", "bitcast"]);
 
-/** The very instruction where one was selected; else, of those that a line became, the one that
- *  tells most: no part of a fusion, an operation, the costliest. Null where there is none. */
+/** The selected instruction; else, of those linked to the selected line, the most informative one:
+ *  outside of fusions, with work, the costliest. Null where there is none. */
 export function chosen(model: ReportModel, module: Module, selection: Selection): number | null {
   const own = selection.origin === KIND || selection.origin === "graph";
   const lines = own ? [selection.line] : model.linesOf(KIND, selection).hot;

@@ -1,4 +1,4 @@
-/** A laid out neighborhood as SVG: boxes that can be pointed at, pressed and reached by keyboard. */
+/** A neighborhood as SVG: boxes for mouse and keyboard, edges between them. */
 
 import type { Layout, Placed } from "./layout";
 import { frameId, type NodeWords, nodeId, type Scene, type Stub } from "./scene";
@@ -8,14 +8,14 @@ export interface Pressed {
   /** Pressed, by a click or Enter. */
   node(index: number): void;
   stub(stub: Stub): void;
-  /** Its computation is to be opened, or closed. */
+  /** Opens or closes its computation. */
   toggle(index: number): void;
   enter(computation: number): void;
-  /** Pointed at or focused; null as it is left. */
+  /** Hovered or focused; null when it is left. */
   over(index: number | null): void;
 }
 
-/** How an instruction is colored. */
+/** The color of an instruction. */
 export interface Dress {
   hue?: number;
   inexact?: boolean;
@@ -65,7 +65,7 @@ export class Drawing {
       const place = layout.places[stub.id];
       if (place) boxes.push(this.stub(stub, place));
     }
-    // Nodes that stay are moved, so that they glide to their new places and keep the focus.
+    // Remaining nodes are reused: they glide to their new places and keep the focus.
     const wanted = new Set(boxes);
     for (const old of [...this.boxes.children]) {
       if (!wanted.has(old as SVGGElement)) old.remove();
@@ -77,7 +77,7 @@ export class Drawing {
     this.reachable(this.focusable);
   }
 
-  /** The node that the tab key leads to. */
+  /** Makes a node the one that the tab key reaches. */
   reachable(index: number): void {
     if (!this.nodes.has(index)) return;
     this.main(this.focusable)?.setAttribute("tabindex", "-1");
@@ -124,7 +124,7 @@ export class Drawing {
     group.style.transform = `translate(${place.x}px, ${place.y}px)`;
     group.dataset.line = String(node.line);
 
-    // The very same node stays where only its place has changed: it may have the focus.
+    // A node that only moves is reused, since it may have the focus.
     const key = [node.label, width, height, node.figures, node.share].join("\n");
     if (group.dataset.key === key) return;
     const focused = group.contains(document.activeElement);
@@ -171,10 +171,10 @@ export class Drawing {
     if (focused) main.focus({ preventScroll: true });
   }
 
-  /** Opens a fusion, or leads into the body of a loop. */
+  /** The button that opens a fusion, or enters the body of a loop. */
   private opener(node: NodeWords, x: number, y: number): SVGGElement {
     const [target] = node.leadsTo;
-    const label = target ? `Go into %${target.name}` : `Open ${node.opcode} ${node.name}`;
+    const label = target ? `Enter %${target.name}` : `Open ${node.opcode} ${node.name}`;
     const press = () =>
       target ? this.pressed.enter(target.computation) : this.pressed.toggle(node.index);
     return small(label, target ? "M-3 -3.5l4 3.5l-4 3.5" : "M-4 0h8M0 -4v8", x, y, press);

@@ -1,17 +1,17 @@
-/** Pointer, wheel and keyboard of a drawing that can be moved. */
+/** Pointer, wheel and keyboard of a drawing that pans and zooms. */
 
-/** Pixels that a pointer moves before a press becomes a drag. */
+/** Pixels from which a press is a drag. */
 const SLACK = 4;
-/** Pixels of a line, where a wheel counts in lines. */
+/** Pixels per line, for wheels that count lines. */
 const LINE = 20;
-/** Pixels of a wheel, with Ctrl, that make a drawing e times as large. */
+/** Pixels of a wheel with Ctrl that zoom by a factor of e. */
 const WHEEL = 240;
 
 export interface Gestures {
-  /** Whether anything moved: if not, the page around scrolls. */
+  /** Returns whether anything moved: if not, the page scrolls. */
   pan(dx: number, dy: number): boolean;
   zoom(factor: number, at: { x: number; y: number }): void;
-  /** Whether the key meant something. */
+  /** Returns whether the key was handled. */
   key(event: KeyboardEvent): boolean;
 }
 
@@ -36,7 +36,7 @@ export function gestures(canvas: SVGSVGElement, gestures: Gestures): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const taken = gestures.key(event);
     if (taken) event.preventDefault();
-    // A letter that means nothing here must not delete a cell. The slash is for the search.
+    // An unhandled letter must not reach the notebook, where it may delete a cell. The slash searches.
     if (taken || (event.key.length === 1 && event.key !== "/")) event.stopPropagation();
   });
 }
@@ -66,7 +66,7 @@ function drags(canvas: SVGSVGElement, { pan }: Gestures): void {
   };
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", end);
-  // The press that ended a drag is none.
+  // The end of a drag is not a click.
   canvas.addEventListener(
     "click",
     (event) => {

@@ -1,8 +1,8 @@
-/** HLO text as a graph: instructions, what they read, and the computations that they call. */
+/** HLO text as a graph: instructions, their operands, and the computations that they call. */
 
 export interface Instruction {
   readonly index: number;
-  /** From 1, as the text panes count. */
+  /** From 1, as in the text panes. */
   readonly line: number;
   readonly name: string;
   readonly opcode: string;
@@ -10,7 +10,7 @@ export interface Instruction {
   readonly shape: string;
   readonly computation: number;
   readonly root: boolean;
-  /** Which parameter of its computation it is; -1 for all else. */
+  /** The number of a parameter; -1 for any other instruction. */
   readonly parameter: number;
   /** Indices of instructions of the same computation, in order. */
   operands: readonly number[];
@@ -22,10 +22,10 @@ export interface Computation {
   readonly index: number;
   readonly name: string;
   readonly entry: boolean;
-  /** Lines of its head and of its closing brace. */
+  /** The line of its head; `last` is that of its closing brace. */
   readonly line: number;
   last: number;
-  /** Its instructions are those from `first` up to, not with, `end`. */
+  /** Its instructions are `first` to `end`, exclusive. */
   readonly first: number;
   end: number;
   /** Index of the root instruction; -1 where there is none. */
@@ -52,7 +52,7 @@ export class Module {
     this.read(text);
   }
 
-  /** The instruction that a line of the text holds. */
+  /** The instruction on a line of the text. */
   atLine(line: number): Instruction | undefined {
     const index = this.lines.get(line);
     return index === undefined ? undefined : this.instructions[index];
@@ -63,7 +63,7 @@ export class Module {
     return this.computations.find((each) => each.entry) ?? this.computations.at(-1);
   }
 
-  /** Instructions that read this one, in order of the text. */
+  /** The users of an instruction, in the order of the text. */
   users(index: number): readonly number[] {
     if (!this.userLists) {
       this.userLists = this.instructions.map(() => []);
@@ -85,7 +85,7 @@ export class Module {
     return this.callerLists[computation] ?? [];
   }
 
-  /** Whether a computation is the inside of a fusion. */
+  /** Whether a computation belongs to a fusion. */
   isFused(computation: number): boolean {
     return this.callers(computation).some((each) => this.instructions[each]?.opcode === "fusion");
   }
@@ -103,7 +103,7 @@ export class Module {
       for (const [instruction, names] of operands) {
         instruction.operands = found(names, local);
       }
-      // A text may leave out which one is the root: it is the last.
+      // Without a ROOT the last instruction is the root.
       if (open.root < 0) open.root = open.end > open.first ? open.end - 1 : -1;
       operands = [];
       open = null;
@@ -180,7 +180,7 @@ interface Parts {
   name: string;
   shape: string;
   opcode: string;
-  /** What stands in the parentheses of the opcode. */
+  /** The text in the parentheses of the opcode. */
   inside: string;
   /** The attributes. */
   rest: string;
@@ -214,7 +214,7 @@ function parts(line: string): Parts | null {
   };
 }
 
-/** Where the bracket at `start` is closed, strings left aside; -1 where it never is. */
+/** The index of the bracket that closes the one at `start`, outside of strings; -1 where there is none. */
 function closing(text: string, start: number): number {
   let depth = 0;
   for (let i = start; i < text.length; i++) {
@@ -236,7 +236,7 @@ function stringEnd(text: string, start: number): number {
   return i;
 }
 
-/** Pieces between the commas that stand in no bracket and no string. */
+/** Splits at the commas outside of brackets and strings. */
 function pieces(text: string): string[] {
   const out: string[] = [];
   let depth = 0;
@@ -255,7 +255,7 @@ function pieces(text: string): string[] {
   return out;
 }
 
-/** `f32[8]{0} %a, %b` → a, b; comments that count operands are left out. */
+/** `f32[8]{0} %a, %b` → a, b; without comments that count operands. */
 function operandNames(inside: string): string[] {
   if (!inside) return [];
   const plain = inside.includes("/*") ? inside.replace(/\/\*.*?\*\//g, "") : inside;

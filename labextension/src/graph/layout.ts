@@ -1,4 +1,4 @@
-/** Where boxes and lines lie: layers from top to bottom, by dagre. */
+/** The layout of boxes and edges: layers from top to bottom, by dagre. */
 
 import { layout as dagre, Graph } from "@dagrejs/dagre";
 
@@ -13,7 +13,7 @@ export interface Box {
 export interface Line {
   from: string;
   to: string;
-  /** Room for the words on it. */
+  /** The size of its label. */
   width: number;
   height: number;
 }
@@ -21,7 +21,7 @@ export interface Line {
 export interface Plan {
   boxes: Box[];
   lines: Line[];
-  /** Frames around boxes; they take the room of what is in them. */
+  /** Frames around boxes, as large as their contents. */
   frames: { id: string; parent?: string }[];
 }
 
@@ -35,18 +35,18 @@ export interface Placed {
 export interface Layout {
   width: number;
   height: number;
-  /** Boxes and frames by id, by their middle. */
+  /** Centers and sizes of boxes and frames, by id. */
   places: Record<string, Placed>;
   /** In the order of the plan. */
   lines: { points: { x: number; y: number }[]; x: number; y: number }[];
 }
 
-/** Boxes. */
+/** Boxes from which the faster ranker is used. */
 const LARGE = 80;
 
 export function layout(plan: Plan): Layout {
   const graph = new Graph({ directed: true, compound: true, multigraph: true });
-  // The better ranks of a small graph would take a large one twice as long.
+  // network-simplex ranks better, and takes twice as long for a large graph.
   const ranker = plan.boxes.length > LARGE ? "tight-tree" : "network-simplex";
   graph.setGraph({
     rankdir: "TB",

@@ -1,24 +1,24 @@
-/** Which instructions are in sight: those around one, and what a reader has asked for since. */
+/** The visible instructions: the neighbors of one, and those added by clicks. */
 
 import type { Instruction, Module } from "./hlo";
 
-/** Instructions in sight at most. */
+/** Maximal number of visible instructions. */
 export const MOST = 200;
-/** How many are shown around the first one. */
+/** Instructions around the first one. */
 const START = 16;
-/** How many a click adds at most: the rest stays behind a stub. */
+/** Instructions that one click adds at most; the rest stays behind a stub. */
 const STEP = 12;
-/** Instructions of a computation that are shown as it is opened. */
+/** Instructions shown of a computation that is opened. */
 const INSIDE = 40;
 
-/** Their computation takes the operands as its parameters and is shown in place. */
+/** Opcodes whose computation has the operands as its parameters and can be shown in place. */
 const INLINE = new Set(["fusion", "call"]);
 
 export type Side = "above" | "below";
 
 export class Neighborhood {
   readonly shown = new Set<number>();
-  /** Instructions whose computation is shown in their place. */
+  /** Instructions replaced by their computation. */
   readonly opened = new Set<number>();
 
   constructor(
@@ -29,7 +29,7 @@ export class Neighborhood {
     this.start(center);
   }
 
-  /** Whether an instruction's computation can be shown in its place. */
+  /** Whether an instruction can be replaced by its computation. */
   canOpen(index: number): boolean {
     const instruction = this.module.instructions[index];
     if (!instruction || !INLINE.has(instruction.opcode) || instruction.called.length !== 1)
@@ -38,8 +38,8 @@ export class Neighborhood {
     return inner !== undefined && inner.root >= 0;
   }
 
-  /** Computations that an instruction calls and that are no part of this graph, the largest first:
-   *  the body of a loop before its condition. */
+  /** Called computations that are entered instead of shown in place, the largest first: the body of a
+   *  loop before its condition. */
   leadsTo(index: number): readonly number[] {
     if (this.canOpen(index)) return [];
     const called = this.module.instructions[index]?.called ?? [];
@@ -48,13 +48,13 @@ export class Neighborhood {
       .sort((a, b) => this.length(b) - this.length(a));
   }
 
-  /** The opened instruction that stands around another; -1 where there is none. */
+  /** The opened instruction around an instruction; -1 where there is none. */
   parent(index: number): number {
     const computation = this.module.instructions[index]?.computation ?? -1;
     return this.module.callers(computation).find((caller) => this.opened.has(caller)) ?? -1;
   }
 
-  /** What it reads, or what reads it; an opened computation stands for its instruction. */
+  /** Its operands, or its users; an opened computation replaces its instruction. */
   next(index: number, side: Side): number[] {
     return side === "above" ? this.sources(index) : this.readers(index);
   }
@@ -67,7 +67,7 @@ export class Neighborhood {
     return this.shown.size >= this.most;
   }
 
-  /** Starts again around an instruction. Inside a small fusion, the fusion is opened. */
+  /** Restarts around an instruction. Inside a small fusion, the fusion is opened. */
   start(center: number): void {
     this.shown.clear();
     this.opened.clear();
@@ -84,7 +84,7 @@ export class Neighborhood {
     this.spread([center], Math.max(START, this.shown.size + 4));
   }
 
-  /** Shows what is next to an instruction; the number of neighbors that there was no room for. */
+  /** Shows the neighbors of an instruction; returns how many were left out. */
   grow(index: number, side?: Side): number {
     if (this.opened.has(index)) return 0;
     const sides: Side[] = side ? [side] : ["above", "below"];
@@ -93,7 +93,7 @@ export class Neighborhood {
     return this.full ? wanted.filter((each) => !this.shown.has(each)).length : 0;
   }
 
-  /** Shows an instruction's computation in its place. */
+  /** Replaces an instruction by its computation. */
   open(index: number): void {
     if (!this.canOpen(index) || this.opened.has(index)) return;
     const around = [...this.next(index, "above"), ...this.next(index, "below")];
@@ -101,11 +101,11 @@ export class Neighborhood {
     this.opened.add(index);
     this.shown.delete(index);
     this.add(this.inside(index), INSIDE);
-    // What was beside it and has gone from sight by a parameter in between stays in sight.
+    // Its neighbors stay visible, although parameters are between them now.
     for (const each of kept) this.shown.add(each);
   }
 
-  /** Shows the instruction again in place of its computation. */
+  /** Replaces a computation by its instruction again. */
   close(index: number): void {
     if (!this.opened.has(index)) return;
     for (const each of [...this.shown]) {
@@ -159,7 +159,7 @@ export class Neighborhood {
     }
   }
 
-  /** Nearest first, until so many are shown. */
+  /** Adds the nearest ones until `until` are shown. */
   private spread(from: readonly number[], until: number): void {
     const seen = new Set(from);
     const queue = [...from];
@@ -189,7 +189,7 @@ export class Neighborhood {
     const instruction = this.module.instructions[index];
     if (!instruction) return [];
     const outer = instruction.root ? this.parent(index) : -1;
-    // The root of an opened computation is read by whatever reads its instruction.
+    // The users of its instruction are the users of the root of an opened computation.
     const out = outer >= 0 ? this.readers(outer) : [];
     for (const user of this.module.users(index)) {
       if (this.opened.has(user)) out.push(...this.parametersFor(user, index));
@@ -208,7 +208,7 @@ export class Neighborhood {
     return at;
   }
 
-  /** The parameters of an opened instruction through which it reads another. */
+  /** The parameters of an opened instruction that stand for one operand. */
   private parametersFor(opened: number, operand: number): number[] {
     const { operands, called } = this.module.instructions[opened] as Instruction;
     const inner = this.module.computations[called[0] ?? -1];

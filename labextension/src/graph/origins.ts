@@ -1,11 +1,11 @@
-/** The source line behind a line of the optimized HLO, in words and as a color. */
+/** The source line of a line of the optimized HLO, in words and as a color. */
 
 import { huesOf } from "../ir/hues";
 import type { ReportModel } from "../model";
 import type { Dress } from "./drawing";
 
 export interface Origin {
-  /** Empty where no line is known. */
+  /** Empty where the line is unknown. */
   words: string;
   dress: Dress;
 }

@@ -1,12 +1,12 @@
-/** What a neighborhood looks like, in boxes, lines and words: values only. */
+/** A neighborhood as boxes, edges and labels: values only, no DOM. */
 
-import type { InstructionFigures } from "../report";
-import { bytes, flops, percent, seconds } from "../words";
+import type { InstructionFiguresJson } from "../schema/report";
+import { flops, percent, seconds, size as sizeOf } from "../words";
 import type { Instruction, Module } from "./hlo";
 import type { Plan } from "./layout";
 import type { Neighborhood, Side } from "./neighborhood";
 
-/** Advance of a monospaced letter, by font size. */
+/** Width of a monospaced letter, by font size. */
 const LETTER = { large: 7.3, small: 6.7 };
 const LONGEST_NAME = 26;
 const LONGEST_SHAPE = 24;
@@ -18,10 +18,10 @@ export interface NodeWords {
   name: string;
   figures: string;
   share: number;
-  /** Everything about it, for a tooltip and a screen reader. */
+  /** The full description, for the tooltip and screen readers. */
   label: string;
   canOpen: boolean;
-  /** A computation that it leads to, with its name. */
+  /** The computations that can be entered from it, with their names. */
   leadsTo: { computation: number; name: string }[];
 }
 
@@ -48,10 +48,10 @@ export interface Scene {
   plan: Plan;
 }
 
-/** `words` gives the source line of an instruction in words; empty where none is known. */
+/** `origin` gives the source line of an instruction in words; empty where it is unknown. */
 export function scene(
   around: Neighborhood,
-  figures: Readonly<Record<string, InstructionFigures>>,
+  figures: Readonly<Record<string, InstructionFiguresJson>>,
   origin: (line: number) => string = () => "",
 ): Scene {
   const { module } = around;
@@ -104,13 +104,13 @@ export function scene(
   return { nodes, stubs, lines, frames, plan };
 }
 
-/** Opened instructions with something of theirs in sight, outermost first. */
+/** Opened instructions with visible contents, outermost first. */
 function framed(around: Neighborhood): number[] {
   const found = new Set<number>();
   for (const index of around.shown) {
-    const chain: number[] = [];
-    for (let at = around.parent(index); at >= 0; at = around.parent(at)) chain.unshift(at);
-    for (const each of chain) found.add(each);
+    const path: number[] = [];
+    for (let at = around.parent(index); at >= 0; at = around.parent(at)) path.unshift(at);
+    for (const each of path) found.add(each);
   }
   return [...found];
 }
@@ -143,7 +143,7 @@ function wordsOf(
   instruction: Instruction,
   module: Module,
   around: Neighborhood,
-  figures: Readonly<Record<string, InstructionFigures>>,
+  figures: Readonly<Record<string, InstructionFiguresJson>>,
   origin: (line: number) => string,
 ): NodeWords {
   const { index, line, opcode, name, shape } = instruction;
@@ -180,26 +180,26 @@ function wordsOf(
   };
 }
 
-function shortFigures(found: InstructionFigures): string {
+function shortFigures(found: InstructionFiguresJson): string {
   const time = found.share !== undefined && found.share > 0 ? [percent(found.share)] : [];
   const work = found.flops ? [flops(found.flops)] : [];
-  const moved = found.bytes ? [bytes(found.bytes)] : [];
+  const moved = found.bytes ? [sizeOf(found.bytes)] : [];
   return [...time, ...work, ...moved].join(" · ");
 }
 
-function figureWords(found: InstructionFigures | undefined): string[] {
+function figureWords(found: InstructionFiguresJson | undefined): string[] {
   if (!found) return [];
   const time =
-    found.seconds !== undefined && found.seconds !== null
-      ? [`${seconds(found.seconds)} a call`, `${percent(found.share ?? 0)} of the time`]
+    found.seconds !== undefined
+      ? [`${seconds(found.seconds)} per call`, `${percent(found.share ?? 0)} of the time`]
       : [];
-  const times = found.times !== 1 ? [`runs ${found.times} times a call`] : [];
-  return [...time, flops(found.flops), `${bytes(found.bytes)} moved`, ...times].filter(
+  const times = found.times !== 1 ? [`runs ${found.times} times per call`] : [];
+  return [...time, flops(found.flops), `${sizeOf(found.bytes)} moved`, ...times].filter(
     (words) => !words.startsWith("—"),
   );
 }
 
-/** The ends of a name tell it from others: the middle gives way. */
+/** Shortens a name in the middle, since its ends distinguish it. */
 export function shortName(name: string): string {
   if (name.length <= LONGEST_NAME) return name;
   return `${name.slice(0, LONGEST_NAME - 10)}…${name.slice(-9)}`;

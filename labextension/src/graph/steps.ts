@@ -1,17 +1,17 @@
-/** Where an arrow key leads from a box. */
+/** The targets of the arrow keys. */
 
 import type { Placed } from "./layout";
 
 type Places = (index: number) => Placed | undefined;
 
-/** Of these, the one that lies nearest to straight ahead; -1 where there is none. */
+/** Of these, the one nearest to straight ahead; -1 where there is none. */
 export function ahead(here: number, next: readonly number[], places: Places): number {
   const x = places(here)?.x ?? 0;
   const away = (index: number) => Math.abs((places(index)?.x ?? Number.POSITIVE_INFINITY) - x);
   return [...next].sort((a, b) => away(a) - away(b))[0] ?? -1;
 }
 
-/** Of these, the next one to the left or right on about the same height; -1 where there is none. */
+/** Of these, the next one to the left or right at about the same height; -1 where there is none. */
 export function beside(
   here: number,
   others: readonly number[],

@@ -1,4 +1,4 @@
-/** SVG nodes. Words become text nodes, hidden characters spelled out. */
+/** SVG nodes. Strings become text nodes with hidden characters escaped. */
 
 import { visible } from "../text/hidden";
 
@@ -30,7 +30,7 @@ export function curve(points: readonly { x: number; y: number }[]): string {
   return rest.length ? path : `${path}L${at(last)}`;
 }
 
-/** A small triangle that ends a line in its direction. */
+/** The arrow head at the end of a line. */
 export function arrow(points: readonly { x: number; y: number }[]): string {
   const tip = points.at(-1);
   const from = points.at(-2);

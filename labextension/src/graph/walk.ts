@@ -1,4 +1,4 @@
-/** The arrow keys' way through the boxes: along the lines, and to what stands beside. */
+/** Keyboard navigation between the boxes: along the edges, and sideways. */
 
 import type { Drawing } from "./drawing";
 import type { Neighborhood, Side } from "./neighborhood";
@@ -13,12 +13,12 @@ export class Walk {
     private readonly around: () => Neighborhood | null,
   ) {}
 
-  /** The next box in sight above or below; negative where there is none. */
+  /** The next visible box above or below; negative where there is none. */
   along(index: number, sides: readonly Side[]): number {
     const around = this.around();
     const next = sides.flatMap((side) => around?.next(index, side) ?? []);
     const shown = next.filter((each) => around?.shown.has(each));
-    // The way back is the way that was come.
+    // Going back returns to the previous box.
     if (this.came?.to === index && shown.includes(this.came.from)) return this.came.from;
     return ahead(index, shown, (each) => this.drawing.place(each));
   }
@@ -28,7 +28,7 @@ export class Walk {
     return beside(index, others, way, (each) => this.drawing.place(each));
   }
 
-  /** Takes the focus to a box; where it is. */
+  /** Focuses a box and returns its place. */
   go(index: number): ReturnType<Drawing["place"]> {
     if (index < 0) return undefined;
     this.came = { from: this.drawing.focused, to: index };

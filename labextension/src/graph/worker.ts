@@ -1,4 +1,4 @@
-/** The layout in a thread of its own. */
+/** The worker that computes layouts. */
 
 import { layout, type Plan } from "./layout";
 

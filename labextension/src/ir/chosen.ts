@@ -1,42 +1,43 @@
-/** Which stages are shown side by side: values only, so that the rules can be tested by themselves. */
+/** The stages shown side by side: pure rules on lists of kinds. */
 
-import { STAGES, type StageKind } from "../report";
+import { STAGE_KINDS, type StageKind } from "../schema/report";
+import type { Language } from "../text/tokens";
 
 export const MOST = 4;
 
-export const TITLES: Readonly<Record<StageKind, string>> = {
+export const LANGUAGES: Readonly<Record<StageKind, Language>> = {
   jaxpr: "jaxpr",
-  stablehlo: "StableHLO",
-  hlo: "unoptimized HLO",
-  optimized_hlo: "optimized HLO",
+  stablehlo: "mlir",
+  hlo: "hlo",
+  optimized_hlo: "hlo",
 };
 
-/** Width of a viewer, in pixels, from which source and stages stand side by side. */
+/** Width of a viewer in pixels from which source and stages are side by side. */
 export const SIDE_BY_SIDE = 760;
-/** … and from which there is room for two stages. */
+/** … and from which two stages fit. */
 export const TWO_STAGES = 1180;
 
-/** What is open at first in this much room: what runs on the device, and what was traced. */
+/** The stages open at first: the last one, which runs on the device, and the first one, the trace. */
 export function firstKinds(width: number, missing: readonly StageKind[] = []): StageKind[] {
-  const there = STAGES.filter((kind) => !missing.includes(kind));
+  const there = STAGE_KINDS.filter((kind) => !missing.includes(kind));
   const [traced] = there;
   const last = there.at(-1);
   if (!traced || !last) return ["optimized_hlo"];
   return width >= TWO_STAGES && traced !== last ? [traced, last] : [last];
 }
 
-/** One more pane, of the first kind that is not open; unchanged where there is no room. */
+/** One more pane, of the first kind that is not open; at most `MOST`. */
 export function added(open: readonly StageKind[]): StageKind[] {
   if (open.length >= MOST) return [...open];
-  return [...open, STAGES.find((kind) => !open.includes(kind)) ?? "jaxpr"];
+  return [...open, STAGE_KINDS.find((kind) => !open.includes(kind)) ?? "jaxpr"];
 }
 
-/** The last pane stays. */
+/** One pane less; the last one stays. */
 export function closed(open: readonly StageKind[], index: number): StageKind[] {
   return open.length > 1 ? open.filter((_, i) => i !== index) : [...open];
 }
 
-/** Another kind in one pane. A kind that is open elsewhere changes places with it. */
+/** A different kind in one pane. A kind that is open elsewhere swaps places with it. */
 export function chosen(open: readonly StageKind[], index: number, kind: StageKind): StageKind[] {
   const before = open[index];
   if (before === undefined) return [...open];

@@ -1,21 +1,20 @@
-/** How the lines of a text look at rest: the color of their source line, and what is special about them. */
+/** Styles of lines: the color of their source line, findings, eliminated and approximate lines. */
 
 import type { ReportModel } from "../model";
-import type { EquationJson, Phase, StageKind } from "../report";
+import type { EquationJson, Phase, StageKind } from "../schema/report";
 import type { LineDress } from "../text/look";
 
 export const PHASES: Readonly<Record<Phase, string>> = {
   primal: "",
   forward: "forward pass",
   backward: "backward pass",
-  rematerialized: "rematerialized in the backward pass",
+  rematerialized: "rematerialized forward work",
 };
 
-/** equation → why it left no instruction. */
+/** equation → the reason why it was eliminated. */
 export function eliminatedOf(model: ReportModel): ReadonlyMap<number, string> {
-  return new Map(
-    (model.figures?.eliminated ?? []).map(({ equation, reason }) => [equation, reason]),
-  );
+  const eliminated = model.figures?.eliminated ?? [];
+  return new Map(eliminated.map(({ equation, reason }) => [equation, reason]));
 }
 
 /** Whether some equation of the program belongs to a backward pass. */
@@ -31,11 +30,11 @@ export function sourceDress(
 ): Map<number, LineDress> {
   const dress = new Map<number, LineDress>();
   for (const [line, hue] of hues) dress.set(line, { hue });
-  for (const [line, reason] of vanishedLines(model)) {
+  for (const [line, reason] of eliminatedLines(model)) {
     dress.set(line, { ...dress.get(line), dim: reason });
   }
-  for (const { line, source, message } of model.data.record.findings ?? []) {
-    if (line !== null && (source ?? 0) === model.source) {
+  for (const { line, source, message } of model.data.record.findings) {
+    if (line !== null && source === model.source) {
       dress.set(line, { ...dress.get(line), flag: message });
     }
   }
@@ -43,7 +42,7 @@ export function sourceDress(
 }
 
 /** Source lines all of whose own equations were eliminated, with the reason of the last. */
-export function vanishedLines(model: ReportModel): Map<number, string> {
+export function eliminatedLines(model: ReportModel): Map<number, string> {
   const eliminated = eliminatedOf(model);
   const found = new Map<number, string>();
   if (!eliminated.size) return found;
@@ -68,7 +67,7 @@ export function stageDress(
   const eliminated = kind === "jaxpr" ? eliminatedOf(model) : new Map<number, string>();
   for (const [line, { equations, exact }] of model.anchors(kind).byLine) {
     const look: LineDress = {};
-    // A line has the hue of the first of its equations that has a line here.
+    // The hue of the first equation with a defining line in this source.
     const home = equations.find((id) => homes.has(id));
     const hue = home === undefined ? undefined : hues.get(homes.get(home) ?? -1);
     if (hue !== undefined) look.hue = hue;

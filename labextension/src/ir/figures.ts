@@ -1,7 +1,7 @@
 /** Figures beside the lines, as columns of a pane's gutter. */
 
 import type { ReportModel } from "../model";
-import type { InstructionFigures, LineFigures } from "../report";
+import type { InstructionFiguresJson, LineFiguresJson } from "../schema/report";
 import type { Cell, Column, Figures } from "../text/look";
 import { percent, short, UNKNOWN } from "../words";
 import { differentiates } from "./dress";
@@ -26,10 +26,10 @@ function figures<Row>(
 const COUNT = "jxs-count";
 const HEAT = "jxs-heat";
 
-/** The part of a pane's width that figures may take, in characters of 6.6 pixels. */
+/** The share of a pane's width for figures, in characters of 6.6 pixels. */
 const SHARE = 0.28 / 6.6;
 
-/** The first columns, as many as there is room for in so many pixels; the most important stays. */
+/** The first columns, as many as fit into the width; the first one always. */
 export function fitting(all: Figures | null, width: number): Figures | null {
   if (!all) return null;
   let left = width * SHARE;
@@ -40,41 +40,41 @@ export function fitting(all: Figures | null, width: number): Figures | null {
   return { columns, cells: (line) => all.cells(line)?.slice(0, columns.length) ?? null };
 }
 
-/** Beside the source: heat, work, and how much there is of everything. */
+/** Beside the source: time, FLOPs, and counts of equations and instructions. */
 export function sourceFigures(model: ReportModel): Figures | null {
   const rows = model.figures?.lines[model.source];
   if (!rows || !model.programJson) return cellFigures(model);
   const known = Object.values(rows);
-  // A file that holds the record alone, and a program without an equation: no heads over nothing.
+  // A bare record, or a program without equations: no column heads without figures.
   if (!known.length) return null;
   const total = known.reduce((sum, row) => sum + (row.flops ?? 0), 0);
   const phases = differentiates(model);
-  const time = timeOf("share of a call's time");
-  const flop: Part<LineFigures> = {
+  const time = timeOf("share of the time of a call");
+  const flop: Part<LineFiguresJson> = {
     column: {
       title: "FLOP",
-      hint: "floating-point operations in one run, and their share",
+      hint: "FLOPs per call, and their share",
       css: HEAT,
       width: 9,
     },
     cell: (row) =>
       row.flops === null
         ? UNKNOWN
-        : { text: `${unsure(row)}${short(row.flops)}`, bar: total ? row.flops / total : 0 },
+        : { text: `${inexact(row)}${short(row.flops)}`, bar: total ? row.flops / total : 0 },
   };
-  const equations: Part<LineFigures> = {
+  const equations: Part<LineFiguresJson> = {
     column: { title: "eqns", hint: "equations of the jaxpr", css: COUNT, width: 5 },
     cell: (row) => String(row.equations),
   };
-  const instructions: Part<LineFigures> = {
+  const instructions: Part<LineFiguresJson> = {
     column: { title: "instr", hint: "instructions of the optimized HLO", css: COUNT, width: 6 },
     cell: (row) =>
-      row.instructions === null ? UNKNOWN : `${unsure(row)}${String(row.instructions)}`,
+      row.instructions === null ? UNKNOWN : `${inexact(row)}${String(row.instructions)}`,
   };
-  const backward: Part<LineFigures> = {
+  const backward: Part<LineFiguresJson> = {
     column: {
       title: "bwd",
-      hint: "the share of the line's FLOPs that the backward pass does",
+      hint: "share of the line's FLOPs in the backward pass",
       css: COUNT,
       width: 6,
     },
@@ -92,35 +92,35 @@ export function sourceFigures(model: ReportModel): Figures | null {
   return figures(parts, (line) => rows[line]);
 }
 
-/** Of a cell that left no program: its times alone. */
+/** For a cell without a program: times only. */
 function cellFigures(model: ReportModel): Figures | null {
   const rows = model.source === 0 ? (model.data.lines ?? {}) : {};
   const timed = Object.values(rows).some((row) => row.time);
-  return figures(timed ? [timeOf("share of the cell's time")] : [], (line) => rows[line]);
+  return figures(timed ? [timeOf("share of the time of the cell")] : [], (line) => rows[line]);
 }
 
-function timeOf(hint: string): Part<Pick<LineFigures, "time">> {
+function timeOf(hint: string): Part<Pick<LineFiguresJson, "time">> {
   return {
     column: { title: "time", hint, css: HEAT, width: 8 },
     cell: ({ time }) =>
-      time ? { text: `${doubt(time)}${percent(time.share)}`, bar: time.share } : "",
+      time ? { text: `${approximate(time)}${percent(time.share)}`, bar: time.share } : "",
   };
 }
 
-/** `≈ < 0.1 %` would say nothing more. */
-function doubt({ estimate, share }: { estimate: boolean; share: number }): string {
+/** No `≈` before `< 0.1 %`. */
+function approximate({ estimate, share }: { estimate: boolean; share: number }): string {
   return estimate && share >= 0.001 ? "≈" : "";
 }
 
-function unsure(row: LineFigures): string {
+function inexact(row: LineFiguresJson): string {
   return row.exact ? "" : "≈";
 }
 
-/** Of some lines of the optimized HLO the one that tells most: what takes the time, else what moves
- *  the bytes, as no instruction inside a fusion does; the first where nothing is known of any. */
+/** The costliest of some lines of the optimized HLO: by time, else by bytes, which an instruction inside
+ *  a fusion does not move; the first one without figures. */
 export function costliest(
   lines: readonly number[],
-  rows: Readonly<Record<string, InstructionFigures>>,
+  rows: Readonly<Record<string, InstructionFiguresJson>>,
 ): number | undefined {
   const weight = (line: number): readonly [number, number] => {
     const row = rows[String(line)];
@@ -136,20 +136,20 @@ export function costliest(
   return best;
 }
 
-/** Beside the optimized HLO: the share of the time, the work, the traffic. */
+/** Beside the optimized HLO: share of the time, FLOPs, bytes. */
 export function instructionFigures(model: ReportModel): Figures | null {
   const rows = model.instructions;
   const all = Object.values(rows);
   if (!all.length) return null;
   const most = all.reduce((most, row) => Math.max(most, (row.flops ?? 0) * row.times), 0);
-  const time: Part<InstructionFigures> = {
-    column: { title: "time", hint: "share of a call's time", css: HEAT, width: 8 },
+  const time: Part<InstructionFiguresJson> = {
+    column: { title: "time", hint: "share of the time of a call", css: HEAT, width: 8 },
     cell: ({ share }) => (share === undefined ? "" : { text: percent(share), bar: share }),
   };
-  const flop: Part<InstructionFigures> = {
+  const flop: Part<InstructionFiguresJson> = {
     column: {
       title: "FLOP",
-      hint: "floating-point operations of one run; the longest bar is the largest",
+      hint: "FLOPs per call; the longest bar is the largest",
       css: HEAT,
       width: 8,
     },
@@ -158,8 +158,8 @@ export function instructionFigures(model: ReportModel): Figures | null {
         ? UNKNOWN
         : { text: flops ? short(flops * times) : "", bar: most ? (flops * times) / most : 0 },
   };
-  const bytes: Part<InstructionFigures> = {
-    column: { title: "bytes", hint: "bytes read and written by one run", css: COUNT, width: 8 },
+  const bytes: Part<InstructionFiguresJson> = {
+    column: { title: "bytes", hint: "bytes read and written per call", css: COUNT, width: 8 },
     cell: (row) => (row.bytes === null ? UNKNOWN : row.bytes ? short(row.bytes * row.times) : ""),
   };
   const timed = all.some((row) => row.share !== undefined);

@@ -1,10 +1,11 @@
-/** What is around a text: a head with its name, search and tools, and a foot that says its state. */
+/** The frame of a text: a head with its name, search and tools, and a foot with its state. */
 
 import { button, element } from "../dom";
 import type { PaneEvents } from "../text/pane";
 import { TextPane } from "../text/pane";
 import { copyText, download } from "../text/save";
 import type { Language } from "../text/tokens";
+import { Message } from "./message";
 
 export class Frame {
   readonly element: HTMLElement;
@@ -14,7 +15,7 @@ export class Frame {
   readonly pane: TextPane;
   private readonly input: HTMLInputElement;
   private readonly output: HTMLOutputElement;
-  private readonly said: HTMLElement;
+  private readonly message = new Message();
   private text = "";
 
   constructor(name: string, label: string, language: Language, events: PaneEvents) {
@@ -32,13 +33,11 @@ export class Frame {
       this.tools,
     );
     this.foot = element("footer", "jxs-pane-foot");
-    this.said = element("div", "jxs-said");
-    this.said.hidden = true;
-    const body = element("div", "jxs-pane-body", this.pane.element, this.said);
+    const body = element("div", "jxs-pane-body", this.pane.element, this.message.element);
     this.element = element("section", "jxs-pane", this.head, body, this.foot);
     this.element.dataset.pane = name;
     this.element.setAttribute("aria-label", label);
-    // The editor takes the focus by itself at a click, which draws a ring that only the keyboard needs.
+    // A click focuses the editor and would draw a focus ring, which only keyboard users need.
     const pointed = (on: boolean) => () => this.element.classList.toggle("jxs-pointed", on);
     this.element.addEventListener("pointerdown", pointed(true), true);
     this.element.addEventListener("keydown", pointed(false), true);
@@ -56,7 +55,7 @@ export class Frame {
     event.stopPropagation();
   }
 
-  /** Marks every match, goes to the first, and says how many there are. */
+  /** Marks every match, goes to the first, and returns their number. */
   search(query: string, fill = true): number {
     if (fill) this.input.value = query;
     const found = this.pane.search(query);
@@ -84,28 +83,19 @@ export class Frame {
 
   show(text: string): void {
     this.text = text;
-    this.said.hidden = true;
+    this.message.hide();
     this.pane.element.hidden = false;
     this.pane.show(text);
     if (this.query) this.search(this.query);
   }
 
-  /** Words in place of a text, with what can be done about it. */
-  say(words: string, again?: () => void, busy = false): void {
+  /** Shows a message in place of the text, with a button where trying again may help. */
+  showMessage(text: string, busy = false, retry?: () => void): void {
     this.text = "";
     this.pane.show("");
     this.pane.element.hidden = true;
     this.output.textContent = "";
-    const message = element("p", busy ? "jxs-busy" : "", words);
-    message.setAttribute("role", "status");
-    this.said.replaceChildren(message);
-    if (again) {
-      const retry = element("button", "jxs-button", "Try again");
-      retry.type = "button";
-      retry.addEventListener("click", again);
-      this.said.append(retry);
-    }
-    this.said.hidden = false;
+    this.message.show(text, busy, retry);
   }
 
   /** Copy and download of the whole text. */

@@ -1,4 +1,4 @@
-/** Which fusion holds a line of the optimized HLO. */
+/** Fusions of the optimized HLO, by line. */
 
 export interface Fusion {
   /** The line of the fusion instruction. */
@@ -13,13 +13,13 @@ const START = /^(?:ENTRY\s+)?%?([\w.-]+)\s*[({]/;
 const CALLS = /\sfusion\(.*\bcalls=%?([\w.-]+)/;
 const NAME = /^\s*(?:ROOT\s+)?(%?[\w.-]+)\s*=/;
 
-/** The name of the instruction on a line, as it is written there; empty where there is none. */
+/** The name of the instruction on a line, with its `%`; empty where there is none. */
 export function instructionName(line: string): string {
   return NAME.exec(line)?.[1] ?? "";
 }
 
 export class Fusions {
-  /** Ascending and apart. */
+  /** Ascending, without overlaps. */
   private readonly found: Fusion[] = [];
   private readonly byLine = new Map<number, Fusion>();
 
@@ -48,7 +48,7 @@ export class Fusions {
     }
   }
 
-  /** The fusion whose computation a line is in, or that the line itself is. */
+  /** The fusion of a line: inside its computation, or the fusion instruction itself. */
   of(line: number): Fusion | null {
     const own = this.byLine.get(line);
     if (own) return own;

@@ -1,4 +1,4 @@
-/** The bar between source and stages: dragged, or moved with the arrow keys. */
+/** The splitter between source and stages, moved by mouse or arrow keys. */
 
 import { element } from "../dom";
 
@@ -8,11 +8,11 @@ const STEP = 2;
 
 export interface Grip {
   readonly element: HTMLElement;
-  /** A share that suits what stands there; of no effect once a person has chosen one. */
+  /** Sets a suitable share, unless the user has chosen one. */
   suggest(share: number): void;
 }
 
-/** Sets `--jxs-left` on `around` in percent. */
+/** Sets `--jxs-left` on `around`, in percent. */
 export function grip(around: HTMLElement, first: number, moved: () => void): Grip {
   const node = element("div", "jxs-grip");
   node.tabIndex = 0;

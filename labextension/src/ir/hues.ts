@@ -1,12 +1,12 @@
-/** One hue a source line, the same in every pane. */
+/** One hue per source line, the same in every pane. */
 
 import type { Equations } from "../links";
 
-/** Degrees; keeps the hues of neighbors far apart, however many lines there are. */
+/** Degrees. Multiples of it keep the hues of neighboring lines far apart. */
 const GOLDEN_ANGLE = 137.508;
 const FIRST = 250;
 
-/** source line → hue. The lines of one expression share that of its first line. */
+/** source line → hue. The lines of one expression share the hue of its first line. */
 export function huesOf(equations: Equations, source: number): ReadonlyMap<number, number> {
   const owners = equations.owners(source);
   const lines = [...new Set(owners.values())].sort((a, b) => a - b);

@@ -1,25 +1,25 @@
-/** What colors and marks mean, each in words. */
+/** The legend of colors, marks and keys. */
 
 import { element } from "../dom";
 
 type Entry = readonly [css: string, mark: string, words: string];
 
 const MARKS: readonly Entry[] = [
-  ["jxs-key-line", "", "a color stands for one line of the source, in every pane"],
-  ["jxs-key-soft", "", "the rest of the selected line, and the lines that call it"],
-  ["jxs-key-inexact", "≈", "dashed: approximate match, not by a tag"],
-  ["jxs-key-dim", "∅", "dimmed: left no instruction; point at it for the reason"],
+  ["jxs-key-line", "", "one color per source line, the same in every pane"],
+  ["jxs-key-soft", "", "the rest of the selected line, and its callers"],
+  ["jxs-key-inexact", "≈", "dashed: approximate match, not linked by a tag"],
+  ["jxs-key-dim", "∅", "dimmed: eliminated; hover for the reason"],
   ["jxs-key-flag", "!", "a finding"],
 ];
 const PHASE_MARKS: readonly Entry[] = [
   ["jxs-key-backward", "←", "backward pass of the line"],
-  ["jxs-key-rematerialized", "↻", "rematerialized in the backward pass"],
+  ["jxs-key-rematerialized", "↻", "rematerialized forward work"],
 ];
 const KEYS: readonly (readonly [keys: string, words: string])[] = [
   ["↑ ↓", "lines"],
   ["← →", "panes"],
   ["Enter", "pin"],
-  ["Esc", "let go"],
+  ["Esc", "unpin"],
   ["/", "search"],
 ];
 

@@ -1,6 +1,7 @@
-/** Which lines of the source a selection lights up, and which parts of them. */
+/** The highlighted lines of a selection, and the highlighted parts of them. */
 
 import type { ReportModel, Selection } from "../model";
+import type { StageKind } from "../schema/report";
 import { toCharacters } from "../text/columns";
 import type { Spans } from "../text/look";
 
@@ -12,7 +13,7 @@ export interface Lit {
 
 export const DARK: Lit = { soft: new Set(), hot: new Set(), spans: new Map() };
 
-/** The source's lines behind a selection: hot are the equations' own, soft also those that call them. */
+/** Lines of the source: hot are the equations' defining lines, soft are their callers. */
 export function litSource(model: ReportModel, now: Selection, lines: readonly string[]): Lit {
   const here = now.origin === "source" || now.origin === "tab";
   const soft = linesIn(model, now.soft, false);
@@ -21,11 +22,7 @@ export function litSource(model: ReportModel, now: Selection, lines: readonly st
   return { soft, hot, spans: spot || !here ? spansOf(model, now.hot, lines) : new Map() };
 }
 
-export function litStage(
-  model: ReportModel,
-  now: Selection,
-  kind: "jaxpr" | "stablehlo" | "hlo" | "optimized_hlo",
-): Lit {
+export function litStage(model: ReportModel, now: Selection, kind: StageKind): Lit {
   const found = model.linesOf(kind, now);
   const own = now.origin === kind || (now.origin === "graph" && kind === "optimized_hlo");
   const hot = new Set(found.hot);
@@ -44,7 +41,7 @@ function linesIn(model: ReportModel, ids: ReadonlySet<number>, own: boolean): Se
   return found;
 }
 
-/** line → the expressions of these equations, in characters. */
+/** line → the spans of these equations, in characters. */
 function spansOf(model: ReportModel, ids: ReadonlySet<number>, lines: readonly string[]): Spans {
   const found = new Map<number, [number, number][]>();
   const seen = new Set<string>();

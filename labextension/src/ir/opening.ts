@@ -1,15 +1,15 @@
-/** The line at which a stage opens: what is read first, not what is written first. */
+/** The line at which a stage opens. */
 
 import { splitLines } from "../links";
-import type { InstructionFigures, StageKind } from "../report";
+import type { InstructionFiguresJson, StageKind } from "../schema/report";
 import { costliest } from "./figures";
 
-/** In HLO what is called stands above its callers, so that the program itself comes last.
- *  Of a profiled program it is the instruction that takes the most time. */
+/** The slowest instruction of a profiled program; else, in HLO, the entry computation, which follows the
+ *  computations that it calls; else the first line. */
 export function openingLine(
   kind: StageKind,
   text: string,
-  rows: Readonly<Record<string, InstructionFigures>>,
+  rows: Readonly<Record<string, InstructionFiguresJson>>,
 ): number {
   if (kind !== "hlo" && kind !== "optimized_hlo") return 1;
   const timed = Object.keys(rows).filter((line) => rows[line]?.share);

@@ -1,4 +1,4 @@
-/** What the panes of one viewer share. */
+/** The context that the panes of one viewer share. */
 
 import type { ReportModel } from "../model";
 import type { Settings } from "./settings";

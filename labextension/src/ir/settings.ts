@@ -1,4 +1,4 @@
-/** How the panes of one viewer are drawn. Lives as long as the viewer, and is kept nowhere else. */
+/** Display settings of one viewer; not saved. */
 
 export interface Settings {
   colors: boolean;
@@ -14,7 +14,7 @@ export const FIRST: Readonly<Settings> = {
   layouts: true,
 };
 
-/** What is left out of the texts. */
+/** The hidden parts of the texts. */
 export function hidden(settings: Settings): ReadonlySet<"metadata" | "layouts"> {
   const found = new Set<"metadata" | "layouts">();
   if (!settings.metadata) found.add("metadata");

@@ -1,4 +1,4 @@
-/** The source, with the figures of its lines. */
+/** The pane of the source, with figures by line. */
 
 import { select } from "../dom";
 import { splitLines } from "../links";
@@ -20,7 +20,7 @@ export class SourcePane {
   private figures: Figures | null = null;
   private columns = -1;
   private shown = -1;
-  /** The text waits for room to be led to the part of it that was compiled. */
+  /** The text has not been scrolled to the part that was compiled, for want of a height. */
   private unseen = false;
 
   constructor(private readonly room: Room) {
@@ -40,7 +40,7 @@ export class SourcePane {
     this.redraw();
   }
 
-  /** The program, the source or the rule of the links has changed. */
+  /** Call after a change of program, source or links. */
   redraw(): void {
     const { model } = this.room;
     const source = model.data.record.sources[model.source];
@@ -49,13 +49,13 @@ export class SourcePane {
     this.unseen ||= this.shown !== model.source;
     this.shown = model.source;
     if (this.lines.length) this.frame.show(source?.text ?? "");
-    else this.frame.say("The source is empty.");
+    else this.frame.showMessage("The source is empty.");
     this.frame.pane.dress(sourceDress(model, this.room.hues()));
     this.figure();
     this.begin();
   }
 
-  /** A file begins with what has nothing to do with the program. */
+  /** Scrolls past the beginning of a file, which is not part of the program. */
   private begin(): void {
     if (!this.unseen || !this.frame.element.clientHeight) return;
     this.unseen = false;
@@ -63,7 +63,7 @@ export class SourcePane {
     if (lines.length) this.frame.pane.beginAt(Math.min(...lines));
   }
 
-  /** Rows that the text would fill; says how much room is worth giving to it. */
+  /** The number of rows of the text. */
   get rows(): number {
     return this.lines.length;
   }
@@ -74,7 +74,7 @@ export class SourcePane {
     this.fit();
   }
 
-  /** As many columns as there is room for. */
+  /** Shows as many columns as fit. */
   private fit(): void {
     const found = fitting(this.figures, this.frame.element.clientWidth);
     const columns = found?.columns ?? [];

@@ -1,13 +1,11 @@
-/** One stage of the program: its text, or why it is not here. */
+/** The pane of one stage: its text, or the reason why it is absent. */
 
 import { button, select } from "../dom";
 import type { Selection, TextState } from "../model";
-import type { StageKind } from "../report";
-import { STAGES } from "../report";
+import { STAGE_KIND_LABELS, STAGE_KINDS, type StageKind } from "../schema/report";
 import type { Figures } from "../text/look";
 import { fileName } from "../text/save";
-import type { Language } from "../text/tokens";
-import { TITLES } from "./chosen";
+import { LANGUAGES } from "./chosen";
 import { stageDress } from "./dress";
 import { costliest, fitting, instructionFigures } from "./figures";
 import { Frame } from "./frame";
@@ -15,16 +13,10 @@ import { DARK, litStage } from "./lit";
 import { openingLine } from "./opening";
 import type { Room } from "./room";
 import { hidden } from "./settings";
-import { said } from "./states";
+import { noticeOf } from "./states";
 import { paneWords } from "./status";
 
-const LANGUAGES: Readonly<Record<StageKind, Language>> = {
-  jaxpr: "jaxpr",
-  stablehlo: "mlir",
-  hlo: "hlo",
-  optimized_hlo: "hlo",
-};
-/** The upper part of a pane: what follows a line in it is in sight as well. */
+/** The upper share of a pane: below a line there, the following lines are visible, too. */
 const FOLLOWED = 0.5;
 
 export interface StageEvents {
@@ -40,7 +32,7 @@ export class StagePane {
   private figures: Figures | null = null;
   private columns = -1;
   private folded = false;
-  /** The text waits for room to be opened where it is read first. */
+  /** The text has not been scrolled to its opening line, for want of a height. */
   private unseen = false;
 
   constructor(
@@ -49,15 +41,15 @@ export class StagePane {
     events: StageEvents,
   ) {
     const { model } = room;
-    this.frame = new Frame(kind, TITLES[kind], LANGUAGES[kind], {
+    this.frame = new Frame(kind, STAGE_KIND_LABELS[kind], LANGUAGES[kind], {
       hover: (line) => model.hover(model.ofStage(kind, line)),
       leave: () => model.hover(null),
       pick: (line) => model.pin(model.ofStage(kind, line)),
       move: (line) => model.hover(model.ofStage(kind, line)),
     });
-    const names = STAGES.map((each) => TITLES[each]);
-    this.chooser = select("Stage", names, (index) => events.choose(STAGES[index] ?? kind));
-    this.chooser.value = String(STAGES.indexOf(kind));
+    const names = STAGE_KINDS.map((each) => STAGE_KIND_LABELS[each]);
+    this.chooser = select("Stage", names, (index) => events.choose(STAGE_KINDS[index] ?? kind));
+    this.chooser.value = String(STAGE_KINDS.indexOf(kind));
     this.frame.head.prepend(this.chooser);
     const fold = button("fold", "Fold every computation", () => this.fold(!this.folded, fold));
     this.closer = button("×", "Close this pane", () => events.close());
@@ -73,7 +65,7 @@ export class StagePane {
     this.frame.pane.foldAll(on);
   }
 
-  /** The program, the state of its text or the colors have changed; whether another text is shown. */
+  /** Call after a change of program, text or colors; returns whether the text changed. */
   redraw(): boolean {
     const { model } = this.room;
     const state = model.text(this.kind);
@@ -95,9 +87,9 @@ export class StagePane {
     const state = model.text(this.kind);
     if (!this.unseen || !("stage" in state) || !this.frame.element.clientHeight) return;
     this.unseen = false;
-    // A search that goes on has led to its match.
+    // A search has scrolled to its match.
     if (this.frame.query) return;
-    const line = openingLine(this.kind, state.stage.text ?? "", model.instructions);
+    const line = openingLine(this.kind, state.stage.text, model.instructions);
     this.frame.pane.beginAt(line, FOLLOWED);
     if (model.pinned) this.reveal(model.pinned);
   }
@@ -105,24 +97,20 @@ export class StagePane {
   private fill(state: TextState): void {
     const { model } = this.room;
     if ("stage" in state) {
-      this.frame.show(state.stage.text ?? "");
+      this.frame.show(state.stage.text);
       return;
     }
-    const words = said(
+    const notice = noticeOf(
       state,
       this.kind,
       model.figures?.omitted[this.kind],
       model.payload.id !== "",
     );
-    if (words) {
-      const again = words.again ? () => this.ask() : undefined;
-      this.frame.say(words.words, again, words.busy);
+    if (notice) {
+      const retry = notice.retry ? () => model.tryAgain() : undefined;
+      this.frame.showMessage(notice.text, notice.busy, retry);
     }
-    if (state.state === "asking") void model.request(this.kind);
-  }
-
-  private ask(): void {
-    this.room.model.tryAgain();
+    if (state.state === "requested") void model.request(this.kind);
   }
 
   private figure(): void {
@@ -132,7 +120,7 @@ export class StagePane {
     this.fit();
   }
 
-  /** As many columns as there is room for. */
+  /** Shows as many columns as fit. */
   private fit(): void {
     const found = fitting(this.figures, this.frame.element.clientWidth);
     const columns = found?.columns ?? [];

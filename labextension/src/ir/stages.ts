@@ -1,22 +1,22 @@
-/** The stages that stand side by side, as many as there is room for, and the graph after them. */
+/** The panes of the stages, side by side, and the graph after them. */
 
 import { element } from "../dom";
-import type { StageKind } from "../report";
+import type { StageKind } from "../schema/report";
 import { graphView } from "../views/graph";
 import type { View } from "../views/view";
 import { added, chosen, closed, firstKinds, MOST } from "./chosen";
 import type { Room } from "./room";
 import { StagePane } from "./stage";
 
-/** Room of the graph beside that of one text. */
+/** Width of the graph, in widths of a text. */
 const GRAPH_SHARE = 1.6;
-/** Pixels of a text that can be read. */
+/** Width in pixels from which a text is readable. */
 const NARROWEST = 280;
 
 export interface StagesEvents {
-  /** Other panes are open than before; those that are new have nothing lit up yet. */
+  /** The open panes have changed; `fresh` are the new ones. */
   opened(fresh: readonly StagePane[]): void;
-  /** The room of the texts has changed. */
+  /** The size of the texts has changed. */
   fitted(): void;
 }
 
@@ -25,7 +25,7 @@ export class Stages {
   panes: StagePane[] = [];
   private kinds: StageKind[] = [];
   private graph: View | null = null;
-  /** What was open before the graph took its room. */
+  /** The stages that were open before the graph. */
   private beside: StageKind[] = [];
 
   constructor(
@@ -33,7 +33,7 @@ export class Stages {
     private readonly events: StagesEvents,
   ) {}
 
-  /** Opens the first ones, as many as so many pixels have room for. */
+  /** Opens the first stages, as many as fit into the width. */
   begin(width: number): void {
     if (this.kinds.length) return;
     const stages = this.room.model.programJson?.stages ?? [];
@@ -49,7 +49,7 @@ export class Stages {
     return this.panes.length >= MOST;
   }
 
-  /** Shows these stages; a pane whose kind stays keeps its place in the text. */
+  /** Shows these stages. A pane of the same kind is reused and keeps its scroll position. */
   private open(kinds: readonly StageKind[]): void {
     if (!this.room.model.programJson) return;
     const spare = [...this.panes];
@@ -88,7 +88,7 @@ export class Stages {
     return pane;
   }
 
-  /** The graph stands after the texts; `stacked`: below them. */
+  /** Shows or hides the graph, after the texts; `stacked`: below them. */
   showGraph(on: boolean, stacked: boolean): void {
     this.graph?.dispose?.();
     this.graph?.element.parentElement?.remove();
@@ -108,7 +108,7 @@ export class Stages {
     this.graph.shown?.();
   }
 
-  /** Closes what would be too narrow to read beside the graph; it comes back as the graph goes. */
+  /** Closes panes that would be too narrow beside the graph; they come back with it closed. */
   private makeRoom(): void {
     const width = this.element.clientWidth;
     const kinds = [...this.kinds];

@@ -1,40 +1,44 @@
-/** Why a text is not here, in whole sentences. */
+/** The reason why a text is absent, in whole sentences. */
 
 import type { TextState } from "../model";
-import type { ProgramFigures, StageKind } from "../report";
-import { bytes, count } from "../words";
-import { TITLES } from "./chosen";
+import { type ProgramFiguresJson, STAGE_KIND_LABELS, type StageKind } from "../schema/report";
+import { count, size as sizeOf } from "../words";
 
-export interface Said {
-  words: string;
-  /** Whether asking again can help. */
-  again: boolean;
-  /** It is being waited for. */
+export interface Notice {
+  text: string;
+  /** Whether trying again may help. */
+  retry: boolean;
+  /** Whether the answer is pending. */
   busy: boolean;
 }
 
-type Size = ProgramFigures["omitted"][StageKind];
+type Size = ProgramFiguresJson["omitted"][StageKind];
 
-/** Null where the text is here. `named`: the report has an id, so that a kernel once had it. */
-export function said(state: TextState, kind: StageKind, size: Size, named: boolean): Said | null {
+/** Null where the text is available. `named`: the report has an id, so it came from a kernel. */
+export function noticeOf(
+  state: TextState,
+  kind: StageKind,
+  size: Size,
+  named: boolean,
+): Notice | null {
   switch (state.state) {
     case "saved":
     case "live":
       return null;
-    case "asking":
+    case "requested":
       return {
-        words: `Asking the kernel for this text${measured(size)}; where it is busy, this takes until it answers.`,
-        again: false,
+        text: `Requesting this text${measured(size)} from the kernel. A busy kernel answers later.`,
+        retry: false,
         busy: true,
       };
     case "unavailable":
       return {
-        words: `There is no ${TITLES[kind]}: ${sentence(state.reason)}`,
-        again: false,
+        text: `There is no ${STAGE_KIND_LABELS[kind]}: ${sentence(state.reason)}`,
+        retry: false,
         busy: false,
       };
     case "absent":
-      return { words: absent(state, kind, size, named), again: named, busy: false };
+      return { text: absent(state, kind, size, named), retry: named, busy: false };
   }
 }
 
@@ -46,27 +50,27 @@ function absent(
 ): string {
   if (!named)
     return `This text is not in this file. In Python, report.stage("${kind}").text gives it.`;
-  const here = `This text${measured(size)} is not in this notebook: it was over the size that is saved`;
+  const here = `This text${measured(size)} was too large to be saved in the notebook`;
   const message = state.message ? ` (${state.message})` : "";
   switch (state.absence) {
     case "no-kernel":
-      return `${here}, and no kernel is connected that could be asked. Run the cell again to see it.`;
+      return `${here}, and no kernel is connected. Run the cell again.`;
     case "gone":
-      return `${here}, and the kernel no longer has this report: it keeps the last few. Run the cell again.`;
+      return `${here}, and the kernel keeps only the latest reports. Run the cell again.`;
     case "forgotten":
-      return `${here}, and the kernel has forgotten it: it was restarted, or jaxscope was loaded anew. Run the cell again.`;
+      return `${here}, and the kernel was restarted or jaxscope reloaded. Run the cell again.`;
     case "restarted":
-      return `${here}, and the kernel that had it was restarted. Run the cell again.`;
+      return `${here}, and the kernel was restarted. Run the cell again.`;
     case "error":
-      return `${here}, and asking the kernel for it failed${message}.`;
+      return `${here}, and the request to the kernel failed${message}.`;
   }
 }
 
-/** ` (18 240 lines, 2.1 MB)`; empty where it is not known. */
+/** ` (18 240 lines, 2.1 MB)`; empty where the size is unknown. */
 function measured(size: Size): string {
   const parts = [
     ...(size?.lines ? [count(size.lines, "line")] : []),
-    ...(size?.bytes ? [bytes(size.bytes)] : []),
+    ...(size?.bytes ? [sizeOf(size.bytes)] : []),
   ];
   return parts.length ? ` (${parts.join(", ")})` : "";
 }

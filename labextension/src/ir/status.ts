@@ -1,25 +1,24 @@
-/** What is selected, in words. */
+/** The selection in words: the status line, and the foot of each pane. */
 
 import type { LineOrigin } from "../links";
 import type { ReportModel, Selection } from "../model";
-import type { LineFigures, StageKind } from "../report";
-import { bytes, count, flops, lineNames, listed, percent, seconds } from "../words";
-import { TITLES } from "./chosen";
+import { type LineFiguresJson, STAGE_KIND_LABELS, type StageKind } from "../schema/report";
+import { count, flops, lineNames, listed, percent, seconds, size as sizeOf } from "../words";
 import { eliminatedOf, PHASES } from "./dress";
 import type { Fusion, Fusions } from "./fusions";
 
 const HOW_MANY = 3;
 const MOST_PRIMITIVES = 3;
 
-/** What the words need beside the model. */
+/** The texts that the words refer to. */
 export interface Texts {
-  /** The fusions of the optimized HLO; null while its text is not here. */
+  /** The fusions of the optimized HLO; null while its text is absent. */
   fusions(): Fusions | null;
   /** The name of the instruction on a line of the optimized HLO. */
   name(line: number): string;
 }
 
-/** The parts of the status line: where, what, what it became, what it costs, how sure that is. */
+/** The parts of the status line: place, equations, instructions, cost, certainty. */
 export function statusWords(model: ReportModel, selection: Selection, texts: Texts): string[] {
   const fromSource = selection.origin === "source" || selection.origin === "tab";
   if (fromSource) return ofSource(model, selection, texts);
@@ -31,7 +30,7 @@ function ofSource(model: ReportModel, selection: Selection, texts: Texts): strin
   const { line, soft, hot } = selection;
   const where =
     model.source === 0 ? `line ${line}` : `${sourceName(model, model.source)} line ${line}`;
-  if (!soft.size) return [where, "became no equation"];
+  if (!soft.size) return [where, "no equation"];
   const spot = hot.size < soft.size;
   const of = spot ? ` of ${soft.size}` : "";
   const parts = [
@@ -43,12 +42,12 @@ function ofSource(model: ReportModel, selection: Selection, texts: Texts): strin
   if (stablehlo?.length) parts.push(count(stablehlo.length, "StableHLO line"));
   parts.push(...became(model, hot, line, texts));
   const costs = costsOf(model.figures?.lines[model.source]?.[line]);
-  // What is known is known of whole lines.
+  // Figures are per line, not per expression.
   if (spot && costs.length) costs[0] = `the whole line: ${costs[0]}`;
   return [...parts, ...costs];
 }
 
-function costsOf(figures: LineFigures | undefined): string[] {
+function costsOf(figures: LineFiguresJson | undefined): string[] {
   const parts: string[] = [];
   if (figures?.flops) {
     parts.push(`${figures.exact ? "" : "≈ "}${flops(figures.flops)}`);
@@ -63,7 +62,7 @@ function costsOf(figures: LineFigures | undefined): string[] {
   return parts;
 }
 
-/** `fused into %fusion.3 with lines 5, 6`, `%dot.4`, or why there is no instruction. */
+/** `fused into %fusion.3 with lines 5, 6`, `%dot.4`, or the reason why there is no instruction. */
 function became(
   model: ReportModel,
   ids: ReadonlySet<number>,
@@ -93,11 +92,11 @@ function became(
   }
   const names = alone.map((each) => texts.name(each)).filter(Boolean);
   if (names.length) parts.push(few(names));
-  const doubt = doubtOf(model, "optimized_hlo", found);
-  return doubt ? [...parts, doubt] : parts;
+  const approximate = approximateOf(model, "optimized_hlo", found);
+  return approximate ? [...parts, approximate] : parts;
 }
 
-/** Names are long: two, or one and how many more. */
+/** Two names, or one and the number of the others: names are long. */
 function few(names: readonly string[]): string {
   return listed(names, names.length > 2 ? 1 : 2);
 }
@@ -108,7 +107,7 @@ function whyNone(model: ReportModel, ids: ReadonlySet<number>): string {
     const reason = eliminated.get(id);
     if (reason) return reason;
   }
-  return "not in the compiled program: folded, merged or dead";
+  return "not in the compiled program: constant-folded, merged or dead code";
 }
 
 function ofStage(
@@ -118,9 +117,9 @@ function ofStage(
   texts: Texts,
 ): string[] {
   const { line, soft } = selection;
-  const parts = [`${TITLES[kind]} line ${line}`];
+  const parts = [`${STAGE_KIND_LABELS[kind]} line ${line}`];
   if (kind === "optimized_hlo") parts.push(...instruction(model, line, texts));
-  if (!soft.size) return [...parts, "no equation is known for it"];
+  if (!soft.size) return [...parts, "no equation is linked to it"];
   parts.push(
     soft.size === 1
       ? primitives(model, soft)
@@ -137,7 +136,7 @@ function ofStage(
   return parts;
 }
 
-/** Name, shape, work and time of an instruction, and the fusion that it is in. */
+/** Name, fusion, shape, work and time of an instruction. */
 function instruction(model: ReportModel, line: number, texts: Texts): string[] {
   const parts: string[] = [];
   const name = texts.name(line);
@@ -148,8 +147,8 @@ function instruction(model: ReportModel, line: number, texts: Texts): string[] {
   if (!figures) return parts;
   if (figures.shape) parts.push(figures.shape);
   if (figures.flops) parts.push(flops(figures.flops));
-  if (figures.bytes) parts.push(bytes(figures.bytes));
-  if (figures.times > 1) parts.push(`${figures.times} times a call`);
+  if (figures.bytes) parts.push(sizeOf(figures.bytes));
+  if (figures.times > 1) parts.push(`${figures.times} times per call`);
   if (figures.seconds !== undefined) {
     const share = figures.share === undefined ? "" : `, ${percent(figures.share)} of the time`;
     parts.push(`${seconds(figures.seconds)}${share}`);
@@ -157,7 +156,7 @@ function instruction(model: ReportModel, line: number, texts: Texts): string[] {
   return parts;
 }
 
-/** `← lines 3 and 5`, in the source that is shown or in the one that has them. */
+/** `← lines 3 and 5`, in the shown source, else in the first one that has them. */
 function origin(model: ReportModel, ids: ReadonlySet<number>): string {
   const here = homesOf(model, ids, model.source);
   if (here.length) return `← ${lineNames(here, HOW_MANY)}`;
@@ -165,10 +164,10 @@ function origin(model: ReportModel, ids: ReadonlySet<number>): string {
     const found = homesOf(model, ids, source);
     if (found.length) return `← ${sourceName(model, source)} ${lineNames(found, HOW_MANY)}`;
   }
-  return "from no line of yours";
+  return "not from a line of your code";
 }
 
-/** The state of one pane in words. */
+/** The foot of one pane. */
 export function paneWords(
   model: ReportModel,
   kind: StageKind,
@@ -180,14 +179,14 @@ export function paneWords(
   if (selection.origin === kind) return `line ${selection.line} of ${total}`;
   if (!selection.soft.size) return "—";
   const { soft, hot } = model.linesOf(kind, selection);
-  if (!soft.length) return "no line of this text: folded, removed, or not told by the compiler";
-  const part = hot.length < soft.length ? `, ${hot.length} from the marked part` : "";
-  const doubt = doubtOf(model, kind, soft);
-  const sure = doubt || selection.exact ? doubt || "exact" : "≈ approximate matches only";
-  return `${count(soft.length, "line")}${part} · ${sure}`;
+  if (!soft.length) return "no line: folded, eliminated, or not reported by the compiler";
+  const part = hot.length < soft.length ? `, ${hot.length} from the marked expression` : "";
+  const approximate = approximateOf(model, kind, soft);
+  const certainty = approximate || (selection.exact ? "exact" : "≈ all approximate");
+  return `${count(soft.length, "line")}${part} · ${certainty}`;
 }
 
-function doubtOf(model: ReportModel, kind: StageKind, found: readonly number[]): string {
+function approximateOf(model: ReportModel, kind: StageKind, found: readonly number[]): string {
   const { byLine } = model.anchors(kind);
   const unsure = found.map((line) => byLine.get(line)).filter((each) => each?.exact === false);
   if (!unsure.length) return "";
@@ -200,7 +199,7 @@ function lines(model: ReportModel, kind: StageKind, ids: ReadonlySet<number>): n
   return "stage" in model.text(kind) ? model.anchors(kind).lines(ids) : null;
 }
 
-/** The lines of the shown source whose work is in a fusion. */
+/** Lines of the shown source that contribute to a fusion. */
 function linesIn(model: ReportModel, fusion: Fusion): number[] {
   const { byLine } = model.anchors("optimized_hlo");
   const ids = new Set<number>();
@@ -227,7 +226,7 @@ function primitives(model: ReportModel, ids: ReadonlySet<number>): string {
   return listed([...names], MOST_PRIMITIVES);
 }
 
-/** `backward pass`, or how many of the equations belong to it. */
+/** `← backward`, or the number of equations that belong to it. */
 function phases(model: ReportModel, ids: ReadonlySet<number>): string[] {
   let backward = 0;
   let again = 0;
@@ -242,5 +241,5 @@ function phases(model: ReportModel, ids: ReadonlySet<number>): string[] {
 }
 
 function sourceName(model: ReportModel, source: number): string {
-  return model.data.record.sources[source]?.name ?? "another source";
+  return model.data.record.sources[source]?.name ?? "a different source";
 }

@@ -1,8 +1,8 @@
-/** What is read from a stage's text: its lines, and the fusions of the optimized HLO. Each text is read once. */
+/** Cached lines of the stages' texts, and fusions of the optimized HLO. */
 
 import { splitLines } from "../links";
 import type { ReportModel } from "../model";
-import type { StageJson, StageKind } from "../report";
+import type { StageJson, StageKind } from "../schema/report";
 import { Fusions, instructionName } from "./fusions";
 import type { Texts } from "./status";
 
@@ -17,7 +17,7 @@ export class StageTexts implements Texts {
     if (!stage) return [];
     let lines = this.cutLines.get(stage);
     if (!lines) {
-      lines = splitLines(stage.text ?? "");
+      lines = splitLines(stage.text);
       this.cutLines.set(stage, lines);
     }
     return lines;

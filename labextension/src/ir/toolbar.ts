@@ -1,4 +1,4 @@
-/** What acts on all panes at once: search, switches, folding, one more pane. */
+/** The toolbar for all panes: search, settings, one more pane, legend, graph. */
 
 import { button, element, toggle } from "../dom";
 import type { ReportModel } from "../model";
@@ -39,11 +39,11 @@ export class Toolbar {
       });
     const callers = toggle(
       "callers",
-      "A line also stands for what the functions that it calls became",
+      "Also link a line to the code of the functions that it calls",
       model.followsCallers,
       (on) => model.followCallers(on),
     );
-    const legend = toggle("legend", "What the colors and marks mean", false, (on) =>
+    const legend = toggle("legend", "Show the legend of colors and marks", false, (on) =>
       events.legend(on),
     );
     const graph = toggle(
@@ -58,10 +58,10 @@ export class Toolbar {
       "div",
       "jxs-toolbar",
       element("span", "jxs-find jxs-find-all", this.input, this.output),
-      setting("colors", "colors", "Color each line of the source and what it became"),
+      setting("colors", "colors", "Color each source line and its linked lines"),
       setting("wrap", "wrap", "Wrap long lines"),
-      setting("metadata", "metadata", "Show metadata and tables of locations"),
-      setting("layouts", "layouts", "Show layouts of arrays: {1,0}"),
+      setting("metadata", "metadata", "Show metadata and source locations"),
+      setting("layouts", "layouts", "Show array layouts: {1,0}"),
       callers,
       legend,
       graph,

@@ -1,14 +1,16 @@
-/** A line under each cell's code: how often it compiled, how often again, and how long that took. */
+/** A badge under each cell: its compilations, recompilations and their time. */
 
 import type { Cell } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { IDisposable } from "@lumino/disposable";
-import { byCell, type CompileEvent, count, duration, totals } from "./compiles";
+import type { CompileEventJson } from "../schema/compiles";
+import { count, seconds } from "../words";
+import { byCell, totals } from "./compiles";
 import type { Feed } from "./feed";
 
 const CLASS = "jxs-badge";
 
-/** The badges of one notebook. A cell that is moved gets a new widget: badges are found by its id. */
+/** The badges of one notebook, found by cell id: a moved cell gets a new widget. */
 export class Badges implements IDisposable {
   isDisposed = false;
   private due = 0;
@@ -33,7 +35,7 @@ export class Badges implements IDisposable {
     for (const cell of this.panel.content.widgets) badgeOf(cell)?.remove();
   }
 
-  /** Once a frame, however many cells changed. */
+  /** At most once per frame. */
   private later(): void {
     if (this.due) return;
     this.due = requestAnimationFrame(() => {
@@ -52,10 +54,10 @@ export class Badges implements IDisposable {
     }
   }
 
-  private show(cell: Cell, events: readonly CompileEvent[]): void {
+  private show(cell: Cell, events: readonly CompileEventJson[]): void {
     const badge = badgeOf(cell) ?? this.make(cell);
-    const { compiles, recompiles, seconds } = totals(events);
-    const words = `${count(compiles, "compile")} · ${duration(seconds)}`;
+    const { compiles, recompiles, seconds: total } = totals(events);
+    const words = `${count(compiles, "compile")} · ${seconds(total)}`;
     const again = recompiles ? `↻ ${count(recompiles, "recompile")}` : "";
     if (badge.dataset.words === words + again) return;
     badge.dataset.words = words + again;
@@ -69,13 +71,13 @@ export class Badges implements IDisposable {
     badge.title = [
       "Compiled by JAX for this cell since the kernel started.",
       latest?.cause ? `Last: ${latest.cause}` : "",
-      latest?.fix ?? "",
+      latest?.fix,
     ]
       .filter(Boolean)
       .join("\n");
   }
 
-  /** Between the code and its output: JupyterLab rewrites the prompt, and keeps strangers here. */
+  /** Placed between code and output: JupyterLab rewrites the prompt, but keeps foreign elements here. */
   private make(cell: Cell): HTMLElement {
     const badge = document.createElement("button");
     badge.type = "button";

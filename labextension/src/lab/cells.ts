@@ -1,4 +1,4 @@
-/** Cells of a notebook: found by id, shown with one of their lines. */
+/** Cells of a notebook, found by id and scrolled to. */
 
 import type { Cell } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
@@ -7,7 +7,7 @@ export function cellOf(panel: NotebookPanel, id: string): Cell | undefined {
   return panel.content.widgets.find((cell) => cell.model.id === id);
 }
 
-/** Scrolls to a cell and marks a line of it, counted from 1. */
+/** Scrolls to a cell and selects a line of it, counted from 1. */
 export async function openCell(
   panel: NotebookPanel,
   cell: Cell,

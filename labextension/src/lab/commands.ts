@@ -1,4 +1,4 @@
-/** Commands of the palette. */
+/** Commands of the command palette. */
 
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { type ICommandPalette, Notification } from "@jupyterlab/apputils";
@@ -6,7 +6,7 @@ import { type INotebookTracker, NotebookActions, type NotebookPanel } from "@jup
 import { MAGICS, under } from "./magic";
 
 const CATEGORY = "jaxscope";
-/** As long as a sentence takes to read. */
+/** Milliseconds to read a sentence. */
 const READING_MS = 8000;
 export const OPEN = "jaxscope:open-compiles";
 
@@ -22,9 +22,15 @@ export function addCommands(
     commands.addCommand(command, { label, caption, execute, ...(on ? { isEnabled } : {}) });
     palette?.addItem({ command, category: CATEGORY });
   };
-  add(OPEN, "Show Compiles of This Notebook", "What JAX compiled, and why", openPanel, false);
+  add(
+    OPEN,
+    "Show Compilations of This Notebook",
+    "JAX compilations and their causes",
+    openPanel,
+    false,
+  );
   for (const { name, options, runs, label } of MAGICS) {
-    const caption = `Puts %%${name} above the active cell${runs ? " and runs it" : ""}`;
+    const caption = `Inserts %%${name} above the active cell${runs ? " and runs it" : ""}`;
     add(`jaxscope:${runs ? "run" : "insert"}-${name}`, label, caption, () => {
       const panel = tracker.currentWidget;
       if (!insert(tracker, name, options) || !runs || !panel) return;
@@ -33,7 +39,7 @@ export function addCommands(
   }
 }
 
-/** Whether the magic stands above the active cell now. */
+/** Inserts the magic above the active cell; returns whether it is there now. */
 function insert(tracker: INotebookTracker, name: string, options: string): boolean {
   const cell = tracker.activeCell;
   if (cell?.model.type !== "code") return false;
@@ -44,14 +50,14 @@ function insert(tracker: INotebookTracker, name: string, options: string): boole
   }
   cell.model.sharedModel.setSource(edited.text);
   if (!options || !cell.editor || !tracker.currentWidget) return true;
-  // Its options are asked for: the cursor waits where they go.
+  // The magic needs options: place the cursor there.
   tracker.currentWidget.content.mode = "edit";
   cell.editor.focus();
   cell.editor.setCursorPosition({ line: 0, column: `%%${name}${options}`.length });
   return true;
 }
 
-/** Puts `%load_ext jaxscope` into a cell of its own at the top, and runs it. */
+/** Inserts a cell with `%load_ext jaxscope` at the top, and runs it. */
 export async function loadExtension(panel: NotebookPanel): Promise<void> {
   const { content, sessionContext } = panel;
   const model = content.model;

@@ -1,44 +1,38 @@
-/** The list in the side panel: one entry a compile, or a storm of them with a count. */
+/** The list in the side panel: one entry per compilation or storm. */
 
-import {
-  type CompileEvent,
-  count,
-  duration,
-  event as firstOf,
-  type Group,
-  seconds,
-  totals,
-} from "./compiles";
+import type { CompileEventJson, CompileKind } from "../schema/compiles";
+import { count, seconds } from "../words";
+import { event as firstOf, type Group, secondsOf, totals } from "./compiles";
 
-/** What is worth a word beside the function's name. */
-const KINDS: Record<string, string> = {
+/** Kinds of compilations that are named in the entry. */
+const KINDS: Readonly<Partial<Record<CompileKind, string>>> = {
   eager: "outside any jit",
-  nested: "inside another compile",
+  nested: "during another compilation",
   transformed: "transformed",
   pmap: "pmap",
 };
-/** Entries that are drawn; the rest is counted in a line at the end. */
+/** Entries rendered; a line at the end counts the rest. */
 const SHOWN = 200;
 
 export class CompileList {
   readonly element = document.createElement("ol");
   private readonly unfolded = new Set<string>();
 
-  constructor(private readonly open: (event: CompileEvent) => void) {
+  constructor(private readonly open: (event: CompileEventJson) => void) {
     this.element.className = "jxs-compiles-list";
   }
 
   show(all: readonly Group[]): void {
     const items = all.slice(0, SHOWN).map((group, i) => {
-      // Operations outside any jit come in rows, and all of them have the same cure: it is said once.
+      // Eager operations come in sequences with the same fix: it is shown once.
       const above = all[i - 1];
-      const said = above !== undefined && fixOf(above) === fixOf(group);
-      return this.item(group, !said);
+      const repeated = above !== undefined && fixOf(above) === fixOf(group);
+      return this.item(group, !repeated);
     });
     if (all.length > SHOWN) {
       const rest = document.createElement("li");
       rest.className = "jxs-compile-rest";
-      rest.textContent = `${all.length - SHOWN} older ones are not listed: %jaxlog has them all.`;
+      rest.textContent = `${all.length - SHOWN} older ones are not listed. %jaxlog lists all.`;
       items.push(rest);
     }
     const focused = this.focused();
@@ -47,7 +41,7 @@ export class CompileList {
       this.element.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
 
-  /** The list is drawn anew while someone may be moving through it. */
+  /** The key of the focused entry, to restore the focus after a redraw. */
   private focused(): string {
     const active = document.activeElement;
     return active instanceof HTMLElement && this.element.contains(active)
@@ -55,7 +49,7 @@ export class CompileList {
       : "";
   }
 
-  private item(group: Group, cure: boolean): HTMLElement {
+  private item(group: Group, withFix: boolean): HTMLElement {
     const item = document.createElement("li");
     const newest = firstOf(group.events);
     item.className = "jxs-compile";
@@ -64,12 +58,12 @@ export class CompileList {
       group.events.some((each) => each.recompile),
     );
     item.classList.toggle("jxs-failed", Boolean(newest.error));
-    item.append(this.entry(group, cure));
+    item.append(this.entry(group, withFix));
     if (group.events.length > 1) item.append(this.fold(group));
     return item;
   }
 
-  private entry(group: Group, cure: boolean): HTMLElement {
+  private entry(group: Group, withFix: boolean): HTMLElement {
     const newest = firstOf(group.events);
     const entry = document.createElement("button");
     entry.type = "button";
@@ -82,7 +76,7 @@ export class CompileList {
     if (group.storm) entry.append(words("cause", sentence(group.storm.pattern)));
     else if (newest.cause) entry.append(words(newest.recompile ? "cause" : "first", newest.cause));
     const fix = fixOf(group);
-    if (fix && cure) entry.append(words("fix", `→ ${fix}`));
+    if (fix && withFix) entry.append(words("fix", `→ ${fix}`));
     if (group.events.length === 1) entry.append(span("phases", phases(newest)));
     return entry;
   }
@@ -90,7 +84,7 @@ export class CompileList {
   private fold(group: Group): HTMLElement {
     const details = document.createElement("details");
     const summary = document.createElement("summary");
-    summary.textContent = `Each of the ${group.events.length}`;
+    summary.textContent = `All ${group.events.length} compilations`;
     summary.dataset.key = `${group.key}/fold`;
     details.open = this.unfolded.has(group.key);
     details.append(summary);
@@ -106,7 +100,7 @@ export class CompileList {
 
 function head(group: Group): HTMLElement {
   const newest = firstOf(group.events);
-  const { recompiles, seconds } = totals(group.events);
+  const { recompiles, seconds: total } = totals(group.events);
   const row = span("head", "");
   const place = span("place", placeOf(newest));
   const names = new Set(group.events.map((event) => event.fun_name));
@@ -117,28 +111,28 @@ function head(group: Group): HTMLElement {
     const words = group.events.length > 1 ? count(recompiles, "recompile") : "recompile";
     row.append(span("mark", `↻ ${words}`));
   }
-  row.append(span("seconds", duration(seconds)));
+  row.append(span("seconds", seconds(total)));
   return row;
 }
 
-/** `In [3]`: the line stands before its text. */
-function placeOf(event: CompileEvent): string {
-  const place = event.text ? (event.place ?? "").replace(/:\d+$/, "") : (event.place ?? "");
+/** `In [3]`: the number of the line is shown before its text. */
+function placeOf(event: CompileEventJson): string {
+  const place = event.text ? event.place.replace(/:\d+$/, "") : event.place;
   return place || (event.cell ? `In [${event.cell}]` : "");
 }
 
-function code(event: CompileEvent): HTMLElement {
+function code(event: CompileEventJson): HTMLElement {
   const row = document.createElement("code");
   row.className = "jxs-compile-code";
-  row.append(span("number", String(event.line ?? "")), event.text ?? "");
+  row.append(span("number", String(event.line ?? "")), event.text);
   return row;
 }
 
 function fixOf(group: Group): string {
-  return group.storm ? group.storm.fix : (firstOf(group.events).fix ?? "");
+  return group.storm ? group.storm.fix : firstOf(group.events).fix;
 }
 
-/** Of a clause of jaxscope's. */
+/** A clause as a sentence. */
 function sentence(clause: string): string {
   return `${clause.slice(0, 1).toUpperCase()}${clause.slice(1)}.`;
 }
@@ -149,27 +143,27 @@ function each(group: Group): HTMLElement {
   for (const event of group.events) {
     const item = document.createElement("li");
     const cause = event.cause || `\`${event.fun_name}\``;
-    item.append(span("seconds", duration(seconds(event))), words("cause", cause));
+    item.append(span("seconds", seconds(secondsOf(event))), words("cause", cause));
     list.append(item);
   }
   return list;
 }
 
-function phases(event: CompileEvent): string {
+function phases(event: CompileEventJson): string {
   const parts = [
     ["trace", event.trace_s],
     ["lower", event.lower_s],
     [event.persistent === "hit" ? "from the persistent cache" : "XLA", event.compile_s],
   ] as const;
-  // The panel is narrow: a number keeps its name and its unit.
+  // The panel is narrow: no line break between a number, its name and its unit.
   const spent = parts
-    .filter(([, s]) => s > 0)
-    .map(([name, s]) => `${name} ${duration(s)}`.replaceAll(" ", "\u00a0"));
+    .filter(([, spent]) => spent)
+    .map(([name, spent]) => `${name} ${seconds(spent)}`.replaceAll(" ", "\u00a0"));
   const kind = KINDS[event.kind];
   return [...(kind ? [kind] : []), ...spent].join(" · ");
 }
 
-/** A sentence with names in backticks, which are set as code. */
+/** A sentence whose names in backticks become code. */
 function words(name: string, sentence: string): HTMLElement {
   const element = span(name, "");
   sentence.split("`").forEach((part, i) => {

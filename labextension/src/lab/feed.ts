@@ -1,25 +1,26 @@
-/** The compiles of one notebook's kernel, as they happen. */
+/** The live feed of compilations of one notebook's kernel. */
 
 import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal } from "@lumino/signaling";
-import { type CompileEvent, Numbers, type StormNews, Storms } from "./compiles";
+import { type CompileEventJson, readCompileNews } from "../schema/compiles";
+import { Numbers, Storms } from "./compiles";
 import { broken, subshell } from "./texts";
 
 export const TARGET = "jaxscope.events";
-/** The kernel keeps as many. */
+/** Events kept, as many as the kernel keeps. */
 const KEPT = 10_000;
 
 /** `foreign`: not a Python kernel. */
-export type FeedState = "no-kernel" | "foreign" | "asking" | "not-loaded" | "listening";
+export type FeedState = "no-kernel" | "foreign" | "connecting" | "not-loaded" | "listening";
 
 export class Feed implements IDisposable {
   isDisposed = false;
   state: FeedState = "no-kernel";
-  events: readonly CompileEvent[] = [];
-  /** Those since the user cleared the list. */
-  listed: readonly CompileEvent[] = [];
+  events: readonly CompileEventJson[] = [];
+  /** Events since the user cleared the list. */
+  listed: readonly CompileEventJson[] = [];
   storms = new Storms();
   readonly changed = new Signal<this, void>(this);
   private kernel: Kernel.IKernelConnection | null = null;
@@ -53,15 +54,15 @@ export class Feed implements IDisposable {
     this.changed.emit();
   }
 
-  /** Another kernel, or the same one anew: what it compiled before is forgotten with it. */
+  /** A new or restarted kernel: earlier compilations are dropped. */
   private begin(): void {
     if (this.isDisposed) return;
     this.leave();
     this.forget();
     this.kernel = this.panel.sessionContext.session?.kernel ?? null;
-    this.to(this.kernel ? "asking" : "no-kernel");
-    if (this.kernel && this.speaksOfJax()) void this.ask(this.kernel);
-    else if (this.kernel) this.to("not-loaded");
+    this.become(this.kernel ? "connecting" : "no-kernel");
+    if (this.kernel && this.mentionsJax()) void this.connect(this.kernel);
+    else if (this.kernel) this.become("not-loaded");
   }
 
   private onStatus(): void {
@@ -75,51 +76,48 @@ export class Feed implements IDisposable {
       this.leave();
       this.kernel = kernel;
       this.forget();
-      this.to("not-loaded");
+      this.become("not-loaded");
     }
   }
 
-  /** Asked again only after a cell that may have loaded jaxscope: a kernel that does not know the target
-   *  writes a line to its log each time. */
+  /** Retries only after a cell that may have loaded jaxscope: a kernel logs each comm with an unknown
+   *  target. */
   private onExecuted(_: unknown, { notebook, cell }: { notebook: unknown; cell: CellLike }): void {
     if (notebook !== this.panel.content || this.state !== "not-loaded" || !this.kernel) return;
-    if (mentions(cell.model.sharedModel.getSource())) void this.ask(this.kernel);
+    if (mentions(cell.model.sharedModel.getSource())) void this.connect(this.kernel);
   }
 
-  private speaksOfJax(): boolean {
+  private mentionsJax(): boolean {
     const cells = this.panel.content.model?.sharedModel.cells ?? [];
     return cells.some((cell) => mentions(cell.getSource()));
   }
 
-  private async ask(kernel: Kernel.IKernelConnection): Promise<void> {
+  private async connect(kernel: Kernel.IKernelConnection): Promise<void> {
     const info = await kernel.info;
     if (this.left(kernel) || this.comm) return;
-    if (info.language_info.name !== "python") return this.to("foreign");
-    if (!kernel.handleComms) return this.to("not-loaded");
+    if (info.language_info.name !== "python") return this.become("foreign");
+    if (!kernel.handleComms) return this.become("not-loaded");
     const comm = kernel.createComm(TARGET);
     this.comm = comm;
-    comm.onMsg = (message) => this.hear(message);
+    comm.onMsg = (message) => this.receive(message);
     comm.onClose = () => {
       if (this.comm !== comm) return;
       this.comm = null;
       this.numbers.again();
-      this.to("not-loaded");
+      this.become("not-loaded");
     };
     await subshell(kernel, comm);
     if (this.left(kernel) || this.comm !== comm) return;
     Promise.resolve(comm.open({}).done).catch(() => undefined);
   }
 
-  private hear(message: KernelMessage.ICommMsgMsg): void {
-    const told = message.content.data as { events?: unknown; storms?: unknown };
-    const fresh = (Array.isArray(told.events) ? told.events : [])
-      .filter(isEvent)
-      .map((event) => this.numbers.event(event));
-    for (const news of Array.isArray(told.storms) ? told.storms : [])
-      if (isStorm(news)) this.storms.hear(this.numbers.storm(news));
+  private receive(message: KernelMessage.ICommMsgMsg): void {
+    const { events = [], storms = [] } = readCompileNews(message.content.data) ?? {};
+    const fresh = events.map((event) => this.numbers.event(event));
+    for (const news of storms) this.storms.update(this.numbers.storm(news));
     this.events = [...this.events, ...fresh].slice(-KEPT);
     this.listed = [...this.listed, ...fresh].slice(-KEPT);
-    this.to("listening");
+    this.become("listening");
   }
 
   private forget(): void {
@@ -142,7 +140,7 @@ export class Feed implements IDisposable {
     }
   }
 
-  private to(state: FeedState): void {
+  private become(state: FeedState): void {
     this.state = state;
     this.changed.emit();
   }
@@ -154,20 +152,4 @@ interface CellLike {
 
 function mentions(source: string): boolean {
   return source.includes("jax");
-}
-
-/** A kernel with another version of jaxscope may tell of none, or of them in another way. */
-function isStorm(value: unknown): value is StormNews {
-  const news = value as Partial<StormNews> | null;
-  return (
-    typeof news?.storm === "number" &&
-    Array.isArray(news.serials) &&
-    typeof news.pattern === "string" &&
-    typeof news.fix === "string"
-  );
-}
-
-function isEvent(value: unknown): value is CompileEvent {
-  const event = value as Partial<CompileEvent> | null;
-  return typeof event?.serial === "number" && typeof event.fun_name === "string";
 }

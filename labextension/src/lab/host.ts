@@ -1,13 +1,14 @@
-/** What JupyterLab and Notebook 7 can do for a report that stands in an output. */
+/** The services of JupyterLab and Notebook 7 for a report in an output. */
 
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import type { JSONObject } from "@lumino/coreutils";
 import type { Panel, Widget } from "@lumino/widgets";
-import { type Host, type StageAnswer, TextAbsent } from "../host";
-import type { StageKind } from "../report";
+import { type Host, INCOMPLETE, TextAbsent } from "../host";
+import { number, object } from "../json";
+import { readStageAnswer, type StageAnswerJson, type StageKind } from "../schema/report";
 import { type Site, shared } from "./shared";
 import { Stages } from "./stages";
-import { askReport } from "./texts";
+import { requestReport } from "./texts";
 
 const PLOTLY = "application/vnd.plotly.v1+json";
 const FIGURE_HEIGHT = 360;
@@ -16,7 +17,7 @@ const stages = new Stages();
 export class LabHost implements Host {
   readonly name = "lab";
 
-  /** `panel` holds the figures, so that they hear of the room they have. */
+  /** `panel` holds the figures, so that they receive resize messages. */
   constructor(
     private readonly panel: Panel,
     private readonly resolver: IRenderMime.IResolver | null,
@@ -26,24 +27,28 @@ export class LabHost implements Host {
     return shared.site?.(this.resolver) ?? null;
   }
 
-  private async ask<T>(request: JSONObject): Promise<T> {
+  private async request(request: JSONObject): Promise<unknown> {
     const kernel = this.site?.kernel();
     if (!kernel) throw new TextAbsent("no-kernel");
     if (this.site?.restarting()) throw new TextAbsent("restarted");
-    return askReport<T>(kernel, request);
+    return requestReport(kernel, request);
   }
 
-  fetchStage(report: string, program: number, kind: StageKind): Promise<StageAnswer> {
+  fetchStage(report: string, program: number, kind: StageKind): Promise<StageAnswerJson> {
     const key = `${report}/${program}/${kind}`;
-    return stages.get(key, () => this.ask<StageAnswer>({ op: "stage", report, program, kind }));
+    return stages.get(key, async () => {
+      const answer = readStageAnswer(await this.request({ op: "stage", report, program, kind }));
+      if (!answer) throw new TextAbsent("error", INCOMPLETE);
+      return answer;
+    });
   }
 
   onReturn(callback: () => void): () => void {
-    const heard = () => {
+    const returned = () => {
       if (this.site?.kernel()) callback();
     };
-    shared.returned.connect(heard);
-    return () => shared.returned.disconnect(heard);
+    shared.returned.connect(returned);
+    return () => shared.returned.disconnect(returned);
   }
 
   async drawFigure(parent: HTMLElement, report: string, kind: string): Promise<() => void> {
@@ -51,22 +56,22 @@ export class LabHost implements Host {
     const factory = registry?.getFactory(PLOTLY);
     if (!registry || !factory?.safe)
       throw new Error(
-        "This figure is drawn by plotly, which is not installed beside JupyterLab: `pip install plotly`.",
+        "This figure needs plotly beside JupyterLab: `pip install plotly`, then reload the page.",
       );
-    const figure = await this.ask<JSONObject>({ op: "figure", report, kind });
+    const figure = (await this.request({ op: "figure", report, kind })) as JSONObject;
     if (this.panel.isDisposed) return () => undefined;
     const renderer = registry.createRenderer(PLOTLY);
     renderer.node.style.height = `${heightOf(figure)}px`;
     this.panel.addWidget(renderer);
-    // The panel sends the messages; the figure stands where the view wants it.
+    // A child of the panel for its messages, placed in the element of the view.
     parent.appendChild(renderer.node);
     await renderer.renderModel(registry.createModel({ data: { [PLOTLY]: figure } }));
-    return () => this.takeBack(renderer);
+    return () => this.remove(renderer);
   }
 
-  private takeBack(renderer: Widget): void {
+  private remove(renderer: Widget): void {
     if (renderer.isDisposed) return;
-    // Lumino takes a child out of its panel's own node.
+    // Lumino removes a child from the panel's own node.
     if (!this.panel.isDisposed) this.panel.node.appendChild(renderer.node);
     renderer.dispose();
   }
@@ -77,7 +82,5 @@ export class LabHost implements Host {
 }
 
 function heightOf(figure: JSONObject): number {
-  const layout = figure.layout as JSONObject | undefined;
-  const height = layout?.height;
-  return typeof height === "number" ? height : FIGURE_HEIGHT;
+  return number(object(figure.layout)?.height) ?? FIGURE_HEIGHT;
 }

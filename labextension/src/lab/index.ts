@@ -1,4 +1,4 @@
-/** The plugin of JupyterLab and Notebook 7. What each part does is in its own module. */
+/** The plugin for JupyterLab and Notebook 7: registers the parts, each in its own module. */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ILayoutRestorer } from "@jupyterlab/application";
@@ -20,8 +20,7 @@ const ID = "@jaxscope/lab:plugin";
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: ID,
-  description:
-    "What JAX compiles in the active notebook, live; badges on cells; languages; commands.",
+  description: "Live compilations of the active notebook, badges on cells, languages, commands.",
   autoStart: true,
   requires: [IRenderMimeRegistry],
   optional: [

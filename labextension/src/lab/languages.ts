@@ -24,11 +24,11 @@ const TAGS: Record<TokenClass, string | null> = {
   "": null,
 };
 
-/** A language cannot be taken back: switching this off takes effect with the next page. */
+/** A language cannot be unregistered: switching it off takes effect after a reload. */
 export function addLanguages(registry: IEditorLanguageRegistry, documents: DocumentRegistry): void {
   for (const { name, title } of LANGUAGES) {
     const mime = `text/x-${name}`;
-    // Another extension may know it better.
+    // A different extension may have registered it.
     if (registry.findByName(name)) continue;
     registry.addLanguage({
       name,
@@ -54,7 +54,7 @@ interface State {
   marks: readonly Mark[];
 }
 
-/** The viewer's tokens, read by CodeMirror's own editor line by line. */
+/** The viewer's tokens as a CodeMirror language, read line by line. */
 export function languageSupport(name: Language): LanguageSupport {
   const language = StreamLanguage.define<State>({
     name,

@@ -1,14 +1,15 @@
-/** Listens to the kernels of all open notebooks, for the side panel and the badges. */
+/** The live feeds of all open notebooks, for the side panel and the badges. */
 
 import type { ILayoutRestorer, JupyterFrontEnd } from "@jupyterlab/application";
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
+import type { CompileEventJson } from "../schema/compiles";
 import { Badges } from "./badges";
 import { cellOf, openCell } from "./cells";
-import { type CompileEvent, inCell } from "./compiles";
+import { inCell } from "./compiles";
 import { Feed } from "./feed";
 import { CompilesPanel } from "./panel";
 
-/** After the table of contents and the debugger. */
+/** Position in the side bar: after the table of contents and the debugger. */
 const RANK = 750;
 
 export class Compiles {
@@ -38,7 +39,7 @@ export class Compiles {
         this.add(panel);
       });
     else for (const feed of [...this.feeds.values()]) this.drop(feed);
-    for (const feed of this.feeds.values()) this.dress(feed);
+    for (const feed of this.feeds.values()) this.updateBadges(feed);
     this.follow();
   }
 
@@ -52,7 +53,7 @@ export class Compiles {
     const feed = new Feed(panel);
     this.feeds.set(panel, feed);
     panel.disposed.connect(() => this.drop(feed));
-    this.dress(feed);
+    this.updateBadges(feed);
     this.follow();
   }
 
@@ -64,7 +65,7 @@ export class Compiles {
     this.follow();
   }
 
-  private dress(feed: Feed): void {
+  private updateBadges(feed: Feed): void {
     const known = this.badges.get(feed.panel);
     if (this.badgesOn === Boolean(known)) return;
     known?.dispose();
@@ -98,11 +99,11 @@ export class Compiles {
     this.panel = null;
   }
 
-  private openCell(feed: Feed, event: CompileEvent): boolean {
+  private openCell(feed: Feed, event: CompileEventJson): boolean {
     const cell = event.cell_id ? cellOf(feed.panel, event.cell_id) : undefined;
     if (!cell) return false;
     this.app.shell.activateById(feed.panel.id);
-    void openCell(feed.panel, cell, inCell(event) ? (event.line ?? null) : null);
+    void openCell(feed.panel, cell, inCell(event) ? event.line : null);
     return true;
   }
 }

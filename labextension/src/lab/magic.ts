@@ -1,6 +1,6 @@
-/** The first line of a cell, as far as it is a cell magic. */
+/** The cell magic in the first line of a cell. */
 
-/** What to put above a cell, in the order of the palette. */
+/** The magics that can be inserted, in the order of the palette. */
 export const MAGICS = [
   {
     name: "jaxjit",
@@ -19,7 +19,7 @@ export const MAGICS = [
     name: "jaxwatch",
     options: "",
     runs: false,
-    label: "Insert %%jaxwatch: Say Why This Cell Compiles",
+    label: "Insert %%jaxwatch: Explain Why This Cell Compiles",
   },
   { name: "jaxbench", options: "", runs: false, label: "Insert %%jaxbench: Benchmark This Cell" },
   { name: "jaxprof", options: "", runs: true, label: "Profile This Cell: Run It Under %%jaxprof" },
@@ -27,13 +27,13 @@ export const MAGICS = [
 
 export type Edited = { text: string } | { refused: string };
 
-/** The cell's text under a magic. Another magic of ours gives way, a stranger's is kept and said. */
+/** The cell's text under a magic. Replaces a different magic of jaxscope; refuses for any other one. */
 export function under(text: string, name: string, options = ""): Edited {
   const [first = "", ...rest] = text.split("\n");
   const found = /^%%(\w+)/.exec(first)?.[1];
   if (found === name) return { text };
   if (found && !found.startsWith("jax"))
-    return { refused: `The cell begins with %%${found}, and a cell has room for one cell magic.` };
+    return { refused: `The cell begins with %%${found}. A cell can have only one cell magic.` };
   const body = found ? rest.join("\n") : text;
   return { text: `%%${name}${options}\n${body}` };
 }

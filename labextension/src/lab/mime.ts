@@ -1,7 +1,7 @@
 /** The MIME renderer: the report in a notebook's output, and `.jaxscope.json` as a document. */
 
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
-import { MIME } from "../report";
+import { MIME } from "../schema/report";
 import { ICON } from "./icon";
 import { ReportRenderer } from "./renderer";
 
@@ -12,14 +12,14 @@ const extension: IRenderMime.IExtension = {
   id: "@jaxscope/lab:report",
   description: "Shows reports of jaxscope, in outputs and as documents.",
   rendererFactory: {
-    // It runs no code of the output and builds no markup from it beyond an allow-list.
+    // It runs no code of the output, and filters its markup by an allow-list.
     safe: true,
     mimeTypes: [MIME],
     createRenderer: (options) => new ReportRenderer(options),
   },
-  // Below the widgets' -10: their renderer waits forever for a model that a saved notebook has not.
+  // Below the -10 of ipywidgets, whose renderer waits forever for a model that a saved notebook lacks.
   rank: -20,
-  // As text, so that a damaged file gets its sentence and not JupyterLab's dialog.
+  // As text, so that a damaged file gets our sentence instead of JupyterLab's dialog.
   dataType: "string",
   fileTypes: [
     {

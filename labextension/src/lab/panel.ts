@@ -1,24 +1,26 @@
-/** The side panel: what the active notebook compiles, the newest first. */
+/** The side panel: the compilations of the active notebook, the newest first. */
 
 import { LabIcon } from "@jupyterlab/ui-components";
 import type { Message } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
+import type { CompileEventJson } from "../schema/compiles";
 import { CompileList } from "./compilelist";
-import { type CompileEvent, groups, matches, totalLine, totals } from "./compiles";
+import { groups, matches, totalLine, totals } from "./compiles";
 import type { Feed } from "./feed";
 import { ICON } from "./icon";
 
 export interface PanelActions {
   /** Shows the cell; false where it is no longer there. */
-  open(feed: Feed, event: CompileEvent): boolean;
+  open(feed: Feed, event: CompileEventJson): boolean;
   load(feed: Feed): void;
 }
 
 const WORDS: Record<Exclude<Feed["state"], "listening">, string> = {
-  "no-kernel": "This notebook has no kernel. Its compiles are listed here while one runs.",
-  foreign: "This notebook's kernel does not run Python, so there is no JAX to listen to.",
-  asking: "Asking the kernel …",
-  "not-loaded": "Run %load_ext jaxscope in this notebook to see what JAX compiles, and why.",
+  "no-kernel": "This notebook has no kernel. Start one to list its compilations here.",
+  foreign: "This notebook's kernel does not run Python, so there are no JAX compilations.",
+  connecting: "Connecting to the kernel …",
+  "not-loaded":
+    "Run %load_ext jaxscope in this notebook to list its compilations and their causes.",
 };
 
 export class CompilesPanel extends Widget {
@@ -39,10 +41,10 @@ export class CompilesPanel extends Widget {
     super();
     this.id = "jaxscope-compiles";
     this.title.icon = new LabIcon(ICON);
-    this.title.caption = "What JAX compiled in this notebook, and why";
+    this.title.caption = "JAX compilations of this notebook, with their causes";
     this.addClass("jxs-compiles");
     this.node.setAttribute("role", "region");
-    this.node.setAttribute("aria-label", "Compiles of this notebook");
+    this.node.setAttribute("aria-label", "JAX compilations of this notebook");
     this.list = new CompileList((event) => this.open(event));
     this.status.setAttribute("role", "status");
     this.makeTools();
@@ -55,7 +57,7 @@ export class CompilesPanel extends Widget {
   private makeTools(): void {
     this.filter.type = "search";
     this.filter.placeholder = "Filter: function, cell, cause";
-    this.filter.setAttribute("aria-label", "Filter the compiles");
+    this.filter.setAttribute("aria-label", "Filter the compilations");
     this.filter.addEventListener("input", () => {
       this.query = this.filter.value;
       this.update();
@@ -67,12 +69,12 @@ export class CompilesPanel extends Widget {
       this.update();
     });
     const clear = button("Clear");
-    clear.title = "Empties this list. Badges and jaxscope's own log keep what they have.";
+    clear.title = "Clears this list. Badges and jaxscope's log keep their entries.";
     clear.addEventListener("click", () => this.feed?.clear());
     this.tools.append(this.filter, this.again, clear);
   }
 
-  /** Follows another notebook; null: none is open. */
+  /** Shows a different notebook; null: none is open. */
   follow(feed: Feed | null): void {
     if (feed === this.feed) return;
     this.feed?.changed.disconnect(this.update, this);
@@ -82,10 +84,10 @@ export class CompilesPanel extends Widget {
     this.update();
   }
 
-  /** Shows the compiles of one cell. */
-  showCell(event: CompileEvent | undefined): void {
+  /** Filters the list to one cell. */
+  showCell(event: CompileEventJson | undefined): void {
     if (!event) return;
-    this.filter.value = this.query = (event.place ?? "").replace(/:\d+$/, ":");
+    this.filter.value = this.query = event.place.replace(/:\d+$/, ":");
     this.update();
   }
 
@@ -96,7 +98,7 @@ export class CompilesPanel extends Widget {
     super.dispose();
   }
 
-  /** Lumino calls `onUpdateRequest` once, however often this is called. */
+  /** Lumino merges several calls of `update` into one. */
   protected override onUpdateRequest(_: Message): void {
     this.draw();
   }
@@ -122,21 +124,22 @@ export class CompilesPanel extends Widget {
 
   private wordsOf(events: number, shown: number): Node[] {
     const feed = this.feed;
-    if (!feed) return [paragraph("Open a notebook to see what JAX compiles in it, and why.")];
+    if (!feed) return [paragraph("Open a notebook to list its compilations and their causes.")];
     if (feed.state !== "listening") {
       const load = button("Add and run it");
-      load.title = "Puts a cell with %load_ext jaxscope at the top of this notebook, and runs it.";
+      load.title =
+        "Inserts a cell with %load_ext jaxscope at the top of this notebook, and runs it.";
       load.addEventListener("click", () => this.actions.load(feed));
       const words = paragraph(WORDS[feed.state]);
       return feed.state === "not-loaded" ? [words, load] : [words];
     }
     if (shown) return [];
-    if (events) return [paragraph("No compile matches the filter.")];
-    if (feed.events.length) return [paragraph("Cleared. The next compile appears here.")];
-    return [paragraph("Nothing has compiled yet. Run a cell that uses JAX.")];
+    if (events) return [paragraph("No compilation matches the filter.")];
+    if (feed.events.length) return [paragraph("Cleared. The next compilation appears here.")];
+    return [paragraph("Nothing has been compiled yet. Run a cell that uses JAX.")];
   }
 
-  private open(event: CompileEvent): void {
+  private open(event: CompileEventJson): void {
     if (!this.feed) return;
     const found = this.actions.open(this.feed, event);
     this.status.textContent = found
@@ -159,7 +162,7 @@ function button(label: string): HTMLButtonElement {
   return element;
 }
 
-/** A sentence, with `%load_ext jaxscope` set as code. */
+/** A sentence with `%load_ext jaxscope` as code. */
 function paragraph(sentence: string): HTMLElement {
   const element = document.createElement("p");
   const [before = "", after] = sentence.split("%load_ext jaxscope");

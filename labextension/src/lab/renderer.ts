@@ -1,18 +1,18 @@
-/** A report in an output, or a document of its own. */
+/** The renderer of a report in an output or as a document. */
 
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import type { ReadonlyPartialJSONObject } from "@lumino/coreutils";
 import type { Message } from "@lumino/messaging";
 import { Panel, type Widget } from "@lumino/widgets";
 import { type Rendered, renderReport } from "../render";
-import { MIME } from "../report";
+import { MIME } from "../schema/report";
 import { LabHost } from "./host";
 import { shared } from "./shared";
 
-/** What stands in for the viewer where the user switched it off, the best first. */
+/** Replacements for the viewer where the user switched it off, the best first. */
 const OTHERS = ["text/html", "text/plain"];
 
-/** Lumino's Panel, so that the figures in it are told when they appear and how much room they have. */
+/** A Lumino Panel, so that the figures in it receive messages about visibility and size. */
 export class ReportRenderer extends Panel implements IRenderMime.IRenderer {
   private drawn: Rendered | null = null;
   private model: IRenderMime.IMimeModel | null = null;
@@ -48,7 +48,7 @@ export class ReportRenderer extends Panel implements IRenderMime.IRenderer {
     this.drawn = renderReport(this.node, value, this.host);
   }
 
-  /** The output without the viewer; false where there is no other form of it. */
+  /** Draws the output without the viewer; false where it has no other form. */
   private async drawOther(model: IRenderMime.IMimeModel): Promise<boolean> {
     const registry = shared.rendermime;
     const mime = OTHERS.find((each) => model.data[each] !== undefined);

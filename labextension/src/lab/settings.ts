@@ -1,4 +1,4 @@
-/** What the user has switched on: `schema/plugin.json` has the words. */
+/** The user's settings; `schema/plugin.json` describes them. */
 
 import type { ISettingRegistry } from "@jupyterlab/settingregistry";
 
@@ -9,7 +9,7 @@ export interface Choices {
   viewer: boolean;
 }
 
-/** Calls back with the choices now and after each change. Without settings everything is on. */
+/** Calls back with the settings now and after each change. Without a registry everything is on. */
 export async function chosen(
   registry: ISettingRegistry | null,
   plugin: string,
@@ -31,7 +31,7 @@ export async function chosen(
     settings.changed.connect(read);
     read();
   } catch (error) {
-    // The schema of another version, say: the features do not depend on it.
+    // For instance the schema of a different version. The features do not depend on it.
     console.warn(`jaxscope's settings could not be read: ${error}`);
     apply(everything);
   }

@@ -1,29 +1,29 @@
-/** What the plugin tells the MIME renderer. JupyterLab gives a renderer no way to a kernel, and a plugin
- *  no way to a renderer; both are modules of one bundle, so this one is the same for both. */
+/** State shared by the plugin and the MIME renderer. JupyterLab connects a renderer neither to a kernel
+ *  nor to a plugin; but both are modules of one bundle and import the same object. */
 
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
 
-/** The notebook or console that an output stands in. */
+/** The notebook or console of an output. */
 export interface Site {
-  /** The kernel that can be asked now. */
+  /** The connected kernel. */
   kernel(): Kernel.IKernelConnection | null;
-  /** Whether its kernel was replaced or is being restarted right now. */
+  /** Whether its kernel is being restarted or replaced. */
   restarting(): boolean;
-  /** Shows a cell of it, and a line of the cell; false where there is no such cell. */
+  /** Shows a cell, and a line of it; false where there is no such cell. */
   openCell(cellId: string, line: number | null): boolean;
 }
 
 export interface Shared {
-  /** Finds the place of an output. Looked up when needed, so it does not matter which entry starts first. */
+  /** Finds the site of an output. Looked up when needed, so that either entry may start first. */
   site?: (resolver: IRenderMime.IResolver | null) => Site | null;
   /** For figures, and for the other forms of an output where the viewer is switched off. */
   rendermime?: IRenderMimeRegistry;
-  /** The user can switch the viewer off. */
+  /** False where the user switched the viewer off. */
   viewer: boolean;
-  /** Some kernel can be asked again. */
+  /** Emitted when a kernel is available again. */
   readonly returned: Signal<object, void>;
   readonly viewerChanged: Signal<object, boolean>;
 }

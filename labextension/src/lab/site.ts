@@ -1,5 +1,5 @@
-/** Where an output stands. Each notebook and console has its own resolver of links, which is handed to
- *  every renderer in it, in cloned views too: its identity leads back to the notebook. */
+/** The notebook or console of an output. Each has its own resolver of links, passed to every renderer in
+ *  it, also in cloned views: the identity of the resolver identifies the notebook. */
 
 import type { ISessionContext } from "@jupyterlab/apputils";
 import type { IConsoleTracker } from "@jupyterlab/console";
@@ -16,7 +16,7 @@ interface Place {
   notebook: NotebookPanel | null;
 }
 
-/** Lets renderers find their notebook, and tells them when a kernel can be asked again. */
+/** Finds the notebook of a renderer, and notifies renderers when a kernel is available again. */
 export class Sites {
   constructor(
     private readonly notebooks: INotebookTracker | null,
@@ -57,7 +57,7 @@ export class Sites {
 
   private site({ session, notebook }: Place): Site {
     return {
-      kernel: () => this.speaking(session.session?.kernel ?? null),
+      kernel: () => this.connected(session.session?.kernel ?? null),
       restarting: () => {
         const kernel = session.session?.kernel;
         return kernel ? broken(kernel) && kernel.status !== "starting" : false;
@@ -72,8 +72,8 @@ export class Sites {
     };
   }
 
-  /** A console on a notebook's kernel has a second connection, which may not ask: the notebook's may. */
-  private speaking(kernel: Kernel.IKernelConnection | null): Kernel.IKernelConnection | null {
+  /** A console on a notebook's kernel has a second connection without comms: the notebook's has them. */
+  private connected(kernel: Kernel.IKernelConnection | null): Kernel.IKernelConnection | null {
     if (!kernel || kernel.handleComms) return kernel;
     for (const { session } of this.places()) {
       const other = session.session?.kernel;

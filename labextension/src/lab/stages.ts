@@ -1,12 +1,12 @@
-/** Texts that the kernel has sent, shared by all views of a report, and bounded. */
+/** A bounded cache of texts from the kernel, shared by all views of a report. */
 
-import type { StageAnswer } from "../host";
+import type { StageAnswerJson } from "../schema/report";
 
-/** Characters: some 200 MB as the browser keeps them. */
+/** Characters kept, about 200 MB in the browser. */
 const ROOM = 100e6;
 
 interface Kept {
-  answer: Promise<StageAnswer>;
+  answer: Promise<StageAnswerJson>;
   size: number;
 }
 
@@ -15,11 +15,11 @@ export class Stages {
 
   constructor(private readonly room = ROOM) {}
 
-  /** The answer to a key, asked for once. A failure is not kept. */
-  get(key: string, request: () => Promise<StageAnswer>): Promise<StageAnswer> {
+  /** The answer for a key, requested once. A failure is not cached. */
+  get(key: string, request: () => Promise<StageAnswerJson>): Promise<StageAnswerJson> {
     const known = this.kept.get(key);
     if (known) {
-      // The latest used stands last.
+      // The most recently used comes last.
       this.kept.delete(key);
       this.kept.set(key, known);
       return known.answer;
@@ -28,7 +28,7 @@ export class Stages {
     this.kept.set(key, kept);
     kept.answer.then(
       ({ stage }) => {
-        kept.size = stage.text?.length ?? 0;
+        kept.size = stage.text.length;
         this.makeRoom(key);
       },
       () => this.kept.delete(key),

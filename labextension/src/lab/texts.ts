@@ -1,9 +1,10 @@
-/** Asks the kernel: one short-lived comm a request, which the kernel closes after its one answer. */
+/** Requests to the kernel: one comm per request, which the kernel closes after its answer. */
 
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { JSONObject } from "@lumino/coreutils";
 import { gunzipJson } from "../gzip";
 import { TextAbsent } from "../host";
+import { readReply } from "../schema/report";
 
 export const TARGET = "jaxscope.report";
 const PATIENCE_MS = 1000;
@@ -13,24 +14,24 @@ interface Subshell {
   subshellStarted?: Promise<unknown>;
 }
 
-/** One answer of the kernel: its words, and the bytes that came beside them. */
+/** The answer of the kernel: its data, and the buffer beside it. */
 export interface Answer {
   data: JSONObject;
   bytes: Uint8Array<ArrayBuffer> | null;
 }
 
 /** Sends one request and waits for its answer, which may take as long as the running cell. */
-export async function ask(
+export async function send(
   kernel: Kernel.IKernelConnection,
   target: string,
   request: JSONObject,
 ): Promise<Answer> {
   if (!kernel.handleComms)
-    throw new TextAbsent("error", "This view's connection cannot ask the kernel.");
+    throw new TextAbsent("error", "This view is not connected to the kernel.");
   await kernel.info;
   const comm = kernel.createComm(target);
   await subshell(kernel, comm);
-  // A kernel that only now starts can answer soon, and did not lose anything.
+  // A kernel that is starting will answer, and has lost nothing.
   if (broken(kernel) && kernel.status !== "starting") throw new TextAbsent("restarted");
   return new Promise<Answer>((resolve, reject) => {
     const fail = (error: TextAbsent) => {
@@ -38,7 +39,7 @@ export async function ask(
       kernel.disposed.disconnect(onGone);
       reject(error);
     };
-    // A restart takes the comms away without a word to them.
+    // A restart removes the comms without notifying them.
     const onStatus = () => {
       if (broken(kernel)) fail(new TextAbsent("restarted"));
     };
@@ -52,13 +53,13 @@ export async function ask(
       const [buffer] = message.buffers ?? [];
       resolve({ data, bytes: buffer ? bytesOf(buffer) : null });
     };
-    // Closed without an answer: jaxscope, which made the report, is not loaded in this kernel.
+    // Closed without an answer: jaxscope is not loaded in this kernel.
     comm.onClose = () => fail(new TextAbsent("forgotten"));
     Promise.resolve(comm.open(request).done).catch(() => fail(new TextAbsent("restarted")));
   });
 }
 
-/** Until the comm has its own thread of the kernel: a request sent earlier waits for the running cell. */
+/** Waits for the subshell of the comm: without it, a request waits for the running cell. */
 export async function subshell(
   kernel: Kernel.IKernelConnection,
   comm: Kernel.IComm,
@@ -69,7 +70,7 @@ export async function subshell(
   await Promise.race([subshellStarted, late]);
 }
 
-/** Whether what the kernel knew is gone, or about to be. */
+/** Whether the kernel has lost its state, or is about to. */
 export function broken(kernel: Kernel.IKernelConnection): boolean {
   const lost = ["restarting", "autorestarting", "terminating", "dead", "starting"];
   return kernel.isDisposed || lost.includes(kernel.status);
@@ -81,17 +82,14 @@ function bytesOf(buffer: ArrayBuffer | ArrayBufferView): Uint8Array<ArrayBuffer>
   return new Uint8Array(view);
 }
 
-/** Asks jaxscope about a report; its answer is JSON, packed. */
-export async function askReport<T>(
+/** Requests a text or a figure of a report. The answer is gzipped JSON. */
+export async function requestReport(
   kernel: Kernel.IKernelConnection,
   request: JSONObject,
-): Promise<T> {
-  const { data, bytes } = await ask(kernel, TARGET, request);
-  if (data.ok !== true) {
-    const message = typeof data.message === "string" ? data.message : "";
-    const why = data.why === "gone" || data.why === "forgotten" ? data.why : "error";
-    throw new TextAbsent(why, message);
-  }
-  if (!bytes) throw new TextAbsent("error", "The kernel's answer came without its content.");
-  return (await gunzipJson(bytes)) as T;
+): Promise<unknown> {
+  const { data, bytes } = await send(kernel, TARGET, request);
+  const reply = readReply(data);
+  if (!reply?.ok) throw new TextAbsent(reply?.why ?? "error", reply?.message);
+  if (!bytes) throw new TextAbsent("error", "The kernel's answer has no content.");
+  return gunzipJson(bytes);
 }

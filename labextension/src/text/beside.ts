@@ -1,4 +1,4 @@
-/** What stands beside a line: figures, its number, a mark, and the sign that folds it. */
+/** The gutter: figures, line number, mark and fold button of each line. */
 
 import { foldedRanges } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
@@ -6,13 +6,13 @@ import { type EditorView, GutterMarker, gutter } from "@codemirror/view";
 import { foldable, foldedBehind, toggleFold } from "./folding";
 import { type Cell, type Column, type LineDress, lineClass, look } from "./look";
 
-/** The sign of a line's state, and what it means in words. */
-export function markOf(worn: LineDress | undefined): readonly [sign: string, title: string] {
-  if (worn?.flag) return ["!", worn.flag];
-  if (worn?.inexact) return ["≈", "approximate match, not by a tag"];
-  if (worn?.phase === "backward") return ["←", "of the backward pass"];
-  if (worn?.phase === "rematerialized") return ["↻", "rematerialized for the backward pass"];
-  if (worn?.dim) return ["∅", worn.dim];
+/** The mark of a line, and its meaning in words. */
+export function markOf(style: LineDress | undefined): readonly [sign: string, title: string] {
+  if (style?.flag) return ["!", style.flag];
+  if (style?.inexact) return ["≈", "approximate match, not linked by a tag"];
+  if (style?.phase === "backward") return ["←", "backward pass"];
+  if (style?.phase === "rematerialized") return ["↻", "rematerialized for the backward pass"];
+  if (style?.dim) return ["∅", style.dim];
   return ["", ""];
 }
 
@@ -20,7 +20,7 @@ class Beside extends GutterMarker {
   constructor(
     readonly line: number,
     readonly css: string,
-    readonly worn: LineDress | undefined,
+    readonly style: LineDress | undefined,
     readonly fold: "" | "open" | "folded",
     readonly columns: readonly Column[],
     readonly cells: readonly Cell[] | null,
@@ -32,7 +32,7 @@ class Beside extends GutterMarker {
     return (
       other.line === this.line &&
       other.css === this.css &&
-      other.worn === this.worn &&
+      other.style === this.style &&
       other.fold === this.fold &&
       other.columns === this.columns
     );
@@ -41,11 +41,11 @@ class Beside extends GutterMarker {
   override toDOM(): HTMLElement {
     const node = document.createElement("div");
     node.className = this.css;
-    if (this.worn?.hue !== undefined) node.style.setProperty("--h", String(this.worn.hue));
+    if (this.style?.hue !== undefined) node.style.setProperty("--h", String(this.style.hue));
     if (this.columns.length) node.append(figures(this.columns, this.cells));
     node.append(span("jxs-number", String(this.line)));
-    const [sign, title] = markOf(this.worn);
-    // Rows are made by the hundred while the text scrolls: what is empty is left out.
+    const [sign, title] = markOf(this.style);
+    // Hundreds of rows are created while scrolling: empty parts are left out.
     if (sign) node.append(span("jxs-mark", sign, title));
     if (this.fold) node.append(span("jxs-fold", FOLD_SIGNS[this.fold], FOLD_TITLES[this.fold]));
     return node;
@@ -101,7 +101,7 @@ function markerOf(view: EditorView, line: number): GutterMarker {
   );
 }
 
-/** One gutter for everything: half the nodes of four. `pick` and `hover` are told of the lines. */
+/** One gutter for everything: half the nodes of four gutters. */
 export function beside(events: { pick(line: number): void; hover(line: number): void }): Extension {
   const lineOf = (view: EditorView, from: number) => view.state.doc.lineAt(from).number;
   return gutter({

@@ -1,4 +1,4 @@
-/** Tokens of the lines near the window. While the text flies past, lines that were not read before stay plain. */
+/** Token colors of the visible lines. During fast scrolling, new lines stay plain. */
 
 import {
   type Extension,
@@ -19,15 +19,15 @@ import { look } from "./look";
 import { quoted } from "./quotes";
 import { type Language, type Mark, marks } from "./tokens";
 
-/** Pixels a millisecond above which nobody reads. */
+/** Pixels per millisecond from which scrolling is too fast to read. */
 const FAST = 3;
-/** Milliseconds without scrolling after which the text has settled. */
+/** Milliseconds without scrolling after which lines are colored. */
 const SETTLED = 80;
-/** Lines whose tokens are kept. */
+/** Lines whose tokens are cached. */
 const KEPT = 4000;
 
 const settled = StateEffect.define<null>();
-/** The text is about to jump: where it lands is drawn at once, and colored when that is done. */
+/** The text is about to jump: the target is drawn first and colored later. */
 export const jump = StateEffect.define<null>();
 const DECORATIONS = new Map<string, Decoration>();
 
@@ -85,7 +85,7 @@ class Coloring implements PluginValue {
     if (speed > FAST || this.fast) this.fly();
   }
 
-  /** Leaves new lines plain until the text has settled. */
+  /** Leaves new lines plain until the scrolling stops. */
   private fly(): void {
     this.fast = true;
     clearTimeout(this.timer);
@@ -95,7 +95,7 @@ class Coloring implements PluginValue {
     }, SETTLED);
   }
 
-  /** The lines that begin within a string: of Python alone, whose texts are written by hand. */
+  /** The lines that begin within a string, in Python only. */
   private read(): ReadonlyMap<number, number> {
     return this.language === "python" ? quoted(this.view.state.doc.iterLines()) : new Map();
   }

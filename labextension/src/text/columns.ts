@@ -1,8 +1,8 @@
-/** Columns: Python and the report count characters, JavaScript counts UTF-16 units. */
+/** Columns: characters in Python and in the report, UTF-16 units in JavaScript. */
 
 const PAIRED = /[\ud800-\udbff][\udc00-\udfff]/;
 
-/** The unit at which the character of that number begins. */
+/** The unit at which a character begins. */
 export function toUnits(text: string, column: number): number {
   if (column <= 0 || !PAIRED.test(text)) return column;
   let unit = 0;
@@ -12,7 +12,7 @@ export function toUnits(text: string, column: number): number {
   return unit;
 }
 
-/** The number of the character that holds a unit. */
+/** The character that contains a unit. */
 export function toCharacters(text: string, unit: number): number {
   if (unit <= 0 || !PAIRED.test(text)) return unit;
   let column = 0;

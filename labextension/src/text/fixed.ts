@@ -1,27 +1,27 @@
-/** A text that is read and never written: its lines in the editor, the ends of the longest left out. */
+/** A read-only document, with the ends of very long lines cut off. */
 
 import { EditorState, type Extension, Text } from "@codemirror/state";
 import { Decoration, EditorView } from "@codemirror/view";
 import { cutOff } from "./hidden";
-import { Words } from "./paint";
+import { Placeholder } from "./paint";
 
 export function documentOf(lines: readonly string[]): Text {
   return Text.of(lines.length ? lines : [""]);
 }
 
-/** Known from the start, so that the editor never makes room for what is not drawn. */
+/** Given with the state, so that the editor never measures the hidden parts. */
 export function cuts(lines: readonly string[], doc: Text): Extension {
   const found = lines.flatMap((line, index) => {
     const cut = cutOff(line);
     if (!cut) return [];
     const { from } = doc.line(index + 1);
-    const widget = new Words(cut.text, "jxs-cut", "the rest of the line is not drawn");
+    const widget = new Placeholder(cut.text, "jxs-cut", "the rest of this line is not shown");
     return [Decoration.replace({ widget }).range(from + cut.from, from + cut.to)];
   });
   return EditorView.decorations.of(Decoration.set(found));
 }
 
-/** Focus without a caret; `label` is asked for anew as the editor is drawn. */
+/** Focus without a caret; `label` is read at each update. */
 export function readOnly(label: () => string): Extension {
   return [
     EditorState.readOnly.of(true),
@@ -36,7 +36,7 @@ export function readOnly(label: () => string): Extension {
   ];
 }
 
-/** The nonce of the page's own style element, where its policy asks for one. */
+/** The nonce of the page's style element, for pages whose policy needs one. */
 function pageNonce(): string {
   return document.querySelector<HTMLElement>("style[nonce], link[nonce]")?.nonce ?? "";
 }

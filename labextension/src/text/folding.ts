@@ -1,4 +1,4 @@
-/** Folding in the editor: what can be folded is known from the text, the signs stand beside the lines. */
+/** Folding in the editor. The folds are computed from the text; the buttons are in the gutter. */
 
 import { codeFolding, foldEffect, foldedRanges, unfoldEffect } from "@codemirror/language";
 import { type EditorState, type Extension, type StateEffect, StateField } from "@codemirror/state";
@@ -11,7 +11,7 @@ interface Range {
   readonly to: number;
 }
 
-/** The folds of a text by the line that stays in sight; the outermost of a line. */
+/** The folds of a text by their first line; the outermost of each line. */
 export type Folds = ReadonlyMap<number, Fold>;
 
 export const foldable = StateField.define<Folds>({
@@ -27,7 +27,7 @@ export function foldsOf(lines: readonly string[], language: Language): Folds {
   return found;
 }
 
-/** The editor's folding, with words in the place of what is folded. */
+/** The editor's folding, with the number of folded lines as placeholder. */
 export function folding(found: Folds): Extension {
   return [
     foldable.init(() => found),
@@ -55,7 +55,7 @@ function rangeOf(state: EditorState, fold: Fold): Range {
   return { from: state.doc.line(fold.first).to, to: fold.closes ? last.from + indent : last.to };
 }
 
-/** The folded part that begins behind a line. */
+/** The folded part after a line. */
 export function foldedBehind(state: EditorState, line: number): Range | null {
   const { to } = state.doc.line(line);
   let found: Range | null = null;
@@ -99,7 +99,7 @@ export function foldAll(view: EditorView, on: boolean): void {
   if (effects.length) view.dispatch({ effects });
 }
 
-/** What opens all the folded parts around a place. */
+/** Effects that unfold all parts around a position. */
 export function unfolding(state: EditorState, place: number): StateEffect<Range>[] {
   const effects: StateEffect<Range>[] = [];
   foldedRanges(state).between(place, place, (from, to) => {

@@ -1,20 +1,20 @@
-/** What can be folded: computations of HLO, functions and regions of MLIR, jaxprs within a jaxpr, blocks of Python. */
+/** Foldable parts: computations of HLO, functions and regions of MLIR, inner jaxprs, blocks of Python. */
 
 import type { Language } from "./tokens";
 
 export interface Fold {
-  /** The line that stays in sight, and the last line of the part, counted from 1. */
+  /** The line that stays visible, and the last line of the part, from 1. */
   readonly first: number;
   readonly last: number;
-  /** Whether the last line only closes: it is drawn behind the first. */
+  /** Whether the last line is a closing bracket, shown after the first line. */
   readonly closes: boolean;
-  /** How many folds this one is in. */
+  /** The number of enclosing folds. */
   readonly depth: number;
-  /** Where the program begins: "fold all" leaves it open, with all that holds it. */
+  /** The entry of the program or a part around it: "fold all" leaves it open. */
   readonly entry: boolean;
 }
 
-/** In the order of their first lines. */
+/** The foldable parts in the order of their first lines. */
 export function folds(lines: readonly string[], language: Language): Fold[] {
   const found = language === "python" || language === "jaxpr" ? blocks(lines) : braces(lines);
   const marked = language === "jaxpr" ? closing(found, lines) : found;
@@ -42,7 +42,7 @@ function braces(lines: readonly string[]): Fold[] {
   return found;
 }
 
-/** Parts that stand further in than the line above them. */
+/** Parts that are indented more than the line above them. */
 function blocks(lines: readonly string[]): Fold[] {
   const found: Fold[] = [];
   const open: { line: number; indent: number }[] = [];

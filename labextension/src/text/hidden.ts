@@ -1,14 +1,14 @@
-/** Text made safe to look at: what a reader cannot see, or what moves other text, is spelled out, as `jaxscope.view.base.visible` does. */
+/** Escapes for characters that are invisible or reorder text, as in `jaxscope.view.base.visible`. */
 
 const HIDDEN =
   /(?![\t\n])\p{Cc}|[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
-/** Characters of a line that are drawn; what follows is counted. */
+/** Characters of a line that are shown; the rest is counted. */
 export const LONGEST = 4000;
-/** Runs of hidden characters that are spelled out in one line. */
+/** Runs of hidden characters that are escaped in one line. */
 const MOST_RUNS = 200;
 
-/** What stands in sight for a part of a line. */
-export interface StandIn {
+/** A placeholder for a part of a line. */
+export interface Replacement {
   readonly from: number;
   readonly to: number;
   readonly text: string;
@@ -30,8 +30,8 @@ export function isPlain(text: string): boolean {
   return /^[\t\x20-\x7e]*$/.test(text);
 }
 
-/** The hidden characters of a line; neighbors stand together. */
-export function spelledOut(line: string): StandIn[] {
+/** The hidden characters of a line, neighbors together. */
+export function spelledOut(line: string): Replacement[] {
   if (isPlain(line)) return [];
   const found: { from: number; to: number; text: string }[] = [];
   for (const match of line.matchAll(HIDDEN)) {
@@ -51,8 +51,8 @@ export function spelledOut(line: string): StandIn[] {
   return found;
 }
 
-/** What is not drawn at the end of a very long line. */
-export function cutOff(line: string): StandIn | null {
+/** The hidden end of a very long line. */
+export function cutOff(line: string): Replacement | null {
   if (line.length <= LONGEST) return null;
   return { from: LONGEST, to: line.length, text: ` … ${more(line.length - LONGEST)}` };
 }

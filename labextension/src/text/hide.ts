@@ -1,4 +1,4 @@
-/** What may be left out of sight: the compiler's notes about an instruction, and layouts. The text itself stays as it is. */
+/** Parts of a line that can be hidden: metadata and layouts. The text itself does not change. */
 
 import type { Language } from "./tokens";
 
@@ -12,12 +12,12 @@ const LAYOUT_KEYS =
   /,?\s*\b(?:entry_computation_layout|operand_layout_constraints|layout)\s?=\s?(?=[{[])/g;
 const CLOSE: Readonly<Record<string, string>> = { "{": "}", "(": ")", "[": "]" };
 
-/** Columns of the parts of a line, in order and apart. */
+/** The columns of these parts, in order and without overlaps. */
 export function hideable(line: string, language: Language, what: ReadonlySet<Hideable>): Part[] {
   if (!what.size || language === "python") return [];
   const found: Part[] = [];
   if (what.has("metadata") && language !== "jaxpr") {
-    // A line of MLIR that only names a place has nothing else to show.
+    // A line of MLIR that only defines a location.
     if (/^#loc\w* = /.test(line)) return [[0, line.length, "metadata"]];
     collect(found, line, NOTES, "metadata");
   }
@@ -39,7 +39,7 @@ function collect(found: Part[], line: string, pattern: RegExp, what: Hideable): 
   }
 }
 
-/** Where the bracket or string that begins here ends; -1 when it does not. */
+/** The end of the bracket or string that begins here; -1 where it is not closed. */
 export function closed(line: string, start: number): number {
   const stack: string[] = [];
   for (let at = start; at < line.length; at++) {
@@ -62,7 +62,7 @@ function stringEnd(line: string, start: number): number {
   return -1;
 }
 
-/** Sorted, without those that lie in another. */
+/** Sorted, without parts inside of other parts. */
 function apart(parts: Part[]): Part[] {
   parts.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
   const kept: Part[] = [];

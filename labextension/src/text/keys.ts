@@ -1,16 +1,16 @@
-/** What the keys do in a pane. What is handled here goes no further: in a notebook, letters are commands. */
+/** Keys of a pane. Handled keys are stopped: in a notebook, letters are commands. */
 
 import type { EditorView } from "@codemirror/view";
 
 export interface KeyEvents {
-  /** The active line moves by so many lines. */
+  /** Moves the active line. */
   move(by: number): void;
   pick(): void;
   step(by: number): void;
   fold(on: boolean): boolean;
 }
 
-/** Lines that a key moves by; 0 when it moves none. */
+/** Lines that a key moves by; 0 for other keys. */
 export function stepOf(key: string, page: number): number {
   const steps: Readonly<Record<string, number>> = {
     ArrowDown: 1,
@@ -23,11 +23,11 @@ export function stepOf(key: string, page: number): number {
   return steps[key] ?? 0;
 }
 
-/** Whether the key was taken. */
+/** Handles a key; returns whether it did. */
 export function handleKey(event: KeyboardEvent, view: EditorView, events: KeyEvents): boolean {
   const taken = take(event, view, events);
   if (taken) event.preventDefault();
-  // A letter that means nothing here must not delete a cell. The slash is for the search of the whole view.
+  // An unhandled letter must not reach the notebook, where it may delete a cell. The slash searches.
   const command = event.ctrlKey || event.metaKey || event.altKey;
   const letter = event.key.length === 1 && event.key !== "/" && !command;
   if (taken || letter) event.stopPropagation();

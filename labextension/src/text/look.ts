@@ -1,28 +1,28 @@
-/** How the text is to look now, besides its tokens: one value in the editor's state, replaced as a whole. */
+/** The appearance of a text besides its tokens: one value in the editor's state, replaced as a whole. */
 
 import { StateEffect, StateField } from "@codemirror/state";
 import type { Hideable } from "./hide";
 import { type Hits, NO_HITS } from "./search";
 import type { Language } from "./tokens";
 
-/** What a line is dressed in as long as the program is shown. */
+/** The style of a line while the program is shown. */
 export interface LineDress {
-  /** Of its source line, in degrees. */
+  /** The hue of its source line, in degrees. */
   hue?: number;
   inexact?: boolean;
   phase?: "backward" | "rematerialized";
   /** Why it was eliminated. */
   dim?: string;
-  /** The title of a finding. */
+  /** The message of a finding. */
   flag?: string;
 }
 
 export type Spans = ReadonlyMap<number, readonly (readonly [number, number])[]>;
-/** A figure beside a line: words, or words before a bar from 0 to 1. */
+/** A figure beside a line: text, or text before a bar from 0 to 1. */
 export type Cell = string | { text: string; bar: number };
 export interface Column {
   title: string;
-  /** What the figure is, in words. */
+  /** The description of the figure. */
   hint?: string;
   css: string;
   /** In characters. */
@@ -39,7 +39,7 @@ export interface Look {
   readonly dress: ReadonlyMap<number, LineDress>;
   readonly soft: ReadonlySet<number>;
   readonly hot: ReadonlySet<number>;
-  /** In characters, as Python counts columns. */
+  /** In characters, like columns in Python. */
   readonly spans: Spans;
   readonly active: number;
   readonly hits: Hits;
@@ -72,16 +72,16 @@ export const look = StateField.define<Look>({
   },
 });
 
-/** The classes of a line, for its text and for what stands beside it. */
+/** The CSS classes of a line, for its text and its gutter. */
 export function lineClass(number: number, { dress, soft, hot, active }: Look): string {
-  const worn = dress.get(number);
+  const style = dress.get(number);
   let css = "jxs-line";
-  if (worn?.hue !== undefined) css += " jxs-linked";
+  if (style?.hue !== undefined) css += " jxs-linked";
   if (hot.has(number)) css += " jxs-hot";
   else if (soft.has(number)) css += " jxs-soft";
-  if (worn?.inexact) css += " jxs-inexact";
-  if (worn?.phase) css += ` jxs-${worn.phase}`;
-  if (worn?.dim) css += " jxs-dim";
+  if (style?.inexact) css += " jxs-inexact";
+  if (style?.phase) css += ` jxs-${style.phase}`;
+  if (style?.dim) css += " jxs-dim";
   if (number === active) css += " jxs-active";
   return css;
 }

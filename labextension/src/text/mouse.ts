@@ -1,4 +1,4 @@
-/** What the mouse says in a text: where it points, what it picks. */
+/** Mouse events of a text: hover and click by line and column. */
 
 import type { EditorView } from "@codemirror/view";
 import { placeOf } from "./place";
@@ -27,13 +27,13 @@ export class Mouse {
     this.events.leave();
   }
 
-  /** What was pointed at is there no more. */
+  /** Drops the hovered position, whose text is gone. */
   forget(): void {
     cancelAnimationFrame(this.waiting);
     this.pointed = "";
   }
 
-  /** Once a frame, however often the mouse says something. Never takes the event. */
+  /** At most once per frame. Never handles the event itself. */
   moved(event: MouseEvent, view: EditorView): false {
     if (event.buttons) return false;
     cancelAnimationFrame(this.waiting);
@@ -45,7 +45,7 @@ export class Mouse {
   }
 
   clicked(event: MouseEvent, view: EditorView): false {
-    // Who marks text, or clicks twice for a word, chooses no line.
+    // Selecting text, or a double click on a word, does not select the line.
     if (event.detail > 1 || event.button || !view.state.selection.main.empty) return false;
     const place = placeOf(view, event);
     if (place) this.events.pick(...place);

@@ -1,4 +1,4 @@
-/** What lies over the tokens of the lines near the window: colors, the selection, matches, and what stands in for parts. */
+/** Decorations of the visible lines besides tokens: colors, selection, matches, placeholders. */
 
 import { foldedRanges } from "@codemirror/language";
 import { type Extension, type Line, type Range, RangeSet } from "@codemirror/state";
@@ -21,8 +21,8 @@ const SPAN = Decoration.mark({ class: "jxs-span" });
 const FOUND = Decoration.mark({ class: "jxs-found" });
 const NOW = Decoration.mark({ class: "jxs-found jxs-now" });
 
-/** Words in the place of a part of the text. */
-export class Words extends WidgetType {
+/** A placeholder for a part of the text. */
+export class Placeholder extends WidgetType {
   constructor(
     readonly text: string,
     readonly css: string,
@@ -31,7 +31,7 @@ export class Words extends WidgetType {
     super();
   }
 
-  override eq(other: Words): boolean {
+  override eq(other: Placeholder): boolean {
     return other.text === this.text && other.css === this.css && other.title === this.title;
   }
 
@@ -46,7 +46,7 @@ export class Words extends WidgetType {
 
 type Make = (view: EditorView, look: Look) => DecorationSet;
 
-/** A set that is made anew when the window moves, or when what it shows has changed. */
+/** Decorations that are rebuilt when the viewport or one of these parts of the look changes. */
 function painted(make: Make, parts: readonly (keyof Look)[]): Extension {
   class Painted implements PluginValue {
     decorations: DecorationSet;
@@ -67,7 +67,7 @@ function painted(make: Make, parts: readonly (keyof Look)[]): Extension {
   return ViewPlugin.fromClass(Painted, { decorations: (plugin) => plugin.decorations });
 }
 
-/** Calls for every line of which something is near the window. */
+/** Calls for every line that is at least partly in the viewport. */
 export function eachLine(view: EditorView, call: (line: Line) => void): void {
   const { doc } = view.state;
   let done = 0;
@@ -85,11 +85,11 @@ const lines = painted(
     const found: Range<Decoration>[] = [];
     const folded = foldedRanges(view.state);
     eachLine(view, (line) => {
-      const worn = state.dress.get(line.number);
+      const style = state.dress.get(line.number);
       const attributes: Record<string, string> = { "data-line": String(line.number) };
       let css = lineClass(line.number, state);
-      if (worn?.hue !== undefined) attributes.style = `--h:${worn.hue}`;
-      if (worn?.dim) attributes.title = worn.dim;
+      if (style?.hue !== undefined) attributes.style = `--h:${style.hue}`;
+      if (style?.dim) attributes.title = style.dim;
       folded.between(line.to, line.to, (from, to) => {
         if (from !== line.to) return;
         const doc = view.state.doc;
@@ -102,7 +102,7 @@ const lines = painted(
   ["dress", "soft", "hot", "active"],
 );
 
-/** Whether a chosen line is within a folded part. */
+/** Whether a selected line is inside of a folded part. */
 function holds({ soft, hot }: Look, first: number, last: number): boolean {
   for (const set of [hot, soft]) {
     if (set.size < last - first) {
@@ -148,7 +148,7 @@ const matches = painted(
   ["hits"],
 );
 
-const standIns = painted(
+const placeholders = painted(
   (view, { hide, language, hits }) => {
     const found: Range<Decoration>[] = [];
     eachLine(view, (line) => {
@@ -156,12 +156,12 @@ const standIns = painted(
       for (const [from, to, what] of hideable(text, language, hide)) {
         const index = firstFrom(hits.at, line.from + from);
         const here = (hits.at[index] ?? Number.POSITIVE_INFINITY) < line.from + to;
-        // The match that is looked at is shown with the part that it is in.
+        // The part with the current match is shown.
         if (here && hitWithin(hits.at, hits.now, line.from + from, line.from + to)) continue;
-        found.push(standIn(line, from, to, here ? "…" : "", `jxs-hidden jxs-${what}`, here));
+        found.push(placeholder(line, from, to, here ? "…" : "", `jxs-hidden jxs-${what}`, here));
       }
       for (const { from, to, text: words } of spelledOut(text)) {
-        found.push(standIn(line, from, to, words, "jxs-spelled", false));
+        found.push(placeholder(line, from, to, words, "jxs-spelled", false));
       }
     });
     return RangeSet.of(found, true);
@@ -174,7 +174,7 @@ function hitWithin(at: readonly number[], now: number, from: number, to: number)
   return place >= from && place < to;
 }
 
-function standIn(
+function placeholder(
   line: Line,
   from: number,
   to: number,
@@ -183,10 +183,12 @@ function standIn(
   found: boolean,
 ): Range<Decoration> {
   const title = css.startsWith("jxs-spelled")
-    ? "characters that cannot be seen"
+    ? "invisible characters"
     : `hidden: ${line.text.slice(from, Math.min(to, from + 300))}`;
-  const widget = words ? new Words(words, found ? `${css} jxs-found` : css, title) : undefined;
+  const widget = words
+    ? new Placeholder(words, found ? `${css} jxs-found` : css, title)
+    : undefined;
   return Decoration.replace({ widget }).range(line.from + from, line.from + to);
 }
 
-export const paint: Extension = [lines, spans, matches, standIns];
+export const paint: Extension = [lines, spans, matches, placeholders];

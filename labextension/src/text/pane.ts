@@ -1,11 +1,11 @@
-/** A text beside others: read only, of any length, with colors, figures, folding and search.
+/** A read-only text of any length, with colors, figures, folding and search.
  *
- *  How CodeMirror's own style sheet gets into a page that has a Content-Security-Policy. `style-mod` writes it
- *  - into `adoptedStyleSheets` when the editor stands in a shadow root; `style-src` does not hold there;
- *  - into one `<style>` element at the head of the document else, whose text depends on what was mounted first, so
- *    no hash can allow it. It carries `EditorView.cspNonce`: a page has to allow a nonce (or 'unsafe-inline').
- *  The pane takes the nonce of the page's own `<style nonce>`, so a page need only put the same fresh nonce
- *  into its policy and on its style element. Single styles are set through `style.cssText`, which no policy forbids.
+ *  CodeMirror's style sheet in a page with a Content-Security-Policy: `style-mod` writes it
+ *  - into `adoptedStyleSheets` when the editor is in a shadow root, where `style-src` does not apply;
+ *  - else into one `<style>` element in the head of the document. Its text depends on what was mounted first, so no
+ *    hash can allow it; it carries `EditorView.cspNonce`, and the page must allow a nonce (or 'unsafe-inline').
+ *  The pane uses the nonce of the page's own `<style nonce>`: a page puts the same fresh nonce into its policy and
+ *  on its style element. Single styles are set through `style.cssText`, which no policy forbids.
  */
 
 import { Compartment, EditorState } from "@codemirror/state";
@@ -47,13 +47,13 @@ export type { Hideable } from "./hide";
 export type { Cell, Column, LineDress, Spans } from "./look";
 export type { Language } from "./tokens";
 
-/** Columns count characters, as Python does; -1 where there is no character. Lines count from 1. */
+/** Columns in characters, as in Python; -1 where there is no character. Lines from 1. */
 export interface PaneEvents {
   hover(line: number, column: number): void;
   leave(): void;
   /** A click, or Enter. */
   pick(line: number, column: number): void;
-  /** The keyboard has moved the active line. */
+  /** The active line was moved by the keyboard. */
   move(line: number): void;
 }
 
@@ -67,10 +67,10 @@ export class TextPane {
   private readonly wrapping = new Compartment();
   private text = "";
   private lines: readonly string[] = [];
-  /** The text as the editor counts its places: every line ends in one character. */
+  /** The text with the positions of the editor: every line ends in one character. */
   private flat = "";
   private wrap = false;
-  /** Gives up what waits for the text to be seen, to be scrolled then. */
+  /** Cancels the scroll that waits for the text to become visible. */
   private unwait = () => {};
   private readonly mouse: Mouse;
 
@@ -102,7 +102,7 @@ export class TextPane {
 
   // The text.
 
-  /** Shows a text from its beginning, or a message where there is none. */
+  /** Shows a text from its beginning, or a message in its place. */
   show(text: string, message = ""): void {
     this.message.textContent = visible(message);
     this.message.hidden = !message;
@@ -119,7 +119,7 @@ export class TextPane {
     this.rule();
   }
 
-  /** How many lines there are. */
+  /** The number of lines. */
   get length(): number {
     return this.lines.length;
   }
@@ -131,7 +131,7 @@ export class TextPane {
     this.view.setState(this.state({ ...this.now, language }, state.selection.main.head));
   }
 
-  /** The name that assistive technology reads. */
+  /** Sets the accessible name. */
   setLabel(label: string): void {
     this.label = label;
     this.view.contentDOM.setAttribute("aria-label", label);
@@ -170,14 +170,14 @@ export class TextPane {
     });
   }
 
-  // Its looks.
+  // The appearance.
 
-  /** What the lines wear until the text changes. */
+  /** Sets the styles of the lines until the text changes. */
   dress(lines: ReadonlyMap<number, LineDress>): void {
     this.change({ dress: lines });
   }
 
-  /** The chosen lines: `soft` the whole of what is chosen, `hot` its very spot, `spans` parts of lines. */
+  /** Highlights the selection: `soft` all of it, `hot` its center, `spans` parts of lines. */
   light(soft: ReadonlySet<number>, hot: ReadonlySet<number>, spans: Spans = NO_SPANS): void {
     const { now } = this;
     if (!(soft.size + hot.size + spans.size + now.soft.size + now.hot.size + now.spans.size))
@@ -185,7 +185,7 @@ export class TextPane {
     this.change({ soft, hot, spans });
   }
 
-  /** Figures beside the lines; no columns, no figures. */
+  /** Shows figures beside the lines; without columns, none. */
   gutter(columns: readonly Column[], cells: (line: number) => readonly Cell[] | null): void {
     this.heads.hidden = !columns.length;
     const titles = columns.map(({ title }) => title);
@@ -201,12 +201,12 @@ export class TextPane {
     this.view.dispatch({ effects: this.wrapping.reconfigure(extension) });
   }
 
-  /** Colors by source line. */
+  /** Switches the colors by source line. */
   setColors(on: boolean): void {
     this.element.classList.toggle("jxs-uncolored", !on);
   }
 
-  /** Leaves parts out of sight; the text, its search and its copies keep them. */
+  /** Hides parts of the text; search and copies keep them. */
   hide(what: ReadonlySet<Hideable>): void {
     this.change({ hide: what });
   }
@@ -226,7 +226,7 @@ export class TextPane {
 
   // Search.
 
-  /** Marks every match and goes to the first one from here on; how many there are. */
+  /** Marks every match and goes to the next one; returns their number. */
   search(query: string): number {
     if (query === this.now.hits.query) return this.now.hits.at.length;
     const before = this.now.hits.at[this.now.hits.now];
@@ -241,7 +241,7 @@ export class TextPane {
     this.goToMatch();
   }
 
-  /** "3 / 17", "no match", or nothing. */
+  /** "3 / 17", "no match", or empty. */
   get found(): string {
     return inWords(this.now.hits);
   }
@@ -256,37 +256,37 @@ export class TextPane {
     if (at !== undefined) this.scrollTo(at, true);
   }
 
-  // Places.
+  // Positions.
 
-  /** Scrolls until a line is in sight, and unfolds what holds it; `center` puts it into the upper third. */
+  /** Scrolls to a line and unfolds the parts around it; `center` puts it into the upper third. */
   reveal(line: number, center = true): void {
     const { doc } = this.view.state;
     if (line < 1 || line > doc.lines) return;
     this.scrollTo(doc.line(line).from, center);
   }
 
-  /** Begins a text that was just shown at a line, which is to be in the upper `part` of the room. */
+  /** Scrolls a new text to a line, which should be in the upper `part` of the pane. */
   beginAt(line: number, part = 1): void {
-    this.measure(); // "in sight" needs it
+    this.measure(); // for the test of visibility
     const { doc } = this.view.state;
     if (line < 1 || line > doc.lines) return;
     const { from } = doc.line(line);
-    // The editor draws the line of the cursor wherever that is.
+    // The editor always renders the line of the cursor.
     this.view.dispatch({ selection: { anchor: from } });
     stillAround(this.element, () => {
       this.scrollTo(from, true, part);
-      this.measure(); // it scrolls when it measures
+      this.measure(); // scrolls
     });
   }
 
-  /** What stands in the upper `part` of the room already stays where it is. */
+  /** A position in the upper `part` of the pane is not scrolled. */
   private scrollTo(place: number, center: boolean, part = 1): void {
     this.unwait();
     if (this.view.inView || typeof IntersectionObserver === "undefined") {
       this.scrollNow(place, center, part);
       return;
     }
-    // It would go by guessed heights, and end elsewhere.
+    // With estimated heights it would end elsewhere.
     this.unwait = whenSeen(this.element, () => {
       stillAround(this.element, () => {
         this.measure();
@@ -296,7 +296,7 @@ export class TextPane {
     });
   }
 
-  /** Makes the editor measure what waits to be measured: reading a height does. */
+  /** Makes the editor measure now, by reading a height. */
   private measure(): void {
     this.view.requestMeasure();
     this.view.lineBlockAtHeight(0);
@@ -325,7 +325,7 @@ export class TextPane {
     this.view.focus();
   }
 
-  /** Its room has changed, or it has come to sight. */
+  /** Call after a change of size or visibility. */
   layout(): void {
     this.view.requestMeasure();
     this.rule();
@@ -339,7 +339,7 @@ export class TextPane {
     this.element.remove();
   }
 
-  // What the reader does.
+  // Input.
 
   private key(event: KeyboardEvent, view: EditorView): boolean {
     return handleKey(event, view, {
@@ -356,10 +356,10 @@ export class TextPane {
     const here = this.now.active || this.firstInSight() - Math.sign(by);
     const line = this.unfolded(Math.min(Math.max(1, here + by), doc.lines), by);
     this.activate(line);
-    // What is copied while nothing is selected is the line of the cursor.
+    // Without a selection, copying takes the line of the cursor.
     this.view.dispatch({ selection: { anchor: doc.line(line).from } });
     this.reveal(line, false);
-    this.say(line);
+    this.announce(line);
     this.events.move(line);
   }
 
@@ -367,7 +367,7 @@ export class TextPane {
     return this.view.state.doc.lineAt(this.view.lineBlockAtHeight(this.top).from).number;
   }
 
-  /** The line itself, or the next one on the way that is not folded away. */
+  /** The line, or the next one in this direction that is not folded. */
   private unfolded(line: number, by: number): number {
     const { doc } = this.view.state;
     const block = this.view.lineBlockAt(doc.line(line).from);
@@ -386,8 +386,8 @@ export class TextPane {
     return true;
   }
 
-  /** Reads a line out: what stands there, and what its marks mean. */
-  private say(line: number): void {
+  /** Announces a line to screen readers: its text and the meaning of its mark. */
+  private announce(line: number): void {
     const [, title] = markOf(this.now.dress.get(line));
     const words = visible((this.lines[line - 1] ?? "").trim().slice(0, 200));
     this.spoken.textContent = [`line ${line}: ${words || "empty"}`, title]

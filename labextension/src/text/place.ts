@@ -1,9 +1,9 @@
-/** Where the pointer is in a text. */
+/** The position of the pointer in a text. */
 
 import type { EditorView } from "@codemirror/view";
 import { toCharacters } from "./columns";
 
-/** The line and the character under the pointer; -1 beside the text, null beside all lines. */
+/** The line and the character under the pointer; -1 outside of the text, null outside of all lines. */
 export function placeOf(
   view: EditorView,
   { clientX: x, clientY: y }: MouseEvent,

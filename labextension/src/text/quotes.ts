@@ -1,11 +1,11 @@
-/** Strings of Python over several lines: a line read on its own cannot know that it stands in one. */
+/** Multi-line strings of Python: a line alone does not show that it is inside of one. */
 
 const DELIMITER = /"""|'''/g;
-/** What may hold a delimiter that opens nothing: a comment, a string on one line. */
+/** Comments and single-line strings, in which a delimiter opens nothing. */
 const ELSEWHERE = /#.*$|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\./;
 const OPENING = new RegExp(`("""|''')|${ELSEWHERE.source}`, "g");
 
-/** line → the column where the string ends in which the line begins; its length when it goes on. */
+/** line → the column at which the string ends in which the line begins; its length where it goes on. */
 export function quoted(lines: Iterable<string>): ReadonlyMap<number, number> {
   const found = new Map<number, number>();
   let open = "";
@@ -24,7 +24,7 @@ export function quoted(lines: Iterable<string>): ReadonlyMap<number, number> {
   return found;
 }
 
-/** Behind the delimiter that closes a string, or -1. */
+/** The column after the delimiter that closes a string, or -1. */
 function closing(line: string, delimiter: string, start: number): number {
   DELIMITER.lastIndex = start;
   for (let match = DELIMITER.exec(line); match; match = DELIMITER.exec(line)) {
@@ -33,7 +33,7 @@ function closing(line: string, delimiter: string, start: number): number {
   return -1;
 }
 
-/** The delimiter of the string that is still open at the end of a line. */
+/** The delimiter of a string that is open at the end of a line. */
 function opened(line: string, start: number): string {
   OPENING.lastIndex = start;
   for (let match = OPENING.exec(line); match; match = OPENING.exec(line)) {

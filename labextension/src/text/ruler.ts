@@ -1,11 +1,11 @@
-/** Where chosen lines and matches are in the whole text: marks beside the scroll bar. */
+/** Marks beside the scroll bar for selected lines, matches and findings. */
 
 import type { EditorView } from "@codemirror/view";
 import type { Look } from "./look";
 
 const HEIGHT = 2;
 
-/** Where the marks of lines begin, from 0 to 1, each place once. */
+/** The pixels at which the marks of lines begin, each once. */
 export function places(lines: Iterable<number>, total: number, pixels: number): number[] {
   const found = new Set<number>();
   for (const line of lines) found.add(Math.round(((line - 0.5) / Math.max(1, total)) * pixels));
@@ -25,7 +25,7 @@ export class Ruler {
     this.element.setAttribute("aria-hidden", "true");
   }
 
-  /** Draws in the next frame: once, however much has changed. */
+  /** Draws in the next frame, at most once. */
   later(look: Look): void {
     cancelAnimationFrame(this.waiting);
     this.waiting = requestAnimationFrame(() => this.draw(look));
@@ -45,11 +45,11 @@ export class Ruler {
     const context = element.getContext("2d");
     if (!context || !height) return;
     context.clearRect(0, 0, width, height);
-    // Where all lines are in sight, marks beside them say nothing and look like dirt.
+    // Where all lines are visible, marks are redundant and look like dirt.
     const { scrollHeight, clientHeight } = this.view.scrollDOM;
     if (scrollHeight <= clientHeight) return;
     const { doc } = this.view.state;
-    // A canvas knows no variables and no light-dark(): the sheet sets colors that it draws with as plain properties.
+    // A canvas cannot read variables or light-dark(): the style sheet sets the colors as plain properties.
     const style = getComputedStyle(element);
     const mark = (lines: Iterable<number>, color: string, left: number, part: number) => {
       context.fillStyle = color;
@@ -57,11 +57,11 @@ export class Ruler {
         context.fillRect(left * width, y, part * width, HEIGHT * ratio);
       }
     };
-    // Both may be long, and neither changes while the selection does.
+    // Both may be long, and do not change with the selection.
     if (dress !== this.dress) {
       this.dress = dress;
       this.flags = [];
-      for (const [line, worn] of dress) if (worn.flag) this.flags.push(line);
+      for (const [line, style] of dress) if (style.flag) this.flags.push(line);
     }
     if (hits.at !== this.hits) {
       this.hits = hits.at;

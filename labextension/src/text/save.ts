@@ -1,4 +1,4 @@
-/** Taking a text away: to the clipboard, or as a file. */
+/** Export of a text to the clipboard or a file. */
 
 import type { Language } from "./tokens";
 
@@ -9,7 +9,7 @@ const ENDINGS: Readonly<Record<Language, string>> = {
   hlo: ".hlo",
 };
 
-/** Whether the text is on the clipboard now. */
+/** Copies the text; returns whether that worked. */
 export async function copyText(text: string, near: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -19,7 +19,7 @@ export async function copyText(text: string, near: HTMLElement): Promise<boolean
   }
 }
 
-/** For pages that may not use the clipboard directly, as those that came over plain HTTP. */
+/** For pages without access to the clipboard API, such as those over plain HTTP. */
 function copyBySelection(text: string, near: HTMLElement): boolean {
   const area = document.createElement("textarea");
   area.value = text;
@@ -45,6 +45,6 @@ export function download(text: string, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser reads the file after the click.
+  // The browser reads the blob after the click.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,21 +1,21 @@
-/** Our own search: the native one of the browser over the whole text, which takes milliseconds for 20 MB. */
+/** Search over the whole text with a regular expression: milliseconds for 20 MB. */
 
-/** Matches that are counted; a longer list helps nobody. */
+/** Maximal number of matches. */
 export const MOST_FOUND = 9999;
 
 export interface Hits {
   readonly query: string;
-  /** Where each match begins in the text, ascending. */
+  /** Start of each match, ascending. */
   readonly at: readonly number[];
-  /** Whether there are more than are listed. */
+  /** Whether there are more matches. */
   readonly more: boolean;
-  /** The match that is looked at, or -1. */
+  /** Index of the current match, or -1. */
   readonly now: number;
 }
 
 export const NO_HITS: Hits = { query: "", at: [], more: false, now: -1 };
 
-/** Every match, small and large letters alike; the first at or after `start` is looked at. */
+/** Every match, ignoring case; the first at or after `start` is the current one. */
 export function find(text: string, query: string, start = 0): Hits {
   if (!query) return NO_HITS;
   const at: number[] = [];
@@ -32,20 +32,20 @@ export function find(text: string, query: string, start = 0): Hits {
   return { query, at, more, now: at.length ? next % at.length : -1 };
 }
 
-/** The match `by` further on, around the ends. */
+/** Moves the current match by `by`, around the ends. */
 export function stepped(hits: Hits, by: number): Hits {
   const total = hits.at.length;
   return total ? { ...hits, now: (((hits.now + by) % total) + total) % total } : hits;
 }
 
-/** "3 / 17", "no match", or nothing. */
+/** "3 / 17", "no match", or empty. */
 export function inWords(hits: Hits): string {
   if (!hits.query) return "";
   if (!hits.at.length) return "no match";
   return `${hits.now + 1} / ${hits.at.length}${hits.more ? "+" : ""}`;
 }
 
-/** Index of the first match at or after a place. */
+/** Index of the first match at or after a position. */
 export function firstFrom(at: readonly number[], place: number): number {
   let low = 0;
   let high = at.length;

@@ -1,6 +1,6 @@
-/** When a text comes into sight: out of it an editor measures nothing. */
+/** Visibility of a text: an editor outside of the window measures nothing. */
 
-/** Calls `seen` once a part of `node` is in the window; the answer takes that back. */
+/** Calls `seen` once a part of `node` is in the window; returns a function that cancels it. */
 export function whenSeen(node: Element, seen: () => void): () => void {
   const watcher = new IntersectionObserver((entries) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -11,8 +11,8 @@ export function whenSeen(node: Element, seen: () => void): () => void {
   return () => watcher.disconnect();
 }
 
-/** Scrolls inside of `node` and nothing that `node` stands in: the editor would bring its line into
- *  the window, and so take the reader away from where they are. */
+/** Scrolls inside of `node` without scrolling its ancestors: the editor would scroll the page to its
+ *  line, away from where the reader is. */
 export function stillAround(node: Element, scroll: () => void): void {
   const around: (readonly [Element, number, number])[] = [];
   for (let each = node.parentElement; each; each = each.parentElement) {

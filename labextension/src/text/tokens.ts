@@ -1,11 +1,11 @@
-/** The colors of one line of a text. A line is read on its own, so that 100 000 lines cost nothing until they are seen. */
+/** Tokens of single lines, so that 100 000 lines cost nothing until they are visible. */
 
 export type Language = "python" | "jaxpr" | "mlir" | "hlo";
 
-/** k keyword, s string, c comment, m name, y type, n number, o operation, a attribute; "" plain. */
+/** k keyword, s string, c comment, m name, y type, n number, o opcode, a attribute; "" plain. */
 export type TokenClass = "k" | "s" | "c" | "m" | "y" | "n" | "o" | "a" | "";
 export type Token = readonly [text: string, css: TokenClass];
-/** UTF-16 columns in a line, and what is there. */
+/** UTF-16 columns in a line, and their class. */
 export type Mark = readonly [from: number, to: number, css: TokenClass];
 
 type Rule = readonly [css: TokenClass, pattern: RegExp];
@@ -38,7 +38,7 @@ const JAXPR: readonly Rule[] = [
     /\b(?:[fsuic]\d+(?:_\w+)?|bf16|float\d\w*|bool|int\d+|key<[^>]*>|token|Ref(?:<[^>]*>)?\{?)\[[^\]]*\](?:\{[^}]*\})?/,
   ],
   ["k", /\b(?:lambda|let|in)\b/],
-  // A keyword argument of an equation, and what binds a name.
+  // Parameters of an equation.
   ["a", /(?<=[[\s])[A-Za-z_]\w*(?==)/],
   ["o", /(?<= = )[a-z_][\w-]*|(?<=^\s*)[a-z_][\w-]*(?=\[[^\]]*(?:$|\] ))/],
   ["m", /(?<![\w.])[a-zA-Z_]+'*(?=:[a-z])/],
@@ -73,7 +73,7 @@ const HLO: readonly Rule[] = [
   STRING,
   ["y", /\b(?:[fsuc]\d+(?:e\d+m\d+\w*)?|bf16|pred|token|opaque)\[[^\]]*\](?:\{[^}]*\})?/],
   ["k", /\b(?:ENTRY|ROOT|HloModule|true|false)\b/],
-  // The operation stands between its type and its operands.
+  // The opcode is between the shape and the operands.
   ["o", /(?<=[\]})] )[a-z][\w-]*(?=\()/],
   ["m", /%[\w.-]+/],
   ["a", /\b[a-z_]\w*(?==)/],
@@ -86,7 +86,7 @@ interface Grammar {
   readonly classes: readonly TokenClass[];
 }
 
-/** One pattern with a group for each rule; the first rule that fits at a place wins. */
+/** One pattern with a group for each rule; the first rule that matches wins. */
 function grammar(rules: readonly Rule[]): Grammar {
   const source = rules.map(([, pattern]) => `(${pattern.source})`).join("|");
   return { pattern: new RegExp(source, "g"), classes: rules.map(([css]) => css) };
@@ -99,7 +99,7 @@ const GRAMMARS: Readonly<Record<Language, Grammar>> = {
   hlo: grammar(HLO),
 };
 
-/** The colored parts of a line, in order; what is between them is plain. */
+/** The colored parts of a line, in order; the rest is plain. */
 export function marks(line: string, language: Language, start = 0): Mark[] {
   const { pattern, classes } = GRAMMARS[language];
   const found: Mark[] = [];
@@ -116,7 +116,7 @@ export function marks(line: string, language: Language, start = 0): Mark[] {
   }
 }
 
-/** The whole line in pieces: joined, their texts are the line. */
+/** The whole line as tokens: their texts joined are the line. */
 export function tokens(line: string, language: Language): Token[] {
   const pieces: Token[] = [];
   let at = 0;

@@ -1,12 +1,12 @@
-/** Two reports side by side: what changed in words, and the texts of each stage with their changes. */
+/** A comparison of two reports: a summary, and the texts of each stage side by side. */
 
 import { StagesView } from "../diff/stages";
 import { summaryView } from "../diff/summary";
-import type { DiffData } from "../report";
+import type { DiffDataJson } from "../schema/report";
 import type { View } from "./view";
 
-/** The parts of a comparison, for a list of tabs. */
-export function diffParts(diff: DiffData): { title: string; view: View }[] {
+/** The tabs of a comparison. */
+export function diffParts(diff: DiffDataJson): { title: string; view: View }[] {
   const words = { title: "What changed", view: summaryView(diff) };
   if (!diff.stages.length) return [words];
   return [words, { title: "Stages side by side", view: new StagesView(diff.stages) }];

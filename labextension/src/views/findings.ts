@@ -1,15 +1,15 @@
-/** The advice: where, what, what to change. Each place leads to its line. */
+/** The findings: line, message, fix. Each line is a link. */
 
 import { markupNodes } from "../markup";
 import type { ReportModel } from "../model";
 import type { View } from "./view";
 
-/** An empty, hidden element where there is no advice. */
+/** An empty, hidden element where there are no findings. */
 export function findingsView(model: ReportModel): View {
   const element = document.createElement("section");
   element.className = "jxs-findings jxs-prose";
   element.setAttribute("aria-label", "Findings");
-  const number = model.data.record.findings?.length ?? 0;
+  const number = model.data.record.findings.length;
   element.hidden = !model.data.findings;
   if (element.hidden) return { element };
 
@@ -28,16 +28,16 @@ export function findingsView(model: ReportModel): View {
     links[Math.min(Math.max(at + step, 0), links.length - 1)]?.focus();
   });
 
-  // The advice on the pinned line is marked, wherever the line was pinned from.
+  // Findings on the pinned line are marked, whichever view pinned it.
   const items = [...element.querySelectorAll("ol.findings > li")];
   const mark = () => {
     const pinned = model.pinned;
     items.forEach((item, i) => {
-      const finding = model.data.record.findings?.[i];
+      const finding = model.data.record.findings[i];
       const here =
         (pinned?.origin === "source" || pinned?.origin === "tab") &&
         finding?.line === pinned.line &&
-        (finding.source ?? 0) === model.source;
+        finding.source === model.source;
       item.classList.toggle("jxs-here", here);
       if (here) item.setAttribute("aria-current", "true");
       else item.removeAttribute("aria-current");

@@ -1,4 +1,4 @@
-/** The optimized HLO as a graph: what is around the selected instruction, grown by click. */
+/** The optimized HLO as a graph: the neighborhood of the selected instruction, which grows by clicks. */
 
 import { element } from "../dom";
 import { Arranger, Outdated } from "../graph/arrange";
@@ -8,7 +8,6 @@ import { chosen } from "../graph/chosen";
 import { Drawing } from "../graph/drawing";
 import { gestures } from "../graph/gestures";
 import type { Module } from "../graph/hlo";
-import { Message } from "../graph/message";
 import { Neighborhood, type Side } from "../graph/neighborhood";
 import { origins } from "../graph/origins";
 import { Reading } from "../graph/reading";
@@ -16,6 +15,7 @@ import { scene } from "../graph/scene";
 import { svg } from "../graph/svg";
 import { Walk } from "../graph/walk";
 import workerCode from "../graph/worker.ts?bundled";
+import { Message } from "../ir/message";
 import type { ReportModel, Selection } from "../model";
 import { count } from "../words";
 import type { View } from "./view";
@@ -84,7 +84,7 @@ class GraphView implements View {
     );
   }
 
-  /** Reads the text as soon as there is room to draw it in. */
+  /** Reads the text once the canvas has a size. */
   shown(): void {
     const { width, height } = this.canvas.getBoundingClientRect();
     if (!width || !height || this.gone) return;
@@ -110,17 +110,19 @@ class GraphView implements View {
     this.arranger.dispose();
   }
 
-  // The text, or why it is not here.
+  // The text, or the reason why it is absent.
 
   private read(): boolean {
-    const { fresh, said } = this.reading.read(this.model);
+    const { fresh, notice } = this.reading.read(this.model);
     if (fresh) this.around = null;
     if (this.around) return true;
-    this.element.classList.toggle("jxs-empty", said !== null);
-    this.message.say(said?.words ?? "", said?.busy, said?.again ? this.retry : undefined);
-    if (said) this.status.textContent = "";
+    this.element.classList.toggle("jxs-empty", notice !== null);
+    if (notice?.text)
+      this.message.show(notice.text, notice.busy, notice.retry ? this.retry : undefined);
+    else this.message.hide();
+    if (notice) this.status.textContent = "";
     else this.fillBar();
-    return said === null;
+    return notice === null;
   }
 
   private get module(): Module | null {
@@ -135,7 +137,7 @@ class GraphView implements View {
     this.shown();
   }
 
-  // Where to start.
+  // The start.
 
   private indexOf(selection: Selection | null): number | null {
     return selection && this.module ? chosen(this.model, this.module, selection) : null;
@@ -186,8 +188,8 @@ class GraphView implements View {
   private grow(index: number, side?: Side): void {
     const left = this.around?.grow(index, side) ?? 0;
     this.note = left
-      ? `${count(left, "neighbor")} left out: no more than 200 instructions are shown at a time. ` +
-        "Hide some with Delete, or start from the selected one."
+      ? `${count(left, "neighbor")} left out: at most 200 instructions are shown. ` +
+        "Hide some with Delete, or restart from the selected one."
       : "";
     void this.redraw(index);
   }
@@ -198,7 +200,7 @@ class GraphView implements View {
     void this.redraw(index);
   }
 
-  /** Opens a fusion or goes into a loop; inside a fusion, closes it. */
+  /** Opens a fusion or enters a loop; inside a fusion, closes it. */
   private unfold(index: number): void {
     const { around } = this;
     if (!around) return;
@@ -230,7 +232,7 @@ class GraphView implements View {
     const index = fresh ? this.indexOf(pinned) : null;
     if (fresh || !pinned) {
       this.note = fresh && index === null ? NO_INSTRUCTION : "";
-      this.tell();
+      this.report();
     }
     if (index !== null && !this.around.shown.has(index)) {
       this.start(index);
@@ -256,7 +258,7 @@ class GraphView implements View {
 
   // Drawing.
 
-  /** Lays out and draws; what was pressed stays where it is on the screen. */
+  /** Lays out and draws; `kept` keeps its place on the screen. */
   private async redraw(kept: number): Promise<void> {
     const { around, model } = this;
     if (!around) return;
@@ -279,24 +281,24 @@ class GraphView implements View {
         if (place) this.camera.look(place);
         this.drawing.reachable(this.center);
       }
-      // A box that had the focus and is gone hands it on.
-      if (held && this.drawing.focused < 0) this.drawing.focus(this.standIn(kept));
+      // A removed box passes the focus on.
+      if (held && this.drawing.focused < 0) this.drawing.focus(this.visibleFor(kept));
       this.move();
       this.mark();
       this.fillBar();
-      this.tell();
+      this.report();
       this.element.dataset.thread = this.arranger.thread;
       this.element.setAttribute("aria-busy", "false");
     } catch (error) {
       if (error instanceof Outdated || this.gone) return;
       this.element.setAttribute("aria-busy", "false");
       this.element.classList.add("jxs-empty");
-      this.message.say(`The graph could not be laid out: ${String(error)}`);
+      this.message.show(`The graph could not be laid out: ${String(error)}`);
     }
   }
 
-  /** What is in sight for an instruction: itself, the result of its opened computation, the center. */
-  private standIn(index: number): number {
+  /** The visible box for an instruction: its own, the result of its opened computation, or the center. */
+  private visibleFor(index: number): number {
     if (this.around?.shown.has(index)) return index;
     const inner = this.module?.computations[this.module.instructions[index]?.called[0] ?? -1];
     return inner && this.around?.shown.has(inner.root) ? inner.root : this.center;
@@ -306,13 +308,13 @@ class GraphView implements View {
     this.drawing.element.style.transform = this.camera.transform;
   }
 
-  private tell(): void {
+  private report(): void {
     const { module, around, computation } = this;
     if (!module || !around || !computation) return;
     const all = module.instructions.length;
     const shown = `${around.shown.size} of ${count(all, "instruction")}`;
-    this.canvas.setAttribute("aria-label", `Graph of the optimized HLO: ${shown} in sight`);
-    this.status.textContent = this.note || `${shown} in sight`;
+    this.canvas.setAttribute("aria-label", `Graph of the optimized HLO: ${shown} shown`);
+    this.status.textContent = this.note || `${shown} shown`;
     this.status.title = HELP;
   }
 
@@ -354,7 +356,7 @@ class GraphView implements View {
     Backspace: (index) => this.hide(index),
   };
 
-  /** Whether the key meant something here. */
+  /** Returns whether the key was handled. */
   private key(event: KeyboardEvent): boolean {
     const view = this.viewKeys[event.key];
     const { focused } = this.drawing;
@@ -377,7 +379,7 @@ class GraphView implements View {
 }
 
 const NO_INSTRUCTION =
-  "What is selected left no instruction in the optimized HLO, so the graph stays where it was.";
+  "The selection has no instruction in the optimized HLO, so the graph does not move.";
 const HELP =
-  "Arrow keys go along the lines, Enter selects and shows what is next to it, Space opens a fusion or " +
-  "goes into a loop, Delete hides, + and − zoom, 0 shows all.";
+  "Arrow keys follow the edges, Enter selects and shows neighbors, Space opens a fusion or enters a " +
+  "loop, Delete hides, + and − zoom, 0 fits the graph.";

@@ -1,4 +1,4 @@
-/** The source beside the stages: one selection, shown in every pane. */
+/** The source beside the stages, with one selection for all panes. */
 
 import { element, quoted } from "../dom";
 import { SIDE_BY_SIDE } from "../ir/chosen";
@@ -19,11 +19,11 @@ import { findingsView } from "./findings";
 import type { View } from "./view";
 
 const HINT =
-  "Point at a line to see what it became; a click or Enter pins it and scrolls every pane to its match.";
-/** Percent of the width for the source, by how many stages stand beside it. */
+  "Hover over a line to see what it compiles to. A click or Enter pins it and scrolls every pane to its match.";
+/** Width of the source in percent, by the number of stages beside it. */
 const SOURCE_SHARE = [38, 38, 38, 30, 24] as const;
 
-/** `notes` is what is told of a run that left no program. */
+/** `notes` are shown where there is no program. */
 export function irView(model: ReportModel, notes: readonly string[] = []): View {
   return new IrView(model, notes);
 }
@@ -84,8 +84,8 @@ class IrView implements View {
     this.element = element("div", "jxs-ir", this.toolbar.element, this.key, code, this.status);
     this.element.addEventListener("keydown", (event) => this.onKey(event));
     if (!model.programJson) {
-      const said = [nothing(model), ...notes].map((words) => element("p", "", ...quoted(words)));
-      this.stages.element.append(element("div", "jxs-nothing", ...said));
+      const reasons = [nothing(model), ...notes].map((words) => element("p", "", ...quoted(words)));
+      this.stages.element.append(element("div", "jxs-nothing", ...reasons));
       this.element.classList.add("jxs-bare");
       this.toolbar.element.hidden = this.status.hidden = true;
     }
@@ -99,7 +99,7 @@ class IrView implements View {
       model.on("selection", () => this.select()),
     );
     const watcher = new ResizeObserver(() => {
-      // Later, so that what follows from a width does not change it within the same frame.
+      // In the next frame: a layout that changes the width within this one would loop.
       cancelAnimationFrame(this.frame);
       this.frame = requestAnimationFrame(() => this.layout());
     });
@@ -114,12 +114,12 @@ class IrView implements View {
   }
 
   private reveal(pinned: Selection): void {
-    // What has no height cannot be scrolled: then it waits until it has.
+    // An element without a height cannot be scrolled: wait until it has one.
     this.unseen = !this.element.clientWidth;
     if (!this.unseen) for (const pane of this.panes) pane.reveal(pinned);
   }
 
-  /** Fits the panes to the room there is; opens the first ones when that is known. */
+  /** Fits the panes to the width; opens the first ones once the width is known. */
   private layout(): void {
     const width = this.element.clientWidth;
     if (!width) return;
@@ -157,7 +157,7 @@ class IrView implements View {
     this.lead(fresh);
   }
 
-  /** Scrolls panes whose text is new to what is pinned. */
+  /** Scrolls panes with a new text to the pinned selection. */
   private lead(fresh: readonly StagePane[]): void {
     const { pinned } = this.model;
     if (pinned) for (const pane of fresh) pane.reveal(pinned);
@@ -167,7 +167,7 @@ class IrView implements View {
     for (const pane of this.panes) pane.apply();
   }
 
-  /** The room that the source asks for: as many rows as it has. */
+  /** The height that the source needs, in rows. */
   private size(): void {
     this.element.style.setProperty("--jxs-rows", String(Math.max(this.source.rows, 2)));
   }
@@ -176,7 +176,7 @@ class IrView implements View {
     const { pinned } = this.model;
     if (pinned && pinned !== this.pinned) {
       this.pinned = pinned;
-      if (this.turnSource(pinned)) return;
+      if (this.switchSource(pinned)) return;
       this.draw();
       this.reveal(pinned);
       return;
@@ -185,8 +185,8 @@ class IrView implements View {
     this.draw();
   }
 
-  /** Turns to the source that the pinned line came from, where the shown one has no part in it. */
-  private turnSource(pinned: Selection): boolean {
+  /** Switches to a source of the pinned line, where the shown one is not among them. */
+  private switchSource(pinned: Selection): boolean {
     const { model } = this;
     if (pinned.origin === "source" || pinned.origin === "tab" || !pinned.soft.size) return false;
     const has = (source: number) =>
@@ -228,7 +228,7 @@ class IrView implements View {
     if (event.defaultPrevented || event.altKey) return;
     const pane = this.focused();
     if (event.ctrlKey || event.metaKey) {
-      // The browser's own search sees only the lines that are drawn.
+      // The browser's search finds only the lines that are rendered.
       if (event.key !== "f" || !pane) return;
       pane.frame.focusSearch();
       event.preventDefault();
@@ -242,8 +242,8 @@ class IrView implements View {
       if (this.model.pinned) this.model.pin(this.model.pinned);
     } else if (inField) return;
     else if (event.key === "/" && pane) pane.frame.focusSearch();
-    else if (event.key === "ArrowRight") this.turn(1);
-    else if (event.key === "ArrowLeft") this.turn(-1);
+    else if (event.key === "ArrowRight") this.moveFocus(1);
+    else if (event.key === "ArrowLeft") this.moveFocus(-1);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -253,8 +253,8 @@ class IrView implements View {
     return this.panes.find((pane) => pane.frame.element.matches(":focus-within"));
   }
 
-  /** Left and right move between the panes. */
-  private turn(by: number): void {
+  /** Moves the focus to the pane on the left or right. */
+  private moveFocus(by: number): void {
     const { panes } = this;
     const here = panes.findIndex((pane) => pane.frame.pane.element.matches(":focus-within"));
     if (here >= 0) panes[here + by]?.frame.pane.focus();
@@ -269,7 +269,7 @@ class IrView implements View {
   }
 }
 
-/** Why there is no stage to show. */
+/** The reason why there are no stages. */
 function nothing(model: ReportModel): string {
   return (
     model.data.nothing || "There is no program in this record, so there are no stages to show."

@@ -1,28 +1,28 @@
-/** One tab of words, tables and pictures that Python set, for the chosen program. */
+/** A tab of sentences, tables and pictures from Python, for the chosen program. */
 
 import { element } from "../dom";
 import { type Absence, TextAbsent } from "../host";
 import { type Lead, markupNodes } from "../markup";
 import type { ReportModel } from "../model";
-import type { Tab, TabSection } from "../report";
+import type { SectionJson, TabJson } from "../schema/report";
 import type { View } from "./view";
 
-/** Why a figure, which only a running Python can draw, cannot be had. */
+/** The reason why an interactive figure is unavailable: it needs a running kernel. */
 const ABSENT: Record<Absence, string> = {
-  "no-kernel": "Interactive figures are drawn by Python, and no kernel is connected.",
+  "no-kernel": "Interactive figures need a kernel, and no kernel is connected.",
   gone: "The kernel no longer has this report: run its cell again for interactive figures.",
   forgotten:
-    "The kernel was restarted, or jaxscope was loaded anew: run the cell again for interactive figures.",
+    "The kernel was restarted, or jaxscope was reloaded: run the cell again for interactive figures.",
   restarted: "The kernel was restarted: run the cell again for interactive figures.",
   error: "The kernel could not draw this figure.",
 };
 
-/** Characters of a cell that is not worth breaking, such as `70.6 µs … 84.9 µs`. */
+/** Characters up to which a cell is not wrapped, such as `70.6 µs … 84.9 µs`. */
 const SHORT = 24;
 
-export function tabView(model: ReportModel, tab: Tab): View {
+export function tabView(model: ReportModel, tab: TabJson): View {
   const root = element("div", "jxs-tab jxs-prose");
-  const made = new Map<TabSection, HTMLElement>();
+  const made = new Map<SectionJson, HTMLElement>();
   const figures = model.host.drawFigure
     ? (tab.figures ?? []).map((kind) => figure(model, kind))
     : [];
@@ -43,7 +43,7 @@ export function tabView(model: ReportModel, tab: Tab): View {
       return node;
     });
     if (nodes.length === 0) {
-      const words = `There is nothing about this program under “${tab.title}”.`;
+      const words = `“${tab.title}” has no section for this program.`;
       nodes.push(element("p", "jxs-nothing", words));
     }
     const around = figures.length ? [room, ...nodes] : [...nodes, ...(shown.length ? hint : [])];
@@ -59,7 +59,7 @@ export function tabView(model: ReportModel, tab: Tab): View {
 }
 
 /** A section with its heading; its links call `lead`. */
-export function sectionNode(section: TabSection, lead: Lead): HTMLElement {
+export function sectionNode(section: SectionJson, lead: Lead): HTMLElement {
   const node = document.createElement("section");
   if (section.heading) {
     const heading = document.createElement("h3");
@@ -71,11 +71,11 @@ export function sectionNode(section: TabSection, lead: Lead): HTMLElement {
     const words = link.textContent ?? "";
     link.setAttribute("aria-label", `Go to ${/^\W?\d/.test(words) ? "line " : ""}${words}`);
   }
-  // Figures and names stay whole; what is longer breaks.
+  // Figures and names are not wrapped; longer texts are.
   for (const cell of node.querySelectorAll("td")) {
     if ((cell.textContent ?? "").length <= SHORT) cell.classList.add("jxs-short");
   }
-  // A wide table scrolls by itself and leaves the page where it is.
+  // A wide table scrolls on its own, not with the page.
   for (const table of node.querySelectorAll("table")) {
     const scroll = document.createElement("div");
     scroll.className = "jxs-wide";
@@ -85,7 +85,7 @@ export function sectionNode(section: TabSection, lead: Lead): HTMLElement {
   return node;
 }
 
-/** Where nobody draws figures it is said how to get them. */
+/** How to draw the figures in Python, for hosts that cannot. */
 function inPython(kinds: readonly string[]): HTMLElement {
   const calls = kinds.map((kind) => element("code", "", `report.plot("${kind}")`));
   const listed = calls.flatMap((call, i) => (i ? [", ", call] : [call]));
@@ -97,14 +97,14 @@ interface Figure {
   dispose(): void;
 }
 
-/** A button that asks for the figure, and the place where it is drawn. */
+/** A button that requests the figure, and the element that it is drawn into. */
 function figure(model: ReportModel, kind: string): Figure {
   const button = element("button", "jxs-button");
   button.type = "button";
-  const said = element("span");
-  said.setAttribute("role", "status");
+  const status = element("span");
+  status.setAttribute("role", "status");
   const place = element("div");
-  const root = element("div", "jxs-plot", button, said, place);
+  const root = element("div", "jxs-plot", button, status, place);
 
   let remove: (() => void) | null = null;
   let gone = false;
@@ -123,14 +123,14 @@ function figure(model: ReportModel, kind: string): Figure {
       return rest();
     }
     button.disabled = true;
-    said.textContent = "Asking Python for the figure …";
+    status.textContent = "Requesting the figure …";
     try {
       const drawn = await model.host.drawFigure?.(place, model.payload.id, kind);
       if (gone) return drawn?.();
       remove = drawn ?? null;
-      said.textContent = "";
+      status.textContent = "";
     } catch (error) {
-      said.textContent = reason(error);
+      status.textContent = reason(error);
     }
     rest();
   });
@@ -143,6 +143,6 @@ function figure(model: ReportModel, kind: string): Figure {
 
 function reason(error: unknown): string {
   if (!(error instanceof TextAbsent)) return error instanceof Error ? error.message : String(error);
-  const detail = error.absence === "error" && error.message ? ` It said: ${error.message}` : "";
+  const detail = error.absence === "error" && error.message ? ` ${error.message}` : "";
   return `${ABSENT[error.absence]}${detail}`;
 }

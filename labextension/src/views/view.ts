@@ -4,10 +4,10 @@ import type { ReportModel } from "../model";
 
 export interface View {
   readonly element: HTMLElement;
-  /** It has come to sight, or its room has changed. */
+  /** It has become visible, or its size has changed. */
   shown?(): void;
   dispose?(): void;
 }
 
-/** A view is made from the model alone; it listens to the model and knows no host. */
+/** A view depends on the model alone, never on the host. */
 export type MakeView = (model: ReportModel) => View;

@@ -15,6 +15,6 @@ test("another magic of jaxscope gives way", () => {
 
 test("a stranger's magic is kept, and it is said", () => {
   expect(under("%%time\ny", "jaxjit")).toEqual({
-    refused: "The cell begins with %%time, and a cell has room for one cell magic.",
+    refused: "The cell begins with %%time. A cell can have only one cell magic.",
   });
 });

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { StageAnswer } from "../../src/host";
 import { Stages } from "../../src/lab/stages";
+import type { StageAnswerJson } from "../../src/schema/report";
 
-function answer(text: string): Promise<StageAnswer> {
-  return Promise.resolve({ stage: { kind: "hlo", text } });
+function answer(text: string): Promise<StageAnswerJson> {
+  return Promise.resolve({ stage: { kind: "hlo", text, unavailable: null, anchors: [] } });
 }
 
 test("two views of one report ask once", async () => {

@@ -9,6 +9,8 @@ from jaxscope.analysis.cost import CostCounts, program_cost, xla_cost
 from jaxscope.analysis.hlo import parse_module
 from tests.analysis.hlo import hlo_programs
 
+pytestmark = pytest.mark.jax
+
 VERSION = tuple(int(part) for part in jaxlib.__version__.split(".")[:2])
 # How this jaxlib counts tuples: see `xla_cost`.
 RULES: dict[str, Any] = {

@@ -30,6 +30,8 @@ from jaxscope.model import Finding, FindingKind
 from tests.analysis.findings.wording import assert_reads_well
 from tests.paths import TESTS
 
+pytestmark = pytest.mark.jax
+
 FOLDER = TESTS / "data" / "findings"
 FILES = sorted(FOLDER.glob("*.py"))
 FIRES = re.compile(r"# fires: (\w+) line (\d+|-)( source helper)?")

@@ -12,6 +12,8 @@ from jaxscope.analysis.findings.memory import checkpoints
 from jaxscope.model import Checkpoint, FindingKind, Memory
 from tests.analysis.findings.wording import assert_reads_well
 
+pytestmark = pytest.mark.jax
+
 WIDE, LAYERS, BATCH = 512, 12, 16_384
 
 

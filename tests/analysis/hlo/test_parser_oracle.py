@@ -13,6 +13,8 @@ from jaxscope.analysis.hlo import HloModule, parse_module, trip_count
 from tests.analysis.hlo import hlo_programs
 from tests.analysis.hlo.hlo_proto import ProtoModule, read_proto
 
+pytestmark = pytest.mark.jax
+
 # Where jaxlib's enum and the text name an opcode differently.
 OPCODE_NAMES = {
     "exp": "exponential", "expm1": "exponential-minus-one", "log1p": "log-plus-one",

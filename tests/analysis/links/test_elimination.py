@@ -20,6 +20,8 @@ from jaxscope.analysis.links.elimination import (
 )
 from jaxscope.model import StageKind
 
+pytestmark = pytest.mark.jax
+
 
 def unused(x):
     jnp.exp(x) * 3

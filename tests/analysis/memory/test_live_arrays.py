@@ -6,6 +6,7 @@ import gzip
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 from jaxscope.analysis import protobuf
 from jaxscope.analysis.memory.live_arrays import BufferAllocations, by_line, live_buffers
@@ -39,6 +40,7 @@ def test_buffers_are_read_with_their_stacks() -> None:
     assert by_line(made, lambda file: False) == {None: (3, 1200)}
 
 
+@pytest.mark.jax
 def test_jax_says_which_line_made_an_array() -> None:
     kept = [jnp.sin(jnp.ones((40, 40))) for _ in range(3)]
     line = test_jax_says_which_line_made_an_array.__code__.co_firstlineno + 1

@@ -1,8 +1,6 @@
-"""Writes log.json, the golden compile log, and the schemas of a log and of an event in docs/:
+"""The golden compile log, log.json, and the schemas of a log and of an event in docs/.
 
-    python tests/data/log/build.py
-
-Figures are made up; the shape is what a session of a notebook gives.
+`make golden` writes them. Figures are invented; the shape is that of a notebook's log.
 """
 
 from __future__ import annotations
@@ -132,7 +130,10 @@ def text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
-if __name__ == "__main__":
-    (HERE / "log.json").write_text(text(to_json(log())), "utf-8")
-    (DOCS / "compile_log.schema.json").write_text(text(log_schema()), "utf-8")
-    (DOCS / "compile_event.schema.json").write_text(text(event_schema()), "utf-8")
+def files() -> dict[Path, str]:
+    """The texts by path."""
+    return {
+        HERE / "log.json": text(to_json(log())),
+        DOCS / "compile_log.schema.json": text(log_schema()),
+        DOCS / "compile_event.schema.json": text(event_schema()),
+    }

@@ -1,13 +1,16 @@
-"""Writes report.json, the golden report, docs/report.schema.json, what it must be like, and
-payload.json, the report as the viewer reads it: `python tests/data/report/build.py`.
+"""The golden report: report.json, docs/report.schema.json, links.json with the links of every line,
+and payload.json, the report as the viewer reads it. `make golden` writes them.
 
 The texts beside this file are the stages of a small training step as JAX 0.10.2 made them on a
 CPU. A line of a stage ends with `⟸ 3 7` where it came from equations 3 and 7, and with `⟸? 3 7`
 where these are only candidates. Figures, findings and inputs are written by hand.
 """
 
+import base64
+import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 from jaxscope import model as m
 from jaxscope.analysis.links import line_links as links
@@ -267,22 +270,34 @@ RECORD = m.Record(
 )
 
 
-def written() -> str:
-    """The text of report.json."""
-    return json.dumps(m.to_json(RECORD), indent=1, ensure_ascii=False) + "\n"
+def files() -> dict[Path, str]:
+    """The texts by path."""
+    return {
+        HERE / "report.json": text(m.to_json(RECORD)),
+        HERE / "links.json": json.dumps(linked(), separators=(",", ":")) + "\n",
+        HERE / "payload.json": text(unpacked()),
+        HERE.parents[2] / "docs" / "report.schema.json": text(json_schema(), indent=2),
+    }
+
+
+def text(value: Any, indent: int = 1) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
 
 
 REPORT_ID = "0f6c2d0e-5a51-4b3f-9a57-3c3f6f5f2b11"
 
 
-def packed() -> str:
-    """The text of payload.json."""
-    return json.dumps(payload(RECORD, REPORT_ID), indent=1, ensure_ascii=False) + "\n"
+def unpacked() -> dict[str, Any]:
+    """The payload with its packed part as JSON, less the record, which is that of report.json."""
+    made = payload(RECORD, REPORT_ID)
+    data = json.loads(gzip.decompress(base64.b64decode(made["data"])))
+    assert data.pop("record") == m.to_json(RECORD)
+    return {**made, "data": data}
 
 
-def linked() -> str:
-    """The text of links.json: what `analysis.links` says of every line, for the viewer to agree."""
-    found = {
+def linked() -> dict[str, Any]:
+    """Every line's links by `analysis.links`, which those of the viewer must equal."""
+    return {
         "from_source": {
             f"{stage.kind} {source}": {
                 line: [list(link.lines), link.exact]
@@ -302,16 +317,3 @@ def linked() -> str:
             if start is not end
         },
     }
-    return json.dumps(found, separators=(",", ":")) + "\n"
-
-
-def schema() -> str:
-    """The text of docs/report.schema.json."""
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    (HERE / "report.json").write_text(written(), "utf-8")
-    (HERE / "links.json").write_text(linked(), "utf-8")
-    (HERE / "payload.json").write_text(packed(), "utf-8")
-    (HERE.parents[2] / "docs" / "report.schema.json").write_text(schema(), "utf-8")

@@ -29,7 +29,7 @@ pytestmark = [
 ]
 
 HLO = TESTS / "data" / "hlo"
-SHOWN = re.compile(r"^(\d+) of \d+ instructions in sight$")
+SHOWN = re.compile(r"^(\d+) of \d+ instructions shown$")
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_a_pinned_line_lights_up_its_instructions(viewer: Viewer) -> None:
 def test_a_click_on_a_box_goes_to_its_line_in_the_text(viewer: Viewer) -> None:
     opened_page = viewer.page(load())
     graph = show(opened_page)
-    graph.get_by_role("button", name="All that is in sight").click()
+    graph.get_by_role("button", name="Fit the graph to the window").click()
     fusion = node(graph, "wrapped_reduce-window")
     fusion.click()
     expect(fusion).to_have_attribute("aria-pressed", "true")
@@ -187,7 +187,7 @@ def test_the_keyboard_walks_selects_and_zooms(viewer: Viewer) -> None:
 def test_escape_frees_what_is_pinned(viewer: Viewer) -> None:
     opened_page = viewer.page(load())
     graph = show(opened_page)
-    graph.get_by_role("button", name="All that is in sight").click()
+    graph.get_by_role("button", name="Fit the graph to the window").click()
     fusion = node(graph, "wrapped_reduce-window")
     fusion.click()
     expect(fusion).to_have_attribute("aria-pressed", "true")
@@ -201,7 +201,7 @@ def test_the_body_of_a_loop_is_gone_into_and_left(viewer: Viewer) -> None:
     chosen = graph.get_by_label("Computation")
     entry = chosen.locator("option:checked").inner_text()
     assert entry.startswith("ENTRY")
-    into = graph.get_by_role("button", name=re.compile("^Go into"))
+    into = graph.get_by_role("button", name=re.compile("^Enter"))
     press(into.first)
     expect(chosen.locator("option:checked")).not_to_have_text(entry)
     graph.get_by_role("button", name="Go to the instruction that calls").click()
@@ -212,7 +212,7 @@ def test_dragging_and_buttons_move_the_drawing(viewer: Viewer) -> None:
     opened_page = viewer.page(load())
     graph = show(opened_page)
     camera, canvas = graph.locator(".jxs-camera"), graph.locator(".jxs-canvas")
-    graph.get_by_role("button", name="Larger").click()
+    graph.get_by_role("button", name="Zoom in").click()
     before = camera.get_attribute("style")
     box = canvas.bounding_box()
     assert box
@@ -270,9 +270,7 @@ def test_a_text_that_is_no_hlo_is_said(viewer: Viewer) -> None:
     opened_page = viewer.page(with_hlo("module @jit_f {\n}\n"))
     opened_page.get_by_role("button", name="graph", exact=True).click()
     said = opened_page.locator(".jxs-graph .jxs-said")
-    expect(said).to_have_text(
-        "This text has no instructions of HLO in it, so there is nothing to draw."
-    )
+    expect(said).to_have_text("This text has no HLO instructions, so there is no graph.")
 
 
 def test_a_text_that_is_not_to_be_had_is_said(viewer: Viewer) -> None:
@@ -357,7 +355,7 @@ def test_a_selection_without_an_instruction_is_said(viewer: Viewer) -> None:
     graph = show(opened_page)
     status = graph.locator(".jxs-graph-status")
     click_at(row(opened_page, "source", 1))
-    expect(status).to_contain_text("left no instruction in the optimized HLO")
+    expect(status).to_contain_text("The selection has no instruction in the optimized HLO")
     click_at(row(opened_page, "source", 3))
     expect(status).to_have_text(SHOWN)
 
@@ -388,5 +386,5 @@ def test_a_text_that_the_kernel_does_not_give_is_said_with_a_way_to_try_again(
     opened_page = viewer.widget(load(), cap=20_000, kernel="refuses")
     opened_page.get_by_role("button", name="graph", exact=True).click()
     said = opened_page.locator(".jxs-graph .jxs-said")
-    expect(said).to_contain_text("is not in this notebook")
+    expect(said).to_contain_text("was too large to be saved in the notebook")
     expect(said.get_by_role("button", name="Try again")).to_be_visible()

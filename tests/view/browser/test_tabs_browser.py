@@ -205,14 +205,16 @@ def test_a_line_that_is_the_same_leads_to_itself(viewer: Viewer) -> None:
     click_at(same, 6)
     twin = side(opened_page, "later").locator('.cm-line[data-line="2"]')
     expect(twin).to_have_class(re.compile("jxs-hot"))
-    expect(opened_page.locator(".jxs-diff .jxs-status")).to_contain_text("the same but for names")
+    expect(opened_page.locator(".jxs-diff .jxs-status")).to_have_text(
+        "Line 2 of the earlier text is line 2 of the later one; only names differ."
+    )
 
 
 def test_two_equal_reports_have_no_changes_to_go_to(viewer: Viewer) -> None:
     opened_page = compared(viewer, "tanh", "tanh")
     tab(opened_page, "Stages side by side")
     expect(opened_page.get_by_role("button", name="Go to the next change")).to_be_disabled()
-    expect(opened_page.locator(".jxs-diff .jxs-status")).to_have_text("No line is changed.")
+    expect(opened_page.locator(".jxs-diff .jxs-status")).to_have_text("No line changed.")
 
 
 def test_a_later_schema_is_refused_in_a_sentence(viewer: Viewer) -> None:
@@ -226,4 +228,6 @@ def test_a_later_schema_is_refused_in_a_sentence(viewer: Viewer) -> None:
 def test_a_saved_record_is_shown_with_what_it_has(viewer: Viewer) -> None:
     opened_page = viewer.open(page(load(), m.to_json(load())))
     expect(row(opened_page, "source", 3)).to_contain_text("h = jnp.tanh")
-    expect(opened_page.locator(".jxs-note")).to_contain_text("tables and figures come from Python")
+    expect(opened_page.locator(".jxs-note")).to_contain_text(
+        "This file has no tables or figures: Python makes them. jaxscope.load(path) shows them."
+    )

@@ -430,7 +430,7 @@ def test_without_callers_a_line_stands_for_itself_alone(viewer: Viewer) -> None:
     expect(pane(page, "jaxpr").locator(".jxs-hot").first).to_be_visible()
     page.get_by_role("button", name="callers").click()
     hover_at(row(page, "source", 5))
-    expect(page.locator(".jxs-status")).to_have_text("line 5 · became no equation")
+    expect(page.locator(".jxs-status")).to_have_text("line 5 · no equation")
 
 
 def test_switches_change_how_the_text_is_drawn(viewer: Viewer) -> None:
@@ -452,9 +452,9 @@ def test_switches_change_how_the_text_is_drawn(viewer: Viewer) -> None:
 
 def test_the_legend_says_in_words_what_marks_mean(viewer: Viewer) -> None:
     page = viewer.page(load())
-    expect(page.get_by_text("approximate match, not by a tag")).to_be_hidden()
+    expect(page.get_by_text("approximate match, not linked by a tag")).to_be_hidden()
     page.get_by_role("button", name="legend").click()
-    expect(page.get_by_text("approximate match, not by a tag")).to_be_visible()
+    expect(page.get_by_text("approximate match, not linked by a tag")).to_be_visible()
 
 
 def test_the_grip_moves_with_the_keyboard_and_the_mouse(viewer: Viewer) -> None:
@@ -563,7 +563,7 @@ def test_a_run_without_a_program_is_a_page_too(viewer: Viewer) -> None:
     expect(page.locator(".jxs-stages")).to_contain_text("ran as plain Python")
     expect(row(page, "source", 3)).to_contain_text("jnp.tanh")
     row(page, "source", 3).click()
-    expect(page.locator(".jxs-status")).to_have_text("line 3 · became no equation")
+    expect(page.locator(".jxs-status")).to_have_text("line 3 · no equation")
 
 
 def test_the_theme_follows_the_system_and_can_be_changed(viewer: Viewer) -> None:
@@ -639,13 +639,15 @@ def test_a_text_that_was_not_saved_comes_from_the_kernel(viewer: Viewer) -> None
 
 def test_a_busy_kernel_is_said_to_be_asked(viewer: Viewer) -> None:
     page = viewer.widget(long(), kernel="silent", cap=CAP)
-    expect(pane(page, "optimized_hlo")).to_contain_text("Asking the kernel for this text")
+    expect(pane(page, "optimized_hlo")).to_contain_text("Requesting this text")
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
 
 
 def test_a_refusal_is_given_in_words_and_can_be_tried_again(viewer: Viewer) -> None:
     page = viewer.widget(long(), kernel="refuses", cap=CAP)
-    expect(pane(page, "optimized_hlo")).to_contain_text("asking the kernel for it failed (no room)")
+    expect(pane(page, "optimized_hlo")).to_contain_text(
+        "the request to the kernel failed (no room)"
+    )
     page.get_by_role("button", name="Try again").click()
     expect(pane(page, "optimized_hlo")).to_contain_text("failed (no room)")
     assert page.evaluate("asked") == 2

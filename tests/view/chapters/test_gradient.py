@@ -15,6 +15,8 @@ from jaxscope.view.chapters import gradient
 from jaxscope.view.report.document import static_html
 from tests.view.conftest import markdown, tabs_html, text
 
+pytestmark = pytest.mark.jax
+
 
 def block(p, x):
     return x + jnp.tanh(x @ p)

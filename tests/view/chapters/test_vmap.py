@@ -128,6 +128,7 @@ def test_a_vmap_that_the_users_code_does_not_call_is_a_librarys(golden: m.Record
     assert not made.parts[1].brief
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     ("mode", "number", "products"),
     [
@@ -151,6 +152,7 @@ def test_the_batch_of_a_jacobian_is_of_jvps_or_vjps(mode: Any, number: str, prod
     assert not made.parts[1].brief
 
 
+@pytest.mark.jax
 def test_a_single_axis_of_as_many_products_as_the_jacobian_is_the_jacobians() -> None:
     with jaxscope.options(runs=0):
         report = jaxscope.inspect(jax.jacfwd(lambda v: jnp.sin(v)[:3] * v.sum()), jnp.ones(7))
@@ -159,6 +161,7 @@ def test_a_single_axis_of_as_many_products_as_the_jacobian_is_the_jacobians() ->
     assert made.lead[0].startswith("The 7 JVPs of the Jacobian are one `vmap`")
 
 
+@pytest.mark.jax
 def test_examples_beside_a_jacobian_stay_examples() -> None:
     with jaxscope.options(runs=0):
         report = jaxscope.inspect(jax.vmap(jax.jacfwd(jnp.sin)), jnp.ones((5, 7)))

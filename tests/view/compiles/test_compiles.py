@@ -29,7 +29,7 @@ from jaxscope.view.compiles.rows import (
     rows,
     why,
 )
-from tests.view.compiles.compile_logs import HOME, ROOT, builder, many
+from tests.view.compiles.compile_logs import HOME, builder, many
 
 
 def held(log: Log) -> CompileLog:
@@ -53,18 +53,9 @@ def golden() -> Log:
     return from_json(Log, json.loads((HOME / "log.json").read_text("utf-8")))
 
 
-def test_the_golden_log_is_what_its_builder_builds(golden: Log) -> None:
-    assert to_json(builder().log()) == to_json(golden)
-
-
-@pytest.mark.parametrize(
-    ("name", "schema"),
-    [("compile_log", log_schema), ("compile_event", event_schema)],
-)
-def test_the_schema_in_the_docs_is_that_of_the_model(name: str, schema: Any) -> None:
-    committed = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text("utf-8"))
-    assert committed == schema(), "run tests/data/log/build.py"
-    jsonschema.Draft202012Validator.check_schema(committed)
+@pytest.mark.parametrize("schema", [log_schema, event_schema])
+def test_the_schemas_of_the_log_are_valid(schema: Any) -> None:
+    jsonschema.Draft202012Validator.check_schema(schema())
 
 
 def test_the_golden_log_fits_its_schema_and_a_broken_one_does_not(golden: Log) -> None:

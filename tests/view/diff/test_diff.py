@@ -12,6 +12,8 @@ from jaxscope.model.report_diff import Quantity, QuantityUnit, TimeVerdict
 from jaxscope.results.report_diff import compare_reports
 from jaxscope.view.diff import summary
 
+pytestmark = pytest.mark.jax
+
 
 def before(x, w):
     h = jnp.tanh(x @ w)

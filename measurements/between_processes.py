@@ -1,8 +1,8 @@
-"""How often a run of five sessions holds what other runs find, of 100 (90), NumPy against JAX.
+"""Coverage of runs of five processes, NumPy against JAX, of 100: at least 90.
 
-Nobody knows the true ratio of two libraries, and it moves: each run's interval is held against the
-median of the other runs' estimates. Of runs of a single session, too, for comparison; their
-interval is of that session, and is not asked to hold it.
+The true ratio of two libraries is unknown, and it moves: each run's interval is compared with the
+median of the other runs' estimates. Runs of a single process are there for comparison; their
+interval is for that process alone, and has no budget.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any
 from measurements.pairs import LIBRARIES, moved, normal, ratio_of, summary
 
 RUNS = 100
-_SESSIONS = 5
+_PROCESSES = 5
 
 
 def measure(runs: int = RUNS) -> dict[str, Any]:
-    return {"five_sessions": repeated(runs, _SESSIONS), "one_session": repeated(runs, 1)}
+    return {"five_processes": repeated(runs, _PROCESSES), "one_process": repeated(runs, 1)}
 
 
-def repeated(runs: int, sessions: int) -> dict[str, Any]:
-    """So many runs, each with programs compiled anew, and how many hold what the others find."""
+def repeated(runs: int, processes: int) -> dict[str, Any]:
+    """Runs with freshly compiled programs, and how many cover the estimate of the others."""
     found = [
-        ratio_of(LIBRARIES, normal(10_000), sessions * seed, processes=sessions)
+        ratio_of(LIBRARIES, normal(10_000), processes * seed, processes=processes)
         for seed in range(runs)
     ]
     covered = 0
@@ -35,7 +35,7 @@ def repeated(runs: int, sessions: int) -> dict[str, Any]:
         covered += ratio.low <= statistics.median(others) <= ratio.high
     half_widths = [math.log(ratio.high / ratio.low) / 2 for ratio in found]
     coverage: dict[str, Any] = {"count": covered}
-    if sessions > 1:
+    if processes > 1:
         coverage["ok"] = covered >= 0.9 * runs
     return {
         **summary(found),

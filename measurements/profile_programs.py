@@ -1,4 +1,4 @@
-"""Programs whose time by line is known, since each of their lines can be run alone."""
+"""Programs with a known time by line: each line can be run alone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def loss(w1, w2, w3, x):
 
 
 Key = tuple[int, str]
-"""Offset of a line in its function, and the direction in which it runs: empty without any."""
+"""Offset of a line in its function, and its direction: empty without differentiation."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def plain(calls: dict[int, Callable[[], Any]]) -> dict[Key, Callable[[], Any]]:
 
 
 def gradient_case() -> Case:
-    """Each line of three layers, forward and backward, given what the others hand it."""
+    """Each line of three layers, forward and backward, with its inputs given."""
     w1, w2, w3 = normal(1, 512, 512), normal(2, 512, 1024), normal(3, 1024, 256)
     x = normal(4, 256, 512)
     layer = [jax.jit(lambda x, w: jnp.tanh(x @ w)) for _ in range(2)]

@@ -1,9 +1,9 @@
-"""How true the time by line is: each line alone against its share of the whole program.
+"""Error of the time by line: each line timed alone against its share of the whole program.
 
-Programs with a known split, and the seconds of each of their lines measured alone, in rounds that
-alternate with the profile's sessions so that what slows the machine down slows both. The error is
-in points of a hundred, the largest of a program's lines. A machine that cannot repeat its own truth
-within 4 points says so, and the comparison is skipped.
+Programs with a known split, and the seconds of each of their lines alone, in rounds that alternate
+with the profile's sessions, so that what slows the machine slows both. The error is in percentage
+points, the largest of a program's lines. On a machine that cannot repeat its own truth within 4
+points the comparison is skipped.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ import jax.numpy as jnp
 import jaxscope
 from jaxscope.model import Phase
 from jaxscope.model.profile import Profile
-from measurements.profile_cases import Case, Key, cases, normal
+from measurements.budget import at_least, bounded
+from measurements.profile_programs import Case, Key, cases, normal
 
 NOTHING: Key = (0, "")
-"""A call that does nothing: what dispatch takes."""
+"""A call that does nothing: the time of dispatch."""
 
 _TRIES = 3
 _MOST_TRIES = 6
-"""Where none of the first had a steady truth."""
+"""Where the first ones had no steady truth."""
 _ROUNDS = 12
 _MOST_ROUNDS = 72
 _CALLS = 3
-"""Of which the middle one is a round's: a neighbor's burst hits one call, not the truth."""
+"""Per round, of which the median counts: a burst of a neighbor hits one call."""
 _NOISE = 4.0
-"""Points between the two halves of the truth, above which nothing can be compared."""
+"""Percentage points between two halves of the truth, above which the error has no verdict."""
 
 
 Samples = dict[Key, list[float]]
@@ -79,7 +80,7 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 def error(case: Case) -> dict[str, Any]:
-    """One try: how far the lines are from their truth, in points, and what goes with it."""
+    """One try: the distance of the lines from their truth in points, with coverage and overhead."""
     samples: Samples = {}
     sample(case, samples, _ROUNDS)
     with jaxscope.options(isolate_lines=case.isolate_lines):
@@ -134,26 +135,14 @@ def error(case: Case) -> dict[str, Any]:
     return told
 
 
-def bounded(value: float, budget: float | None) -> dict[str, Any]:
-    """A figure that may be as large as its budget."""
-    if budget is None:
-        return {"value": value}
-    return {"value": value, "budget": budget, "ok": value <= budget}
-
-
-def at_least(value: float, budget: float) -> dict[str, Any]:
-    """A figure that may be as small as its budget."""
-    return {"value": value, "at_least": budget, "ok": value >= budget}
-
-
 def _name(key: Key) -> str:
     return f"{key[0]} {key[1]}".strip()
 
 
 def best_of(tries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The try with the smallest error among those whose truth could be measured.
+    """The try with the smallest error among those with a steady truth.
 
-    Where none could, the errors are no statement about the profile, and have no verdict.
+    Without one, the errors say nothing about the profile, and have no verdict.
     """
     quiet = [t for t in tries if t["truth_noise_points"] <= _NOISE]
     best = min(quiet or tries, key=lambda t: t["max_error_points"]["value"])
@@ -167,7 +156,7 @@ def best_of(tries: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def tried(once: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
-    """Some tries; more where the truth of none was steady, for then there is no verdict yet."""
+    """Some tries; more while none has a steady truth."""
     found = [once() for _ in range(_TRIES)]
     while len(found) < _MOST_TRIES and all(t["truth_noise_points"] > _NOISE for t in found):
         found.append(once())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from measurements.__main__ import within
-from measurements.profile import NOTHING, at_least, best_of, bounded, tried, truth
+from measurements.budget import at_least, bounded, within
+from measurements.profile_accuracy import NOTHING, best_of, tried, truth
 
 
 def one_try(error: float, noise: float) -> dict[str, Any]:

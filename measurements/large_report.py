@@ -1,4 +1,4 @@
-"""A report of a program with 100 000 lines of optimized HLO, made without compiling one."""
+"""A report with 100 000 lines of optimized HLO, generated without compiling a program."""
 
 from __future__ import annotations
 

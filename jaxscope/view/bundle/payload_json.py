@@ -1,0 +1,228 @@
+"""The shapes of the JSON that the viewer reads, beside those of the model.
+
+The model's dataclasses say what is known; these say what Python adds for a front end: figures by
+line, tables and pictures as markup, answers to requests. `labextension/src/schema/` is generated
+from both (`make golden`), with the checks that the viewer makes at run time.
+
+A key that is not required is left out where it would say nothing; the viewer tells that from empty.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, NotRequired, TypedDict
+
+from jaxscope.analysis.compiles.live_storms import StormUpdate
+from jaxscope.model import Equation, Record, Stage, StageKind
+from jaxscope.model.compile_log import CompileEvent
+
+
+class PayloadJson(TypedDict):
+    """A report, or a comparison of two, as a notebook's output, a page or a widget carries it."""
+
+    schema: int
+    version: str
+    """The version of the Python package that wrote it."""
+    id: str
+    """A uuid4 that names the report to the kernel that made it; empty in a page."""
+    summary: str
+    """The first line, shown before anything is unpacked."""
+    data: str
+    """JSON of `ReportDataJson`, or of `DiffDataJson` where the kind is `diff`: gzip, base64."""
+    kind: NotRequired[Literal["diff"]]
+    """Left out for a report."""
+
+
+class ReportDataJson(TypedDict):
+    """The packed part of a report."""
+
+    record: Record
+    programs: list[ProgramFiguresJson]
+    """One for each program of the record, in the same order."""
+    tabs: list[TabJson]
+    """Everything that Python renders: sentences, tables and static pictures."""
+    findings: str
+    """Markup of the list of findings, with `data-source` and `data-line` on its links."""
+    first: list[str]
+    """The facts of the first line: title first."""
+    nothing: NotRequired[str]
+    """The reason why there is no program, in whole sentences."""
+    lines: NotRequired[dict[str, LineTimeJson]]
+    """Without a program: the times of the lines of the first source, by line."""
+
+
+class TabJson(TypedDict):
+    """A part of the report in sentences, tables and pictures."""
+
+    key: str
+    title: str
+    sections: list[SectionJson]
+    figures: NotRequired[list[str]]
+    """Kinds of plotly figures that the host can be asked for."""
+
+
+class SectionJson(TypedDict):
+    """The section of one program in a tab."""
+
+    program: int | None
+    """Null for the whole run."""
+    heading: str
+    markup: str
+    """Static HTML and SVG without script. `markup.ts` copies an allow-list of it."""
+
+
+class ProgramFiguresJson(TypedDict):
+    """Figures beside the lines of one program."""
+
+    lines: list[dict[str, LineFiguresJson]]
+    """By source, then by line."""
+    instructions: NotRequired[dict[str, InstructionFiguresJson]]
+    """By line of the optimized HLO. Left out with its text."""
+    eliminated: NotRequired[list[EliminatedJson]]
+    """Equations that certainly left no instruction: dimmed."""
+    merged: NotRequired[list[EliminatedJson]]
+    """Equations without an instruction whose work may be part of another's: not dimmed."""
+    omitted: dict[StageKind, OmittedJson]
+    """Stages whose text is not in the saved output."""
+    title: NotRequired[str]
+    """Of several programs: its own title, no two the same."""
+    first: NotRequired[list[str]]
+    """Of several programs: the facts of its own first line."""
+
+
+class OmittedJson(TypedDict):
+    """The size of a text that is not in the saved output; null where it was never fetched."""
+
+    lines: int | None
+    bytes: int | None
+
+
+class EliminatedJson(TypedDict):
+    """An equation without an instruction."""
+
+    equation: int
+    reason: str
+
+
+class LineTimeJson(TypedDict):
+    """The time of a line of a cell that ran as plain Python."""
+
+    time: NotRequired[TimeJson]
+
+
+class LineFiguresJson(TypedDict):
+    """Figures of one line of a source."""
+
+    equations: int
+    instructions: int | None
+    flops: float | None
+    exact: bool
+    """Every link behind the figures comes from a tag."""
+    backward: NotRequired[BackwardJson]
+    time: NotRequired[TimeJson]
+    """Of a profiled program."""
+
+
+class BackwardJson(TypedDict):
+    """The part of a line's figures that belongs to the backward pass."""
+
+    equations: int
+    flops: float | None
+
+
+class TimeJson(TypedDict):
+    """Seconds per call, and their share of a call."""
+
+    seconds: float | None
+    share: float
+    low: float | None
+    high: float | None
+    estimate: bool
+
+
+class InstructionFiguresJson(TypedDict):
+    """Figures of one instruction of the optimized HLO."""
+
+    shape: str
+    """Without layouts."""
+    flops: float | None
+    """Of one execution."""
+    bytes: float | None
+    """Read and written by one execution."""
+    times: float
+    """Executions per call."""
+    seconds: NotRequired[float | None]
+    """Per call, of a profiled program."""
+    share: NotRequired[float]
+    """Of the call, of a profiled program."""
+
+
+class DiffDataJson(TypedDict):
+    """The packed part of a comparison of two reports."""
+
+    first: list[str]
+    """The facts of the first line: title first."""
+    notes: list[str]
+    tabs: list[TabJson]
+    """Everything but the stages; the program of each section is null."""
+    stages: list[StageDiffJson]
+    """Those of the costliest pair of programs first."""
+
+
+class StageDiffJson(TypedDict):
+    """The difference of one stage."""
+
+    kind: StageKind
+    title: str
+    """`optimized HLO: 3 changed, 1 added`."""
+    lead: list[str]
+    """Sentences: how much moved, what is uncertain, why the two could not be compared."""
+    before: str | None
+    """Null where the text is unavailable, or left out to keep the notebook small."""
+    after: str | None
+    groups: list[DiffGroupJson]
+
+
+class DiffGroupJson(TypedDict):
+    """Changes that belong to one line of the code. Structural: a renumbered name is not one."""
+
+    caption: str
+    changes: list[ChangedLine]
+
+
+class ChangedLine(NamedTuple):
+    """A line of the earlier and of the later text; None on the side that does not have it."""
+
+    before: int | None
+    after: int | None
+
+
+class StageAnswerJson(TypedDict):
+    """The kernel's answer to a request for the text of a stage."""
+
+    stage: Stage
+    instructions: NotRequired[dict[str, InstructionFiguresJson]]
+    """With the optimized HLO."""
+    eliminated: NotRequired[list[EliminatedJson]]
+    """With the StableHLO and the optimized HLO: it takes both to tell."""
+    merged: NotRequired[list[EliminatedJson]]
+    equations: NotRequired[list[Equation]]
+    """Of a large program, whose equations the saved output may have left out."""
+
+
+class ReplyJson(TypedDict):
+    """The message that answers a request; what was asked for is a gzip buffer beside it."""
+
+    ok: bool
+    request: NotRequired[str]
+    """The number of the request, of a widget."""
+    why: NotRequired[Literal["gone", "forgotten", "error"]]
+    """Of a refusal: replaced by newer reports, unknown to this kernel, or failed."""
+    message: NotRequired[str]
+    """Of a refusal, a sentence for the reader of the report."""
+
+
+class CompileNewsJson(TypedDict):
+    """A message of the live feed of compilations."""
+
+    events: list[CompileEvent]
+    storms: NotRequired[list[StormUpdate]]

@@ -1,0 +1,170 @@
+"""Time to build the links of 36 000, 100 000 and 1 million instructions, and to look one up.
+
+The yardstick is XLA's compilation of the same program. The program is the train step of a 12-layer
+transformer, its computations and equations repeated under other names, since a real compilation of
+100 000 instructions takes minutes. XLA's time is that of one step, times the copies: compilation is
+at least linear.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxscope.analysis.hlo import parse_module
+from jaxscope.analysis.links.anchors import Candidates, Locator, hlo_anchors
+from jaxscope.analysis.links.line_links import source_lines, stage_lines
+from jaxscope.analysis.links.tags import TAG, TAG_HEX, TagPaths, clean_hlo
+from jaxscope.model import Equation, Program, Stage, StageKind
+from measurements.budget import bounded, ratio_to_median, within_bytes
+from tests.capture.program.linked import link
+from tests.capture.program.programs import transformer_step
+
+SIZES = (36_000, 100_000)
+LARGEST, LARGEST_S, LARGEST_BYTES = 1_000_000, 30.0, 4_000_000_000
+BUDGET = 0.06
+LOOKUP_S = 1e-3
+LOOKUPS = 500
+ROUNDS = 3
+
+
+def measure(largest: int = LARGEST) -> dict[str, Any]:
+    """Of the largest size the seconds and the memory of a process of its own."""
+    found: dict[str, Any] = {str(size): cost(size) for size in SIZES}
+    return {"cost": {**found, str(largest): _in_a_process(largest)}}
+
+
+def cost(instructions: int, rounds: int = ROUNDS) -> dict[str, Any]:
+    """Seconds to build the links of a program of about this size, and to look them up."""
+    function, arguments = transformer_step()
+    linked = link(function, arguments)
+    raw = linked.compiled.as_text()
+    once = sum(1 for _ in parse_module(raw).instructions())
+    copies = max(1, round(instructions / once))
+    xla_s = [copies * _compile_s(function, arguments) for _ in range(rounds)]
+    text = _repeated(raw, copies)
+    equations, tag_paths = _repeated_equations(linked.tagged, copies)
+    build_s: list[float] = []
+    stage = Stage(StageKind.OPTIMIZED_HLO)
+    program = Program("train", ("jit",), ("cpu:0",), (), (), constants=(), equations=())
+    for _ in range(rounds):
+        start = time.perf_counter()
+        shown, origin = clean_hlo(text)
+        module = parse_module(text)
+        locator = Locator(TagPaths(tag_paths), Candidates(equations), "")
+        lines = {line: number for number, line in enumerate(origin, 1)}
+        stage = Stage(StageKind.OPTIMIZED_HLO, shown, None, hlo_anchors(module, locator, lines))
+        program = dataclasses.replace(program, equations=equations)
+        stage_lines(program, stage, 1)
+        build_s.append(time.perf_counter() - start)
+        # A different tuple object, so that the next round builds its index again.
+        equations = (*equations[:-1], equations[-1])
+    anchored = [anchor.line for anchor in stage.anchors]
+    forward = [_seconds(stage_lines, program, stage, line) for line in range(1, LOOKUPS)]
+    step = max(1, len(anchored) // LOOKUPS)
+    backward = [_seconds(source_lines, program, stage, line) for line in anchored[::step]]
+    return {
+        "instructions": once * copies,
+        "equations": len(equations),
+        "build": ratio_to_median(build_s, xla_s, BUDGET, f"XLA, one step x {copies}"),
+        "line to instructions": _look_up(forward),
+        "instruction to lines": _look_up(backward),
+    }
+
+
+def _compile_s(function: Any, arguments: tuple[Any, ...]) -> float:
+    """Seconds of XLA, for a new function each time: JAX keeps what it has compiled."""
+    lowered = jax.jit(lambda *given: function(*given)).lower(*arguments)
+    start = time.perf_counter()
+    lowered.compile()
+    return time.perf_counter() - start
+
+
+def _in_a_process(size: int) -> dict[str, Any]:
+    code = (
+        "import json; from measurements import link_cost; "
+        f"print(json.dumps(link_cost.largest({size})))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def largest(size: int) -> dict[str, Any]:
+    """Seconds of one build, and the peak memory of this process."""
+    found = cost(size, rounds=1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {
+        **found,
+        "seconds": bounded(found["build"]["median_s"], LARGEST_S),
+        "memory": within_bytes(peak, LARGEST_BYTES),
+    }
+
+
+def _look_up(samples: list[float]) -> dict[str, Any]:
+    median = statistics.median(samples)
+    return {"median_s": median, "budget_s": LOOKUP_S, "ok": median <= LOOKUP_S, "samples": samples}
+
+
+def _seconds(look_up: Any, *arguments: Any) -> float:
+    start = time.perf_counter()
+    look_up(*arguments)
+    return time.perf_counter() - start
+
+
+def _repeated(raw: str, copies: int) -> str:
+    """The module with each computation repeated; names and tags of each copy are its own."""
+    start = re.search(r"^(?:ENTRY )?%", raw, re.MULTILINE)
+    assert start is not None
+    heading, body = raw[: start.start()], raw[start.start() :]
+    return heading + "\n".join(_copy(body, number, copies) for number in range(copies))
+
+
+def _copy(body: str, number: int, copies: int) -> str:
+    if number < copies - 1:
+        body = body.replace("ENTRY %", "%")
+    body = re.sub(r"%([\w.\-]+)", rf"%\1.copy{number}", body)
+    return TAG.sub(lambda found: _other(found[0], number), body)
+
+
+def _other(tag: str, number: int) -> str:
+    """The tag of a copy's equation: a different hash."""
+    digest = int(tag[-TAG_HEX:], 16) ^ number
+    return f"{tag[:-TAG_HEX]}{digest:0{TAG_HEX}x}"
+
+
+def _repeated_equations(
+    tagged: Any, copies: int
+) -> tuple[tuple[Equation, ...], list[tuple[str, ...]]]:
+    by_id: dict[int, tuple[str, ...]] = {}
+    for tag_path, ids in tagged.tag_paths.items():
+        by_id.update(dict.fromkeys(ids, tag_path))
+    size = len(tagged.equations)
+    equations: list[Equation] = []
+    tag_paths: list[tuple[str, ...]] = []
+    for number in range(copies):
+        for equation in tagged.equations:
+            parent = None if equation.parent is None else equation.parent + number * size
+            moved = dataclasses.replace(equation, id=equation.id + number * size, parent=parent)
+            equations.append(moved)
+            tag_paths.append(tuple(_other(tag, number) for tag in by_id[equation.id]))
+    return tuple(equations), tag_paths
+
+
+if __name__ == "__main__":
+    json.dump(measure(*map(int, sys.argv[1:])), sys.stdout, indent=1)
