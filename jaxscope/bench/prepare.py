@@ -18,7 +18,7 @@ from jaxscope.bench.placement import aligned_copy, mover, place, task_for
 from jaxscope.bench.plan import Entry, Plan
 from jaxscope.bench.reference import Reference, task_of
 from jaxscope.bench.rounds.machine import Signals
-from jaxscope.bench.rounds.timed_call import Subject
+from jaxscope.bench.rounds.timed_call import TimedImplementation
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut, run_on_thread
 from jaxscope.bench.warnings import programs, results, rounds
 from jaxscope.model import Unavailable
@@ -33,7 +33,7 @@ class Ready:
 
     row: ComparisonRow
     implementation: Implementation
-    subject: Subject
+    subject: TimedImplementation
     prepared: Prepared
     waiting: Callable[[Any], Any] | None
     """Waits for the outputs of one call, whatever the mode."""
@@ -176,7 +176,7 @@ class _Preparation:
             found.append(rounds.changed_inputs(names, prepared.bound))
         moves = not refresh and not prepared.bound
         several = [outputs] if plan.mode is TimingMode.THROUGHPUT else outputs
-        subject = Subject(
+        subject = TimedImplementation(
             label,
             prepared.call,
             waiting if waiting is None else implementation.waiting(several, device),

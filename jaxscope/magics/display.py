@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jaxscope.view.base.document import Document
 
 
-class Shown(Protocol):
+class Displayed(Protocol):
     """A result: a report, a comparison, a diff."""
 
     def summary(self) -> str: ...
@@ -26,7 +26,7 @@ class Shown(Protocol):
     def to_text(self, *, color: bool = False) -> str: ...
 
 
-def show(found: Shown, shell: Any, view: str, quiet: bool, summary: str = "") -> None:
+def show(found: Displayed, shell: Any, view: str, quiet: bool, summary: str = "") -> None:
     """Display a result: one line, text, HTML, or the richest form that the front end takes."""
     from IPython.display import display
 

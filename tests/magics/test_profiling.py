@@ -124,7 +124,7 @@ def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     (finding,) = jaxscope.last().findings
     assert (finding.kind, finding.line) == (FindingKind.EAGER, 9)
     assert finding.message.startswith("This line ran 3 eager operations: ")
-    assert finding.message.endswith("s.")
+    assert finding.message.endswith("s on the device.")
     assert finding.evidence.endswith(" of it compiling.")
     assert "jax.jit" in finding.fix
 
@@ -134,7 +134,7 @@ def test_of_a_cell_only_the_figures_that_hold_something_are_offered(shell: Any) 
     shell.run_cell(TRAINING)
     report = jaxscope.last()
     assert len(report.plot("timeline").data) > 0
-    with pytest.raises(LookupError, match="the call stacks of this program are not known"):
+    with pytest.raises(LookupError, match="the call stacks of this program are unknown"):
         report.plot()
     assert report._figure_kinds() == {"lines": ("timeline",)}  # pyright: ignore[reportPrivateUsage]
 

@@ -102,7 +102,7 @@ def test_a_syntax_error_stands_at_its_line(notebook: Notebook) -> None:
 def test_await_is_refused_with_the_way_round_it(notebook: Notebook) -> None:
     ran = notebook.run("%%jaxwatch\nimport asyncio\nawait asyncio.sleep(0)")
     assert isinstance(ran.error, UsageError)
-    assert "write `%jaxwatch on` in a cell of its own" in ran.message
+    assert "Run `%jaxwatch on` in an earlier cell" in ran.message
 
 
 def test_the_log_can_be_bound_to_a_name(notebook: Notebook) -> None:
@@ -262,7 +262,7 @@ def test_the_log_before_anything_was_compiled(notebook: Notebook) -> None:
 def test_a_terminal_says_how_to_open_the_figure(notebook: Notebook) -> None:
     notebook.must("step(np.ones(3))")
     _, data = notebook.must("%jaxlog -q --figure").shown
-    assert data["text/plain"].startswith("A terminal draws no figure: `%jaxlog --by function`")
+    assert data["text/plain"].startswith("A terminal cannot draw figures: `%jaxlog --by function`")
 
 
 def test_the_figure_comes_with_its_sums_for_front_ends_without_plotly(
@@ -294,13 +294,13 @@ def test_the_figure_or_why_there_is_none(
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("%jaxlog --by module", "--by takes line, function or cell, and got 'module'."),
+        ("%jaxlog --by module", "--by takes line, function or cell, but got 'module'."),
         ("%jaxlog --since now", "'now' is not an integer of 1 or more"),
         ("%jaxlog --since 0", "'0' is not an integer of 1 or more"),
         ("%jaxlog --since 999", "There is no cell In [999] yet; this is In [4]."),
         ("%jaxlog --slowest -1", "'-1' is not an integer of 1 or more"),
         ("%jaxlog step", "%jaxlog takes only options, not 'step'."),
-        ("%jaxlog -o 3x", "-o needs a name to bind the log to, and got '3x'."),
+        ("%jaxlog -o 3x", "-o needs a name for the log, but got '3x'."),
         ("%jaxlog --unknown", "There is no option --unknown. `%jaxlog?` lists the options."),
         ("%jaxwatch maybe", "%jaxwatch takes on or off, not 'maybe'."),
         ("%jaxwatch on now", "%jaxwatch on takes only --over SECONDS, not 'now'."),
@@ -311,7 +311,7 @@ def test_the_figure_or_why_there_is_none(
         ("%%jaxwatch -n 2\n1", "There is no option -n. `%jaxwatch?` lists the options."),
         ("%jaxlog --cpu 2", "There is no option --cpu. `%jaxlog?` lists the options."),
         ("%%jaxwatch on\n1", "%%jaxwatch takes only options, not 'on'."),
-        ("%%jaxwatch -o 1\n1", "-o needs a name to bind the log to, and got '1'."),
+        ("%%jaxwatch -o 1\n1", "-o needs a name for the log, but got '1'."),
     ],
 )
 def test_wrong_options_are_refused_in_a_sentence(

@@ -85,7 +85,7 @@ def test_one_function_is_counted_by_name() -> None:
         jaxscope.expect_compiles(exactly=1, function="step"),
     ):
         fresh("other")(ones(3))
-    assert "Compiled were: other." in str(error.value)
+    assert "These functions compiled: other." in str(error.value)
 
 
 def test_single_operations_count_when_asked_for() -> None:
@@ -162,7 +162,7 @@ def test_the_blocks_own_exception_passes_through() -> None:
 
 def test_one_guard_is_for_one_block_at_a_time() -> None:
     guard = jaxscope.expect_compiles(at_most=1)
-    with guard, pytest.raises(RuntimeError, match="make another one"):
+    with guard, pytest.raises(RuntimeError, match="create one per block"):
         guard.__enter__()
     with guard:
         pass
@@ -174,7 +174,7 @@ def test_one_guard_is_for_one_block_at_a_time() -> None:
         ({"at_most": -1}, "at_most must be a number of compiles, 0 or more, not -1"),
         ({"at_least": 1.5}, "at_least must be a number of compiles, 0 or more, not 1.5"),
         ({"exactly": True}, "exactly must be a number of compiles, 0 or more, not True"),
-        ({"exactly": 1, "at_most": 2}, "but not both"),
+        ({"exactly": 1, "at_most": 2}, "Give either `exactly`, or `at_least` and `at_most`"),
         ({"at_least": 3, "at_most": 2}, "at_least=3 is more than at_most=2"),
         ({"function": 7}, "7 has no __name__; give the function's name as a string"),
     ],

@@ -12,7 +12,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ValueSeries:
     """The values of one argument over several compilations."""
 
     text: str
@@ -21,7 +21,7 @@ class Series:
     """Whether it grows or shrinks by a rule, so that new programs never end."""
 
 
-def describe(name: str, values: Sequence[str]) -> Series | None:
+def describe(name: str, values: Sequence[str]) -> ValueSeries | None:
     """The series in words, or None for fewer than two different values.
 
     A value is the text of a signature: `f32[4,8]`, `(2, 1)`, `3`.
@@ -37,9 +37,9 @@ def describe(name: str, values: Sequence[str]) -> Series | None:
         moving = [i for i, column in enumerate(columns) if len(set(column)) > 1]
         if len(moving) == 1 and len(different) >= 3 and (rule := _rule(columns[moving[0]])):
             axis = f"axis {moving[0]} of " if len(columns) > 1 else ""
-            return Series(f"{axis}`{name}` {rule} each time {shown}", True)
+            return ValueSeries(f"{axis}`{name}` {rule} each time {shown}", True)
     noun = "shapes" if all("[" in value for value in different) else "values"
-    return Series(f"`{name}` has {len(different)} different {noun} {shown}", False)
+    return ValueSeries(f"`{name}` has {len(different)} different {noun} {shown}", False)
 
 
 def _short(value: str) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from jaxscope.analysis.compiles.causes import PLACE_IT
-from jaxscope.analysis.compiles.series import Series, describe, listed
+from jaxscope.analysis.compiles.series import ValueSeries, describe, listed
 from jaxscope.model import Cause, CauseKind, Compile, CompileKind
 from jaxscope.model.compile_log import Storm
 
@@ -175,7 +175,7 @@ def _main_kind(group: Sequence[Compile]) -> CauseKind | None:
     return CauseKind.NEW_FUNCTION if len(first) >= LEAST else None
 
 
-def _series(group: Sequence[Compile]) -> tuple[str, Series] | None:
+def _series(group: Sequence[Compile]) -> tuple[str, ValueSeries] | None:
     """The argument with the most values, and the series of these values."""
     by_path: dict[str, list[str]] = {}
     for compile in group:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from jaxscope.analysis.jaxpr.autodiff_phase import phase
 from jaxscope.analysis.jaxpr.calls import (
+    CalledEquations,
     Function,
-    FunctionCall,
     GradientKey,
     calls_in,
     lines_in_loops,
@@ -198,14 +198,14 @@ def _add(
     effect: _Effect,
     function: Function,
     here: _Here,
-    calls: list[FunctionCall],
+    calls: list[CalledEquations],
     outside: set[int],
     equations: Sequence[Equation],
     compiled: Mapping[int, int] | None,
 ) -> None:
     """Add the effect of the calls of one function in one region; values read `outside` it stay."""
     use, saved = here.use, here.saved
-    dropped_of: list[tuple[FunctionCall, set[int]]] = []
+    dropped_of: list[tuple[CalledEquations, set[int]]] = []
     for call in calls:
         made = {value for step in call.steps for value in step.outputs}
         dropped_of.append((call, (made & saved) - outside))
@@ -235,7 +235,7 @@ def _add(
         effect.gradients[gradient].saved += extra * here.iterations
 
 
-def _gone(call: FunctionCall, first: int, staying: set[int], compiled: Mapping[int, int]) -> int:
+def _gone(call: CalledEquations, first: int, staying: set[int], compiled: Mapping[int, int]) -> int:
     """Bytes of the compiled residuals that a call makes, without those that stay."""
     total = 0
     for step in call.steps:
@@ -246,7 +246,7 @@ def _gone(call: FunctionCall, first: int, staying: set[int], compiled: Mapping[i
     return total
 
 
-def _again(call: FunctionCall, dropped: set[int]) -> tuple[list[RegionStep], set[int]]:
+def _again(call: CalledEquations, dropped: set[int]) -> tuple[list[RegionStep], set[int]]:
     """The steps that rematerialize these values, and the inputs of those steps."""
     makers = {value: step for step in call.steps for value in step.outputs if value >= 0}
     steps: dict[int, RegionStep] = {}

@@ -34,7 +34,7 @@ GradientKey = tuple[int, int]
 
 
 @dataclass(slots=True)
-class FunctionCall:
+class CalledEquations:
     """The equations of one call of a function."""
 
     gradient: GradientKey
@@ -51,12 +51,12 @@ def calls_in(
     gradients: Sequence[GradientKey],
     equations: Sequence[Equation],
     looped: Sequence[frozenset[int]],
-) -> dict[Function, list[FunctionCall]]:
+) -> dict[Function, list[CalledEquations]]:
     """The calls of each function with forward equations in this region, in order.
 
     `phases` and `gradients` go by step; `looped` holds the lines inside loops, by source.
     """
-    found: dict[Function, list[FunctionCall]] = {}
+    found: dict[Function, list[CalledEquations]] = {}
     for step, its_phase, gradient in zip(use.region.steps, phases, gradients, strict=True):
         if its_phase is not Phase.FORWARD:
             continue
@@ -74,7 +74,7 @@ def calls_in(
             calls = found.setdefault((frame.source, frame.function), [])
             again = bool(calls) and calls[-1].first == sign and not _loops(sign[1], looped)
             if not calls or calls[-1].around != around or calls[-1].gradient != gradient or again:
-                calls.append(FunctionCall(gradient, around, sign))
+                calls.append(CalledEquations(gradient, around, sign))
             calls[-1].steps.append(step)
             calls[-1].places.add(tuple(f.span for f in frames[: depth + 1]))
     return {function: _merged(calls) for function, calls in found.items()}
@@ -108,14 +108,14 @@ def lines_in_loops(source: Source) -> frozenset[int]:
     return frozenset(line for line, inside in found.items() if inside)
 
 
-def _merged(calls: list[FunctionCall]) -> list[FunctionCall]:
+def _merged(calls: list[CalledEquations]) -> list[CalledEquations]:
     """The calls, with iterations of a loop inside a single call merged.
 
     Iterations begin with the same equation, as calls do. But then the code before or after the loop
     belongs to one of them alone.
     """
-    result: list[FunctionCall] = []
-    groups: dict[tuple[GradientKey, tuple[Frame, ...]], list[FunctionCall]] = {}
+    result: list[CalledEquations] = []
+    groups: dict[tuple[GradientKey, tuple[Frame, ...]], list[CalledEquations]] = {}
     for call in calls:
         groups.setdefault((call.gradient, call.around), []).append(call)
     for group in groups.values():
@@ -123,6 +123,6 @@ def _merged(calls: list[FunctionCall]) -> list[FunctionCall]:
         if len(group) > 1 and 1 in places.values():
             steps = [step for call in group for step in call.steps]
             one = group[0]
-            group = [FunctionCall(one.gradient, one.around, one.first, steps, set(places))]
+            group = [CalledEquations(one.gradient, one.around, one.first, steps, set(places))]
         result += group
     return result

@@ -12,7 +12,7 @@ from jaxscope import words
 from jaxscope.analysis.comparison import stats
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.plan import Limits
-from jaxscope.bench.rounds.timed_call import Subject, align
+from jaxscope.bench.rounds.timed_call import TimedImplementation, align
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
 from jaxscope.capture.timing.sampling import quiet_gc
 
@@ -26,8 +26,8 @@ _ALWAYS_COMPILES = 5
 
 
 def run_rounds(
-    subjects: Sequence[Subject],
-    baseline: Subject,
+    subjects: Sequence[TimedImplementation],
+    baseline: TimedImplementation,
     limits: Limits,
     *,
     alarm: Alarm,
@@ -79,13 +79,13 @@ def run_rounds(
     return ""
 
 
-def finished(subjects: Sequence[Subject]) -> int:
+def finished(subjects: Sequence[TimedImplementation]) -> int:
     """The number of rounds that every implementation without a failure has completed."""
     running = [len(s.seconds) for s in subjects if not s.failure]
     return min(running, default=0)
 
 
-def dropped(subjects: Sequence[Subject]) -> tuple[tuple[int, ...], int]:
+def dropped(subjects: Sequence[TimedImplementation]) -> tuple[tuple[int, ...], int]:
     """Rounds left out of all statistics, and the number of preempted ones.
 
     Rounds in which something compiled are left out, unless an implementation compiles on nearly
@@ -105,7 +105,7 @@ def dropped(subjects: Sequence[Subject]) -> tuple[tuple[int, ...], int]:
     return tuple(sorted(compiled)), len(preempted)
 
 
-def _round(subject: Subject, limit_s: float, alarm: Alarm) -> bool:
+def _round(subject: TimedImplementation, limit_s: float, alarm: Alarm) -> bool:
     """One round of one implementation; False after a failure."""
     alarm.set(max(limit_s, 5 * subject.inner * subject.estimate))
     try:
@@ -124,7 +124,9 @@ def _round(subject: Subject, limit_s: float, alarm: Alarm) -> bool:
     return True
 
 
-def _enough(live: Sequence[Subject], baseline: Subject, limits: Limits, count: int) -> bool:
+def _enough(
+    live: Sequence[TimedImplementation], baseline: TimedImplementation, limits: Limits, count: int
+) -> bool:
     if not live:
         return True
     wanted = _wanted(live, limits)
@@ -141,12 +143,12 @@ def _enough(live: Sequence[Subject], baseline: Subject, limits: Limits, count: i
     )
 
 
-def _wanted(live: Sequence[Subject], limits: Limits) -> int:
+def _wanted(live: Sequence[TimedImplementation], limits: Limits) -> int:
     long = any(s.estimate > _LONG_S for s in live)
     return min(_FEW_ROUNDS, limits.min_rounds) if long else limits.min_rounds
 
 
-def _precise(subject: Subject, precision: float) -> bool:
+def _precise(subject: TimedImplementation, precision: float) -> bool:
     low, high = stats.interval(subject.seconds)
     return (high - low) / 2 <= precision * statistics.median(subject.seconds)
 
@@ -163,7 +165,7 @@ def _undisturbed() -> Generator[Callable[[], object]]:
         gc.unfreeze()
 
 
-def _calls(subject: Subject) -> str:
+def _calls(subject: TimedImplementation) -> str:
     if subject.inner == 1:
         return f"call {subject.calls}"
     return f"one of its calls up to {subject.calls}"

@@ -29,7 +29,7 @@ _FRESH_BYTES = 256 << 20  # fresh inputs of one round take no more, unless one c
 
 
 @dataclass(slots=True)
-class Subject:
+class TimedImplementation:
     """A placed and compiled implementation, with its samples so far."""
 
     label: str
@@ -190,7 +190,7 @@ class Subject:
         )
 
 
-def align(subjects: Sequence[Subject]) -> None:
+def align(subjects: Sequence[TimedImplementation]) -> None:
     """Give implementations of similar speed the same number of calls per block.
 
     The fixed cost of a block is shared by its calls, so two of the same speed differ when one

@@ -24,7 +24,7 @@ from jaxscope.capture._jax.context import (
     trace_context,
 )
 from jaxscope.capture._jax.equations import (
-    Mark,
+    FrameMark,
     given_name,
     name_scopes,
     print_jaxpr,
@@ -92,8 +92,8 @@ __all__ = [
     "CacheRequest",
     "CompiledProgram",
     "EarlierTrace",
+    "FrameMark",
     "JaxCall",
-    "Mark",
     "PmappedCall",
     "Site",
     "SlowReason",

@@ -50,8 +50,8 @@ def short_aval(aval: Any) -> str:
         return str(aval)
 
 
-class Mark:
-    """Stands in a copied equation for its traceback, and so comes back from the pretty printer."""
+class FrameMark:
+    """A placeholder for the traceback of a copied equation, found again in the printed text."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -63,7 +63,7 @@ class Mark:
 
 
 def print_jaxpr(jaxpr: Any) -> tuple[str, list[list[int]]]:
-    """The text of a jaxpr whose equations carry `Mark`s, and the marks' numbers on each line.
+    """The text of a jaxpr whose equations carry `FrameMark`s, and the marks' numbers on each line.
 
     `Jaxpr.pretty_print(source_map=...)`. Raises when the printer has changed.
     """
@@ -72,14 +72,14 @@ def print_jaxpr(jaxpr: Any) -> tuple[str, list[list[int]]]:
     lines: list[list[int]] = []
     for entries in source_map:
         numbers = [
-            s.number if isinstance(s, Mark) else int(s.file_name.removeprefix("mark "))
+            s.number if isinstance(s, FrameMark) else int(s.file_name.removeprefix("mark "))
             for *_, s in entries
         ]
         lines.append(list(dict.fromkeys(numbers)))
     return text, lines
 
 
-def with_mark(equation: Any, mark: Mark, params: dict[str, Any]) -> Any:
+def with_mark(equation: Any, mark: FrameMark, params: dict[str, Any]) -> Any:
     """A copy of an equation with other parameters, and a mark where its traceback was."""
     info = equation.source_info
     return equation.replace(params=params, source_info=info.replace(traceback=mark))

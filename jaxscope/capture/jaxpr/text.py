@@ -60,7 +60,7 @@ class _Marked:
         return copied
 
     def _equation(self, jaxpr: Any, index: int, equation: Any) -> Any:
-        mark = _jax.Mark(len(self.places))
+        mark = _jax.FrameMark(len(self.places))
         self.places.append((id(jaxpr), index))
         params = equation.params
         if not is_opaque(equation.primitive.name):

@@ -43,7 +43,7 @@ def test_buffers_are_read_with_their_stacks() -> None:
 @pytest.mark.jax
 def test_jax_says_which_line_made_an_array() -> None:
     kept = [jnp.sin(jnp.ones((40, 40))) for _ in range(3)]
-    line = test_jax_says_which_line_made_an_array.__code__.co_firstlineno + 1
+    line = test_jax_says_which_line_made_an_array.__code__.co_firstlineno + 2
     jax.block_until_ready(kept)
     found = by_line(live_buffers(jax.profiler.device_memory_profile()), lambda f: f == __file__)
     count, size = found[__file__, line]

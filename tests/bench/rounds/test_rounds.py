@@ -11,7 +11,7 @@ import pytest
 from jaxscope.analysis.comparison import stats
 from jaxscope.bench.plan import Limits
 from jaxscope.bench.rounds.rounds import dropped, finished, run_rounds
-from jaxscope.bench.rounds.timed_call import BLOCK_S, Subject, align
+from jaxscope.bench.rounds.timed_call import BLOCK_S, TimedImplementation, align
 from jaxscope.bench.rounds.watchdog import Alarm
 from jaxscope.model.comparison import TimingMode
 from tests.bench.side_by_side import FastSignals
@@ -41,7 +41,7 @@ def costing(signals, cost, label="f", **settings):
         number = next(calls)
         signals.time += cost(number) if callable(cost) else cost
 
-    return Subject(label, call, None, (), signals=signals, **settings)
+    return TimedImplementation(label, call, None, (), signals=signals, **settings)
 
 
 def measured(subjects, limits=None, **settings):
@@ -145,7 +145,7 @@ def test_every_implementation_is_in_every_round_and_the_order_is_random(signals)
             order.append(name)
             signals.time += 1e-3
 
-        return Subject(name, call, None, (), signals=signals, estimate=1e-3)
+        return TimedImplementation(name, call, None, (), signals=signals, estimate=1e-3)
 
     subjects = [noting(name) for name in "abc"]
     assert measured(subjects, Limits(min_rounds=60, max_rounds=60)) == ""
@@ -228,7 +228,7 @@ def test_fresh_inputs_are_made_before_the_clock_runs(signals):
         used.append(number)
         signals.time += 1e-4
 
-    subject = Subject(
+    subject = TimedImplementation(
         "f", call, None, (0,), fresh, fresh_bytes=4, signals=signals, estimate=1e-4, inner=3
     )
     subject.round()
@@ -249,7 +249,7 @@ def test_fresh_inputs_of_a_block_wait_for_the_warm_up_where_memory_is_short(sign
         alive.pop()
         signals.time += 1e-4
 
-    subject = Subject(
+    subject = TimedImplementation(
         "f", call, None, (), fresh, fresh_bytes=size, signals=signals, estimate=1e-4, inner=1
     )
     subject.round()
@@ -264,7 +264,7 @@ def test_fresh_inputs_take_a_bounded_memory(signals):
 
 
 def with_rounds(count, recompiled=(), preempted=()):
-    subject = Subject("f", lambda: None, None, ())
+    subject = TimedImplementation("f", lambda: None, None, ())
     subject.seconds = [1.0] * count
     subject.recompiled, subject.preempted = set(recompiled), set(preempted)
     return subject

@@ -448,7 +448,7 @@ def test_what_is_not_traced_has_its_memory_all_the_same() -> None:
     assert "Memory by line\n" in report.to_text()
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     assert len(report.plot("memory").data) == 2
-    with pytest.raises(LookupError, match="There is no figure: one call executes"):
+    with pytest.raises(LookupError, match="There is no plot: one call executes"):
         report.plot("stack")
 
 

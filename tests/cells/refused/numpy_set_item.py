@@ -1,5 +1,5 @@
 # An element of a NumPy input assigned.
-# expect: refused "in place|does not support item assignment"
+# expect: refused "JAX arrays are immutable: write"
 # line: 2
 
 # %% setup

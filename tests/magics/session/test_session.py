@@ -114,7 +114,7 @@ def test_the_overview(notebook: Notebook) -> None:
     notebook.must("%%jaxjit -q -n 1\nx.sum()")
     text = notebook.must("%jaxscope").printed
     assert "devices       cpu:0 (cpu)" in text
-    assert "listening     for compiles, since " in text
+    assert "listening     to compilations, since " in text
     assert "reports kept  1 of at most 16" in text
     for magic in ("%%jaxjit", "%jaxjit", "%jaxdiff", "%jaxdevices", "%jaxscope"):
         assert f"\n{magic} " in text

@@ -97,9 +97,9 @@ def test_two_displays_of_a_report_are_one_report(kernel: Kernel) -> None:
         ({"op": "stage", "report": "of another kernel"}, "forgotten", "never had this report"),
         ({"op": "stage", "kind": "llvm"}, "error", "There is no stage 'llvm'"),
         ({"op": "stage", "kind": "hlo", "program": 7}, "error", "no number 7"),
-        ({"op": "figure", "kind": "stack"}, "error", "There is no figure"),
+        ({"op": "figure", "kind": "stack"}, "error", "There is no plot"),
         ({"op": "dance"}, "error", "the viewer is newer"),
-        ({}, "error", "does not know the request None"),
+        ({}, "error", "The request None is unknown"),
     ],
 )
 def test_what_cannot_be_answered_is_said(

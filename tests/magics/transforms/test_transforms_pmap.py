@@ -98,8 +98,8 @@ def test_inspect_takes_a_pmapped_function(answers: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "says"),
     [
-        ("too many", "UsageError", "the mapped axis has length 16, and there are 8 devices"),
-        ("more devices", "UsageError", "--devices asks for 9 devices, and there are 8 devices."),
+        ("too many", "UsageError", "the mapped axis has length 16, but there are 8 devices"),
+        ("more devices", "UsageError", "--devices 9 needs 9 devices, but there are 8 devices."),
         ("wrong axis", "UsageError", "the mapped axis has length 8, but --devices is 4"),
         ("decorated too many", "", "A pmap gives each device one slice"),
         ("other mesh", "ValueError", "A pmap uses its own mesh, but `jax.set_mesh` has"),

@@ -131,6 +131,6 @@ def test_a_name_that_a_rule_of_jax_left_behind_is_no_map(notebook: Notebook) -> 
 def test_the_other_mode_of_a_jacobian_is_counted_for_one_example(notebook: Notebook) -> None:
     ran = notebook.must("%%jaxcompose -n 1 vmap -i x=0 | jacfwd -w w\njnp.sin(x @ w)")
     words = " ".join(ran.text.split())
-    assert "3 passes, one for each input number" in words
-    assert "In reverse mode it would take 1," in words
+    assert "3 JVPs, one per input number" in words
+    assert "Reverse mode would take 1 VJP," in words
     assert "reverse mode fits" in words

@@ -84,7 +84,7 @@ def test_the_full_form_has_everything() -> None:
         "Outputs",
         "51 × 2 calls",
         "387 kB",
-        "linspace: The operation `linspace` ran eagerly (outside any jit)",
+        "The operation `linspace` ran eagerly (outside any jit)",
         "--xla_cpu_multi_thread_eigen=true",
         "jaxpr, 75 lines",
         "StableHLO, ",
@@ -117,7 +117,7 @@ def test_a_stage_of_100_000_lines_is_cut_with_the_way_to_the_rest() -> None:
 def test_stages_that_are_missing_say_why() -> None:
     gone = m.Stage(m.StageKind.HLO, unavailable=m.Unavailable("the program was released"))
     shown = text(with_program(load(), stages=(gone,)), 100, full=True)
-    assert "There is no HLO before optimization: the program was released." in shown
+    assert "There is no unoptimized HLO: the program was released." in shown
     assert 'This text was not fetched; report.stage("jaxpr").text gives it.' in shown
 
 
