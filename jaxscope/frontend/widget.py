@@ -20,7 +20,7 @@ import anywidget
 import traitlets
 
 from jaxscope.frontend.requests import Refused, answer
-from jaxscope.frontend.shown import Shown, ShownReport
+from jaxscope.frontend.shown import ShownReport, ShownResult
 from jaxscope.view.bundle.page import built
 
 
@@ -91,12 +91,12 @@ class ReportWidget(ViewerWidget):
 class DiffWidget(ViewerWidget):
     """The viewer of a diff; it sends no requests."""
 
-    def __init__(self, diff: Shown, **traits: Any) -> None:
+    def __init__(self, diff: ShownResult, **traits: Any) -> None:
         self._diff = diff
         super().__init__(diff.payload(), **traits)
 
     @property
-    def diff(self) -> Shown:
+    def diff(self) -> ShownResult:
         """The diff that it shows."""
         return self._diff
 

@@ -243,9 +243,11 @@ class Report(Viewed):
         ModuleNotFoundError without plotly.
         """
         from jaxscope.view.base import interactive
-        from jaxscope.view.profile import figures
+        from jaxscope.view.chapters import memory
+        from jaxscope.view.profile import roofline
         from jaxscope.view.profile.instructions import bounds_of, times_of
         from jaxscope.view.profile.lines import DIRECTIONS
+        from jaxscope.view.profile.timeline import timeline
 
         if kind not in PLOTS:
             raise ValueError(f"There is no plot {kind!r}. The plots are: {', '.join(PLOTS)}.")
@@ -254,7 +256,7 @@ class Report(Viewed):
         found = self.profile
         plan = self.programs[0].buffers if self.programs else None
         if kind == "memory" and isinstance(plan, BufferTimeline):  # also without a profile
-            return interactive.draw(figures.memory(plan))
+            return interactive.draw(memory.figure(plan))
         if isinstance(found, Unavailable):
             raise LookupError(f"There is no plot: {found.reason}.")
         self.stage("optimized_hlo")
@@ -271,7 +273,7 @@ class Report(Viewed):
                 return interactive.icicle(root, title)
             case "roofline":
                 bounds = bounds_of(program, found)
-                return interactive.draw(figures.roofline(program, found, bounds))
+                return interactive.draw(roofline.figure(program, found, bounds))
             case "memory":
                 why = plan.reason if isinstance(plan, Unavailable) else "it was not requested"
                 raise LookupError(f"There is no memory by line: {why}.")
@@ -283,7 +285,7 @@ class Report(Viewed):
                     for row in reversed(found.lines)
                     for op in row.ops
                 }
-                return interactive.draw(figures.timeline(ops_of(self._trace()), lines))
+                return interactive.draw(timeline(ops_of(self._trace()), lines))
 
     def save_trace(self, path: str | Path) -> Path:
         """Write the profiler's last session: `.json` or `.json.gz` for Perfetto and Chrome, any

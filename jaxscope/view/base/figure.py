@@ -71,7 +71,7 @@ class FigureAxis:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class FigureSeries:
     """Points that belong together."""
 
     name: str
@@ -96,7 +96,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class FigureMark:
     """A line across the first axis."""
 
     at: float
@@ -111,8 +111,8 @@ class Figure:
     """Alternative text."""
     x: FigureAxis
     y: FigureAxis
-    series: tuple[Series, ...]
-    marks: tuple[Mark, ...] = ()
+    series: tuple[FigureSeries, ...]
+    marks: tuple[FigureMark, ...] = ()
     level: float | None = None
     """A line across the second axis."""
     title: str = ""

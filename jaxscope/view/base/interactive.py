@@ -19,7 +19,7 @@ from jaxscope.view.base.figure import (
     INK,
     Figure,
     FigureAxis,
-    Series,
+    FigureSeries,
     SeriesForm,
     ticks,
 )
@@ -166,13 +166,13 @@ def _mark(drawn: Any, at: float, text: str) -> None:
     )
 
 
-def _color(series: Series, alpha: float = 1.0) -> str:
+def _color(series: FigureSeries, alpha: float = 1.0) -> str:
     color = INK if series.color is None else COLORS[series.color % len(COLORS)]
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return color if alpha == 1 else f"rgba({red},{green},{blue},{alpha})"
 
 
-def _traces(figure: Figure, series: Series, number: int) -> Iterator[Any]:
+def _traces(figure: Figure, series: FigureSeries, number: int) -> Iterator[Any]:
     import plotly.graph_objects as go
 
     x, y, color, names = list(series.x), list(series.y), _color(series), figure.y.names

@@ -21,8 +21,7 @@ from jaxscope.view.base.figure import (
     GRID,
     INK,
     Figure,
-    FigureAxis,
-    Series,
+    FigureSeries,
     SeriesForm,
     brief,
     ends,
@@ -116,7 +115,13 @@ def svg(figure: Figure) -> Html:
         return NOTHING
     names = figure.y.names
     strips = any(s.form is SeriesForm.STRIP for s in shown)
-    left: float = _gutter(names) if names else _LEFT
+    values = [v for s in shown for v in (*s.y, *s.low, *s.high)]
+    values += [] if figure.level is None else [figure.level]
+    values += [0.0] if any(s.form is SeriesForm.AREA for s in shown) else []
+    least, most = ends(values)
+    rungs = () if names else figure.y.ticks or ticks(least, most, figure.y.log)
+    widest = max((len(figure.y.text(value)) for value in rungs), default=0)
+    left = _gutter(names) if names else max(_LEFT, _LETTER * widest + _EDGE)
     bottom = float(figure.height - (_LABELED if figure.x.label else _UNDER))
     right = float(figure.width - (_BESIDE if any(s.told for s in shown) and strips else _EDGE))
     lines = [s for s in shown if s.form in (SeriesForm.LINE, SeriesForm.CURVE) and s.name]
@@ -132,12 +137,10 @@ def svg(figure: Figure) -> Html:
         y = _scale(-0.5, len(names) - 0.5, _TOP / 2, bottom, log=False)
         parts += [_strip(s, x, y, step, left, right) for s in shown]
     else:
-        values = [v for s in shown for v in (*s.y, *s.low, *s.high)]
-        values += [] if figure.level is None else [figure.level]
-        floor = [0.0] if any(s.form is SeriesForm.AREA for s in shown) else []
-        least, most = ends([*values, *floor])
         y = _scale(least, most, bottom, _TOP, log=figure.y.log)
-        parts.append(_up(figure.y, y, least, most, left, right))
+        for value in rungs:
+            parts.append(_rule("axis", y(value), left, right))
+            parts.append(_text(figure.y.text(value), left - 6, y(value) + 4, "end"))
         if figure.level is not None:
             parts.append(_rule("level", y(figure.level), left, right))
         parts += [_mark(n, x(m.at), m.text, left, bottom) for n, m in enumerate(figure.marks)]
@@ -207,19 +210,6 @@ def _across(
     return join(*made)
 
 
-def _up(axis: FigureAxis, y: _Scale, low: float, high: float, left: float, right: float) -> Html:
-    """The lines across with their labels on the left."""
-    return join(
-        *(
-            join(
-                _rule("axis", y(value), left, right),
-                _text(axis.text(value), left - 6, y(value) + 4, "end"),
-            )
-            for value in axis.ticks or ticks(low, high, axis.log)
-        )
-    )
-
-
 def _mark(number: int, at: float, said: str, left: float, bottom: float) -> Html:
     """A line down with its words on the side where there is more room."""
     late = at > left + _LETTER * len(said) + 10
@@ -232,11 +222,11 @@ def _points(points: Sequence[_Point]) -> str:
     return " ".join(f"{a:.5g},{b:.5g}" for a, b in points)
 
 
-def _css(series: Series) -> str:
+def _css(series: FigureSeries) -> str:
     return f"p{0 if series.color is None else series.color % len(COLORS) + 1}"
 
 
-def _series(series: Series, x: _Scale, y: _Scale, bottom: float) -> Html:
+def _series(series: FigureSeries, x: _Scale, y: _Scale, bottom: float) -> Html:
     css = _css(series)
     path = [(x(a), y(b)) for a, b in zip(series.x, series.y, strict=True)]
     parts: list[Html] = []
@@ -255,17 +245,17 @@ def _series(series: Series, x: _Scale, y: _Scale, bottom: float) -> Html:
         shares = series.shares or (0.0,) * len(path)
         told = series.told or ("",) * len(path)
         for (a, b), share, words in zip(path, shares, told, strict=True):
-            size = 2.6 + 9 * math.sqrt(share)
-            dot = tag(
-                "circle", class_=css, cx=a, cy=b, r=size, fill_opacity=0.75 if share else None
-            )
-            parts.append(
-                tag("g", tag("title", words), dot) if series.form is SeriesForm.DOTS else dot
-            )
+            size, opacity = 2.6 + 9 * math.sqrt(share), 0.75 if share else None
+            dot = tag("circle", class_=css, cx=a, cy=b, r=size, fill_opacity=opacity)
+            if series.form is SeriesForm.DOTS:
+                dot = tag("g", tag("title", words.replace("\n", ", ")), dot)
+            parts.append(dot)
     return join(*parts)
 
 
-def _strip(series: Series, x: _Scale, y: _Scale, step: float, left: float, right: float) -> Html:
+def _strip(
+    series: FigureSeries, x: _Scale, y: _Scale, step: float, left: float, right: float
+) -> Html:
     """Dots over their samples, piled up where they fall together, with the median on them."""
     css, middle = _css(series), y(series.y[0])
     base, pile = middle + 0.4 * step, dict[int, int]()
@@ -295,7 +285,7 @@ def _strip(series: Series, x: _Scale, y: _Scale, step: float, left: float, right
     )
 
 
-def _names(lines: Sequence[Series], y: _Scale, right: float, bottom: float) -> list[Html]:
+def _names(lines: Sequence[FigureSeries], y: _Scale, right: float, bottom: float) -> list[Html]:
     """Each line's name at its end, moved apart where they would be on each other."""
     wanted = sorted(((y(line.y[-1]), i) for i, line in enumerate(lines)))
     places: list[float] = []
@@ -308,7 +298,7 @@ def _names(lines: Sequence[Series], y: _Scale, right: float, bottom: float) -> l
     ]
 
 
-def _labels(dots: Sequence[Series], x: _Scale, y: _Scale, width: float) -> list[Html]:
+def _labels(dots: Sequence[FigureSeries], x: _Scale, y: _Scale, width: float) -> list[Html]:
     """Names beside the first dots, on the side where there is room; one for dots on each other."""
     made: list[Html] = []
     taken: list[float] = []

@@ -24,7 +24,7 @@ from jaxscope.model import (
     Record,
     ResidualKind,
 )
-from jaxscope.view.base.chapter import Chapter, Part
+from jaxscope.view.base.document import Chapter, Part
 from jaxscope.view.base.table import Table
 from jaxscope.view.chapters.places import code, function_lines, function_name, label, place_of
 

@@ -14,7 +14,8 @@ from jaxscope.model import (
     Record,
     ShardedValue,
 )
-from jaxscope.view.base.chapter import Chapter, Part
+from jaxscope.view.base.document import Chapter, Part
+from jaxscope.view.base.html import Html, tag
 from jaxscope.view.base.table import Table
 from jaxscope.view.chapters import collectives, sharding_grid
 
@@ -161,7 +162,7 @@ def _pictures(known: ProgramSharding) -> tuple[Part, ...]:
             found.setdefault(value.sharding, []).append(value)
     if not found:
         return ()
-    pictures: list[str] = []
+    pictures: list[Html] = []
     lines: list[str] = []
     for number, values in list(found.items())[:_PICTURES]:
         sharding = known.shardings[number]
@@ -172,8 +173,8 @@ def _pictures(known: ProgramSharding) -> tuple[Part, ...]:
         lines += [*sharding_grid.drawing(sharding, values[0], names), ""]
     if (rest := len(found) - _PICTURES) > 0:
         lines.append(f"{words.count(rest, 'more sharding')} not drawn")
-        pictures.append(f'<p class="muted">{lines[-1]}</p>')
-    drawn = f'<div class="grids">{"".join(pictures)}</div>'
+        pictures.append(tag("p", lines[-1], class_="muted"))
+    drawn = tag("div", *pictures, class_="grids")
     return (Part("Shards and their devices", picture=drawn, drawing=tuple(lines)),)
 
 

@@ -9,7 +9,7 @@ from jaxscope import words
 from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.analysis.vmap.lines import BatchedLine, LineResult, batched_lines, line_results
 from jaxscope.model import BatchAxis, Batching, BatchingResult, Program, Record, Unavailable
-from jaxscope.view.base.chapter import Chapter, Part
+from jaxscope.view.base.document import Chapter, Part
 from jaxscope.view.base.table import Place, Table
 from jaxscope.view.chapters.gradient import JACOBIANS, asked_mode
 from jaxscope.view.chapters.places import code, label

@@ -11,7 +11,15 @@ from jaxscope.analysis.comparison import names, stats, sweep
 from jaxscope.analysis.comparison.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 from jaxscope.model.program import Cost
-from jaxscope.view.base.figure import Figure, FigureAxis, Mark, Series, SeriesForm, brief
+from jaxscope.view.base.figure import (
+    Figure,
+    FigureAxis,
+    FigureMark,
+    FigureSeries,
+    SeriesForm,
+    brief,
+)
+from jaxscope.view.base.roofline import INTENSITY, RATE, roof
 from jaxscope.view.comparison.answer import answer
 
 Roof = tuple[str, float, float]
@@ -36,7 +44,7 @@ def figure(record: ComparisonRecord, kind: str, roofs: Sequence[Roof] = ()) -> F
 def time(record: ComparisonRecord) -> Figure:
     """Medians over the size, with bands from the 10th to the 90th percentile."""
     name = sweep.swept(record)
-    made: list[Series] = []
+    made: list[FigureSeries] = []
     for one, rows in _by_contender(record, name):
         spreads = [stats.spread(row.samples) for row in rows]
         bands = [(spread.median, spread.p10, spread.p90) for spread in spreads]
@@ -52,8 +60,8 @@ def time(record: ComparisonRecord) -> Figure:
 def ratio(record: ComparisonRecord) -> Figure:
     """Ratios of time to the baseline, with their intervals; crossovers marked."""
     name, base = sweep.swept(record), names.baseline(record)
-    made: list[Series] = []
-    marks: list[Mark] = []
+    made: list[FigureSeries] = []
+    marks: list[FigureMark] = []
     for one, rows in _by_contender(record, name):
         pairs = [(row, sweep.ratio_of(record, row)) for row in rows]
         known = [(_at(row, name), r) for row, r in pairs if r is not None and math.isfinite(r.low)]
@@ -75,8 +83,8 @@ def _over_sizes(
     record: ComparisonRecord,
     told: str,
     y: FigureAxis,
-    series: list[Series],
-    marks: tuple[Mark, ...] = (),
+    series: list[FigureSeries],
+    marks: tuple[FigureMark, ...] = (),
     level: float | None = None,
 ) -> Figure:
     sizes = tuple(sorted({x for one in series for x in one.x}))
@@ -89,7 +97,7 @@ def break_even(record: ComparisonRecord) -> Figure:
     size = sweep.largest(record)
     rows = [row for row in record.at(size) if row.measured]
     counts = tuple(10.0 ** (i / 2) for i in range(13))
-    made: list[Series] = []
+    made: list[FigureSeries] = []
     if len(rows) > 1 and any(sweep.preparation(row) > 0 for row in rows):
         for row in rows:
             times = tuple(sweep.total(row, count) for count in counts)
@@ -97,7 +105,7 @@ def break_even(record: ComparisonRecord) -> Figure:
                 f"{seconds(t)} for {c:.0f} calls" for c, t in zip(counts, times, strict=True)
             )
             made.append(
-                Series(
+                FigureSeries(
                     _name(record, row),
                     counts,
                     times,
@@ -125,7 +133,7 @@ def rounds(record: ComparisonRecord) -> Figure:
     medians = [words.seconds(statistics.median(row.samples)) for row in rows]
     told = [f"{label} {time}" for label, time in zip(labels, medians, strict=True)]
     series = tuple(
-        Series(
+        FigureSeries(
             label,
             row.samples,
             (float(number),) * len(row.samples),
@@ -157,7 +165,7 @@ def roofline(record: ComparisonRecord, roofs: Sequence[Roof] = ()) -> Figure:
             rate = cost.flops / statistics.median(row.samples)
             points.setdefault(sweep.contender(row), []).append((row, cost.intensity, rate))
     made = [
-        Series(
+        FigureSeries(
             _name(record, found[0][0]),
             tuple(intensity for _, intensity, _ in found),
             tuple(rate for _, _, rate in found),
@@ -174,16 +182,12 @@ def roofline(record: ComparisonRecord, roofs: Sequence[Roof] = ()) -> Figure:
     ]
     xs = [x for one in made for x in one.x]
     for device, flops, moved in roofs if made else ():
-        ridge = flops / moved
-        low, high = min(min(xs) / 2, ridge / 10), max(max(xs) * 2, ridge * 10)
-        told = f"{device}: {words.flop_rate(flops)}, {words.byte_rate(moved)}"
-        made.append(
-            Series(told, (low, ridge, high), (low * moved, flops, flops), SeriesForm.CURVE, None)
-        )
+        name = f"{device}: {words.flop_rate(flops)}, {words.byte_rate(moved)}"
+        made.append(roof(name, xs, (flops, moved)))
     return Figure(
         "FLOP/s of each implementation against FLOPs per byte",
-        FigureAxis("FLOPs per byte", log=True),
-        FigureAxis("FLOP/s", words.flop_rate, log=True),
+        INTENSITY,
+        RATE,
         tuple(made),
         title=answer(record),
     )
@@ -247,7 +251,7 @@ def _curve(
     xs: list[float],
     bands: list[tuple[float, float, float]],
     text: Callable[[float], str],
-) -> Series:
+) -> FigureSeries:
     middle, low, high = zip(*bands, strict=True)
     name, label = sweep.swept(record), _name(record, one)
     told = tuple(
@@ -255,20 +259,20 @@ def _curve(
         for x, m, a, b in zip(xs, middle, low, high, strict=True)
     )
     color = _color(record, one)
-    return Series(label, tuple(xs), middle, SeriesForm.LINE, color, low, high, told)
+    return FigureSeries(label, tuple(xs), middle, SeriesForm.LINE, color, low, high, told)
 
 
-def _crossings(record: ComparisonRecord, one: Contender) -> list[Mark]:
+def _crossings(record: ComparisonRecord, one: Contender) -> list[FigureMark]:
     """Crossovers with the baseline; named where others may have some too."""
     name = sweep.swept(record)
     who = f"{_name(record, one)}: " if len(sweep.contenders(record)) > 2 else ""
     return [
-        Mark(cross.at, f"{who}{name} ≈ {names.number(float(f'{cross.at:.2g}'))}")
+        FigureMark(cross.at, f"{who}{name} ≈ {names.number(float(f'{cross.at:.2g}'))}")
         for cross in sweep.crossovers(record, one)
     ]
 
 
-def _paid(record: ComparisonRecord, rows: list[ComparisonRow], most: float) -> list[Mark]:
+def _paid(record: ComparisonRecord, rows: list[ComparisonRow], most: float) -> list[FigureMark]:
     """Numbers of calls after which one implementation overtakes another."""
     marks: dict[tuple[float, str], None] = {}
     for row in rows:
@@ -282,4 +286,4 @@ def _paid(record: ComparisonRecord, rows: list[ComparisonRow], most: float) -> l
         ):
             if found is not None and 1 < found.calls < most:
                 marks[found.calls, f"{who}: {names.number(found.calls)} calls"] = None
-    return [Mark(*mark) for mark in sorted(marks)]
+    return [FigureMark(*mark) for mark in sorted(marks)]

@@ -9,7 +9,7 @@ from jaxscope import words
 from jaxscope.analysis.compiles.groups import CompileGroup, by_function, place
 from jaxscope.model import Compile
 from jaxscope.model.compile_log import Log
-from jaxscope.view.base.figure import Figure, FigureAxis, Series, SeriesForm, brief
+from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm, brief
 from jaxscope.view.compiles.rows import why
 
 _MOST_FUNCTIONS = 15
@@ -42,7 +42,7 @@ def _groups(log: Log) -> list[CompileGroup]:
     return [*kept, CompileGroup(f"{len(rest)} other functions", others)]
 
 
-def _stages(groups: Sequence[CompileGroup]) -> Iterator[Series]:
+def _stages(groups: Sequence[CompileGroup]) -> Iterator[FigureSeries]:
     for color, stage in enumerate(("trace", "lower", "XLA")):
         seconds = [(g.trace_s, g.lower_s, g.compile_s)[color] for g in groups]
         told = tuple(
@@ -51,10 +51,10 @@ def _stages(groups: Sequence[CompileGroup]) -> Iterator[Series]:
             for group, value in zip(groups, seconds, strict=True)
         )
         rows = tuple(map(float, range(len(groups))))
-        yield Series(stage, tuple(seconds), rows, SeriesForm.BARS, color, told=told)
+        yield FigureSeries(stage, tuple(seconds), rows, SeriesForm.BARS, color, told=told)
 
 
-def _points(groups: Sequence[CompileGroup], log: Log) -> Iterator[Series]:
+def _points(groups: Sequence[CompileGroup], log: Log) -> Iterator[FigureSeries]:
     begun = _epoch(log)
     together = sum(group.count for group in groups) > _MOST_POINTS
     for again, label, color in ((False, "first time", None), (True, "compiled again", _AGAIN)):
@@ -67,7 +67,7 @@ def _points(groups: Sequence[CompileGroup], log: Log) -> Iterator[Series]:
         if found:
             at, rows, seconds, told = zip(*found, strict=True)
             shares = tuple(one / slowest if slowest else 0.0 for one in seconds)
-            yield Series(label, at, rows, SeriesForm.DOTS, color, told=told, shares=shares)
+            yield FigureSeries(label, at, rows, SeriesForm.DOTS, color, told=told, shares=shares)
 
 
 def _of_group(

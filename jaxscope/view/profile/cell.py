@@ -6,10 +6,10 @@ from jaxscope import words
 from jaxscope.analysis.profile.stacks import Node
 from jaxscope.model import Record
 from jaxscope.model.profile import CellLine, CellProfile, LiveArrays
-from jaxscope.view.base.chapter import Chapter, Part
+from jaxscope.view.base.document import Beside, Chapter, Part
 from jaxscope.view.base.table import Table
 from jaxscope.view.base.visible import excerpt, split_lines
-from jaxscope.view.profile.heat import Heat, heat
+from jaxscope.view.profile.heat import heat
 from jaxscope.view.profile.hottest import busiest_line, hottest_line
 from jaxscope.view.profile.icicle import svg, tree
 
@@ -123,7 +123,7 @@ def _waited(found: CellProfile) -> tuple[str, ...]:
 
 def _lines(record: Record, found: CellProfile) -> Part:
     by_line = {row.line: row for row in found.lines}
-    rows: dict[int, Heat] = {}
+    rows: dict[int, Beside] = {}
     for line, row in by_line.items():
         text = (
             words.seconds(row.host_s) if row.host_s else "",
@@ -131,7 +131,7 @@ def _lines(record: Record, found: CellProfile) -> Part:
             (f"{row.runs} run" if row.runs == 1 else f"{row.runs} runs") if row.runs else "",
         )
         share = max(row.host_s, row.device_s) / found.wall_s if found.wall_s else 0.0
-        rows[line] = Heat(text, share)
+        rows[line] = Beside(text, share)
     heads = ("Python", "in instructions", "programs")
     html, drawing = heat(record.sources[0].text, rows, heads)
     return Part(

@@ -10,7 +10,7 @@ from jaxscope import words
 from jaxscope.analysis.profile.shares import lines_of, source_shares
 from jaxscope.model import Program, Record, Unavailable
 from jaxscope.model.profile import Profile
-from jaxscope.view.base.chapter import Chapter
+from jaxscope.view.base.document import Chapter
 from jaxscope.view.profile import gpu
 from jaxscope.view.profile.hottest import WORTH, line_numbers, mostly_joint
 from jaxscope.view.profile.instructions import bounds_of, by_op, by_stack, rest

@@ -11,7 +11,7 @@ from jaxscope.analysis.profile.bounds import Bottleneck, Bound, bound
 from jaxscope.analysis.profile.stacks import by_equation, by_instruction_and_equation, stack
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import Profile
-from jaxscope.view.base.chapter import Part
+from jaxscope.view.base.document import Part
 from jaxscope.view.base.table import Table
 from jaxscope.view.profile.icicle import svg, tree
 from jaxscope.view.profile.lines import DIRECTIONS

@@ -11,10 +11,10 @@ from jaxscope.analysis.profile.bounds import Bound, line_verdict
 from jaxscope.analysis.profile.shares import WIDE, lines_of, source_shares
 from jaxscope.model import Phase, Program, Record
 from jaxscope.model.profile import Profile
-from jaxscope.view.base.chapter import Part
+from jaxscope.view.base.document import Beside, Part
 from jaxscope.view.base.table import Table
 from jaxscope.view.base.visible import excerpt, split_lines
-from jaxscope.view.profile.heat import Heat, heat
+from jaxscope.view.profile.heat import heat
 
 _SMALL = 0.03
 """Share below which a line is small, and not ranked."""
@@ -34,7 +34,7 @@ def code(record: Record, source: int, line: int) -> str:
 
 def source_part(record: Record, profile: Profile, source: int) -> Part:
     """The code with its heat."""
-    rows: dict[int, Heat] = {}
+    rows: dict[int, Beside] = {}
     found = source_shares(profile, source)
     bracketed = any(row.is_estimate for row in found.values())
     for line, row in found.items():
@@ -42,11 +42,11 @@ def source_part(record: Record, profile: Profile, source: int) -> Part:
         if row.is_estimate:
             mark, between = "≈", f"{words.seconds(row.low)} … {words.seconds(row.high)}"
         text = (f"{mark}{words.seconds(row.seconds)}", between, words.percent(row.share))
-        rows[line] = Heat(text if bracketed else (text[0], text[2]), row.share)
+        rows[line] = Beside(text if bracketed else (text[0], text[2]), row.share)
     for merged in profile.merged:
         if merged.place.source == source and merged.place.line not in rows:
             into = ", ".join(map(str, merged.into)) or "others"
-            rows[merged.place.line] = Heat((f"in {into}", *("",) * (1 + bracketed)), 0.0)
+            rows[merged.place.line] = Beside((f"in {into}", *("",) * (1 + bracketed)), 0.0)
     heads = ("time", "bracket", "share") if bracketed else ("", "")
     html, drawing = heat(record.sources[source].text, rows, heads)
     name = record.sources[source].name

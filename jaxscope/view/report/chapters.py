@@ -14,7 +14,7 @@ from jaxscope.model import Cause, Compile, Memory, Program, Record, Timing
 from jaxscope.model.profile import Profile
 from jaxscope.view.base import svg
 from jaxscope.view.base.document import Advice, Chapter, Part
-from jaxscope.view.base.figure import Figure, FigureAxis, Series, SeriesForm
+from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm
 from jaxscope.view.base.html import NOTHING, Html
 from jaxscope.view.chapters import gradient, memory, sharding, vmap
 from jaxscope.view.profile.cell import chapter as profile_of_cell
@@ -46,7 +46,7 @@ def samples(timing: Timing) -> Figure:
         f"{words.count(len(timing.samples), 'round')} from {words.seconds(low)} to "
         f"{words.seconds(high)}, median {words.seconds(timing.median_s)}"
     )
-    series = Series(
+    series = FigureSeries(
         "",
         timing.samples,
         (0.0,) * len(timing.samples),

@@ -7,7 +7,14 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from jaxscope import model as m
-from jaxscope.view.base.figure import Figure, FigureAxis, Mark, Series, SeriesForm, ticks
+from jaxscope.view.base.figure import (
+    Figure,
+    FigureAxis,
+    FigureMark,
+    FigureSeries,
+    SeriesForm,
+    ticks,
+)
 from jaxscope.view.base.svg import figure, image, shares, svg
 from jaxscope.view.report import chapters
 from jaxscope.view.report.chapters import samples
@@ -80,27 +87,27 @@ def test_the_parts_of_a_whole_fill_the_bar() -> None:
 def test_a_figure_without_points_is_none() -> None:
     empty = Figure("nothing", X, X, ())
     assert svg(empty) == figure(empty, "caption") == image("") == ""
-    shown = Series("a", (1.0,), (1.0,), interactive=True)
+    shown = FigureSeries("a", (1.0,), (1.0,), interactive=True)
     assert svg(dataclasses.replace(empty, series=(shown,))) == ""
 
 
 def test_a_single_point_is_drawn() -> None:
-    ET.fromstring(svg(Figure("a", X, X, (Series("a", (5.0,), (1e-6,)),))))
+    ET.fromstring(svg(Figure("a", X, X, (FigureSeries("a", (5.0,), (1e-6,)),))))
 
 
 def test_every_form_parses_and_what_is_foreign_is_escaped() -> None:
     evil = "<b>&\"'"
-    line = Series(evil, (1.0, 2.0), (1.0, 2.0), low=(0.5, 1.0), high=(2.0, 3.0))
-    point = Series(
+    line = FigureSeries(evil, (1.0, 2.0), (1.0, 2.0), low=(0.5, 1.0), high=(2.0, 3.0))
+    point = FigureSeries(
         evil, (1.0,), (1.0,), SeriesForm.DOTS, told=(evil,), named=(evil,), shares=(0.5,)
     )
-    curve = Series(evil, (1.0, 2.0), (3.0, 1.0), SeriesForm.CURVE, None)
+    curve = FigureSeries(evil, (1.0, 2.0), (3.0, 1.0), SeriesForm.CURVE, None)
     for series in ((line, curve), (point,), (line, point)):
-        drawn = Figure(evil, X, X, series, (Mark(1.5, evil),), level=1.0, note=evil)
+        drawn = Figure(evil, X, X, series, (FigureMark(1.5, evil),), level=1.0, note=evil)
         root = ET.fromstring(svg(drawn))
         assert root.attrib["aria-label"] == evil
         assert "<b>" not in figure(drawn, evil)
-    area = Series(evil, (0.0, 1.0), (3.0, 1.0), SeriesForm.AREA)
+    area = FigureSeries(evil, (0.0, 1.0), (3.0, 1.0), SeriesForm.AREA)
     ET.fromstring(svg(Figure(evil, FigureAxis(), FigureAxis(), (area,))))
 
 

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from jaxscope import model as m
-from jaxscope.view.base.chapter import Chapter
+from jaxscope.view.base.document import Chapter
 from jaxscope.view.chapters import sharding as sharding_chapter
 from jaxscope.view.chapters import sharding_grid
 from jaxscope.view.report.document import static_html

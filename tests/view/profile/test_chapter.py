@@ -21,6 +21,7 @@ from jaxscope.model.profile import (
     SessionTimes,
     SourceLine,
 )
+from jaxscope.view.base.document import Beside
 from jaxscope.view.base.visible import excerpt
 from jaxscope.view.bundle.tabs import tabs
 from jaxscope.view.chapters import memory
@@ -197,15 +198,15 @@ def test_code_that_is_cut_says_so() -> None:
 
 
 def test_a_bar_is_as_long_as_its_share() -> None:
-    rows = {2: heat.Heat(("1 ms",), 0.5), 3: heat.Heat(("1 µs",), 0.0001)}
+    rows = {2: Beside(("1 ms",), 0.5), 3: Beside(("1 µs",), 0.0001)}
     html, drawing = heat.heat("x\ny\nz\n", rows, ("time",))
-    assert re.findall(r'<rect width="([^"]*)"', html) == ["50.0", "0.0"]
+    assert re.findall(r'<rect width="([^"]*)"', html) == ["50", "0.01"]
     assert drawing[2].startswith("1 ms  █████      2 │ y")
     assert "▏" in drawing[3]
 
 
 def test_of_a_long_source_the_lines_near_those_with_figures_are_shown() -> None:
-    rows = {70: heat.Heat(("1 ms",), 1.0), 99: heat.Heat(("2 ms",), 1.0)}
+    rows = {70: Beside(("1 ms",), 1.0), 99: Beside(("2 ms",), 1.0)}
     html, drawing = heat.heat("\n".join("x" * 3 for _ in range(100)), rows, ("",))
     shown = [int(line.split("│")[0].split()[-1]) for line in drawing if "│" in line]
     assert shown == [*range(68, 73), *range(97, 101)]
@@ -216,7 +217,7 @@ def test_of_a_long_source_the_lines_near_those_with_figures_are_shown() -> None:
 
 
 def test_of_a_short_source_every_line_is_shown() -> None:
-    _, drawing = heat.heat("\n" * 29, {3: heat.Heat(("1 ms",), 1.0)}, ("",))
+    _, drawing = heat.heat("\n" * 29, {3: Beside(("1 ms",), 1.0)}, ("",))
     assert len(drawing) == 29
 
 
