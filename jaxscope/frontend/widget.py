@@ -68,7 +68,7 @@ class ReportWidget(ViewerWidget):
 
     @property
     def report(self) -> ShownReport:
-        """The report that it shows."""
+        """The report shown."""
         return self._report
 
     def beside(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class DiffWidget(ViewerWidget):
 
     @property
     def diff(self) -> ShownResult:
-        """The diff that it shows."""
+        """The diff shown."""
         return self._diff
 
     def beside(self) -> dict[str, Any]:

@@ -33,5 +33,6 @@ def roof(
     def under(peaks: tuple[float, float]) -> tuple[float, ...]:
         return tuple(min(peaks[0], x * peaks[1]) for x in corners)
 
-    band = (under(slow), under(fast)) if slow else ((), ())
-    return FigureSeries(name, corners, under(fast), SeriesForm.CURVE, None, *band)
+    low_band, high_band = (under(slow), under(fast)) if slow else ((), ())
+    form = SeriesForm.CURVE
+    return FigureSeries(name, corners, under(fast), form, None, low=low_band, high=high_band)

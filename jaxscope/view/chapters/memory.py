@@ -13,9 +13,9 @@ from jaxscope.model.profile import SourceLine
 from jaxscope.view.base import svg
 from jaxscope.view.base.document import Chapter, Part
 from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm
+from jaxscope.view.base.places import code, function_name, label
 from jaxscope.view.base.table import Place, Table
 from jaxscope.view.chapters.gradient import checkpoint_table, residual_lines
-from jaxscope.view.chapters.places import code, function_name, label
 from jaxscope.view.profile.hottest import WORTH
 
 _COLUMNS, _ROWS = 64, 6
@@ -176,7 +176,7 @@ def figure(plan: BufferTimeline) -> Figure:
             tuple(values),
             SeriesForm.AREA,
             color,
-            told=tuple(f"{one}\n{words.size(v)}" for one, v in zip(names, values, strict=True)),
+            texts=tuple(f"{one}\n{words.size(v)}" for one, v in zip(names, values, strict=True)),
             interactive=not color,
         )
         for color, (name, values) in enumerate(

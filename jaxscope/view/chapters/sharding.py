@@ -22,7 +22,7 @@ from jaxscope.view.chapters import collectives, sharding_grid
 _PICTURES = 12
 """Shardings that are drawn; a model has few, however many parameters it has."""
 _REPLICATED = 1.05
-"""Products computed more often than this are called replicated; less is rounding."""
+"""Replication from which a matrix product is called replicated; less is rounding."""
 
 
 def chapter(record: Record, program: Program) -> Chapter | None:
@@ -104,7 +104,7 @@ def _collectives(known: ProgramSharding) -> str:
     ]
     found = [(n, text) for n, text in counts if n]
     kinds = ", ".join(text if len(found) == 1 else f"{n} {text}" for n, text in found)
-    return f"{number} ({kinds}); each device sends {words.size(known.sent)} per run."
+    return f"{number} ({kinds}); each device sends {words.size(known.sent)} per call."
 
 
 _ORIGINS = {
@@ -200,7 +200,7 @@ def _per_device(program: Program, known: ProgramSharding) -> Table:
         replication = matmuls.replication(number)
         once = abs(replication - 1) < 0.005
         times = "once" if once else f"{words.significant(replication)} times"
-        note = f"the code asks for {words.flops(matmuls.total)}: computed {times}"
+        note = f"the code requires {words.flops(matmuls.total)}: computed {times}"
         every = words.flops(matmuls.per_device * number)
         rows.append(("matrix products", words.flops(matmuls.per_device), every, note))
     if known.collectives:

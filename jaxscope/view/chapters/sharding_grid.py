@@ -1,4 +1,4 @@
-"""Pictures of a sharding: the shards of a value as a grid, each with the devices that hold it."""
+"""Pictures of a sharding: the shards of a value as a grid, each with its devices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Grid:
 
 
 def _grid(sharding: Sharding, value: ShardedValue, most_columns: int = _MOST) -> _Grid:
-    """The first sharded dimension goes down, the others go across."""
+    """Arrange the shards: the first sharded dimension vertically, the others horizontally."""
     counts = sharding.shard_counts
     sharded = [d for d, number in enumerate(counts) if number > 1]
     down = sharded[:1] if len(sharded) > 1 or (sharded and sharded[0] == 0) else []
@@ -110,7 +110,7 @@ def _words(sharding: Sharding, value: ShardedValue) -> str:
 
 
 def picture(sharding: Sharding, value: ShardedValue, devices: int, names: str) -> Html:
-    """The grid as SVG; a shard has the color of the first device that holds it."""
+    """The grid as SVG; a shard has the color of its first device."""
     grid = _grid(sharding, value)
     left = max(8, 8 + 7 * max(len(label) for label in grid.rows))
     top = _TOP if any(grid.columns) else 2

@@ -25,7 +25,7 @@ from jaxscope.view.comparison.answer import answer
 Roof = tuple[str, float, float]
 """A device, its peak in FLOP/s and in bytes/s."""
 _STEP, _WIDEST, _LEAST = 30, 62, 200
-"""Height of a strip: a few are wider, so that they fill the height of a picture."""
+"""Height of a strip; a few are higher, to fill the height of a picture."""
 
 
 def figure(record: ComparisonRecord, kind: str, roofs: Sequence[Roof] = ()) -> Figure:
@@ -81,7 +81,7 @@ def ratio(record: ComparisonRecord) -> Figure:
 
 def _over_sizes(
     record: ComparisonRecord,
-    told: str,
+    alternative: str,
     y: FigureAxis,
     series: list[FigureSeries],
     marks: tuple[FigureMark, ...] = (),
@@ -89,11 +89,11 @@ def _over_sizes(
 ) -> Figure:
     sizes = tuple(sorted({x for one in series for x in one.x}))
     x = FigureAxis(sweep.swept(record), names.number, log=True, ticks=sizes)
-    return Figure(told, x, y, tuple(series), marks, level, answer(record))
+    return Figure(alternative, x, y, tuple(series), marks, level=level, title=answer(record))
 
 
 def break_even(record: ComparisonRecord) -> Figure:
-    """Seconds of all calls together against their number, compiling included."""
+    """Seconds of all calls together against their number, including compilation."""
     size = sweep.largest(record)
     rows = [row for row in record.at(size) if row.measured]
     counts = tuple(10.0 ** (i / 2) for i in range(13))
@@ -101,7 +101,7 @@ def break_even(record: ComparisonRecord) -> Figure:
     if len(rows) > 1 and any(sweep.preparation(row) > 0 for row in rows):
         for row in rows:
             times = tuple(sweep.total(row, count) for count in counts)
-            told = tuple(
+            texts = tuple(
                 f"{seconds(t)} for {c:.0f} calls" for c, t in zip(counts, times, strict=True)
             )
             made.append(
@@ -111,14 +111,14 @@ def break_even(record: ComparisonRecord) -> Figure:
                     times,
                     SeriesForm.CURVE,
                     _color(record, row),
-                    told=told,
+                    texts=texts,
                 )
             )
     at = f" at {names.size(size)}" if size else ""
     return Figure(
-        "Seconds of all calls together against the number of calls, compiling included",
+        "Seconds of all calls together against the number of calls, including compilation",
         FigureAxis(f"calls{at}", names.number, log=True, ticks=counts[::2]),
-        FigureAxis("all calls, compiling included", seconds, log=True),
+        FigureAxis("all calls, including compilation", seconds, log=True),
         tuple(made),
         tuple(_paid(record, rows, counts[-1])[:3]),
         title=answer(record),
@@ -131,7 +131,7 @@ def rounds(record: ComparisonRecord) -> Figure:
     rows = [r for r in record.at(sweep.largest(record)) if r.measured and min(r.samples) > 0]
     labels = tuple(_name(record, row) for row in rows)
     medians = [words.seconds(statistics.median(row.samples)) for row in rows]
-    told = [f"{label} {time}" for label, time in zip(labels, medians, strict=True)]
+    shown = [f"{label} {time}" for label, time in zip(labels, medians, strict=True)]
     series = tuple(
         FigureSeries(
             label,
@@ -139,13 +139,13 @@ def rounds(record: ComparisonRecord) -> Figure:
             (float(number),) * len(row.samples),
             SeriesForm.STRIP,
             _color(record, row),
-            told=(median,),
+            texts=(median,),
         )
         for number, (row, label, median) in enumerate(zip(rows, labels, medians, strict=True))
     )
     step = min(max((_LEAST - 24) // max(len(rows), 1), _STEP), _WIDEST)
     return Figure(
-        f"Rounds of each implementation, medians {', '.join(told)}",
+        f"Rounds of each implementation, medians {', '.join(shown)}",
         FigureAxis("", words.seconds, log=True),
         FigureAxis(names=labels),
         series,
@@ -171,7 +171,7 @@ def roofline(record: ComparisonRecord, roofs: Sequence[Roof] = ()) -> Figure:
             tuple(rate for _, _, rate in found),
             SeriesForm.DOTS,
             _color(record, found[0][0]),
-            told=tuple(
+            texts=tuple(
                 f"{words.flop_rate(rate)}, {words.intensity(intensity)}"
                 + (f"\n{names.size(row.size)}" if row.size else "")
                 for row, intensity, rate in found
@@ -254,16 +254,18 @@ def _curve(
 ) -> FigureSeries:
     middle, low, high = zip(*bands, strict=True)
     name, label = sweep.swept(record), _name(record, one)
-    told = tuple(
+    texts = tuple(
         f"{label}, {name} = {names.number(x)}\n{text(m)} ({text(a)}–{text(b)})"
         for x, m, a, b in zip(xs, middle, low, high, strict=True)
     )
     color = _color(record, one)
-    return FigureSeries(label, tuple(xs), middle, SeriesForm.LINE, color, low, high, told)
+    return FigureSeries(
+        label, tuple(xs), middle, SeriesForm.LINE, color, low=low, high=high, texts=texts
+    )
 
 
 def _crossings(record: ComparisonRecord, one: Contender) -> list[FigureMark]:
-    """Crossovers with the baseline; named where others may have some too."""
+    """Crossovers with the baseline, with the name where several implementations may have some."""
     name = sweep.swept(record)
     who = f"{_name(record, one)}: " if len(sweep.contenders(record)) > 2 else ""
     return [

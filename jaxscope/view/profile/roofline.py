@@ -72,7 +72,7 @@ def _points(verdict: Bottleneck, mine: Sequence[Point]) -> FigureSeries:
         tuple(point.bound.flops for point in mine),
         SeriesForm.DOTS,
         _COLORS.get(verdict, _OTHER),
-        told=tuple(_words(point) for point in mine),
+        texts=tuple(_words(point) for point in mine),
         named=tuple(point.op.name for point in mine),
         shares=tuple(point.share for point in mine),
     )

@@ -14,7 +14,7 @@ _BINS = 400
 
 
 def timeline(ops: Sequence[Op], lines: Mapping[str, str]) -> Figure:
-    """Threads over time, an instruction a bar; above 5000 executions, busy shares of time bins."""
+    """Threads over time, a bar per instruction; above 5000 executions, busy shares of time bins."""
     threads = list(dict.fromkeys(op.thread for op in sorted(ops, key=lambda op: op.start)))
     number = {thread: float(i) for i, thread in enumerate(threads)}
     names = tuple(f"{i}: {name.rpartition('/')[0] or name}" for i, name in enumerate(threads))
@@ -49,7 +49,7 @@ def _bars(
             tuple(number[op.thread] for op in mine),
             SeriesForm.BARS,
             color,
-            told=tuple(
+            texts=tuple(
                 f"{op.name}\n{words.seconds((op.end - op.start) / 1e9)}\n{line}" for op in mine
             ),
             start=tuple((op.start - zero) / 1e9 for op in mine),
@@ -75,7 +75,7 @@ def _binned(
             (number[thread],) * _BINS,
             SeriesForm.BARS,
             color,
-            told=tuple(f"busy {min(share, 1):.0%}" for share in shares),
+            texts=tuple(f"busy {min(share, 1):.0%}" for share in shares),
             shares=tuple(min(share, 1.0) for share in shares),
             start=tuple(b * size / 1e9 for b in range(_BINS)),
         )

@@ -62,8 +62,8 @@ def test_the_first_sentence_names_the_line(golden: Record) -> None:
     record = with_profile(golden, PROFILE)
     chapter = profile.chapter(record, record.programs[0])
     assert chapter is not None
-    assert chapter.lead[0].startswith("Line 4 takes 6 ms (60 %) of a call of 10 ms: `")
-    assert "90 % of a call inside instructions" in chapter.lead[1]
+    assert chapter.lead[0].startswith("Line 4 takes 6 ms (60 %) of a 10 ms call: `")
+    assert "90 % of the call inside instructions" in chapter.lead[1]
     assert "control-flow overhead 0 s" in chapter.lead[1]
     assert "multi-line fusions 33 %" in chapter.lead[1]
     assert "1.11 · 4 calls in 2 profiler sessions · sessions 10 ms … 10 ms" in chapter.lead[1]
@@ -130,7 +130,7 @@ def test_fusion_of_most_of_the_program_is_the_first_sentence(golden: Record) -> 
     record = with_profile(golden, dataclasses.replace(PROFILE, joint=(joint,)))
     chapter = profile.chapter(record, record.programs[0])
     assert chapter is not None
-    assert chapter.lead[0] == "Lines 4 to 6 are fused together: 8 ms (80 %) of a call of 10 ms."
+    assert chapter.lead[0] == "Lines 4 to 6 are fused together: 8 ms (80 %) of a 10 ms call."
     assert not any("fused together: 8 ms" in sentence for sentence in chapter.lead[1:])
 
 
@@ -156,7 +156,7 @@ def test_without_a_line_the_first_sentence_names_the_instruction(golden: Record)
     chapter = profile.chapter(record, record.programs[0])
     assert chapter is not None
     assert chapter.lead[0] == (
-        "Instruction dot.1 takes 6 ms (60 %) of a call of 10 ms, attributed to no line of yours."
+        "Instruction dot.1 takes 6 ms (60 %) of a 10 ms call, attributed to no line of yours."
     )
 
 
