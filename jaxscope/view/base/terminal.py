@@ -106,7 +106,7 @@ class Terminal:
         # Only lines with figures have a column for marks.
         edge = gutter + (5 if code.beside else 3)
         widths = [
-            max(columns(shown_words[i]) for shown_words in (code.heads, *code.words))
+            max(columns(row[i]) for row in (code.heads, *code.words))
             for i in range(len(code.heads))
         ]
         beside = sum(width + 2 for width in widths)
@@ -130,8 +130,8 @@ class Terminal:
             flag = self.paint("!", "yellow") + " " if row.marked else " " * (edge - gutter - 3)
             out = f"{flag}{self.paint(f'{number:>{gutter}}', 'dim')} │ {cut}"
             if widths:
-                shown_words = row.words or (words.UNKNOWN,) * len(widths)
-                figures = "".join(f"  {w:>{n}}" for w, n in zip(shown_words, widths, strict=True))
+                beside_line = row.words or (words.UNKNOWN,) * len(widths)
+                figures = "".join(f"  {w:>{n}}" for w, n in zip(beside_line, widths, strict=True))
                 out += " " * (room - columns(cut)) + self.paint(figures, "" if row.words else "dim")
             yield out + (" " + self.paint(bar(row.share, _BAR), "green") if bars else "")
         yield from self._gap(code.total - previous, edge - 3)

@@ -187,8 +187,8 @@ def figure(plan: BufferTimeline) -> Figure:
         )
     ]
     return Figure(
-        f"{words.size(plan.peak_temp)} at {plan.peak_at}",
-        FigureAxis("step of the schedule (not time)", words.significant),
+        f"temporaries over the schedule, at most {words.size(plan.peak_temp)} at {plan.peak_at}",
+        FigureAxis("step of the schedule (not time)"),
         FigureAxis("", words.size, unit="B"),
         tuple(series),
         title=title,
