@@ -1,7 +1,7 @@
 """Answers to a viewer that requests a text or a figure of a report.
 
-Nothing here compiles or runs: texts come from live handles or from the record, in any thread, also
-while a cell runs.
+Nothing here compiles or executes programs: texts come from live programs or from the record, in any
+thread, also while a cell runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jaxscope.model import StageKind, to_json
 
 Json = dict[str, Any]
 MANY = 2000
-"""Equations above which a saved output may have none of them, so that they come with a text."""
+"""Equations above which a saved output may have none, so that they are sent with a text."""
 
 
 class Refused(Exception):

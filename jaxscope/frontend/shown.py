@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from jaxscope.model import Program, Stage
 
 
-class Shown(Protocol):
+class ShownResult(Protocol):
     """A result with a payload for the viewer and a display for a saved notebook."""
 
     def payload(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import anywidget
 import traitlets
 
 from jaxscope.frontend.requests import Refused, answer
-from jaxscope.frontend.shown import Shown, ShownReport
+from jaxscope.frontend.shown import ShownReport, ShownResult
 from jaxscope.view.bundle.page import built
 
 
@@ -68,7 +68,7 @@ class ReportWidget(ViewerWidget):
 
     @property
     def report(self) -> ShownReport:
-        """The report that it shows."""
+        """The report shown."""
         return self._report
 
     def beside(self) -> dict[str, Any]:
@@ -91,13 +91,13 @@ class ReportWidget(ViewerWidget):
 class DiffWidget(ViewerWidget):
     """The viewer of a diff; it sends no requests."""
 
-    def __init__(self, diff: Shown, **traits: Any) -> None:
+    def __init__(self, diff: ShownResult, **traits: Any) -> None:
         self._diff = diff
         super().__init__(diff.payload(), **traits)
 
     @property
-    def diff(self) -> Shown:
-        """The diff that it shows."""
+    def diff(self) -> ShownResult:
+        """The diff shown."""
         return self._diff
 
     def beside(self) -> dict[str, Any]:

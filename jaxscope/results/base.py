@@ -26,7 +26,7 @@ class Result(ABC):
     """A result that is shown as text, Markdown and HTML."""
 
     noun: ClassVar[str]
-    """Its name in a sentence."""
+    """Name of the result in a sentence."""
 
     @abstractmethod
     def summary(self) -> str:
@@ -41,13 +41,13 @@ class Result(ABC):
         """The result as HTML without script, as a saved notebook shows it."""
 
     def to_text(self, *, full: bool = False, width: int | None = None, color: bool = False) -> str:
-        """The result as a terminal shows it; `full` shows everything."""
+        """The result as text for a terminal; `full` includes everything."""
         from jaxscope.view.base.terminal import text
 
         return text(self._document(), width, color, full=full)
 
     def to_markdown(self) -> str:
-        """The first line, tables and advice, ready for an issue or a pull request."""
+        """The result as Markdown, for an issue or a pull request."""
         from jaxscope.view.base.markdown import markdown
 
         return markdown(self._document())
@@ -77,10 +77,10 @@ class Result(ABC):
 
 
 class Saved(Result):
-    """A result with its data, which can be written to a file and read again."""
+    """A result with its data, which can be saved and loaded."""
 
     mark: ClassVar[str]
-    """A field by which its files are recognized."""
+    """A field that identifies its files."""
     record_type: ClassVar[type[Any]]
 
     @property
@@ -90,7 +90,7 @@ class Saved(Result):
 
     @classmethod
     def of_record(cls, record: Any) -> Self:
-        """The result of a record that was read from a file."""
+        """The result of a record read from a file."""
         return cast("Any", cls)(record)
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Saved(Result):
         """The result as one HTML file."""
 
     def to_html(self, path: str | Path) -> Path:
-        """Write one offline page with everything in it; it fetches nothing."""
+        """Write one complete offline page, which needs no network."""
         target = Path(path)
         target.write_text(self._page(), encoding="utf-8")
         return target
@@ -138,13 +138,13 @@ class Viewed(Saved):
         from jaxscope.frontend.front_end import FrontEnd, front_end
 
         if front_end() in (FrontEnd.VSCODE, FrontEnd.COLAB):
-            # Where it cannot be made, the HTML has the same.
+            # If it fails, the HTML shows the same.
             with contextlib.suppress(Exception):
                 return self.widget().bundle()
         return self.bundle()
 
     def bundle(self, *, viewer: bool = True) -> dict[str, Any]:
-        """The displays by MIME type, with the viewer's own where a front end may have it."""
+        """The displays by MIME type, with the viewer's own type where a front end may have it."""
         return self._bundle(viewer, self.payload)
 
     def _bundle(self, viewer: bool, payload: Callable[[], Any]) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Viewed(Saved):
 
         found = Result.bundle(self)
         if viewer and front_end() is FrontEnd.JUPYTER:
-            # Without it the HTML is shown, which has the same.
+            # Without it the HTML shows the same.
             with contextlib.suppress(Exception):
                 found[MIME] = payload()
         return found
@@ -161,9 +161,9 @@ class Viewed(Saved):
 
 @contextlib.contextmanager
 def needed(extra: str, what: str) -> Generator[None]:
-    """Say how to install what an import misses: it is in the extra `extra` of jaxscope.
+    """Turn a failed import into a sentence on how to install the extra `extra`.
 
-    Raises ModuleNotFoundError with that sentence; whatever else is raised passes through.
+    Raises ModuleNotFoundError with that sentence; other exceptions pass through.
     """
     try:
         yield
@@ -179,14 +179,14 @@ def needed(extra: str, what: str) -> Generator[None]:
 
 
 def data_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    """The rows as a table of pandas. Raises ModuleNotFoundError without it."""
+    """The rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas."""
     with needed("tables", "A data frame"):
         import pandas as pd
     return pd.DataFrame.from_records(rows, columns=list(columns))
 
 
 def read(path: str | Path, kinds: Sequence[type[S]]) -> S:
-    """The result that `save` wrote, of whichever of these kinds.
+    """The result that `save` wrote, of one of these kinds.
 
     Raises FileNotFoundError, and SchemaError for a file that is not of these kinds.
     """

@@ -35,7 +35,7 @@ class Comparison(Saved):
         self._record = record
         self._regressions = regressions
 
-    # What is known.
+    # Data.
 
     @property
     def record(self) -> ComparisonRecord:
@@ -63,9 +63,9 @@ class Comparison(Saved):
         return self._regressions
 
     def summary(self) -> str:
-        """The first line: who is faster, by how much, from which size on.
+        """The first line: the faster implementation, its factor, and crossovers.
 
-        After a comparison with a baseline also whether anything became slower.
+        After a comparison with a baseline, also the changes since the baseline.
         """
         from jaxscope.view.comparison.document import summary
 
@@ -74,7 +74,7 @@ class Comparison(Saved):
     def row(self, label: str, device: str = "", **size: float) -> ComparisonRow:
         """The row of an implementation, at the largest size unless `n=64` or the like names one.
 
-        Raises LookupError, which says what there is.
+        Raises LookupError, which lists what is available.
         """
         found = sweep.find(self._record, label, self._size(size), device)
         if found is None:
@@ -86,22 +86,22 @@ class Comparison(Saved):
     def ratio(self, label: str, against: str = "", device: str = "", **size: float) -> Ratio:
         """The time of `label` over that of `against`, with its 95 % interval and a verdict.
 
-        `against` is the baseline unless named; the size is the largest unless given: `n=64`.
-        Raises LookupError for what was not compared.
+        `against` is the baseline unless named; the size is the largest unless given: `n=64`. Raises
+        LookupError for implementations that were not compared.
         """
         row = self.row(label, device, **size)
         base = self.row(against or self._record.baseline, row.device, **size)
         return stats.ratio(self._record, row, base)
 
     def crossovers(self, label: str, against: str = "") -> tuple[sweep.Crossover, ...]:
-        """The sizes at which it overtakes another implementation, between sure verdicts."""
+        """The sizes at which it overtakes another implementation, between clear verdicts."""
         row = self.row(label, "")
         return sweep.crossovers(self._record, sweep.contender(row), against)
 
     def break_even(
         self, label: str, against: str = "", device: str = "", **size: float
     ) -> sweep.BreakEven | None:
-        """After how many calls compiling has paid for itself; None when either was not measured."""
+        """Number of calls after which compilation pays off; None when either was not measured."""
         row = self.row(label, device, **size)
         base = self.row(against or self._record.baseline, row.device, **size)
         return sweep.break_even(row, base)
@@ -156,8 +156,8 @@ class Comparison(Saved):
     def plot(self, kind: Plot = "time") -> go.Figure:
         """A plotly figure: `time`, `ratio`, `break_even`, `rounds` or `roofline`. Needs plotly.
 
-        time and ratio go over the sizes; break_even shows what calls cost together, compiling
-        included; rounds every round; roofline the work a second against the device's peaks.
+        time and ratio go over the sizes; break_even shows the total time of calls, including
+        compilation; rounds shows every round; roofline shows FLOP/s against the device's peaks.
         Raises ValueError for another kind, LookupError where there is nothing to draw, and
         ModuleNotFoundError without plotly.
         """
@@ -168,7 +168,8 @@ class Comparison(Saved):
             return draw(figure(self._record, kind, self._roofs() if kind == "roofline" else ()))
 
     def _roofs(self) -> list[tuple[str, float, float]]:
-        """Peaks of the devices, measured if need be (0.5 s); none for another machine's figures."""
+        """Peaks of the devices, measured if needed (0.5 s); none for figures of a different
+        machine."""
         from jaxscope.capture.devices import devices
         from jaxscope.capture.program import describe
         from jaxscope.capture.timing.peaks import PeakCache, peaks

@@ -1,4 +1,4 @@
-"""The compile log that a user holds: what compiled, where, why, and what to change."""
+"""The compile log that a user holds: compilations with their place, reason and fix."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class CompileLog(Saved):
-    """Compilations while the log was open, in the order they began.
+    """Compilations while the log was open, in start order.
 
-    While it is open, every property is up to date. It has the compilations of all threads of the
-    process, except jaxscope's own.
+    While it is open, every property is up to date. It contains the compilations of all threads of
+    the process, except jaxscope's own.
     """
 
     noun, mark, record_type = "compile log", "compiles", Log
@@ -41,7 +41,7 @@ class CompileLog(Saved):
         self._kept: Log | None = None
         self._over = False
 
-    # What is known.
+    # Data.
 
     @property
     def log(self) -> Log:
@@ -50,7 +50,7 @@ class CompileLog(Saved):
 
     @property
     def record(self) -> Log:
-        """The same, by the name that it has in all results."""
+        """The same, under the name used by all results."""
         if self._kept is not None:
             return self._kept
         found = self._read()
@@ -60,22 +60,22 @@ class CompileLog(Saved):
 
     @property
     def compiles(self) -> tuple[Compile, ...]:
-        """The compiles that went through, in the order they began."""
+        """The compilations that succeeded, in start order."""
         return self.log.compiles
 
     @property
     def recompiles(self) -> tuple[Compile, ...]:
-        """The compiles of what had been compiled before, differently; their causes say how."""
+        """Recompilations; their causes have the differences."""
         return self.log.recompiles
 
     @property
     def failed(self) -> tuple[Compile, ...]:
-        """Attempts that an exception ended; `error` is its type."""
+        """Compilations that failed; `error` is the type of the exception."""
         return self.log.failed
 
     @property
     def storms(self) -> tuple[Storm, ...]:
-        """Many compiles from one line, with the pattern and what to change."""
+        """Repeated recompilations of one line, with the pattern and the fix."""
         return self.log.storms
 
     @property
@@ -85,28 +85,28 @@ class CompileLog(Saved):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Gaps of the log, as sentences."""
+        """Sentences on what the log misses."""
         return self.log.notes
 
     @property
     def total_s(self) -> float:
-        """Seconds of tracing, lowering and XLA, nothing counted twice."""
+        """Seconds of tracing, lowering and XLA, without double counting."""
         return self.log.total_s
 
     def by_line(self) -> tuple[CompileGroup, ...]:
-        """The compiles of each line of the user's code, the slowest line first."""
+        """Compilations by line of the user's code, the slowest line first."""
         return groups.by_line(self.log)
 
     def by_function(self) -> tuple[CompileGroup, ...]:
-        """The compiles of each function, the slowest first."""
+        """Compilations by function, the slowest first."""
         return groups.by_function(self.log)
 
     def by_cell(self) -> tuple[CompileGroup, ...]:
-        """The compiles of each cell that ran (outside a notebook: of each file)."""
+        """Compilations by cell (outside a notebook: by file)."""
         return groups.by_cell(self.log)
 
     def summary(self) -> str:
-        """The first line: how many compiles, how long, how many of them again, the slowest."""
+        """The first line: number and time of compilations, recompilations, and the slowest."""
         from jaxscope.view.compiles.rows import first_line
 
         return first_line(self.log)
@@ -114,19 +114,19 @@ class CompileLog(Saved):
     # Parts.
 
     def since(self, cell: int) -> CompileLog:
-        """The compiles since cell number `cell` ran, that one included."""
+        """Compilations since cell number `cell`, inclusive."""
         log = self.log
         later = [c.serial for c in _all(log) if c.cell is not None and c.cell >= cell]
         first = min(later, default=None)
         return self._part(lambda c: first is not None and c.serial >= first)
 
     def only(self, compiles: Iterable[Compile]) -> CompileLog:
-        """The log of these of its compiles alone."""
+        """A log of these compilations alone."""
         wanted = {compile.serial for compile in compiles}
         return self._part(lambda compile: compile.serial in wanted)
 
     def slowest(self, number: int) -> CompileLog:
-        """The slowest `number` compiles, the slowest first."""
+        """The slowest `number` compilations, the slowest first."""
         log = self.log
         ranked = sorted(log.compiles, key=lambda compile: -compile.total_s)[:number]
         which = "This is the" if len(ranked) == 1 else f"These are the {len(ranked)}"
@@ -156,8 +156,8 @@ class CompileLog(Saved):
     def report(self, index: int) -> Report:
         """The program of `log.compiles[index]` as a report: texts, costs, memory.
 
-        Also for code that the user did not write. Raises IndexError for a compile that is not in
-        the log, and LookupError when the program is not at hand any more.
+        This includes library code. Raises IndexError for a compilation that is not in the log, and
+        LookupError when the program was released.
         """
         compiles = self.compiles
         try:
@@ -166,7 +166,7 @@ class CompileLog(Saved):
             raise IndexError(_no_such(index, len(compiles))) from None
         if self._opened is None:
             raise LookupError(
-                "This log was loaded from a file, which holds no programs; run the code again."
+                "This log was loaded from a file, which contains no programs; run the code again."
             )
         return self._opened(compile)
 
@@ -187,18 +187,18 @@ class CompileLog(Saved):
         return document_page(self._document(), "compile log")
 
     def to_dataframe(self) -> pd.DataFrame:
-        """One row a compile. Needs pandas."""
+        """One row per compilation. Needs pandas."""
         from jaxscope.analysis.compiles.table import table
 
         return data_frame(*table(self.log))
 
     def plot(self) -> go.Figure:
-        """A plotly figure: where the time went, by function, and when. Needs plotly."""
+        """A plotly figure: time by function and stage, and over time. Needs plotly."""
         from jaxscope.view.base.interactive import draw
         from jaxscope.view.compiles.figures import figures
         from jaxscope.view.compiles.rows import first_line
 
-        # All of the first line is too long for a narrow notebook, which would cut it off.
+        # The whole first line would be cut off in a narrow notebook.
         title = first_line(self.log).partition(" · ")[0]
         with needed("plots", "A plot"):
             return draw(*figures(self.log), title=title)
@@ -214,17 +214,17 @@ class CompileLog(Saved):
         return static_html(lambda room: document(self.log, min(MOST_ROWS, room.rows)))
 
     def freeze(self) -> None:
-        """Keep what is known now."""
+        """Store the current state."""
         self._kept = self._read()
 
     def finalize(self) -> None:
-        """Nothing will be added; what is first read from now on is kept."""
+        """Close the log: properties are cached from now on."""
         self._over = True
 
 
 @contextlib.contextmanager
 def watching(*, slow_path: bool = False) -> Generator[CompileLog]:
-    """A log that listens for the length of the block; what `jaxscope.watch` gives."""
+    """The log of `jaxscope.watch`, open for the length of the block."""
     from jaxscope.capture.compile_log.watch import Watch
 
     watch = Watch(slow_path=slow_path)

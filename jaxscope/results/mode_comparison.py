@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class ModeComparison(Result):
     """Forward and reverse mode of one function, and its growth with the order.
 
-    FLOPs are counted on the equations that JAX traces; nothing is compiled for that.
+    FLOPs are counted on the traced equations, without compiling.
     """
 
     noun = "comparison of modes"
@@ -64,7 +64,7 @@ class ModeComparison(Result):
         return data_frame(("mode", "passes", "operations", "equations", "seconds"), rows)
 
     def summary(self) -> str:
-        """The mode that fits, and by how much."""
+        """The mode that fits, with the evidence."""
         from jaxscope.view.chapters.compare_modes import verdict
 
         return verdict(self._data)

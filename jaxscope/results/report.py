@@ -1,4 +1,4 @@
-"""The report that a user holds: a record, and the live program behind it while it lasts."""
+"""The report that a user holds: a record, and the compiled program while it is alive."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Frame = Literal["lines", "ops", "compiles", "timings", "values", "residuals", "c
 _DISPLAYS = itertools.count()
 """Numbers the displays of this process, so that their ids differ within one notebook."""
 SMALL_PROGRAM = 300
-"""Equations up to which a display shows the jaxpr as well: some 5 ms and 30 kB."""
+"""Most equations of a jaxpr that a display includes: about 5 ms and 30 kB."""
 _LATEST: collections.deque[Report] = collections.deque(maxlen=1)
 _NO_PROFILE = Unavailable("the program was not profiled; %jaxprof profiles it")
 _NO_PROGRAM = Unavailable("nothing was compiled, so there is no program to show")
@@ -66,9 +66,9 @@ _OTHERS = Unavailable("only other functions compiled in this run, so there is no
 class Report(Viewed):
     """The result of a cell, a call, or `jaxscope.inspect`.
 
-    The figures are there at once; the texts of the stages are fetched on request, as long as the
-    compiled program is alive. Everything refers to the costliest program unless it
-    says otherwise; the others are in `programs`.
+    Figures are available at once; the texts of the stages are fetched on request, as long as the
+    compiled program is alive. Everything refers to the costliest program unless stated otherwise;
+    the others are in `programs`.
     """
 
     noun, mark, record_type = "report", "programs", Record
@@ -79,7 +79,7 @@ class Report(Viewed):
         self._lock = threading.RLock()
         self._id = ""
 
-    # What is known.
+    # Data.
 
     @property
     def id(self) -> str:
@@ -114,7 +114,7 @@ class Report(Viewed):
 
     @property
     def exact(self) -> bool:
-        """Whether every link comes from a tagged equation of this very program."""
+        """Whether every link comes from a tagged equation of this program."""
         return bool(self.programs) and self.programs[0].exact
 
     @property
@@ -124,12 +124,12 @@ class Report(Viewed):
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        """Traced, static, donated and unused inputs, one a pytree leaf."""
+        """Traced, static, donated and unused inputs, one per pytree leaf."""
         return self.programs[0].inputs if self.programs else ()
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """Results of the program, one a pytree leaf."""
+        """Results of the program, one per pytree leaf."""
         return self.programs[0].outputs if self.programs else ()
 
     @property
@@ -144,12 +144,12 @@ class Report(Viewed):
 
     @property
     def cost(self) -> Cost | Unavailable:
-        """FLOPs, transcendentals and bytes accessed of one run, loops multiplied out."""
+        """FLOPs, transcendentals and bytes accessed per call, every loop iteration counted."""
         return self.programs[0].cost if self.programs else self._no_program()
 
     @property
     def roofline(self) -> Roofline | Unavailable:
-        """The bound of the program on its device. Measures the peaks if need be (0.5 s)."""
+        """The bound of the program on its device. Measures the peaks if needed (0.5 s)."""
         if not self.programs:
             return self._no_program()
         found, source = self.programs[0].roofline, self._texts[0]
@@ -187,7 +187,7 @@ class Report(Viewed):
 
     def compiled_residuals(self) -> tuple[CompiledResidual, ...]:
         """Arrays of the compiled program that are live across forward → backward; XLA's fusion
-        changes them from the residuals. Empty where its links are not exact."""
+        makes them differ from the residuals. Empty where its links are not exact."""
         from jaxscope.analysis.gradient.compiled_residuals import compiled_residuals
 
         self.stage(StageKind.OPTIMIZED_HLO)
@@ -213,8 +213,8 @@ class Report(Viewed):
     def time_by_line(self, source: int = 0) -> dict[int, float]:
         """Seconds per call by line of a source, all directions together; empty without a profile.
 
-        Lines that XLA fused together are estimates: `profile.lines` has their brackets. Empty also
-        when the profile is not to be trusted; `profile.unreliable` says why.
+        Lines that XLA fused together are estimates: `profile.lines` has their brackets. Also empty
+        when the profile is unreliable; `profile.unreliable` has the reason.
         """
         found = self.profile
         if isinstance(found, Unavailable) or found.unreliable:
@@ -243,9 +243,11 @@ class Report(Viewed):
         ModuleNotFoundError without plotly.
         """
         from jaxscope.view.base import interactive
-        from jaxscope.view.profile import figures
+        from jaxscope.view.chapters import memory
+        from jaxscope.view.profile import roofline
         from jaxscope.view.profile.instructions import bounds_of, times_of
-        from jaxscope.view.profile.lines import DIRECTIONS
+        from jaxscope.view.profile.lines import direction
+        from jaxscope.view.profile.timeline import timeline
 
         if kind not in PLOTS:
             raise ValueError(f"There is no plot {kind!r}. The plots are: {', '.join(PLOTS)}.")
@@ -254,7 +256,7 @@ class Report(Viewed):
         found = self.profile
         plan = self.programs[0].buffers if self.programs else None
         if kind == "memory" and isinstance(plan, BufferTimeline):  # also without a profile
-            return interactive.draw(figures.memory(plan))
+            return interactive.draw(memory.figure(plan))
         if isinstance(found, Unavailable):
             raise LookupError(f"There is no plot: {found.reason}.")
         self.stage("optimized_hlo")
@@ -271,7 +273,7 @@ class Report(Viewed):
                 return interactive.icicle(root, title)
             case "roofline":
                 bounds = bounds_of(program, found)
-                return interactive.draw(figures.roofline(program, found, bounds))
+                return interactive.draw(roofline.figure(program, found, bounds))
             case "memory":
                 why = plan.reason if isinstance(plan, Unavailable) else "it was not requested"
                 raise LookupError(f"There is no memory by line: {why}.")
@@ -279,11 +281,11 @@ class Report(Viewed):
                 from jaxscope.capture.profile.sessions import ops_of
 
                 lines = {
-                    op: f"line {row.place.line} {DIRECTIONS[row.place.phase]}".rstrip()
+                    op: f"line {row.place.line} {direction(row.place.phase)}".rstrip()
                     for row in reversed(found.lines)
                     for op in row.ops
                 }
-                return interactive.draw(figures.timeline(ops_of(self._trace()), lines))
+                return interactive.draw(timeline(ops_of(self._trace()), lines))
 
     def save_trace(self, path: str | Path) -> Path:
         """Write the profiler's last session: `.json` or `.json.gz` for Perfetto and Chrome, any
@@ -298,8 +300,8 @@ class Report(Viewed):
     def xprof(self) -> XProfServer:
         """Open the trace in XProf: a server on this machine, stopped with the process.
 
-        It listens on all network interfaces and asks for no password. Raises LookupError when
-        there is no trace, and ValueError when XProf is not installed or does not start.
+        It listens on all network interfaces without a password. Raises LookupError when there is no
+        trace, and ValueError when XProf is not installed or does not start.
         """
         from jaxscope.capture.profile.xprof import XProfServer
 
@@ -323,8 +325,8 @@ class Report(Viewed):
     def stage(self, kind: str, program: int = 0) -> Stage:
         """The program's text at one level: jaxpr, stablehlo, hlo or optimized_hlo.
 
-        Raises ValueError for a level that does not exist. A text that cannot be had is a Stage
-        whose `unavailable` says why.
+        Raises ValueError for a level that does not exist. An unavailable text is a Stage whose
+        `unavailable` has the reason.
         """
         try:
             wanted = StageKind(kind)
@@ -348,7 +350,7 @@ class Report(Viewed):
         return stage
 
     def stage_lines(self, kind: str, line: int, source: int = 0) -> Link:
-        """Line numbers of the stage that a source line led to, through any of its frames."""
+        """Line numbers of the stage that match a source line, through any of its frames."""
         from jaxscope.analysis.links.line_links import stage_lines
 
         stage = self.stage(kind)
@@ -357,7 +359,7 @@ class Report(Viewed):
         return stage_lines(self.programs[0], stage, line, source)
 
     def source_lines(self, kind: str, line: int, source: int = 0) -> Link:
-        """Lines of the cell (or of another source) behind a line of the stage."""
+        """Lines of the cell (or of another source) that match a line of the stage."""
         from jaxscope.analysis.links.line_links import source_lines
 
         stage = self.stage(kind)
@@ -366,7 +368,7 @@ class Report(Viewed):
         return source_lines(self.programs[0], stage, line, source)
 
     def complete(self) -> Report:
-        """Fetch every text that costs no compile; saving does this first."""
+        """Fetch every text that needs no compilation; saving does this first."""
         for program in range(len(self.programs)):
             for kind in StageKind:
                 if not kind.costs_compile:
@@ -435,8 +437,8 @@ class Report(Viewed):
         """The plain JAX function that was compiled, ready to paste into a module."""
         if not self.programs or not self.programs[0].python:
             raise ValueError(
-                "This report does not hold the source of its function: it was given as an object "
-                "that is already traced or compiled, or the report has no program."
+                "This report does not contain the source of its function: the function was "
+                "already traced or compiled, or the report has no program."
             )
         return self.programs[0].python
 
@@ -447,21 +449,21 @@ class Report(Viewed):
         return self.bundle()
 
     def bundle(self, report_id: str = "", *, viewer: bool = True) -> dict[str, Any]:
-        """The displays by MIME type, with the viewer's own where a front end may have it; under
-        `report_id` the kernel answers for this report."""
+        """The displays by MIME type, with the viewer's own type where a front end may have it;
+        `report_id` identifies the report in requests."""
         return self._bundle(viewer, lambda: self.payload(report_id))
 
     def _widget(self) -> ReportWidget:
-        """Its trait `selected_line` is the line that is pinned."""
+        """Its trait `selected_line` is the pinned line."""
         from jaxscope.frontend.widget import ReportWidget
 
         return ReportWidget(self)
 
     def payload(self, report_id: str = "", *, whole: bool = False) -> dict[str, Any]:
-        """The report as the viewer reads it, at most 150 kB of JSON unless it is to be whole.
+        """The report as the viewer reads it, at most 150 kB of JSON unless complete.
 
-        Small programs carry their four texts, others the one that the display needed; further
-        texts are fetched when they are opened.
+        Small programs include their four texts, others only the one of the display; further texts
+        are fetched on request.
         """
         from jaxscope.view.bundle.payload import CAP, payload
 
@@ -470,8 +472,7 @@ class Report(Viewed):
         return payload(self._with_texts(whole), report_id, cap=cap, figure_kinds=kinds)
 
     def _with_texts(self, whole: bool) -> Record:
-        """The record with the texts that cost little, or all; with the reason where one is not to
-        be had."""
+        """The record with the cheap texts, or all; each with the reason where it is unavailable."""
         programs: list[Program] = []
         for number, program in enumerate(self.programs):
             here = {stage.kind for stage in program.stages}
@@ -490,7 +491,7 @@ class Report(Viewed):
         kinds: dict[str, tuple[str, ...]] = {}
         program = self.programs[0]
         if isinstance(program.profile, Profile):
-            # None that would be empty: of what ran in a profiled cell only the times are known.
+            # Not those that would be empty: a program of a profiled cell has times only.
             drawn = {
                 "stack": bool(program.equations),
                 "roofline": isinstance(program.roofline, Roofline),
@@ -512,7 +513,7 @@ class Report(Viewed):
         return static_html(self._record, f"jxs{next(_DISPLAYS)}-{id(self):x}")
 
     def _fetch_for_display(self) -> None:
-        """The one text that the source table and the static page need."""
+        """The text that the source table and the static page need."""
         for program in range(len(self.programs)):
             self.stage(StageKind.OPTIMIZED_HLO, program)
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 class ReportDiff(Viewed):
     """The differences between two reports, the earlier and the later.
 
-    Texts are compared by structure: renumbering and reordering are not changes. Everything
-    refers to the costliest program unless it says otherwise; the others are in `programs`.
+    Texts are compared by structure: renumbering and reordering are not changes. Everything refers
+    to the costliest program unless stated otherwise; the others are in `programs`.
     """
 
     noun, mark, record_type = "diff", "before_created", DiffRecord
 
     def __init__(self, record: DiffRecord, pairs: Sequence[tuple[Program, Program]] = ()) -> None:
-        """`pairs` are the programs as the record pairs them: the viewer shows their texts."""
+        """`pairs` are the programs of both reports, paired as in the record."""
         self._record = record
         self._pairs = tuple(pairs)
 
@@ -36,7 +36,7 @@ class ReportDiff(Viewed):
         return self._record
 
     def summary(self) -> str:
-        """The first line: faster, slower or unclear, work, memory, changed instructions."""
+        """The first line: change in time, work, memory and instructions."""
         from jaxscope.view.base.document import SEPARATOR
         from jaxscope.view.diff.summary import first_parts
 
@@ -108,21 +108,21 @@ class ReportDiff(Viewed):
         return DiffWidget(self)
 
     def payload(self) -> dict[str, Any]:
-        """The comparison as the viewer reads it, at most 150 kB."""
+        """The diff as the viewer reads it, at most 150 kB."""
         from jaxscope.view.diff.payload import payload
 
         return payload(self._record, self._pairs)
 
 
 def compare_reports(before: Report, after: Report) -> ReportDiff:
-    """Fetch what texts are still to be had of both, and compare.
+    """Fetch the available texts of both, and compare.
 
     Raises TypeError, which names the argument, for anything but reports.
     """
     from jaxscope.analysis.diff import compare, pair_programs
 
     for which, report in (("first", before), ("second", after)):
-        # A user may hand in anything.
+        # A user may pass anything.
         if not isinstance(report, Report):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(
                 f"jaxscope.diff compares two reports, and the {which} argument is a "

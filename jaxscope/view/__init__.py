@@ -1,12 +1,10 @@
-"""Draws a Record: as text, static HTML, Markdown, or one offline page.
+"""Views of a record: text, Markdown, static HTML, one offline page, and the viewer's JSON.
 
-Every view is a pure function from a `model.Record` to a string. What it may show is in the record
-already, so a view never asks JAX, never imports IPython, and gives the same answer tomorrow.
+A view is a pure function of a `model` record: it never calls JAX, never imports IPython, and always
+gives the same output for the same record.
 
-- `summary.first_line`: the one line that says it all.
-- `text.text`: for terminals and logs.
-- `html.static_html`: the display bundle's `text/html`; no script, readable without style sheets.
-- `payload.payload`: the report as the viewer of `labextension/` reads it.
-- `page.page`: one offline file with that viewer and the whole report in it.
-- `markdown.markdown`: for an issue or a README.
+- `report`, `compiles`, `comparison`, `diff`: build the `Document` of a result.
+- `profile`, `chapters`: the chapters that only some programs have.
+- `base`: documents, tables and figures, and their writers.
+- `bundle`: the report as the viewer of `labextension/` reads it, and as a page.
 """

@@ -100,7 +100,7 @@ def test_one_source_runs_on_every_namespace_and_size(notebook: Notebook) -> None
     assert made.sizes == ({"n": 8}, {"n": 16})
     assert [r.dtype for r in made.rows] == ["float32"] * 4
     assert all(r.agrees for r in made.rows)
-    assert "A call at n = 16" in ran.text
+    assert "Time per call at n = 16" in ran.text
     assert made.summary() in " ".join(ran.text.split())
 
 

@@ -317,7 +317,7 @@ def test_a_log_can_be_saved_and_loaded(tmp_path: Path) -> None:
         same = jaxscope.load(log.save(tmp_path / name))
         assert same.log == log.log
         assert same.to_text(width=90) == log.to_text(width=90)
-    with pytest.raises(LookupError, match="loaded from a file, which holds no programs"):
+    with pytest.raises(LookupError, match="loaded from a file, which contains no programs"):
         same.report(0)
 
 

@@ -290,7 +290,7 @@ def test_a_report_without_a_program(report: Report, tmp_path: Path) -> None:
     assert bare.to_html(tmp_path / "bare.html").stat().st_size > 1000
     assert len(bare.to_dataframe("ops")) == 0
     assert jaxscope.load(bare.save(tmp_path / "bare.json")).record == bare.record
-    with pytest.raises(ValueError, match="does not hold the source of its function"):
+    with pytest.raises(ValueError, match="does not contain the source of its function"):
         bare.to_python()
 
 
@@ -418,5 +418,5 @@ def test_the_python_of_a_function_brings_its_helpers(report: Report) -> None:
 
 def test_what_was_given_as_an_object_has_no_python() -> None:
     compiled = jax.jit(standardize).lower(jnp.arange(4.0)).compile()
-    with pytest.raises(ValueError, match="does not hold the source of its function"):
+    with pytest.raises(ValueError, match="does not contain the source of its function"):
         jaxscope.inspect(compiled).to_python()

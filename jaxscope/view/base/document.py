@@ -1,13 +1,13 @@
-"""A result in a form that every view can set: a first line, notes, and chapters of blocks.
+"""A result independent of its output format: a first line, notes, and chapters of blocks.
 
-A noun builds its `Document`; `terminal`, `markdown` and `static` write it as text, Markdown and
-HTML without knowing the noun.
+Each kind of result builds its `Document`; `terminal`, `markdown` and `static` write it as text,
+Markdown and HTML without depending on the kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import Flag, auto
 from typing import TypeVar
 
@@ -15,24 +15,24 @@ from jaxscope.view.base.html import NOTHING, Html
 from jaxscope.view.base.table import Place, Table
 
 SEPARATOR = " · "
-"""Between the parts of a first line."""
+"""Separator of the parts of a first line."""
 Link = Callable[[int, int], Mapping[str, str]]
-"""The attributes of the link to a source's line; empty where it cannot be reached."""
+"""Attributes of the link to a source line; empty where the view does not show that line."""
 _T = TypeVar("_T")
 
 
 class View(Flag):
-    """A form in which a document is read."""
+    """An output format of a document."""
 
     SHORT = auto()
     """Text for a terminal."""
     FULL = auto()
-    """The same with everything."""
+    """Complete text for a terminal."""
     MARKDOWN = auto()
     HTML = auto()
-    """In a notebook, without a script."""
+    """Static HTML for a notebook."""
     PAGE = auto()
-    """A file of its own."""
+    """A separate HTML file."""
 
     TEXT = SHORT | FULL
     WEB = HTML | PAGE
@@ -41,7 +41,7 @@ class View(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A finding or a warning: where, what, the fix, and the evidence."""
+    """A finding or a warning: its place, message, fix, and evidence."""
 
     where: str
     message: str
@@ -57,7 +57,7 @@ class Beside:
 
     words: tuple[str, ...] = ()
     share: float = 0.0
-    """Length of the bar: 1 is all of it."""
+    """Length of the bar: 1 is the full length."""
     marked: bool = False
 
 
@@ -66,14 +66,15 @@ class CodeBlock:
     """Lines of a text by number, some of them with words and a bar beside them."""
 
     lines: Mapping[int, str]
-    """Those that are shown, in order."""
+    """The lines shown, in order."""
     total: int
     """The number of lines of the text."""
     beside: Mapping[int, Beside] = field(default_factory=dict[int, Beside])
     heads: tuple[str, ...] = ()
     language: str = "text"
+    _: KW_ONLY
     html: Html = NOTHING
-    """The same lines for a notebook."""
+    """The same lines as HTML, for a notebook."""
 
     @property
     def words(self) -> list[tuple[str, ...]]:
@@ -92,34 +93,36 @@ class Part:
     drawing: tuple[str, ...] = ()
     """The same picture as lines of text, for a terminal and for Markdown."""
     brief: bool = False
-    """The short text shows it as well."""
+    """Whether the short text includes the part."""
+    _: KW_ONLY
     advice: tuple[Advice, ...] = ()
     code: CodeBlock | None = None
-    """As a block of text; `picture` is its HTML."""
+    """Lines of code, with words and bars beside them."""
     copied: bool = False
-    """A page offers to copy the drawing."""
+    """Whether a page offers to copy the drawing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A part of a result: sentences first, then blocks."""
+    """A section of a result: sentences first, then blocks."""
 
     key: str
-    """Names the chapter's tab in the viewer: a word of lower-case letters."""
+    """Name of the chapter's tab in the viewer: one lower-case word."""
     title: str
-    """Its heading; without one it follows what is above it."""
+    """Heading; without one the chapter continues the one above."""
     lead: tuple[str, ...] = ()
-    """The essence in sentences. The short text shows these, and brief parts."""
+    """Summary in sentences. The short text shows these, and brief parts."""
     parts: tuple[Part, ...] = ()
     views: View = View.ALL
+    _: KW_ONLY
     folded: bool = False
-    """A notebook opens it at a click."""
+    """Whether a notebook shows it collapsed."""
     grid: bool = False
-    """Its parts are side by side where there is room."""
+    """Whether its parts are placed side by side where there is room."""
 
     @property
     def is_bare(self) -> bool:
-        """Whether its title is all that it has to say."""
+        """Whether it has a title only."""
         return not self.lead and not self.parts
 
 
@@ -139,18 +142,20 @@ class Document:
     notes: tuple[str, ...]
     chapters: tuple[Chapter, ...]
     whole: str = ""
-    """Where everything is: ``"`report.to_html(path)` writes everything"``."""
+    """A sentence on how to get the complete result: ``"`report.to_html(path)` writes everything"``.
+    """
+    _: KW_ONLY
     styles: tuple[str, ...] = ()
     """Style sheets beside those of all documents."""
     css: Html = NOTHING
-    """Rules of this document alone."""
+    """CSS rules specific to this document."""
     uid: str = ""
     """Its id in HTML."""
     link: Link = unlinked
 
     @property
     def first_line(self) -> str:
-        """One line in the order in which people ask."""
+        """The parts joined into one line."""
         return SEPARATOR.join(self.first)
 
 
@@ -175,11 +180,11 @@ ROOMS = (
     Room(15, False, 0, 40, 160),
     Room(0, False, 0, 0, 160),
 )
-"""From the most to the least; without rows there is only the first line."""
+"""From the largest to the smallest; a room without rows has the first line only."""
 
 
 def first_fitting(made: Iterable[_T], size: Callable[[_T], int], cap: int) -> _T:
-    """The first that is at most `cap` bytes, else the last. They are made one by one."""
+    """Return the first item of at most `cap` bytes, else the last. Items are made one by one."""
     found: _T | None = None
     for found in made:
         if size(found) <= cap:

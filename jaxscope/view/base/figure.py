@@ -1,10 +1,10 @@
-"""A figure, described once: a static picture in SVG, or drawn by plotly where there is a kernel."""
+"""A figure, described once: `svg` draws it as a static picture, `interactive` with plotly."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from jaxscope import words
@@ -19,14 +19,14 @@ COLORS = (
     "#a566e0",
     "#8c857c",
 )
-"""Contrast of 3 and more with white and with #111; a series has its number among them."""
+"""Colors of series, by index. Contrast of at least 3 with white and with #111."""
 INK = "#797d86"
-"""Of words: a contrast of 4 with white and with black."""
+"""Color of text: contrast of 4 with white and with black."""
 GREY, GRID = "#868d99", "rgba(134,141,153,.28)"
 _LONGEST = 28
-"""Letters of a name."""
+"""Most letters of a name."""
 _MOST = 8
-"""Labels of an axis."""
+"""Most labels of an axis."""
 _FACTORS: tuple[tuple[float, ...], ...] = (
     (1,),
     (1, 3),
@@ -35,43 +35,45 @@ _FACTORS: tuple[tuple[float, ...], ...] = (
     tuple(1 + i / 4 for i in range(36)),
     tuple(1 + i / 10 for i in range(90)),
 )
-"""Of powers of ten. The first three are taken as long as they fit, the others where need be."""
+"""Factors of powers of ten. The first three sets are used as long as they fit, the others where
+there would be too few labels."""
 
 
 class SeriesForm(StrEnum):
     """The form in which a series is drawn."""
 
     LINE = "line"
-    """Through its points, which are dots."""
+    """A line through its points, which are dots."""
     CURVE = "curve"
-    """Without dots: nothing was measured there."""
+    """A line without dots, for points that are not measurements."""
     DOTS = "dots"
     AREA = "area"
-    """Steps that are filled down to the axis."""
+    """Steps filled down to the axis."""
     STRIP = "strip"
-    """A dot for each sample, over a name of the other axis."""
+    """A dot for each sample, in the row of a name of the second axis."""
     BARS = "bars"
-    """From `start` on, along the first axis. Only plotly draws them."""
+    """Bars from `start` along the first axis. Drawn by plotly only."""
 
 
 @dataclass(frozen=True, slots=True)
 class FigureAxis:
-    """One direction of a figure."""
+    """An axis of a figure."""
 
     label: str = ""
     text: Callable[[float], str] = words.significant
-    """A value in words."""
+    """Format of a value."""
     log: bool = False
     unit: str = ""
-    """Of a linear axis, for plotly, which sets a prefix before it."""
+    """Unit of a linear axis, for plotly, which adds an SI prefix."""
     names: tuple[str, ...] = ()
-    """Of an axis of names, the first on top; its values are their numbers."""
+    """Names of a categorical axis, the first on top; its values are their indices."""
+    _: KW_ONLY
     ticks: tuple[float, ...] = ()
     """The labeled values; round numbers if empty."""
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class FigureSeries:
     """Points that belong together."""
 
     name: str
@@ -79,12 +81,13 @@ class Series:
     y: tuple[float, ...]
     form: SeriesForm = SeriesForm.LINE
     color: int | None = 0
-    """Its number among the colors; None is that of words."""
+    """Index into COLORS; None is the color of text."""
+    _: KW_ONLY
     low: tuple[float, ...] = ()
     """The ends of the band around the points."""
     high: tuple[float, ...] = ()
-    told: tuple[str, ...] = ()
-    """Words of each point on hover; of a strip, the words beside it."""
+    texts: tuple[str, ...] = ()
+    """Tooltip of each point; of a strip, the text beside it."""
     named: tuple[str, ...] = ()
     """Names beside the points; empty ones are left out."""
     shares: tuple[float, ...] = ()
@@ -92,11 +95,11 @@ class Series:
     start: tuple[float, ...] = ()
     """Starts of bars."""
     interactive: bool = False
-    """A static picture leaves it out."""
+    """Whether only the interactive figure has it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class FigureMark:
     """A line across the first axis."""
 
     at: float
@@ -111,26 +114,27 @@ class Figure:
     """Alternative text."""
     x: FigureAxis
     y: FigureAxis
-    series: tuple[Series, ...]
-    marks: tuple[Mark, ...] = ()
+    series: tuple[FigureSeries, ...]
+    marks: tuple[FigureMark, ...] = ()
+    _: KW_ONLY
     level: float | None = None
     """A line across the second axis."""
     title: str = ""
     """The title of an interactive figure."""
     note: str = ""
-    """Below it, in small letters."""
+    """A note in small letters."""
     width: int = 520
     height: int = 250
 
 
 def brief(name: str) -> str:
-    """A name that leaves room for the picture; the tables have it whole."""
+    """The name, cut to leave room for the picture; the tables show the full name."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def ticks(low: float, high: float, log: bool = True) -> list[float]:
-    """Round numbers between, some three to seven of them: on a logarithmic axis powers of ten, with
-    2 and 5 times them where there would be fewer."""
+    """About three to seven round numbers in the range: on a logarithmic axis powers of ten, with
+    multiples of 2 and 5 where there would be fewer."""
     if not log:
         step = _step((high - low) / 4 or abs(high) or 1.0)
         first = math.ceil(low / step - 1e-9)
@@ -150,12 +154,12 @@ def ticks(low: float, high: float, log: bool = True) -> list[float]:
 
 
 def _step(value: float) -> float:
-    """The round number above."""
+    """The next round number."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= value * 0.999)
 
 
 def ends(values: Iterable[float]) -> tuple[float, float]:
-    """The least and the greatest; 0 and 1 of none."""
+    """The least and the greatest value; 0 and 1 if there is none."""
     found = list(values)
     return (min(found), max(found)) if found else (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""HTML from words: everything that comes from a record passes through `escape`."""
+"""HTML elements; every text of a record passes through `escape`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from jaxscope.view.base.visible import visible
 
 _BACKTICKS = re.compile(r"`([^`]+)`")
 _LONGEST = 2000
-"""Characters of one text that are shown; a repr or a name may be a megabyte."""
+"""Most characters shown of one text; a repr or a name may be a megabyte."""
 _SHAPES = frozenset("circle line path polygon polyline rect".split())  # noqa: SIM905
 _EMPTY = frozenset("br img input meta".split())  # noqa: SIM905
 _BARE = frozenset(("align", "colspan", "scope"))
-"""Attributes of HTML whose values need no quotes: every cell of a table has one."""
+"""HTML attributes written without quotes, because every cell of a table has one."""
 
 
 class Html(str):
-    """Markup. Only the functions of this module make it, so that a type checker finds a text that
-    was not escaped."""
+    """Markup. Only the functions of this module make it, so that a type checker finds unescaped
+    text."""
 
     __slots__ = ()
 
@@ -31,7 +31,8 @@ NOTHING = Html()
 
 
 def escape(text: str, longest: int = _LONGEST) -> Html:
-    """One line of foreign text as HTML, hidden characters spelled out, cut where it is endless."""
+    """One line of untrusted text as HTML: hidden characters spelled out, cut after `longest`
+    characters."""
     return Html(html.escape(visible(_cut(text, longest))))
 
 

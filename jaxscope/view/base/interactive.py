@@ -19,7 +19,7 @@ from jaxscope.view.base.figure import (
     INK,
     Figure,
     FigureAxis,
-    Series,
+    FigureSeries,
     SeriesForm,
     ticks,
 )
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _TICKS = 12
-"""More of them would run into each other."""
+"""Most labels of an axis; more would overlap."""
 _TITLE = 64
-"""Letters of a line of the title; plotly does not break one by itself."""
+"""Letters of a line of the title; plotly does not wrap it."""
 _SYMBOLS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
 
 
 def draw(first: Figure, *others: Figure, title: str = "") -> go.Figure:
-    """The figures side by side, over the names that they share. Needs plotly."""
+    """Draw the figures side by side, over their shared names. Needs plotly."""
     from plotly.subplots import make_subplots
 
     figures = (first, *others)
@@ -67,7 +67,7 @@ def draw(first: Figure, *others: Figure, title: str = "") -> go.Figure:
 
 
 def icicle(root: Node, title: str) -> go.Figure:
-    """A tree of seconds as boxes under boxes; a click zooms. Needs plotly."""
+    """Draw a tree of seconds as nested boxes; a click zooms. Needs plotly."""
     import plotly.graph_objects as go
 
     rows: list[tuple[str, str, str, float]] = []
@@ -94,12 +94,12 @@ def icicle(root: Node, title: str) -> go.Figure:
 
 
 def plain(text: str) -> str:
-    """Plotly reads a little HTML in its texts; `<lambda>` is not of it."""
+    """Escape text for plotly, which interprets some HTML tags."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _laid_out(drawn: Any, title: str, height: int, **layout: Any) -> Any:
-    """Title, colors and margins. The title begins at the left and the legend is at the foot, so
+    """Title, colors and margins. The title starts at the left and the legend is at the bottom, so
     that a narrow page cuts neither off."""
     lines = [one for line in title.split("\n") for one in textwrap.wrap(plain(line), _TITLE)]
     drawn.update_layout(
@@ -120,7 +120,7 @@ def _laid_out(drawn: Any, title: str, height: int, **layout: Any) -> Any:
         font={"color": INK, "size": 12, "family": "system-ui, sans-serif"},
         margin={"l": 10, "r": 20, "t": 40 + 19 * len(lines), "b": 80},
         height=height + 19 * len(lines),
-        # Counted in heights of the plot it would be on the words of the axis.
+        # In plot coordinates it would overlap the label of the axis.
         legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
         hoverlabel={"bgcolor": "#26282e", "font": {"color": "#f0f1f3"}, "align": "left"},
         **layout,
@@ -150,11 +150,11 @@ def _axis(
 
 
 def _mark(drawn: Any, at: float, text: str) -> None:
-    """A line across with its text on the side where there is more room; for a logarithmic axis."""
+    """A vertical line with its text on the roomier side; for a logarithmic axis."""
     drawn.add_vline(x=at, line={"color": GREY, "dash": "dash", "width": 1})
     xs = [float(one) for trace in drawn.data for one in trace.x]
     late = at > math.sqrt(min(xs) * max(xs))
-    # Annotations of a logarithmic axis are at the logarithm, unlike everything else there.
+    # An annotation on a logarithmic axis is placed at the logarithm, unlike all else.
     drawn.add_annotation(
         x=math.log10(at),
         y=1 - 0.06 * len(drawn.layout.annotations),
@@ -166,20 +166,20 @@ def _mark(drawn: Any, at: float, text: str) -> None:
     )
 
 
-def _color(series: Series, alpha: float = 1.0) -> str:
+def _color(series: FigureSeries, alpha: float = 1.0) -> str:
     color = INK if series.color is None else COLORS[series.color % len(COLORS)]
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return color if alpha == 1 else f"rgba({red},{green},{blue},{alpha})"
 
 
-def _traces(figure: Figure, series: Series, number: int) -> Iterator[Any]:
+def _traces(figure: Figure, series: FigureSeries, number: int) -> Iterator[Any]:
     import plotly.graph_objects as go
 
     x, y, color, names = list(series.x), list(series.y), _color(series), figure.y.names
     name = plain(series.name)
-    told = [plain(text).replace("\n", "<br>") for text in series.told]
-    hover: dict[str, Any] = {"hovertext": told, "hovertemplate": "%{hovertext}<extra></extra>"}
-    hover = hover if told else {}
+    texts = [plain(text).replace("\n", "<br>") for text in series.texts]
+    hover: dict[str, Any] = {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>"}
+    hover = hover if texts else {}
     across = [plain(names[round(value)]) for value in y] if names else y
     if series.low and not names:
         yield go.Scatter(

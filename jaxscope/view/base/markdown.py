@@ -12,11 +12,11 @@ from jaxscope.view.base.visible import columns, visible
 _SPECIAL = re.compile(r"([\\*_\[\]<>|~#])")
 _CODE = re.compile(r"(`[^`]+`)")
 _LONGEST = 2000
-"""Characters of a line of code."""
+"""Most characters of a line of code."""
 
 
 def markdown(document: Document) -> str:
-    """First line, notes, and the chapters under headings of their own."""
+    """Write the first line, the notes, and the chapters under headings."""
     title, *others = document.first
     lines = [SEPARATOR.join((f"**{escaped(title)}**", *map(escaped, others)))]
     lines += [f"\n{escaped(note)}" for note in document.notes]
@@ -27,7 +27,7 @@ def markdown(document: Document) -> str:
 
 
 def escaped(text: str) -> str:
-    """Prose with Markdown's own characters escaped, except in what is between backticks."""
+    """Prose with Markdown's characters escaped, except between backticks."""
     pieces = _CODE.split(visible(text))
     return "".join(
         piece.replace("|", "\\|") if index % 2 else _SPECIAL.sub(r"\\\1", piece)
@@ -70,7 +70,7 @@ def _advice(advice: Advice) -> Iterator[str]:
 
 
 def _code(code: CodeBlock) -> Iterator[str]:
-    """Each line behind its words: a table would break the code."""
+    """Each line after its words; in a table the code would break."""
     if not code.beside and code.language == "text":
         yield from (visible(line[:_LONGEST]) for line in code.lines.values())
         return
@@ -81,13 +81,13 @@ def _code(code: CodeBlock) -> Iterator[str]:
         yield " ".join(f"{head:>{w}}" for head, w in zip(code.heads, widths, strict=True))
     for number, line in code.lines.items():
         row = code.beside.get(number)
-        told = (row.words if row else ()) or ("",) * len(widths)
-        head = "".join(f"{word:>{w}} " for word, w in zip(told, widths, strict=True))
+        beside = (row.words if row else ()) or ("",) * len(widths)
+        head = "".join(f"{word:>{w}} " for word, w in zip(beside, widths, strict=True))
         yield f"{head} {number:>{gutter}}  {visible(line[:_LONGEST])}".rstrip()
 
 
 def _table(table: Table) -> Iterator[str]:
-    """The lines of a table, without the columns that are empty throughout."""
+    """The lines of a table, without empty columns."""
     kept = table.filled()
     if not kept:
         return
@@ -99,12 +99,12 @@ def _table(table: Table) -> Iterator[str]:
 
 def _cell(cell: str) -> str:
     below = cell.below if isinstance(cell, Cell) else ()
-    lines = [f"{'→ ' * (b.kind == 'fix')}{b.text}" for b in below if b.told]
+    lines = [f"{'→ ' * (b.kind == 'fix')}{b.text}" for b in below if b.in_text]
     return "<br>".join(map(escaped, (cell, *lines)))
 
 
 def _block(language: str, lines: Iterable[str]) -> Iterator[str]:
-    """A fenced block whose fence is longer than any run of backticks inside."""
+    """A fenced block whose fence is longer than any sequence of backticks inside."""
     lines = list(lines)
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)

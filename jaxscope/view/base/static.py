@@ -1,4 +1,4 @@
-"""A document as HTML without a script, so that it lives in a saved notebook.
+"""A document as HTML without a script, for a saved notebook.
 
 It is readable where style sheets are stripped too (GitHub): order and words come first, tables,
 `details`, numbers with their shares. Pictures are images, as a notebook needs them.
@@ -28,13 +28,13 @@ from jaxscope.view.base.svg import images
 from jaxscope.view.base.table import Below, Cell, Table
 
 CAP = 200_000
-"""Bytes of one display at most: a notebook with fifty cells stays under 10 MB."""
+"""Most bytes of one display: a notebook with fifty cells stays under 10 MB."""
 
 
 def static_html(build: Callable[[Room], Document], *, inline: bool = False) -> Html:
-    """The document as one `<div>` with its style, built for less room where it is over the cap.
+    """The document as one `<div>` with its style, built with less content where it exceeds the cap.
 
-    Pictures are images; `inline` leaves them SVG, which says more where it is pointed at.
+    Pictures are images; `inline` leaves them SVG, which has tooltips.
     """
 
     def drawn(room: Room) -> Html:
@@ -54,28 +54,28 @@ def byte_size(text: str) -> int:
 
 
 def boxed(document: Document, content: Html) -> Html:
-    """The content in the `<div>` that its style sheets are for."""
+    """The content in the `<div>` to which its style sheets apply."""
     sheet = join(style("report", "static", *document.styles), document.css)
     css = f"jxs report {document.noun}"
     return tag("div", tag("style", sheet), content, class_=css, id=document.uid)
 
 
 def details(title: str, content: Html, opened: bool = False, css: str = "") -> Html:
-    """A part that opens at a click."""
+    """A collapsible part."""
     return tag("details", tag("summary", title), content, class_=css, open=opened)
 
 
 @dataclass(frozen=True, slots=True)
 class HtmlWriter:
-    """Sets documents and what is in them."""
+    """Writer of documents and their parts."""
 
     room: Room
     link: Link = unlinked
     page: bool = False
-    """Of a page, whose tables can be sorted, and whose chapters are open."""
+    """Whether it writes a page, whose tables can be sorted and whose chapters are open."""
 
     def document(self, document: Document, view: View) -> Html:
-        """First line, notes and chapters; without rows in the room no chapters."""
+        """Write the first line, notes and chapters; no chapters if the room has no rows."""
         title, *others = document.first
         shown = [c for c in document.chapters if view in c.views and self.room.rows]
         return join(
@@ -85,7 +85,7 @@ class HtmlWriter:
         )
 
     def chapter(self, chapter: Chapter) -> Html:
-        """The chapter under its title; nothing where it is empty here."""
+        """Write the chapter under its title; nothing if it is empty in this view."""
         content = self.body(chapter)
         if not (content or chapter.is_bare) or not chapter.title:
             return content
@@ -94,7 +94,7 @@ class HtmlWriter:
         return join(tag("h4", chapter.title), content)
 
     def body(self, chapter: Chapter) -> Html:
-        """The chapter without its title."""
+        """Write the chapter without its title."""
         lead = [tag("p", prose(sentence)) for sentence in chapter.lead]
         parts = [made for part in chapter.parts if (made := self.part(part))]
         if chapter.grid and parts:
@@ -102,7 +102,7 @@ class HtmlWriter:
         return join(*lead, *parts)
 
     def part(self, part: Part) -> Html:
-        """A block under its caption; nothing where there is no room for it."""
+        """Write a block under its caption; nothing if there is no room for it."""
         made = join(
             Html(part.picture) if self.room.pictures else "",
             self.table(part.table) if part.table is not None else "",
@@ -113,7 +113,7 @@ class HtmlWriter:
         return join(tag("h4", part.caption), made) if made and part.caption else made
 
     def advice(self, advice: Iterable[Advice]) -> Html:
-        """Findings as a list."""
+        """Write findings as a list."""
         items = [tag("li", self._advice(one)) for one in advice]
         if (rest := len(items) - self.room.rows) > 0:
             more = f"{words.count(rest, 'more finding')} left out here."
@@ -130,7 +130,7 @@ class HtmlWriter:
         )
 
     def table(self, table: Table) -> Html:
-        """A table of as many rows as there is room for; empty columns are left out."""
+        """Write as many rows as there is room for; empty columns are left out."""
         kept = [i for i in range(len(table.heads)) if any(_filled(row[i]) for row in table.rows)]
         if not kept:
             return NOTHING
@@ -163,7 +163,7 @@ class HtmlWriter:
             cell = said if isinstance(said, Cell) else Cell(said)
             made = join(made, cell.picture, *_below(cell.below))
             if spread and i not in table.right and made:
-                # JupyterLab sets every cell to the right, and strips what would undo it but this.
+                # JupyterLab right-aligns every cell, and strips all other ways to undo that.
                 made = tag("div", made, align="left")
             name, scope = ("td", "") if cells else ("th", "row")
             value = f"{cell.value:.9g}" if self.page and cell.value is not None else ""

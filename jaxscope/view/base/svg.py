@@ -1,8 +1,8 @@
 """Figures as static pictures: SVG, or an image that carries its SVG.
 
-JupyterLab takes the tags of an inline SVG away where it does not trust a notebook, and leaves the
-letters of its axes in a row; GitHub does so too. An image stays, or says in words what it shows.
-It loses what a point says on hover.
+JupyterLab strips the tags of an inline SVG in an untrusted notebook and leaves the letters of its
+axes in a row; so does GitHub. An image is kept, or replaced by its alternative text. It has no
+tooltips.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from jaxscope.view.base.figure import (
     GRID,
     INK,
     Figure,
-    FigureAxis,
-    Series,
+    FigureSeries,
     SeriesForm,
     brief,
     ends,
@@ -34,25 +33,25 @@ _LEFT, _TOP, _EDGE = 62, 10, 8
 _UNDER, _LABELED = 24, 38
 """Height of the axis below, without and with its label."""
 _BESIDE = 70
-"""Room for what is beside a strip."""
+"""Width of the text beside a strip."""
 _LETTER = 6.0
-"""Width of a letter at the style sheet's 11 px, nearly."""
+"""Approximate width of a letter at the style sheet's 11 px."""
 _LINE = 14
 """Least distance of two labels."""
 _DOT, _MOST_DOTS = 4.0, 250
 _NAMED = 3
-"""Dots that have their names beside them, so that they can be read."""
+"""Most dots labeled with their names, for legibility."""
 
 _STYLE = (
+    f".p0{{color:{INK};fill:currentColor}}"
     f"text{{font:11px system-ui,sans-serif;fill:{INK}}}.strong{{font-weight:600}}"
     f".axis{{stroke:{GRID}}}.level{{stroke:{GREY};stroke-width:1.2;stroke-dasharray:1 3}}"
     f".mark{{stroke:{INK};stroke-dasharray:4 3}}.median{{stroke:{INK};stroke-width:2}}"
     ".line{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}"
     ".dots{stroke:currentColor;stroke-width:4;stroke-linecap:round;stroke-opacity:.6}"
     ".band{fill-opacity:.18}"
-    f".p0{{color:{INK};fill:currentColor}}"
 )
-"""The rules of `figures.css`, in colors that are readable on light and on dark."""
+"""The rules of `figures.css`, in colors readable on light and dark backgrounds."""
 _KINDS = {
     "icicle": "rect{fill-opacity:.2}",
     "grid": "".join(
@@ -68,12 +67,12 @@ _Point = tuple[float, float]
 
 
 def images(html: Html) -> Html:
-    """The HTML with each picture that has letters as an image; bars without any stay."""
+    """The HTML with each SVG that contains text as an image; bars without text stay inline."""
     return Html(_PICTURE.sub(lambda found: image(found[0]) or found[0], html))
 
 
 def image(svg: str) -> Html:
-    """One of our pictures, with colors of its own; nothing of what has no letters."""
+    """An SVG of this module as an image with its colors; empty for one without text."""
     found = _PICTURE.match(svg)
     if found is None or "<text" not in found["body"]:
         return NOTHING
@@ -99,7 +98,7 @@ def image(svg: str) -> Html:
 
 
 def figure(figure: Figure, caption: str = "") -> Html:
-    """The picture with its note under the caption; nothing of a figure without points."""
+    """Draw the figure with its caption and note; empty for a figure without points."""
     drawn = svg(figure)
     if not drawn:
         return NOTHING
@@ -108,7 +107,7 @@ def figure(figure: Figure, caption: str = "") -> Html:
 
 
 def svg(figure: Figure) -> Html:
-    """The picture in the colors of the page; nothing without points."""
+    """Draw the figure in the colors of the page; empty without points."""
     shown = [
         s for s in figure.series if s.x and not s.interactive and s.form is not SeriesForm.BARS
     ]
@@ -116,14 +115,20 @@ def svg(figure: Figure) -> Html:
         return NOTHING
     names = figure.y.names
     strips = any(s.form is SeriesForm.STRIP for s in shown)
-    left: float = _gutter(names) if names else _LEFT
+    values = [v for s in shown for v in (*s.y, *s.low, *s.high)]
+    values += [] if figure.level is None else [figure.level]
+    values += [0.0] if any(s.form is SeriesForm.AREA for s in shown) else []
+    least, most = ends(values)
+    rungs = () if names else figure.y.ticks or ticks(least, most, figure.y.log)
+    widest = max((len(figure.y.text(value)) for value in rungs), default=0)
+    left = _gutter(names) if names else max(_LEFT, _LETTER * widest + _EDGE)
     bottom = float(figure.height - (_LABELED if figure.x.label else _UNDER))
-    right = float(figure.width - (_BESIDE if any(s.told for s in shown) and strips else _EDGE))
+    right = float(figure.width - (_BESIDE if any(s.texts for s in shown) and strips else _EDGE))
     lines = [s for s in shown if s.form in (SeriesForm.LINE, SeriesForm.CURVE) and s.name]
     if lines:
         right = figure.width - _gutter([s.name for s in lines])
     low, high = ends(v for s in shown for v in s.x)
-    if strips and figure.x.log:  # what is far out is drawn at the end
+    if strips and figure.x.log:  # outliers are drawn at the edge
         high = max(sorted(s.x)[math.ceil(0.99 * len(s.x)) - 1] for s in shown)
     x = _scale(low, high, left, right, log=figure.x.log)
     parts = [_across(figure, x, low, high, left, right, bottom)]
@@ -132,12 +137,10 @@ def svg(figure: Figure) -> Html:
         y = _scale(-0.5, len(names) - 0.5, _TOP / 2, bottom, log=False)
         parts += [_strip(s, x, y, step, left, right) for s in shown]
     else:
-        values = [v for s in shown for v in (*s.y, *s.low, *s.high)]
-        values += [] if figure.level is None else [figure.level]
-        floor = [0.0] if any(s.form is SeriesForm.AREA for s in shown) else []
-        least, most = ends([*values, *floor])
         y = _scale(least, most, bottom, _TOP, log=figure.y.log)
-        parts.append(_up(figure.y, y, least, most, left, right))
+        for value in rungs:
+            parts.append(_rule("axis", y(value), left, right))
+            parts.append(_text(figure.y.text(value), left - 6, y(value) + 4, "end"))
         if figure.level is not None:
             parts.append(_rule("level", y(figure.level), left, right))
         parts += [_mark(n, x(m.at), m.text, left, bottom) for n, m in enumerate(figure.marks)]
@@ -156,7 +159,7 @@ def svg(figure: Figure) -> Html:
 
 
 def _scale(low: float, high: float, start: float, end: float, *, log: bool) -> _Scale:
-    """From a value to a place, with a margin if `log`; a range of one value is in the middle."""
+    """A scale from values to pixels, with a margin if `log`; one value is in the middle."""
     margin = 0.03 if log else 0.0
     a, b = (math.log(low), math.log(high)) if log else (low, high)
     if b - a < 1e-12 * max(abs(a), abs(b), 1e-300 if not log else 1.0):
@@ -172,7 +175,7 @@ def _scale(low: float, high: float, start: float, end: float, *, log: bool) -> _
 
 
 def _gutter(names: Sequence[str]) -> float:
-    """The room that names need beside a picture."""
+    """Width that names need beside a picture."""
     longest = max([_LETTER * len(brief(name)) for name in names], default=0.0)
     return longest + _LINE if longest else _EDGE
 
@@ -190,7 +193,7 @@ def _rule(css: str, at: float, start: float, end: float, *, down: bool = False) 
 def _across(
     figure: Figure, x: _Scale, low: float, high: float, left: float, right: float, bottom: float
 ) -> Html:
-    """The axis below, with a label where those before leave room."""
+    """The bottom axis, with those labels that do not overlap."""
     made = [_rule("axis", bottom, left, right)]
     taken: list[tuple[float, float]] = []
     for value in figure.x.ticks or ticks(low, high, figure.x.log):
@@ -207,21 +210,8 @@ def _across(
     return join(*made)
 
 
-def _up(axis: FigureAxis, y: _Scale, low: float, high: float, left: float, right: float) -> Html:
-    """The lines across with their labels on the left."""
-    return join(
-        *(
-            join(
-                _rule("axis", y(value), left, right),
-                _text(axis.text(value), left - 6, y(value) + 4, "end"),
-            )
-            for value in axis.ticks or ticks(low, high, axis.log)
-        )
-    )
-
-
 def _mark(number: int, at: float, said: str, left: float, bottom: float) -> Html:
-    """A line down with its words on the side where there is more room."""
+    """A vertical line with its text on the roomier side."""
     late = at > left + _LETTER * len(said) + 10
     place = _TOP + 10 + 13 * number
     words = _text(said, at + (-5 if late else 5), place, "end" if late else "start", "strong")
@@ -232,11 +222,11 @@ def _points(points: Sequence[_Point]) -> str:
     return " ".join(f"{a:.5g},{b:.5g}" for a, b in points)
 
 
-def _css(series: Series) -> str:
+def _css(series: FigureSeries) -> str:
     return f"p{0 if series.color is None else series.color % len(COLORS) + 1}"
 
 
-def _series(series: Series, x: _Scale, y: _Scale, bottom: float) -> Html:
+def _series(series: FigureSeries, x: _Scale, y: _Scale, bottom: float) -> Html:
     css = _css(series)
     path = [(x(a), y(b)) for a, b in zip(series.x, series.y, strict=True)]
     parts: list[Html] = []
@@ -253,20 +243,20 @@ def _series(series: Series, x: _Scale, y: _Scale, bottom: float) -> Html:
         parts.append(tag("polygon", class_=css, fill_opacity=0.35, points=_points(corners)))
     if series.form in (SeriesForm.LINE, SeriesForm.DOTS):
         shares = series.shares or (0.0,) * len(path)
-        told = series.told or ("",) * len(path)
-        for (a, b), share, words in zip(path, shares, told, strict=True):
-            size = 2.6 + 9 * math.sqrt(share)
-            dot = tag(
-                "circle", class_=css, cx=a, cy=b, r=size, fill_opacity=0.75 if share else None
-            )
-            parts.append(
-                tag("g", tag("title", words), dot) if series.form is SeriesForm.DOTS else dot
-            )
+        texts = series.texts or ("",) * len(path)
+        for (a, b), share, words in zip(path, shares, texts, strict=True):
+            size, opacity = 2.6 + 9 * math.sqrt(share), 0.75 if share else None
+            dot = tag("circle", class_=css, cx=a, cy=b, r=size, fill_opacity=opacity)
+            if series.form is SeriesForm.DOTS:
+                dot = tag("g", tag("title", words.replace("\n", ", ")), dot)
+            parts.append(dot)
     return join(*parts)
 
 
-def _strip(series: Series, x: _Scale, y: _Scale, step: float, left: float, right: float) -> Html:
-    """Dots over their samples, piled up where they fall together, with the median on them."""
+def _strip(
+    series: FigureSeries, x: _Scale, y: _Scale, step: float, left: float, right: float
+) -> Html:
+    """Dots at their samples, stacked where they coincide, with the median."""
     css, middle = _css(series), y(series.y[0])
     base, pile = middle + 0.4 * step, dict[int, int]()
     every = max(1, len(series.x) // _MOST_DOTS)
@@ -274,7 +264,7 @@ def _strip(series: Series, x: _Scale, y: _Scale, step: float, left: float, right
         column = round(x(value) / _DOT)
         pile[column] = pile.get(column, 0) + 1
     rise = min(_DOT, 0.75 * step / max(max(pile.values()) - 1, 1))
-    # A line of no length with round ends is a dot, and takes a sixth of the text of a circle.
+    # A zero-length line with round ends is a dot, in a sixth of the bytes of a circle.
     dots = "".join(
         f"M{column * _DOT:.5g} {base - i * rise:.4g}h0"
         for column, number in pile.items()
@@ -291,12 +281,12 @@ def _strip(series: Series, x: _Scale, y: _Scale, step: float, left: float, right
         _text(brief(series.name), left - 10, middle + 4, "end", css) if series.name else "",
         tag("path", class_=f"{css} dots", d=dots),
         _rule("median", at, base - 0.8 * step, base + 2, down=True),
-        *(_text(told, right + 10, middle + 4) for told in series.told),
+        *(_text(text, right + 10, middle + 4) for text in series.texts),
     )
 
 
-def _names(lines: Sequence[Series], y: _Scale, right: float, bottom: float) -> list[Html]:
-    """Each line's name at its end, moved apart where they would be on each other."""
+def _names(lines: Sequence[FigureSeries], y: _Scale, right: float, bottom: float) -> list[Html]:
+    """Each line's name at its end, moved apart where they would overlap."""
     wanted = sorted(((y(line.y[-1]), i) for i, line in enumerate(lines)))
     places: list[float] = []
     for at, _ in wanted:
@@ -308,8 +298,8 @@ def _names(lines: Sequence[Series], y: _Scale, right: float, bottom: float) -> l
     ]
 
 
-def _labels(dots: Sequence[Series], x: _Scale, y: _Scale, width: float) -> list[Html]:
-    """Names beside the first dots, on the side where there is room; one for dots on each other."""
+def _labels(dots: Sequence[FigureSeries], x: _Scale, y: _Scale, width: float) -> list[Html]:
+    """Names beside the first dots, on the roomier side; one for overlapping dots."""
     made: list[Html] = []
     taken: list[float] = []
     for series in dots:
@@ -323,7 +313,7 @@ def _labels(dots: Sequence[Series], x: _Scale, y: _Scale, width: float) -> list[
 
 
 def shares(parts: Sequence[tuple[str, float]], text: Callable[[float], str]) -> Html:
-    """Parts of a whole side by side, as wide as they are, each named below with its share."""
+    """A bar of the parts of a whole, with a legend of their shares."""
     total = math.fsum(value for _, value in parts)
     if not total:
         return NOTHING
@@ -338,7 +328,7 @@ def shares(parts: Sequence[tuple[str, float]], text: Callable[[float], str]) -> 
 def small_bar(
     parts: Sequence[tuple[str, float]], text: Callable[[float], str], whole: float
 ) -> Html:
-    """The parts as a bar for a cell of a table, which `whole` fills."""
+    """The parts as a bar for a table cell; `whole` is its full length."""
     return _stacked(parts, text, (90, 9), whole, width=90, height=9)
 
 

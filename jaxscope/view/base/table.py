@@ -1,16 +1,16 @@
-"""A table of words, for every view to set in its own way."""
+"""A table of text, independent of the output format."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from jaxscope.view.base.html import NOTHING, Html
 
 Place = tuple[int, int] | None
-"""Source and line; None leads nowhere."""
+"""Source and line, the target of a link; None for no link."""
 Tone = Literal["", "faster", "slower", "flag"]
-"""Good news, bad news, and what catches the eye."""
+"""Emphasis: an improvement, a regression, or a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,25 +19,25 @@ class Below:
 
     text: str
     kind: Literal["fix", "evidence", "line", "aside"] = "evidence"
-    """A fix, evidence; a line of code and an aside are in HTML only."""
+    """Fixes and evidence are shown in every format; code and asides in HTML only."""
 
     @property
-    def told(self) -> bool:
-        """Whether text and Markdown have it too."""
+    def in_text(self) -> bool:
+        """Whether text and Markdown show it too."""
         return self.kind in ("fix", "evidence")
 
 
 class Cell(str):
-    """The words of a cell, with extras that only some views show."""
+    """The text of a cell, with extras that only some formats show."""
 
     __slots__ = ("below", "picture", "tone", "value")
 
     tone: Tone
     value: float | None
-    """The number that sorts its column; NaN is unknown, None sorts by the words."""
+    """The sort key in its column; NaN is unknown, None sorts by the text."""
     below: tuple[Below, ...]
     picture: Html
-    """Beside the words, in HTML."""
+    """A picture beside the text, in HTML."""
 
     def __new__(
         cls,
@@ -55,25 +55,27 @@ class Cell(str):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under heads; `right` are the columns of figures."""
+    """Rows under heads; the columns `right` are right-aligned numbers."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: tuple[int, ...] = ()
     lines: tuple[int, ...] = ()
-    """Columns whose cells are line numbers of the first source: links where a view has them."""
+    """Columns whose cells are line numbers of the first source: links where the format has links.
+    """
     places: tuple[Place, ...] = ()
-    """The targets of the cells in the first column of `lines`, row by row, where they are more than
-    bare numbers of the first source."""
+    """The targets of the cells in the first column of `lines`, row by row, where they are not just
+    line numbers of the first source."""
+    _: KW_ONLY
     further: tuple[tuple[Place, ...], ...] = ()
     """The same for the next columns of `lines`, column by column."""
     muted: frozenset[int] = frozenset()
-    """Rows that are set back: nothing was measured."""
+    """Rows shown in gray: nothing was measured."""
     css: str = ""
     """Its class in HTML."""
 
     def filled(self) -> list[int]:
-        """The columns that are not empty throughout."""
+        """Indices of the columns that are not empty."""
         return [i for i in range(len(self.heads)) if any(row[i] for row in self.rows)]
 
     def leads(self, row: int) -> dict[int, Place]:

@@ -15,15 +15,16 @@ _STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "cyan": "36"}
 _MIN_COLUMN = 12
 _BAR = 8
 _CODE = 40
-"""Cells that code keeps; in a narrower terminal the bar gives way, then the words beside it."""
+"""Least width of code; in a narrower terminal the bar is dropped, then the words beside it."""
 
 
 def text(
     document: Document, width: int | None = None, color: bool = False, *, full: bool = False
 ) -> str:
-    """The document as lines, none wider than `width` cells (default: the terminal's).
+    """The document as lines of at most `width` cells (default: the terminal's).
 
-    Short by default: first line, notes, what matters of each chapter. ANSI colors only if `color`.
+    Short by default: first line, notes, sentences and brief parts of each chapter. ANSI colors only
+    if `color`.
     """
     cells = width or shutil.get_terminal_size((100, 24)).columns
     terminal = Terminal(max(40, cells), color)
@@ -40,12 +41,12 @@ def _document(document: Document, terminal: Terminal, full: bool) -> Iterator[st
 
 
 def _plain(sentence: str) -> str:
-    """Words without the marks of code."""
+    """The sentence without backticks."""
     return sentence.replace("`", "")
 
 
 def bar(share: float, cells: int) -> str:
-    """Eighths of blocks; anything above nothing is seen."""
+    """A bar in eighths of a block; any share above 0 is visible."""
     eighths = max(round(min(share, 1) * cells * 8), 1 if share > 0 else 0)
     whole, part = divmod(eighths, 8)
     return "█" * whole + (" ▏▎▍▌▋▊▉"[part] if part else "")
@@ -53,7 +54,7 @@ def bar(share: float, cells: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """The width of a terminal, and whether it understands colors."""
+    """The width of a terminal, and whether it supports colors."""
 
     width: int
     color: bool
@@ -66,14 +67,14 @@ class Terminal:
         yield self.paint(fitted(visible(text), self.width), "cyan")
 
     def wrap(self, text: str, indent: str, style: str = "") -> Iterator[str]:
-        """A sentence; its first line is behind the indent, the others under it."""
+        """Wrap a sentence; its first line follows the indent, the others are aligned with it."""
         hang = " " * columns(indent)
         for number, line in enumerate(wrapped(visible(text), self.width - columns(indent))):
             yield (indent if number == 0 else hang) + self.paint(line, style)
 
     def chapter(self, chapter: Chapter, full: bool) -> Iterator[str]:
-        """The chapter under its heading; without `full` only what matters. Nothing if it is empty
-        here."""
+        """Write the chapter under its heading; without `full` only brief parts. Nothing if it is
+        empty."""
         body = [line for sentence in chapter.lead for line in self.wrap(_plain(sentence), "  ")]
         for part in chapter.parts:
             if full or part.brief:
@@ -100,12 +101,12 @@ class Terminal:
         yield from self.wrap(advice.evidence, f"{hang}  ", "dim") if advice.evidence else ()
 
     def _code(self, code: CodeBlock) -> Iterator[str]:
-        """Lines behind their numbers, with the words and the bar of each behind them."""
+        """Lines with their numbers before them, and the words and bar of each after them."""
         gutter = len(str(code.total))
         # Only lines with figures have a column for marks.
         edge = gutter + (5 if code.beside else 3)
         widths = [
-            max(columns(told[i]) for told in (code.heads, *code.words))
+            max(columns(row[i]) for row in (code.heads, *code.words))
             for i in range(len(code.heads))
         ]
         beside = sum(width + 2 for width in widths)
@@ -129,8 +130,8 @@ class Terminal:
             flag = self.paint("!", "yellow") + " " if row.marked else " " * (edge - gutter - 3)
             out = f"{flag}{self.paint(f'{number:>{gutter}}', 'dim')} │ {cut}"
             if widths:
-                told = row.words or (words.UNKNOWN,) * len(widths)
-                figures = "".join(f"  {w:>{n}}" for w, n in zip(told, widths, strict=True))
+                beside_line = row.words or (words.UNKNOWN,) * len(widths)
+                figures = "".join(f"  {w:>{n}}" for w, n in zip(beside_line, widths, strict=True))
                 out += " " * (room - columns(cut)) + self.paint(figures, "" if row.words else "dim")
             yield out + (" " + self.paint(bar(row.share, _BAR), "green") if bars else "")
         yield from self._gap(code.total - previous, edge - 3)
@@ -140,9 +141,9 @@ class Terminal:
             yield self.paint(f"{' ' * indent} ⋮ {words.count(number, 'line')} not shown", "dim")
 
     def table(self, table: Table) -> Iterator[str]:
-        """Aligned columns; empty ones are left out, and the last is wrapped under itself.
+        """Write aligned columns; empty ones are left out, and the last is wrapped.
 
-        A last column of figures is not wrapped: the widest of the others gives way to it.
+        A last column of numbers is not wrapped: the widest of the others shrinks instead.
         """
         kept = table.filled()
         if not kept:
@@ -163,7 +164,7 @@ class Terminal:
             )
 
     def _widths(self, rows: Sequence[Sequence[str]], reserved: int) -> list[int]:
-        """Widths of all columns but the last; the widest give way until they fit."""
+        """Widths of all columns but the last; the widest shrink until they fit."""
         widths = [max(columns(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
         room = self.width - reserved
         while sum(widths) + 2 * len(widths) + 2 > room and max(widths, default=0) > _MIN_COLUMN:
@@ -194,6 +195,6 @@ class Terminal:
             yield from self.wrap(row[-1], line, style) if row[-1] else ()
         hang = " " * columns(line)
         for below in () if end is None else end.below:
-            if below.told:
+            if below.in_text:
                 mark = "→ " if below.kind == "fix" else ""
                 yield from self.wrap(_plain(below.text), hang + mark, "" if mark else "dim")

@@ -1,7 +1,7 @@
-"""Text made safe to look at: what a reader cannot see, or what moves other text, is spelled out.
+"""Text made safe to display: invisible characters and those that reorder text are spelled out.
 
-IR and source are data from outside. A terminal would obey an escape sequence in them, and a bidi
-control would show code in another order than the one that runs (CVE-2021-42574, "Trojan Source").
+IR and source are untrusted. A terminal would execute an escape sequence in them, and a bidi control
+would show code in a different order than it runs (CVE-2021-42574, "Trojan Source").
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def visible(line: str) -> str:
 
 
 def excerpt(line: str, most: int = 80) -> str:
-    """A line of code for a sentence or a table; one that was cut ends in `…`."""
+    """A line of code for a sentence or a table; a cut one ends in `…`."""
     text = visible(line.strip())
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -57,7 +57,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def _head(text: str, width: int) -> str:
-    """The longest beginning of the text that fits in `width` cells."""
+    """The longest prefix of the text that fits in `width` cells."""
     used = 0
     for index, character in enumerate(text):
         used += _cells(character)
@@ -77,7 +77,7 @@ def fitted(text: str, width: int) -> str:
 def wrapped(text: str, width: int) -> list[str]:
     """The text in lines of at most `width` cells, broken at spaces; a long word is broken too.
 
-    A number keeps its unit, and `In [3]` stays one.
+    A number and its unit, or `In [3]`, are not split.
     """
     width = max(width, 2)
     lines: list[str] = []

@@ -28,7 +28,7 @@ _LONGEST_SHAPE = 120
 def by_line(program: Program, sources: int, cell: CellProfile | None = None) -> list[Json]:
     """For each of the record's sources: line → equations, instructions, FLOPs, time.
 
-    `cell` is the profile of the cell as it ran: then the first source has that one's times.
+    `cell` is the profile of the cell as it ran: then the times of the first source come from it.
     """
     phases = differentiates(program)
     found: list[Json] = []
@@ -79,10 +79,10 @@ def _time(share: LineShare) -> Json:
 
 
 def by_instruction(program: Program, stage: Stage | None = None) -> Json:
-    """Line of the optimized HLO → what one execution of its instruction costs and takes.
+    """Line of the optimized HLO → cost and time of its instruction.
 
-    `stage` is that text, if it is not yet among the program's. A fusion has the work of what it
-    holds; the instructions inside have theirs too, and no time of their own.
+    `stage` is that text, if it is not yet among the program's. A fusion has the work of the
+    instructions in it; those have their work too, but no time.
     """
     stage = stage or stage_of(program, StageKind.OPTIMIZED_HLO)
     known = counted(stage.text) if stage is not None else None
@@ -107,8 +107,8 @@ def by_instruction(program: Program, stage: Stage | None = None) -> Json:
 
 
 def lost(program: Program) -> Json:
-    """The equations that left no instruction: `eliminated` those that are surely gone, `merged`
-    those whose work may go on inside another's; each with the reason."""
+    """Equations without an instruction, each with the reason: those certainly `eliminated`, and
+    those `merged`, whose work may be part of another instruction."""
     found: Json = {"eliminated": [], "merged": []}
     for one in reasons(program):
         row = {"equation": one.equation, "reason": one.reason}
@@ -117,7 +117,7 @@ def lost(program: Program) -> Json:
 
 
 def finite(number: float | None) -> float | None:
-    """JSON has no word for what is not finite; whole numbers are shorter without their `.0`."""
+    """The number for JSON: None if it is not finite, an integer if it is whole."""
     if number is None or not math.isfinite(number):
         return None
     return int(number) if number == int(number) else float(f"{number:.6g}")
@@ -128,7 +128,7 @@ def rounded(share: float) -> float:
 
 
 def _shape(text: str) -> str:
-    """As people write it: without layouts, and cut where a tuple is endless."""
+    """The shape without layouts, cut where a tuple is long."""
     short = _LAYOUT.sub("", text)
     return short if len(short) <= _LONGEST_SHAPE else short[: _LONGEST_SHAPE - 1] + "…"
 

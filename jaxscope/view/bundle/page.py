@@ -1,8 +1,8 @@
-"""One offline file: a result with everything that shows it, and nothing fetched from anywhere.
+"""One offline file: a result with the viewer, without network access.
 
 Reports and diffs are read in the viewer, which is built from `labextension/` into
-`jaxscope/static/`; where there is no script, or where it was not built, the file shows the static
-report. Other documents have a small script of their own, for their tables.
+`jaxscope/static/`; without scripts, or where it was not built, the file shows the static report.
+Other documents have a small script for their tables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WHOLE = Room(rows=1_000_000)
 def viewer_page(subject: str, static: Html, payload: dict[str, Any]) -> str:
     """A page about `subject`: the viewer, or the static HTML where no script runs.
 
-    The payload should be whole: the page has no kernel to ask for what is left out.
+    The payload should be complete: the page has no kernel to request more from.
     """
     script, sheet = built("page.js"), built("page.css")
     if script is None or sheet is None:
@@ -42,7 +42,7 @@ def viewer_page(subject: str, static: Html, payload: dict[str, Any]) -> str:
 
 
 def document_page(document: Document, subject: str) -> str:
-    """A page about `subject`, whose tables sort and whose texts can be copied."""
+    """A page about `subject`, with sortable tables and texts to copy."""
     script = resources.files("jaxscope.view").joinpath("web", "page.js").read_text("utf-8")
     brand = tag("p", f"jaxscope · {subject}", class_="brand")
     content = HtmlWriter(_WHOLE, page=True).document(document, View.PAGE)
@@ -51,12 +51,12 @@ def document_page(document: Document, subject: str) -> str:
 
 
 def inline_json(value: Any) -> str:
-    """JSON that no parser of HTML can take for markup."""
+    """JSON without characters that HTML parses as markup."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def inline_script(text: str) -> str:
-    """A script whose strings cannot end its element, nor open a comment in it."""
+    """The script, escaped so that its strings cannot end its element or open a comment."""
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
@@ -67,12 +67,12 @@ def built(name: str) -> str | None:
 
 
 def _file(subject: str, sheet: str, body: Html, script: str) -> str:
-    """Only our own script runs, known by its hash."""
+    """Content security policy: only the script with this hash runs."""
     nonce = _digest(subject + body)[:22]
     policy = (
         f"default-src 'none'; script-src 'sha256-{_digest(script)}'; worker-src blob:; "
         # Pictures of a static report are in its text. The text panes write a style sheet of their
-        # own: known by the nonce. A style attribute may set a width and a color; it can load
+        # own: allowed by the nonce. A style attribute may set a width and a color; it can load
         # nothing, since nothing may be loaded.
         f"style-src 'nonce-{nonce}'; style-src-attr 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
@@ -84,7 +84,7 @@ def _file(subject: str, sheet: str, body: Html, script: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"{title}{own}{sheet}</style></head>"
-        # The static report brings its style; whatever is foreign in it is escaped.
+        # The static report brings its style; all untrusted text in it is escaped.
         f"<body>{body.replace('<style>', own, 1)}"
         f"{f'<script>{script}</script>' if script else ''}</body></html>\n"
     )

@@ -1,7 +1,7 @@
 """A report as JSON for the viewer, packed and bounded so that a notebook can carry it.
 
 `labextension/src/report.ts` has its types. The packed part is the record with everything that
-Python makes of it: figures by line and by instruction, eliminated code, tables and pictures.
+Python derives from it: figures by line and by instruction, eliminated code, tables and pictures.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jaxscope.view.report.tables import no_program
 from jaxscope.view.report.titles import titles
 
 PAYLOAD_SCHEMA = 1
-"""The version of the payload's form. What each version changed:
+"""The version of the payload's schema. Changes by version:
 
 1: the first.
 """
@@ -39,7 +39,7 @@ Key = tuple[int, StageKind]
 """A stage of a program."""
 
 _QUICK = 2_000_000
-"""Characters of texts up to which everything is packed to see whether it fits."""
+"""Characters of texts up to which everything is packed to test whether it fits."""
 _SHORTENED = (
     "Shortened to keep the notebook small: long tables end early, and data that the viewer does "
     "not need is missing. `report.to_html(path)` and `report.save(path)` write everything."
@@ -55,27 +55,29 @@ class _Bounds:
 
     room: Room = dataclasses.field(default_factory=Room)
     whole: bool = False
-    """The whole record; else what the viewer reads."""
+    """Whether the whole record is included; else the part that the viewer reads."""
     detail: bool = True
     """Scopes and shapes of the equations."""
     equations: int = 100_000
-    """Of all programs."""
+    """Equations of all programs."""
     programs: int = 1000
+    _: dataclasses.KW_ONLY
     sources: int = 100_000_000
     """Characters of all sources."""
 
 
 MOST_EQUATIONS = 12_000
-"""More are not saved with an output: 10 bytes each. They come with the first requested text."""
+"""Most equations saved with an output, at 10 bytes each; more are sent with the first requested
+text."""
 _BOUNDS = (
     _Bounds(whole=True, equations=MOST_EQUATIONS),
     _Bounds(Room(200), equations=MOST_EQUATIONS, programs=200, sources=400_000),
-    _Bounds(Room(60, pictures=False), False, False, MOST_EQUATIONS, 40, 100_000),
-    _Bounds(Room(200, pictures=False), False, False, 0, 40, 100_000),
-    _Bounds(Room(15, pictures=False), False, False, 0, 5, 20_000),
-    _Bounds(Room(0, pictures=False), False, False, 0, 0, 2000),
+    _Bounds(Room(60, pictures=False), False, False, MOST_EQUATIONS, 40, sources=100_000),
+    _Bounds(Room(200, pictures=False), False, False, 0, 40, sources=100_000),
+    _Bounds(Room(15, pictures=False), False, False, 0, 5, sources=20_000),
+    _Bounds(Room(0, pictures=False), False, False, 0, 0, sources=2000),
 )
-"""From the most to the least; the first that fits, apart from the texts, is taken."""
+"""From the largest to the smallest; the first that fits without the texts is used."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class _Made:
     """Figures by program, source and line."""
     lost: list[Json]
     """By program."""
+    _: dataclasses.KW_ONLY
     heads: list[Json]
     """By program, of several."""
 
@@ -100,12 +103,12 @@ def payload(
     cap: int | None = CAP,
     figure_kinds: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Json:
-    """The report as the viewer reads it, at most `cap` bytes; None leaves nothing out.
+    """The report as the viewer reads it, at most `cap` bytes; None sets no limit.
 
-    Where it does not fit, the longest texts are left out first, and `omitted` says how long they
-    were. Where it still does not fit, tables and lists get shorter, and a note says so. `report_id`
-    names the report to the kernel. `figure_kinds` has, by the key of a tab, the plotly figures that
-    the kernel can be asked for.
+    Where it does not fit, the longest texts are left out first, and `omitted` has their lengths.
+    Where it still does not fit, tables and lists get shorter, and a note says so. `report_id`
+    identifies the report in requests. `figure_kinds` has the plotly figures available from the
+    kernel, by the key of their tab.
     """
     made = functools.partial(
         _packed,
@@ -115,7 +118,7 @@ def payload(
             figure_kinds or {},
             [figures.by_line(p, len(record.sources), record.profile) for p in record.programs],
             [figures.lost(program) for program in record.programs],
-            _heads(record),
+            heads=_heads(record),
         ),
     )
     if cap is None:
@@ -133,13 +136,13 @@ def payload(
         cap,
     )
     kept = _fitting(record, texts, cap - size(found))
-    # Packed together they need less than one by one; should they not, all are left out.
+    # Packed together they need less than one by one; if they do not, all are left out.
     more = made(bounds, every - kept) if kept else found
     return more if size(more) <= cap else found
 
 
 def _heads(record: Record) -> list[Json]:
-    """Title and first line of each program, for a choice among several."""
+    """Title and first line of each program, for a selection menu."""
     if len(record.programs) < 2:
         return [{} for _ in record.programs]
     return [
@@ -154,7 +157,7 @@ def size(found: Json) -> int:
 
 
 def _texts(record: Record) -> list[tuple[Key, Stage]]:
-    """The stages that have a text, the shortest first."""
+    """The stages with a text, the shortest first."""
     found = [
         ((number, stage.kind), stage)
         for number, program in enumerate(record.programs)
@@ -234,7 +237,7 @@ def _without_program(record: Record) -> Json:
 
 
 def _untimed(record: Record) -> tuple[str, ...]:
-    """Reasons for missing times beside the lines, each once."""
+    """Distinct reasons for missing line times."""
     reasons: dict[str, None] = {}
     for found in (program.profile for program in record.programs):
         if isinstance(found, Profile) and found.unreliable:
@@ -324,7 +327,7 @@ def _figures(made: _Made, number: int, linked: bool, dropped: frozenset[Key]) ->
 
 
 def _omitted(program: Program, number: int, dropped: frozenset[Key]) -> Json:
-    """Texts that are not in the payload, and how long they are where they were fetched."""
+    """Texts that are not in the payload, with their lengths where they were fetched."""
     here = {stage.kind: stage for stage in program.stages}
     found: Json = {}
     for kind in StageKind:

@@ -1,10 +1,10 @@
 """The shapes of the JSON that the viewer reads, beside those of the model.
 
-The model's dataclasses say what is known; these say what Python adds for a front end: figures by
+The model's dataclasses define the record; these define what Python adds for a front end: figures by
 line, tables and pictures as markup, answers to requests. `labextension/src/schema/` is generated
 from both (`make golden`), with the checks that the viewer makes at run time.
 
-A key that is not required is left out where it would say nothing; the viewer tells that from empty.
+An optional key is left out where it does not apply; the viewer distinguishes that from empty.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class PayloadJson(TypedDict):
     version: str
     """The version of the Python package that wrote it."""
     id: str
-    """A uuid4 that names the report to the kernel that made it; empty in a page."""
+    """A uuid4 that identifies the report in requests to its kernel; empty in a page."""
     summary: str
     """The first line, shown before anything is unpacked."""
     data: str
     """JSON of `ReportDataJson`, or of `DiffDataJson` where the kind is `diff`: gzip, base64."""
     kind: NotRequired[Literal["diff"]]
-    """Left out for a report."""
+    """Absent for a report."""
 
 
 class ReportDataJson(TypedDict):
@@ -57,7 +57,7 @@ class TabJson(TypedDict):
     title: str
     sections: list[SectionJson]
     figures: NotRequired[list[str]]
-    """Kinds of plotly figures that the host can be asked for."""
+    """Kinds of plotly figures that the host can request."""
 
 
 class SectionJson(TypedDict):
@@ -175,7 +175,7 @@ class StageDiffJson(TypedDict):
     title: str
     """`optimized HLO: 3 changed, 1 added`."""
     lead: list[str]
-    """Sentences: how much moved, what is uncertain, why the two could not be compared."""
+    """Sentences on moved lines, uncertainty, and why the two could not be compared."""
     before: str | None
     """Null where the text is unavailable, or left out to keep the notebook small."""
     after: str | None
@@ -203,14 +203,14 @@ class StageAnswerJson(TypedDict):
     instructions: NotRequired[dict[str, InstructionFiguresJson]]
     """With the optimized HLO."""
     eliminated: NotRequired[list[EliminatedJson]]
-    """With the StableHLO and the optimized HLO: it takes both to tell."""
+    """With the StableHLO and the optimized HLO: deriving it needs both."""
     merged: NotRequired[list[EliminatedJson]]
     equations: NotRequired[list[Equation]]
-    """Of a large program, whose equations the saved output may have left out."""
+    """Of a large program, whose equations may be missing from the saved output."""
 
 
 class ReplyJson(TypedDict):
-    """The message that answers a request; what was asked for is a gzip buffer beside it."""
+    """The message that answers a request; the requested data is a gzip buffer beside it."""
 
     ok: bool
     request: NotRequired[str]

@@ -1,7 +1,6 @@
 """The parts of a report beside its texts, in the order in which a viewer shows them as tabs.
 
-Words, tables and static pictures; what leads to a line of a source carries its number as
-`data-source` and `data-line`.
+Sentences, tables and static pictures; links to a source line have `data-source` and `data-line`.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def tabs(record: Record, room: Room | None = None) -> tuple[Tab, ...]:
 
 
 def findings(record: Record, limit: int = 1000) -> Html:
-    """The advice as a list, its places linked."""
+    """The advice as a list with linked places."""
     known = len(record.sources)
 
     def link(source: int, line: int) -> dict[str, str]:

@@ -19,7 +19,7 @@ from jaxscope.view.base.table import Table
 from jaxscope.view.chapters import sharding_grid
 
 _KINDS = 4
-"""Kinds of collectives that a sentence lists; the table has them all."""
+"""Kinds of collectives that a sentence lists; the table lists all."""
 _GROUPS = 4
 """Groups of devices that are written out."""
 
@@ -29,7 +29,7 @@ _NAMES = {
     "all_gather_invariant": "all_gather",
     "reduce_scatter": "psum_scatter",
 }
-"""The user's name of an operation, where JAX calls it otherwise."""
+"""Public names of operations that JAX's jaxprs name differently."""
 
 
 def listed(known: ProgramSharding) -> str:
@@ -57,7 +57,7 @@ def table(program: Program, known: ProgramSharding) -> Table:
     """Bytes per device, mesh axes and executions of each collective."""
     home = defining_lines(program)
     return Table(
-        ("line", "collective", "over", "operand", "result", "sent", "times", "sent per run",
+        ("line", "collective", "over", "operand", "result", "sent", "times", "sent per call",
          "device groups"),
         tuple(_collective(collective, known, home) for collective in known.collectives),
         right=(3, 4, 5, 6, 7),
@@ -181,7 +181,7 @@ def _resharding(collective: Collective, over: str) -> str:
         case ReshardingReason.MANUAL:
             return f"`shard_map` takes {value} in a different sharding than it has."
         case ReshardingReason.RESULT:
-            return f"The result {value} is needed in a different sharding than it was computed in."
+            return f"The result {value} is needed in a different sharding."
         case _:
             return f"XLA reshards {value}" + (f" for {consumer}." if collective.consumer else ".")
 

@@ -24,19 +24,14 @@ from jaxscope.model import (
     Record,
     ResidualKind,
 )
-from jaxscope.view.base.chapter import Chapter, Part
+from jaxscope.view.base.document import Chapter, Part
+from jaxscope.view.base.places import code, function_lines, function_name, label, place_of
 from jaxscope.view.base.table import Table
-from jaxscope.view.chapters.places import code, function_lines, function_name, label, place_of
+from jaxscope.view.profile.lines import direction
 
-_PHASES = {
-    Phase.PRIMAL: "not differentiated",
-    Phase.FORWARD: "forward",
-    Phase.BACKWARD: "backward",
-    Phase.REMATERIALIZED: "rematerialized",
-}
 _UNDONE = "XLA for the CPU may undo it, outside a `scan`"
 _WORTH = 1_000_000
-"""Bytes that a checkpoint should free to be in the short report."""
+"""Least bytes freed by a checkpoint in the short report."""
 
 
 def chapter(record: Record, program: Program) -> Chapter | None:
@@ -107,7 +102,7 @@ def _jacobian(jacobian: Jacobian, program: Program) -> str:
     if jacobian.other_products is None:
         return text
     how = _how_to_time(jacobian, program)
-    # As many rows as columns, always so of a Hessian: the shape decides nothing.
+    # A square Jacobian, such as every Hessian: its shape favors neither mode.
     if jacobian.other_products == jacobian.products:
         return (
             f"{text} {modes[1].capitalize()} mode would take as many {products[1]}s: either fits. "
@@ -123,7 +118,7 @@ def _jacobian(jacobian: Jacobian, program: Program) -> str:
 
 
 def _how_to_time(jacobian: Jacobian, program: Program) -> str:
-    """A magic can run the other mode itself; a function is passed to `compare_modes`."""
+    """How to time the other mode: an option of a magic, or `compare_modes` for a function."""
     asked = asked_mode(program)
     if asked not in JACOBIANS:
         return "`jaxscope.compare_modes` counts and times both."
@@ -133,11 +128,11 @@ def _how_to_time(jacobian: Jacobian, program: Program) -> str:
 
 
 JACOBIANS = ("jacfwd", "jacrev", "hessian")
-"""The modes of a magic that build a matrix, product by product."""
+"""Modes of the magics that build a matrix, one product at a time."""
 
 
 def asked_mode(program: Program) -> str:
-    """The mode of the only derivative of a stack; empty where there is none, or several."""
+    """The mode of the only derivative of a composition; empty where there is none, or several."""
     found = [dict(applied.options) for applied in program.stack if applied.name == "grad"]
     return found[0].get("--mode", "grad") if len(found) == 1 else ""
 
@@ -185,7 +180,7 @@ def _phases(program: Program) -> Table:
         ("phase", "equations", "instructions", "FLOPs", "share"),
         tuple(
             (
-                _PHASES[phase],
+                direction(phase) or "not differentiated",
                 str(share.equations),
                 words.UNKNOWN if share.instructions is None else str(share.instructions),
                 words.short(share.flops),

@@ -10,14 +10,14 @@ from jaxscope.analysis.memory.donations import Donation, donations
 from jaxscope.model import Memory, Program, Record, Unavailable
 from jaxscope.model.memory_plan import BufferTimeline
 from jaxscope.model.profile import SourceLine
-from jaxscope.view.base.chapter import Chapter, Part
-from jaxscope.view.base.html import escape
+from jaxscope.view.base import svg
+from jaxscope.view.base.document import Chapter, Part
+from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm
+from jaxscope.view.base.places import code, function_name, label
 from jaxscope.view.base.table import Place, Table
 from jaxscope.view.chapters.gradient import checkpoint_table, residual_lines
-from jaxscope.view.chapters.places import code, function_name, label
 from jaxscope.view.profile.hottest import WORTH
 
-_WIDTH, _HEIGHT = 640, 90
 _COLUMNS, _ROWS = 64, 6
 _MOST_BUFFERS, _MOST_DONATIONS = 40, 20
 _SAVING = 0.05
@@ -52,10 +52,8 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     )
     parts = [Part(caption, table) for caption, table in tables if table.rows]
     if found.steps:
-        picture = Part(
-            "Temporaries alive, over XLA's schedule", None, _area(found), _drawing(found)
-        )
-        parts.insert(0, picture)
+        caption, picture = "Temporaries alive, over XLA's schedule", svg.figure(figure(found))
+        parts.insert(0, Part(caption, picture=picture, drawing=_drawing(found)))
     return Chapter("buffers", title, tuple(lead), tuple(parts))
 
 
@@ -155,21 +153,47 @@ def _donations(record: Record, given: tuple[Donation, ...], whole: int) -> Table
     return Table(heads, tuple(rows), (1, 2), (3,), places)
 
 
-def _area(found: BufferTimeline) -> str:
-    steps, top = found.steps, max(found.peak_temp, 1)
-    width = _WIDTH / len(steps)
-    points = "".join(
-        f"L{i * width:.1f},{_HEIGHT - step.live / top * (_HEIGHT - 14):.1f}H{(i + 1) * width:.1f}"
-        for i, step in enumerate(steps)
+def figure(plan: BufferTimeline) -> Figure:
+    """Bytes alive over XLA's schedule: the constant part, and the temporaries on top of it.
+
+    A static picture has the temporaries alone.
+    """
+    title = (
+        f"{words.size(plan.static + plan.temp)} at the peak, most temporaries at "
+        f"{plan.peak_at or 'no step'}"
     )
-    label = f"{words.size(found.peak_temp)} at {found.peak_at}"
-    return (
-        f'<figure><svg viewBox="0 0 {_WIDTH} {_HEIGHT + 2}" role="img" '
-        f'aria-label="{escape(label)}"><path class="p1" fill-opacity=".35" '
-        f'd="M0,{_HEIGHT}{points}V{_HEIGHT}Z"/><line class="axis" x1="0" x2="{_WIDTH}" '
-        f'y1="{_HEIGHT}" y2="{_HEIGHT}"/><text x="2" y="10">{escape(label)}</text></svg>'
-        f"<figcaption>{words.count(len(steps), 'step')} of the schedule, from left to right; the "
-        "axis is not time</figcaption></figure>"
+    if plan.overallocates:
+        alive = words.size(plan.static + plan.peak_temp)
+        whole = words.size(plan.static + plan.temp)
+        title = f"{alive} alive at most, at {plan.peak_at or 'no step'}, of {whole} reserved"
+    # The last step is as wide as the others.
+    steps = [*plan.steps, *plan.steps[-1:]]
+    names = [step.instruction for step in steps]
+    series = [
+        FigureSeries(
+            name,
+            tuple(map(float, range(len(steps)))),
+            tuple(values),
+            SeriesForm.AREA,
+            color,
+            texts=tuple(f"{one}\n{words.size(v)}" for one, v in zip(names, values, strict=True)),
+            interactive=not color,
+        )
+        for color, (name, values) in enumerate(
+            (
+                ("arguments, results, constants", [float(plan.static)] * len(steps)),
+                ("temporaries", [float(step.live) for step in steps]),
+            )
+        )
+    ]
+    return Figure(
+        f"temporaries over the schedule, at most {words.size(plan.peak_temp)} at {plan.peak_at}",
+        FigureAxis("step of the schedule (not time)"),
+        FigureAxis("", words.size, unit="B"),
+        tuple(series),
+        title=title,
+        width=640,
+        height=140,
     )
 
 

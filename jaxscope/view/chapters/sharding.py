@@ -14,14 +14,15 @@ from jaxscope.model import (
     Record,
     ShardedValue,
 )
-from jaxscope.view.base.chapter import Chapter, Part
+from jaxscope.view.base.document import Chapter, Part
+from jaxscope.view.base.html import Html, tag
 from jaxscope.view.base.table import Table
 from jaxscope.view.chapters import collectives, sharding_grid
 
 _PICTURES = 12
 """Shardings that are drawn; a model has few, however many parameters it has."""
 _REPLICATED = 1.05
-"""Products computed more often than this are called replicated; less is rounding."""
+"""Replication from which a matrix product is called replicated; less is rounding."""
 
 
 def chapter(record: Record, program: Program) -> Chapter | None:
@@ -103,7 +104,7 @@ def _collectives(known: ProgramSharding) -> str:
     ]
     found = [(n, text) for n, text in counts if n]
     kinds = ", ".join(text if len(found) == 1 else f"{n} {text}" for n, text in found)
-    return f"{number} ({kinds}); each device sends {words.size(known.sent)} per run."
+    return f"{number} ({kinds}); each device sends {words.size(known.sent)} per call."
 
 
 _ORIGINS = {
@@ -161,7 +162,7 @@ def _pictures(known: ProgramSharding) -> tuple[Part, ...]:
             found.setdefault(value.sharding, []).append(value)
     if not found:
         return ()
-    pictures: list[str] = []
+    pictures: list[Html] = []
     lines: list[str] = []
     for number, values in list(found.items())[:_PICTURES]:
         sharding = known.shardings[number]
@@ -172,8 +173,8 @@ def _pictures(known: ProgramSharding) -> tuple[Part, ...]:
         lines += [*sharding_grid.drawing(sharding, values[0], names), ""]
     if (rest := len(found) - _PICTURES) > 0:
         lines.append(f"{words.count(rest, 'more sharding')} not drawn")
-        pictures.append(f'<p class="muted">{lines[-1]}</p>')
-    drawn = f'<div class="grids">{"".join(pictures)}</div>'
+        pictures.append(tag("p", lines[-1], class_="muted"))
+    drawn = tag("div", *pictures, class_="grids")
     return (Part("Shards and their devices", picture=drawn, drawing=tuple(lines)),)
 
 
@@ -199,7 +200,7 @@ def _per_device(program: Program, known: ProgramSharding) -> Table:
         replication = matmuls.replication(number)
         once = abs(replication - 1) < 0.005
         times = "once" if once else f"{words.significant(replication)} times"
-        note = f"the code asks for {words.flops(matmuls.total)}: computed {times}"
+        note = f"the code requires {words.flops(matmuls.total)}: computed {times}"
         every = words.flops(matmuls.per_device * number)
         rows.append(("matrix products", words.flops(matmuls.per_device), every, note))
     if known.collectives:

@@ -1,4 +1,4 @@
-"""Pictures of a sharding: the shards of a value as a grid, each with the devices that hold it."""
+"""Pictures of a sharding: the shards of a value as a grid, each with its devices."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxscope.model import ShardedValue, Sharding
-from jaxscope.view.base.html import escape
+from jaxscope.view.base.figure import COLORS
+from jaxscope.view.base.html import Html, tag
 from jaxscope.view.base.visible import visible
 
 _MOST = 8
 """Rows and columns of shards that are drawn; of more, the first and the last."""
 _MOST_IN_TEXT = 5
 """Columns in text, where a column takes 12 characters."""
-_COLORS = 8
 _CELL_WIDTH, _CELL_HEIGHT = 76, 34
 _TOP = 18
 
@@ -51,7 +51,7 @@ class _Grid:
 
 
 def _grid(sharding: Sharding, value: ShardedValue, most_columns: int = _MOST) -> _Grid:
-    """The first sharded dimension goes down, the others go across."""
+    """Arrange the shards: the first sharded dimension vertically, the others horizontally."""
     counts = sharding.shard_counts
     sharded = [d for d, number in enumerate(counts) if number > 1]
     down = sharded[:1] if len(sharded) > 1 or (sharded and sharded[0] == 0) else []
@@ -109,41 +109,53 @@ def _words(sharding: Sharding, value: ShardedValue) -> str:
     return f"{value.aval} in {sharding.shards} shards of {shape}{replicas}"
 
 
-def picture(sharding: Sharding, value: ShardedValue, devices: int, names: str) -> str:
-    """The grid as SVG; a shard has the color of the first device that holds it."""
+def picture(sharding: Sharding, value: ShardedValue, devices: int, names: str) -> Html:
+    """The grid as SVG; a shard has the color of its first device."""
     grid = _grid(sharding, value)
     left = max(8, 8 + 7 * max(len(label) for label in grid.rows))
     top = _TOP if any(grid.columns) else 2
     width = left + len(grid.columns) * _CELL_WIDTH + 2
     height = top + len(grid.rows) * _CELL_HEIGHT + 2
-    share = max(1, -(-devices // _COLORS))
-    shapes = ""
+    per_color = max(1, -(-devices // len(COLORS)))
+    shapes: list[Html] = []
     for j, label in enumerate(grid.columns):
         x = left + (j + 0.5) * _CELL_WIDTH
-        shapes += f'<text x="{x:g}" y="{top - 5}" text-anchor="middle">{escape(label)}</text>'
+        shapes.append(tag("text", label, x=x, y=top - 5, text_anchor="middle"))
     for i, label in enumerate(grid.rows):
-        y = top + (i + 0.5) * _CELL_HEIGHT + 4
-        shapes += f'<text x="{left - 8}" y="{y:g}" text-anchor="end">{escape(label)}</text>'
+        y = top + i * _CELL_HEIGHT
+        middle = y + _CELL_HEIGHT / 2 + 4
+        shapes.append(tag("text", label, x=left - 8, y=middle, text_anchor="end"))
         for j, cell in enumerate(grid.cells[i]):
-            x, y = left + j * _CELL_WIDTH, top + i * _CELL_HEIGHT
-            middle = f'x="{x + _CELL_WIDTH / 2:g}" y="{y + _CELL_HEIGHT / 2 + 4:g}"'
+            x = left + j * _CELL_WIDTH
+            at = {"x": x + _CELL_WIDTH / 2, "y": middle, "text_anchor": "middle"}
             if cell is None:
-                shapes += f'<text {middle} text-anchor="middle">…</text>'
+                shapes.append(tag("text", "…", **at))
                 continue
-            color = min(cell.devices, default=0) // share % _COLORS
-            says = f"[{cell.span}] on {numbers(cell.devices)}"
-            shapes += (
-                f'<g class="shard d{color}"><title>{escape(says)}</title>'
-                f'<rect x="{x}" y="{y}" width="{_CELL_WIDTH - 2}" height="{_CELL_HEIGHT - 2}" '
-                f'rx="3"/><text {middle} text-anchor="middle" class="strong">'
-                f"{escape(_short(cell))}</text></g>"
+            color = min(cell.devices, default=0) // per_color % len(COLORS)
+            size = {"width": _CELL_WIDTH - 2, "height": _CELL_HEIGHT - 2, "rx": 3}
+            shapes.append(
+                tag(
+                    "g",
+                    tag("title", f"[{cell.span}] on {numbers(cell.devices)}"),
+                    tag("rect", x=x, y=y, **size),
+                    tag("text", _short(cell), class_="strong", **at),
+                    class_=f"shard d{color}",
+                )
             )
-    return (
-        f"<figure><figcaption><b>{escape(names)}</b> <code>{escape(sharding.spec)}</code><br>"
-        f"{escape(grid.words)}</figcaption>"
-        f'<svg class="grid" width="{width}" viewBox="0 0 {width} {height}" role="img"'
-        f' aria-label="{escape(grid.words)}"><title>{escape(grid.words)}</title>'
-        f"{shapes}</svg></figure>"
+    spec = tag("code", sharding.spec)
+    return tag(
+        "figure",
+        tag("figcaption", tag("b", names), " ", spec, tag("br"), grid.words),
+        tag(
+            "svg",
+            tag("title", grid.words),
+            *shapes,
+            class_="grid",
+            width=width,
+            viewBox=f"0 0 {width} {height}",
+            role="img",
+            aria_label=grid.words,
+        ),
     )
 
 

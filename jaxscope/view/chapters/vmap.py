@@ -9,16 +9,16 @@ from jaxscope import words
 from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.analysis.vmap.lines import BatchedLine, LineResult, batched_lines, line_results
 from jaxscope.model import BatchAxis, Batching, BatchingResult, Program, Record, Unavailable
-from jaxscope.view.base.chapter import Chapter, Part
+from jaxscope.view.base.document import Chapter, Part
+from jaxscope.view.base.places import code, label
 from jaxscope.view.base.table import Place, Table
 from jaxscope.view.chapters.gradient import JACOBIANS, asked_mode
-from jaxscope.view.chapters.places import code, label
 
 _CODE = 22
 """Characters of a source line in the table; the whole line is in the source."""
 _NAMES = 6
 _BRIEF = 8
-"""Lines up to which the short text report has the table too."""
+"""Most lines of a table in the short text report."""
 
 _INFERRED = "≈ "
 
@@ -54,12 +54,12 @@ class _Kind(StrEnum):
 
 
 def _kind(program: Program, batching: Batching) -> _Kind:
-    """Products where every axis is that of a Jacobian, else examples."""
+    """JVPs or VJPs where every axis belongs to a Jacobian, else examples."""
     found = program.gradient
     maps = any(applied.name in ("vmap", "pmap") for applied in program.stack)
     if found is None or found.jacobian is None or maps or any(axis.name for axis in batching.axes):
         return _Kind.EXAMPLES
-    # Of a magic's own Jacobian, the Hessian's two, all axes are; else only a single one is clear.
+    # All axes are those of a magic's own Jacobian; elsewhere only a single axis is unambiguous.
     own = asked_mode(program) in JACOBIANS and all(axis.line is None for axis in batching.axes)
     if own and len(_sizes(batching)) > 1:
         return _Kind.PRODUCTS
@@ -114,7 +114,7 @@ def _over(program: Program, batching: Batching, kind: _Kind) -> str:
     over = " and ".join(_examples(axis) for axis in batching.axes[:4])
     if (more := len(batching.axes) - 4) > 0:
         over += f" and {more} more"
-    # Without a line in the user's code, and not around all of it: a library's.
+    # An axis without a line in the user's code, and not around all of it, is a library's.
     if _is_all_library(program, batching):
         return f"A library function calls `vmap` over {over}"
     return f"`vmap` over {over}"
@@ -194,7 +194,7 @@ def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> 
 
 
 def _inside_lines(program: Program, equations: list[int]) -> str:
-    """A library function that maps, by the line that calls it."""
+    """A library function that calls `vmap`, by the line that calls it."""
     home = defining_lines(program)
     lines = sorted({home[equation] for equation in equations if equation in home})
     return "a library function" + (f", line {lines[0]}" if len(lines) == 1 else "")

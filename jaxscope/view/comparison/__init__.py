@@ -1,1 +1,1 @@
-"""A comparison for people: the answer, tables, warnings and pictures."""
+"""A comparison: the answer, tables, warnings and pictures."""

@@ -1,4 +1,4 @@
-"""The first line: who is faster, by how much, and from which size on."""
+"""The first line: the faster implementation, its factor, and crossovers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FOLDED = "J102"
 
 
 def answer(record: ComparisonRecord) -> str:
-    """One sentence for the question that the benchmark asks, without a full stop at its end."""
+    """The answer to the benchmark's question in one sentence, without a full stop."""
     measured = [row for row in record.rows if row.measured]
     if not measured:
         # The reason for ending early has a line of its own, and is not repeated for each row.
@@ -47,7 +47,7 @@ def answer(record: ComparisonRecord) -> str:
 
 
 def not_run(record: ComparisonRecord) -> str:
-    """`C was not run`: the missing ones beside two or more that were measured, or empty."""
+    """`C was not run`: implementations without times beside two or more with times, or empty."""
     measured = {row.label for row in record.rows if row.measured}
     missing = {row.label: row for row in record.rows if row.label not in measured}
     if len(measured) < 2 or not missing:
@@ -127,7 +127,7 @@ def _pair(
 
 
 def _unsure(ratio: Ratio) -> str:
-    """`ratio 1.2, from 1.1 to 1.4`: in brackets, where another pair of them would not read."""
+    """`ratio 1.2, from 1.1 to 1.4`: an interval without brackets."""
     middle, bracket, ends = names.bare(ratio).partition(" (")
     low, _, high = ends.rstrip(")").partition("–")
     sure = not bracket or low == high
@@ -135,12 +135,12 @@ def _unsure(ratio: Ratio) -> str:
 
 
 def _rounded(value: float) -> float:
-    """Two digits: a crossover between two sizes is not known better."""
+    """Two digits, the precision of a crossover between two sizes."""
     return float(f"{value:.2g}")
 
 
 def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]:
-    """Reasons for which the ratio compares different things: they belong in the same sentence."""
+    """Reasons why the ratio compares different work, for the same sentence."""
     row = sweep.find(record, subject.label, size, subject.device)
     base = None if row is None else sweep.baseline_of(record, row)
     if row is None or base is None:
@@ -176,7 +176,7 @@ def _winner(
 
 
 def _jax_failed(record: ComparisonRecord) -> list[str]:
-    """The failure of compiled JAX, if it was requested: the question was about it."""
+    """The failure of compiled JAX, if it was requested."""
     rows = [row for row in record.rows if row.is_jitted_jax]
     if not rows or any(row.measured for row in rows):
         return []

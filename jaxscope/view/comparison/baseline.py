@@ -38,7 +38,7 @@ def headline(found: tuple[Regression, ...]) -> str:
 
 
 def telling(found: tuple[Regression, ...]) -> tuple[Regression, ...]:
-    """The rows that a reader wants to see: all of a few, of many those that changed for sure."""
+    """The rows to show: all of a few, of many those with a certain change."""
     if len(found) <= _FEW:
         return found
     return tuple(
@@ -64,7 +64,7 @@ def _is(one: Regression, verdict: RatioVerdict) -> bool:
 
 
 def table(found: tuple[Regression, ...]) -> Table:
-    """One row for each that could be compared or says why not."""
+    """One row for each comparison, or for the reason why there is none."""
     rows = [
         (
             names.label(one),

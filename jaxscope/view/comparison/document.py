@@ -20,7 +20,7 @@ from jaxscope.view.comparison.answer import answer
 from jaxscope.view.comparison.notes import conditions, sentences
 
 _NARROW = 4
-"""Implementations whose times by size are no wider than a picture."""
+"""Most implementations whose times by size fit the width of a picture."""
 _PAGE = (
     "`comparison.to_html(path)` writes a page whose columns sort by a click, hide and can be "
     "copied; `%%jaxbench -o comparison` gives the name."
@@ -56,13 +56,13 @@ def document(
 
 
 def _answers(record: ComparisonRecord) -> Iterator[Chapter]:
-    """Figures and tables: over many sizes the figures tell more, at one size the table does."""
+    """Figures and tables: figures first for many sizes, the table first for one."""
     rows = record.at(sweep.largest(record))
     several = len(record.sizes) > 1
     at = f" at {names.size(rows[0].size)}" if several and rows else ""
     times = Chapter(
         "times",
-        f"A call{at}",
+        f"Time per call{at}",
         parts=(Part("", tables.times(record, rows), brief=True),),
         views=View.TEXT | View.HTML,
     )
@@ -78,7 +78,7 @@ def _answers(record: ComparisonRecord) -> Iterator[Chapter]:
     if any(row.measured for row in rows):
         beside = Part("", tables.costs(record, rows), brief=True)
         before = Part("", tables.preparation(record, rows), brief=True)
-        yield Chapter("costs", f"Costs of a call{at}", parts=(beside,), views=View.TEXT)
+        yield Chapter("costs", f"Costs per call{at}", parts=(beside,), views=View.TEXT)
         yield Chapter(
             "preparation",
             f"Compilation, and when it pays off{at}",
@@ -97,7 +97,7 @@ def _pictures(record: ComparisonRecord) -> Iterator[Part]:
             (f"Time over that of {base}: below the line is faster", figures.ratio(record)),
         ]
     at = f" at {names.size(sweep.largest(record))}" if len(record.sizes) > 1 else ""
-    drawn.append((f"All calls together{at}, compiling included", figures.break_even(record)))
+    drawn.append((f"All calls together{at}, including compilation", figures.break_even(record)))
     for caption, figure in drawn:
         yield Part("", picture=svg.figure(figure, caption))
 
@@ -128,12 +128,12 @@ def _rows(record: ComparisonRecord) -> Iterator[Chapter]:
 
 
 def _to_know(record: ComparisonRecord) -> Iterator[Chapter]:
-    told = tuple(
+    advice = tuple(
         Advice(one.code or "note", f"{one.about}{names.after(one.text)}" if one.about else one.text)
         for one in sentences(record)
     )
-    if told:
-        yield Chapter("know", "Warnings", parts=(Part("", advice=told, brief=True),))
+    if advice:
+        yield Chapter("know", "Warnings", parts=(Part("", advice=advice, brief=True),))
 
 
 def _copies(made: Document, table: str) -> Iterator[Chapter]:
@@ -143,11 +143,11 @@ def _copies(made: Document, table: str) -> Iterator[Chapter]:
 
 
 _FORMULA = ("=", "+", "-", "@")
-"""A spreadsheet takes a text that begins so for a formula."""
+"""Prefixes that a spreadsheet interprets as a formula."""
 
 
 def csv(record: ComparisonRecord) -> str:
-    """One line for each row, times in seconds, an empty field where nothing is known."""
+    """One line per row, times in seconds, unknown values empty."""
     heads, rows = flat.table(record)
     out = io.StringIO()
     writer = standard.writer(out, lineterminator="\n")

@@ -11,13 +11,21 @@ from jaxscope.analysis.comparison import names, stats, sweep
 from jaxscope.analysis.comparison.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 from jaxscope.model.program import Cost
-from jaxscope.view.base.figure import Figure, FigureAxis, Mark, Series, SeriesForm, brief
+from jaxscope.view.base.figure import (
+    Figure,
+    FigureAxis,
+    FigureMark,
+    FigureSeries,
+    SeriesForm,
+    brief,
+)
+from jaxscope.view.base.roofline import INTENSITY, RATE, roof
 from jaxscope.view.comparison.answer import answer
 
 Roof = tuple[str, float, float]
 """A device, its peak in FLOP/s and in bytes/s."""
 _STEP, _WIDEST, _LEAST = 30, 62, 200
-"""Height of a strip: a few are wider, so that they fill the height of a picture."""
+"""Height of a strip; a few are higher, to fill the height of a picture."""
 
 
 def figure(record: ComparisonRecord, kind: str, roofs: Sequence[Roof] = ()) -> Figure:
@@ -36,7 +44,7 @@ def figure(record: ComparisonRecord, kind: str, roofs: Sequence[Roof] = ()) -> F
 def time(record: ComparisonRecord) -> Figure:
     """Medians over the size, with bands from the 10th to the 90th percentile."""
     name = sweep.swept(record)
-    made: list[Series] = []
+    made: list[FigureSeries] = []
     for one, rows in _by_contender(record, name):
         spreads = [stats.spread(row.samples) for row in rows]
         bands = [(spread.median, spread.p10, spread.p90) for spread in spreads]
@@ -52,8 +60,8 @@ def time(record: ComparisonRecord) -> Figure:
 def ratio(record: ComparisonRecord) -> Figure:
     """Ratios of time to the baseline, with their intervals; crossovers marked."""
     name, base = sweep.swept(record), names.baseline(record)
-    made: list[Series] = []
-    marks: list[Mark] = []
+    made: list[FigureSeries] = []
+    marks: list[FigureMark] = []
     for one, rows in _by_contender(record, name):
         pairs = [(row, sweep.ratio_of(record, row)) for row in rows]
         known = [(_at(row, name), r) for row, r in pairs if r is not None and math.isfinite(r.low)]
@@ -73,44 +81,44 @@ def ratio(record: ComparisonRecord) -> Figure:
 
 def _over_sizes(
     record: ComparisonRecord,
-    told: str,
+    alternative: str,
     y: FigureAxis,
-    series: list[Series],
-    marks: tuple[Mark, ...] = (),
+    series: list[FigureSeries],
+    marks: tuple[FigureMark, ...] = (),
     level: float | None = None,
 ) -> Figure:
     sizes = tuple(sorted({x for one in series for x in one.x}))
     x = FigureAxis(sweep.swept(record), names.number, log=True, ticks=sizes)
-    return Figure(told, x, y, tuple(series), marks, level, answer(record))
+    return Figure(alternative, x, y, tuple(series), marks, level=level, title=answer(record))
 
 
 def break_even(record: ComparisonRecord) -> Figure:
-    """Seconds of all calls together against their number, compiling included."""
+    """Seconds of all calls together against their number, including compilation."""
     size = sweep.largest(record)
     rows = [row for row in record.at(size) if row.measured]
     counts = tuple(10.0 ** (i / 2) for i in range(13))
-    made: list[Series] = []
+    made: list[FigureSeries] = []
     if len(rows) > 1 and any(sweep.preparation(row) > 0 for row in rows):
         for row in rows:
             times = tuple(sweep.total(row, count) for count in counts)
-            told = tuple(
+            texts = tuple(
                 f"{seconds(t)} for {c:.0f} calls" for c, t in zip(counts, times, strict=True)
             )
             made.append(
-                Series(
+                FigureSeries(
                     _name(record, row),
                     counts,
                     times,
                     SeriesForm.CURVE,
                     _color(record, row),
-                    told=told,
+                    texts=texts,
                 )
             )
     at = f" at {names.size(size)}" if size else ""
     return Figure(
-        "Seconds of all calls together against the number of calls, compiling included",
+        "Seconds of all calls together against the number of calls, including compilation",
         FigureAxis(f"calls{at}", names.number, log=True, ticks=counts[::2]),
-        FigureAxis("all calls, compiling included", seconds, log=True),
+        FigureAxis("all calls, including compilation", seconds, log=True),
         tuple(made),
         tuple(_paid(record, rows, counts[-1])[:3]),
         title=answer(record),
@@ -123,21 +131,21 @@ def rounds(record: ComparisonRecord) -> Figure:
     rows = [r for r in record.at(sweep.largest(record)) if r.measured and min(r.samples) > 0]
     labels = tuple(_name(record, row) for row in rows)
     medians = [words.seconds(statistics.median(row.samples)) for row in rows]
-    told = [f"{label} {time}" for label, time in zip(labels, medians, strict=True)]
+    shown = [f"{label} {time}" for label, time in zip(labels, medians, strict=True)]
     series = tuple(
-        Series(
+        FigureSeries(
             label,
             row.samples,
             (float(number),) * len(row.samples),
             SeriesForm.STRIP,
             _color(record, row),
-            told=(median,),
+            texts=(median,),
         )
         for number, (row, label, median) in enumerate(zip(rows, labels, medians, strict=True))
     )
     step = min(max((_LEAST - 24) // max(len(rows), 1), _STEP), _WIDEST)
     return Figure(
-        f"Rounds of each implementation, medians {', '.join(told)}",
+        f"Rounds of each implementation, medians {', '.join(shown)}",
         FigureAxis("", words.seconds, log=True),
         FigureAxis(names=labels),
         series,
@@ -157,13 +165,13 @@ def roofline(record: ComparisonRecord, roofs: Sequence[Roof] = ()) -> Figure:
             rate = cost.flops / statistics.median(row.samples)
             points.setdefault(sweep.contender(row), []).append((row, cost.intensity, rate))
     made = [
-        Series(
+        FigureSeries(
             _name(record, found[0][0]),
             tuple(intensity for _, intensity, _ in found),
             tuple(rate for _, _, rate in found),
             SeriesForm.DOTS,
             _color(record, found[0][0]),
-            told=tuple(
+            texts=tuple(
                 f"{words.flop_rate(rate)}, {words.intensity(intensity)}"
                 + (f"\n{names.size(row.size)}" if row.size else "")
                 for row, intensity, rate in found
@@ -174,16 +182,12 @@ def roofline(record: ComparisonRecord, roofs: Sequence[Roof] = ()) -> Figure:
     ]
     xs = [x for one in made for x in one.x]
     for device, flops, moved in roofs if made else ():
-        ridge = flops / moved
-        low, high = min(min(xs) / 2, ridge / 10), max(max(xs) * 2, ridge * 10)
-        told = f"{device}: {words.flop_rate(flops)}, {words.byte_rate(moved)}"
-        made.append(
-            Series(told, (low, ridge, high), (low * moved, flops, flops), SeriesForm.CURVE, None)
-        )
+        name = f"{device}: {words.flop_rate(flops)}, {words.byte_rate(moved)}"
+        made.append(roof(name, xs, (flops, moved)))
     return Figure(
         "FLOP/s of each implementation against FLOPs per byte",
-        FigureAxis("FLOPs per byte", log=True),
-        FigureAxis("FLOP/s", words.flop_rate, log=True),
+        INTENSITY,
+        RATE,
         tuple(made),
         title=answer(record),
     )
@@ -247,28 +251,30 @@ def _curve(
     xs: list[float],
     bands: list[tuple[float, float, float]],
     text: Callable[[float], str],
-) -> Series:
+) -> FigureSeries:
     middle, low, high = zip(*bands, strict=True)
     name, label = sweep.swept(record), _name(record, one)
-    told = tuple(
+    texts = tuple(
         f"{label}, {name} = {names.number(x)}\n{text(m)} ({text(a)}–{text(b)})"
         for x, m, a, b in zip(xs, middle, low, high, strict=True)
     )
     color = _color(record, one)
-    return Series(label, tuple(xs), middle, SeriesForm.LINE, color, low, high, told)
+    return FigureSeries(
+        label, tuple(xs), middle, SeriesForm.LINE, color, low=low, high=high, texts=texts
+    )
 
 
-def _crossings(record: ComparisonRecord, one: Contender) -> list[Mark]:
-    """Crossovers with the baseline; named where others may have some too."""
+def _crossings(record: ComparisonRecord, one: Contender) -> list[FigureMark]:
+    """Crossovers with the baseline, with the name where several implementations may have some."""
     name = sweep.swept(record)
     who = f"{_name(record, one)}: " if len(sweep.contenders(record)) > 2 else ""
     return [
-        Mark(cross.at, f"{who}{name} ≈ {names.number(float(f'{cross.at:.2g}'))}")
+        FigureMark(cross.at, f"{who}{name} ≈ {names.number(float(f'{cross.at:.2g}'))}")
         for cross in sweep.crossovers(record, one)
     ]
 
 
-def _paid(record: ComparisonRecord, rows: list[ComparisonRow], most: float) -> list[Mark]:
+def _paid(record: ComparisonRecord, rows: list[ComparisonRow], most: float) -> list[FigureMark]:
     """Numbers of calls after which one implementation overtakes another."""
     marks: dict[tuple[float, str], None] = {}
     for row in rows:
@@ -282,4 +288,4 @@ def _paid(record: ComparisonRecord, rows: list[ComparisonRow], most: float) -> l
         ):
             if found is not None and 1 < found.calls < most:
                 marks[found.calls, f"{who}: {names.number(found.calls)} calls"] = None
-    return [Mark(*mark) for mark in sorted(marks)]
+    return [FigureMark(*mark) for mark in sorted(marks)]

@@ -17,16 +17,16 @@ _UNREQUESTED = "not checked"
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One warning, failure or reason: what it is about, and what it says."""
+    """One warning, failure or reason: its subjects and its text."""
 
     about: str
-    """`JAX jit at n = 64, 128`; empty where it is about everything."""
+    """`JAX jit at n = 64, 128`; empty where it concerns everything."""
     text: str
     code: str = ""
 
 
 def sentences(record: ComparisonRecord) -> tuple[Sentence, ...]:
-    """Failures first, then what makes a verdict unclear, then warnings; each said once."""
+    """Failures first, then reasons for unclear verdicts, then warnings, without repetition."""
     return (*_merged(_failures(record), record), *_merged(_all(record), record))
 
 
@@ -55,7 +55,7 @@ def _failures(record: ComparisonRecord) -> Iterator[tuple[str, str, ComparisonRo
 def _merged(
     found: Iterator[tuple[str, str, ComparisonRow | None]], record: ComparisonRecord
 ) -> Iterator[Sentence]:
-    """Merge sentences that differ only in their figures, with all that they are about.
+    """Merge sentences that differ only in their figures, with their subjects.
 
     The figures shown are the largest, with the number of sentences. Figures that are not measured
     (a shape, a count of inputs) are merged for one implementation only.
@@ -96,7 +96,7 @@ def _about(rows: list[ComparisonRow], record: ComparisonRecord) -> str:
 
 
 def _largest(text: str) -> tuple[float, ...]:
-    """The largest number, and where that is the same the others in their order."""
+    """The largest number first, then the others in their order."""
     numbers = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", text)]
     return (max(numbers, default=0.0), *numbers)
 

@@ -1,4 +1,4 @@
-"""The tables of a comparison as rows of words, for every view to set in its own way."""
+"""The tables of a comparison, independent of the output format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Number = float | Unavailable | None
 
 @dataclass(frozen=True, slots=True)
 class RowColumn:
-    """A column of a table of rows: its words, and the number that sorts it."""
+    """A column of a table of rows: its text, and its sort key."""
 
     head: str
     text: Callable[[ComparisonRecord, ComparisonRow], str]
@@ -90,7 +90,8 @@ def _contender(record: ComparisonRecord, row: ComparisonRow) -> str:
 
 
 def pays(record: ComparisonRecord, row: ComparisonRow) -> str:
-    """`1240 calls`, `never`; of what prepares less than the baseline, when that one has paid."""
+    """`1240 calls`, `never`; for less preparation than the baseline, the break-even of the
+    baseline."""
     base = sweep.baseline_of(record, row)
     if base is None:
         return ""
@@ -177,7 +178,7 @@ def verdict(ratio: Ratio, row: ComparisonRow) -> Cell:
 
 
 def _compiling(phases: Phases | Unavailable) -> str:
-    """`1.1 + 4 + 34.5 ms`, or the one phase that there is."""
+    """`1.1 + 4 + 34.5 ms`, or the only phase."""
     if isinstance(phases, Unavailable):
         return words.UNKNOWN
     parts = (phases.trace_s, phases.lower_s, phases.compile_s)
@@ -230,7 +231,7 @@ def _size_column(name: str) -> RowColumn:
 def _unit(
     head: str, number: Callable[[ComparisonRow], _Number], form: Callable[[float | None], str]
 ) -> RowColumn:
-    """A column whose words are its number with a unit."""
+    """A column of numbers with a unit."""
 
     def text(record: ComparisonRecord, row: ComparisonRow) -> str:
         value = number(row)

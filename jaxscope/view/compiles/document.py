@@ -1,4 +1,4 @@
-"""A compile log as a document: what compiled, where, why, and the fix."""
+"""A compile log as a document: compilations with their place, reason and fix."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _around(log: Log, chapters: tuple[Chapter, ...]) -> Document:
         first=tuple(first_line(log).split(SEPARATOR)),
         notes=log.notes,
         chapters=chapters,
-        whole="`log.by_line()` has every compile",
+        whole="`log.by_line()` lists every compilation",
     )
 
 

@@ -1,4 +1,4 @@
-"""The figure of a compile log: seconds by function and stage, and when in the session."""
+"""The figure of a compile log: seconds by function and stage, and over time."""
 
 from __future__ import annotations
 
@@ -9,26 +9,32 @@ from jaxscope import words
 from jaxscope.analysis.compiles.groups import CompileGroup, by_function, place
 from jaxscope.model import Compile
 from jaxscope.model.compile_log import Log
-from jaxscope.view.base.figure import Figure, FigureAxis, Series, SeriesForm, brief
+from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm, brief
 from jaxscope.view.compiles.rows import why
 
 _MOST_FUNCTIONS = 15
 _MOST_POINTS = 400
-"""Points of the timeline; more compiles than that are merged by time and function."""
+"""Most points of the timeline; more compilations are merged by time and function."""
 _BINS = 60
 _AGAIN = 3
-"""The number of a color that stands out."""
+"""Index of a prominent color."""
 
 
 def figures(log: Log) -> tuple[Figure, Figure]:
-    """Two panels over the same functions: seconds by stage, and every compile at its time."""
+    """Two panels over the same functions: seconds by stage, and each compilation at its time."""
     groups = _groups(log)
     names = FigureAxis(names=tuple(brief(group.title) for group in groups))
     x = FigureAxis("", words.seconds, unit="s")
     stages = tuple(_stages(groups))
     return (
         Figure("seconds by stage", x, names, stages, title="seconds by stage"),
-        Figure("when", x, names, tuple(_points(groups, log)), title="when; larger took longer"),
+        Figure(
+            "when",
+            x,
+            names,
+            tuple(_points(groups, log)),
+            title="start time; larger dots took longer",
+        ),
     )
 
 
@@ -42,32 +48,32 @@ def _groups(log: Log) -> list[CompileGroup]:
     return [*kept, CompileGroup(f"{len(rest)} other functions", others)]
 
 
-def _stages(groups: Sequence[CompileGroup]) -> Iterator[Series]:
+def _stages(groups: Sequence[CompileGroup]) -> Iterator[FigureSeries]:
     for color, stage in enumerate(("trace", "lower", "XLA")):
         seconds = [(g.trace_s, g.lower_s, g.compile_s)[color] for g in groups]
-        told = tuple(
+        texts = tuple(
             f"{group.title}\n{stage} {words.seconds(value)} of {words.seconds(group.total_s)} in "
             f"{words.count(group.count, 'compile')}"
             for group, value in zip(groups, seconds, strict=True)
         )
         rows = tuple(map(float, range(len(groups))))
-        yield Series(stage, tuple(seconds), rows, SeriesForm.BARS, color, told=told)
+        yield FigureSeries(stage, tuple(seconds), rows, SeriesForm.BARS, color, texts=texts)
 
 
-def _points(groups: Sequence[CompileGroup], log: Log) -> Iterator[Series]:
+def _points(groups: Sequence[CompileGroup], log: Log) -> Iterator[FigureSeries]:
     begun = _epoch(log)
     together = sum(group.count for group in groups) > _MOST_POINTS
     for again, label, color in ((False, "first time", None), (True, "compiled again", _AGAIN)):
         found = [
-            (at, float(row), seconds, told)
+            (at, float(row), seconds, text)
             for row, group in enumerate(groups)
-            for at, seconds, told in _of_group(group, again, log, begun, together)
+            for at, seconds, text in _of_group(group, again, log, begun, together)
         ]
         slowest = max((seconds for _, _, seconds, _ in found), default=0.0)
         if found:
-            at, rows, seconds, told = zip(*found, strict=True)
+            at, rows, seconds, texts = zip(*found, strict=True)
             shares = tuple(one / slowest if slowest else 0.0 for one in seconds)
-            yield Series(label, at, rows, SeriesForm.DOTS, color, told=told, shares=shares)
+            yield FigureSeries(label, at, rows, SeriesForm.DOTS, color, texts=texts, shares=shares)
 
 
 def _of_group(

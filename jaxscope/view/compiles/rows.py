@@ -1,10 +1,10 @@
-"""A compile log as one line and as rows of words, for every view to set in its own way."""
+"""A compile log as one line and as rows, independent of the output format."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from jaxscope import words
 from jaxscope.analysis.compiles.groups import CompileGroup, called, line_text, place, storm_of
@@ -14,10 +14,10 @@ from jaxscope.view.base.table import Table
 from jaxscope.view.base.visible import visible, wrapped
 
 MOST_ROWS = 30
-"""Rows of one view: a screen; the slowest are kept."""
+"""Most rows of one view, the slowest: one screen."""
 
 OPERATIONS = "eager operations"
-"""The label of several different ones together; it is not a function name."""
+"""The label of several operations in one row; it is not a function name."""
 
 _SIGNATURE = 60
 """Characters of a signature in a row."""
@@ -28,24 +28,26 @@ _CAUSES = 4
 _FOOTER = 88
 """Columns of the text under a cell."""
 _SLOW_S = 0.5
-"""Seconds in XLA from which the disk cache is worth a sentence."""
+"""Seconds in XLA from which a row mentions the disk cache."""
 _UNNAMED = re.compile(r"^arg\d+: ")
 """The arguments of an operation have no names."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """One row: a compilation, a storm, or the eager operations of several lines."""
+    """One row: a compilation, repeated recompilation of one line, or the eager operations of
+    several lines."""
 
     place: str
     what: str
     compiles: tuple[Compile, ...]
     why: str
     fix: str
+    _: KW_ONLY
     text: str = ""
-    """The text of the line that called."""
+    """The text of the calling line."""
     callers: tuple[str, ...] = ()
-    """The places that led to that line, innermost first: `train at In [2]:3`."""
+    """The call stack above that line, innermost first: `train at In [2]:3`."""
     failed: bool = False
 
     @property
@@ -69,7 +71,7 @@ class LogRow:
 
     @property
     def disk_cache(self) -> str:
-        """The role of the persistent cache, in words; empty where it is off or did its job."""
+        """The role of the persistent cache, in words; empty where it is off or was hit."""
         found = {_disk_cache(compile) for compile in self.compiles}
         return found.pop() if len(found) == 1 else ""
 
@@ -80,7 +82,7 @@ class LogRow:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows that are shown, in the order they began, and what is left out."""
+    """The rows shown, in start order, and a sentence on those left out."""
 
     rows: tuple[LogRow, ...]
     left_out: str = ""
@@ -117,7 +119,8 @@ def first_line(log: Log) -> str:
 
 
 def rows(log: Log, most: int = MOST_ROWS) -> Rows:
-    """One row per compilation; one for a storm, and one for all first uses of eager operations."""
+    """One row per compilation; one per line that recompiles repeatedly, and one for all first uses
+    of eager operations."""
     found = list(_rows(log))
     if len(found) <= most:
         return Rows(tuple(found))
@@ -125,7 +128,7 @@ def rows(log: Log, most: int = MOST_ROWS) -> Rows:
     rest = [row for row in found if id(row) not in kept]
     text = words.count(len(rest), "faster row")
     seconds = words.seconds(sum(row.seconds for row in rest))
-    left_out = f"{text} ({seconds} in total) left out; `log.by_line()` has them all."
+    left_out = f"{text} ({seconds} in total) left out; `log.by_line()` lists them all."
     return Rows(tuple([row for row in found if id(row) in kept]), left_out)
 
 
@@ -174,9 +177,9 @@ def _row(compile: Compile, log: Log, why: str, fix: str, *, failed: bool = False
         (compile,),
         why,
         fix,
-        line_text(compile, log),
-        callers(compile, log),
-        failed,
+        text=line_text(compile, log),
+        callers=callers(compile, log),
+        failed=failed,
     )
 
 
@@ -184,8 +187,15 @@ def _storm_row(storm: Storm, members: Sequence[Compile], log: Log) -> LogRow:
     names = tuple(dict.fromkeys(map(called, members)))
     what = names[0] if len(names) == 1 else OPERATIONS
     first = members[0]
-    text, around = line_text(first, log), callers(first, log)
-    return LogRow(place(first, log), what, tuple(members), storm.pattern, storm.fix, text, around)
+    return LogRow(
+        place(first, log),
+        what,
+        tuple(members),
+        storm.pattern,
+        storm.fix,
+        text=line_text(first, log),
+        callers=callers(first, log),
+    )
 
 
 def _operations(single: Sequence[Compile], log: Log) -> LogRow:
@@ -195,7 +205,7 @@ def _operations(single: Sequence[Compile], log: Log) -> LogRow:
     what = called(single[0]) if len(names) == 1 else OPERATIONS
     text = line_text(single[0], log) if len(places) == 1 else ""
     why = f"first use of eager operations ({words.listed(names, 4)})"
-    return LogRow(where, what, tuple(single), why, "", text)
+    return LogRow(where, what, tuple(single), why, "", text=text)
 
 
 def callers(compile: Compile, log: Log) -> tuple[str, ...]:
@@ -249,7 +259,7 @@ def fix(compile: Compile) -> str:
 
 
 def group_table(groups: Sequence[CompileGroup], head: str, most: int = MOST_ROWS) -> Table:
-    """The groups of `by_line`, `by_function` or `by_cell`, with where their time went."""
+    """The groups of `by_line`, `by_function` or `by_cell`, with their time by stage."""
     return Table(
         (head, "compiles", "again", "trace", "lower", "XLA", "total", "functions"),
         tuple(

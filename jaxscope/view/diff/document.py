@@ -1,4 +1,4 @@
-"""A diff of two reports as a document: figures, sources, findings, values, stages by line."""
+"""A diff of two reports as a document: figures, sources, findings, values, and stages."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _LONGEST = 1000
 """Characters of a line that are shown."""
 _BRIEF = 24
 """Changed lines of a stage in a short view."""
-NO_LINE = "without a known source line"
+NO_LINE = "unattributed"
 
 
 def document(record: DiffRecord, most: int = 400) -> Document:
-    """Everything that differs, at most so many changed lines of each stage."""
+    """All differences, with at most so many changed lines of each stage."""
     found = [*chapters(record, most)]
     if any(stage.groups for program in record.programs for stage in program.stages):
         hint = "`to_text(full=True)` shows every stage line by line."
@@ -47,7 +47,7 @@ def document(record: DiffRecord, most: int = 400) -> Document:
 
 
 def chapters(record: DiffRecord, most: int = 400) -> Iterator[Chapter]:
-    """Everything that differs, at most so many changed lines of each stage."""
+    """All differences, with at most so many changed lines of each stage."""
     for number, program in enumerate(record.programs):
         suffix = f" of {program.after}" if number else ""
         yield from _program(program, suffix, most, number == 0, record)
@@ -91,12 +91,12 @@ def _common(record: DiffRecord, most: int) -> Iterator[Chapter]:
         part = Part("", picture=picture, drawing=drawing, brief=True)
         yield Chapter("source", f"Source: {diff.name}", lead, (part,))
     if record.findings_gone or record.findings_new:
-        told = tuple(
+        advice = tuple(
             Advice(word, _told(f), f.fix if word == "new" else "")
             for word, found in (("gone", record.findings_gone), ("new", record.findings_new))
             for f in found
         )
-        yield Chapter("findings", "Findings", (), (Part("", advice=told, brief=True),))
+        yield Chapter("findings", "Findings", (), (Part("", advice=advice, brief=True),))
     if record.environment:
         table = Table(("", "before", "after"), record.environment)
         lead = ("The two runs had different environments, which affect figures and texts.",)
@@ -172,7 +172,7 @@ def _left_out(number: int) -> tuple[str, ...]:
 
 
 def caption(group: LineGroup) -> str:
-    """The line of the code that changes belong to."""
+    """The source line of the changes."""
     if not group.source:
         return NO_LINE
     mark = "" if group.exact else "≈ "
@@ -183,7 +183,7 @@ def caption(group: LineGroup) -> str:
 
 
 def _drawn(changes: Sequence[LineChange], numbers: bool = False) -> tuple[tuple[str, ...], Html]:
-    """The changes as lines of text, and the same as HTML; a sign says what color says."""
+    """The changes as lines of text and as HTML; signs repeat the meaning of the colors."""
     text: list[str] = []
     html: list[Html] = []
     for c in changes:

@@ -18,16 +18,16 @@ Json = dict[str, Any]
 Pairs = Sequence[tuple[Program, Program]]
 """The programs of both reports as the record pairs them, with their texts."""
 Kept = frozenset[tuple[int, StageKind]]
-"""Stages, by pair of programs, whose texts are carried."""
+"""Stages whose texts are included, by pair of programs."""
 
 MOST_ROWS = 2000
 _QUICK = 2_000_000
-"""Characters of texts that are packed to see whether they fit."""
+"""Characters of texts up to which they are packed to test whether they fit."""
 
 
 def payload(record: DiffRecord, pairs: Pairs = (), *, cap: int | None = CAP) -> Json:
     """The comparison in at most `cap` bytes: the longest texts are left out first, with a sentence,
-    then the tables get shorter. None leaves nothing out."""
+    then the tables get shorter. None sets no limit."""
     lengths = {
         (number, stage.kind): sum(len(text or "") for text in _texts(pairs, number, stage))
         for number, program in enumerate(record.programs)
@@ -110,7 +110,7 @@ def _stage(stage: StageDiff, suffix: str, texts: tuple[str | None, str | None], 
 
 
 def _texts(pairs: Pairs, number: int, stage: StageDiff) -> tuple[str | None, str | None]:
-    """The two texts; None for one that is not at hand, and for both where nothing was compared."""
+    """The two texts; None for an unavailable one, and for both where nothing was compared."""
     if stage.unavailable or number >= len(pairs):
         return None, None
     old, new = pairs[number]

@@ -1,4 +1,4 @@
-"""The first line of a comparison: is it faster, does it do other work, what became of the code."""
+"""The first line of a diff: the change in time, work, memory and code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jaxscope.view.report.summary import SEPARATOR
 
 
 def first_line(record: DiffRecord) -> str:
-    """One line in the order in which people ask."""
+    """The parts joined into one line."""
     return SEPARATOR.join(first_parts(record))
 
 
@@ -100,7 +100,7 @@ def _rest(record: DiffRecord) -> Iterator[str]:
 
 
 def shown_stage(program: ProgramDiff) -> StageKind | None:
-    """The stage that a short view shows: the last one that differs."""
+    """The stage of a short view: the last one that differs."""
     found = [stage.kind for stage in program.stages if stage.groups]
     return found[-1] if found else None
 
@@ -119,7 +119,7 @@ def figure(quantity: Quantity, value: float | None) -> str:
 
 
 def change(quantity: Quantity) -> str:
-    """`−27 %`, `+3 %`, `same`, `3.1 times`; empty where one of the two is missing."""
+    """`−27 %`, `+3 %`, `same`, `3.1 times`; empty where a value is missing."""
     before, after = quantity.before, quantity.after
     if before is None or after is None:
         return ""
@@ -136,7 +136,7 @@ def change(quantity: Quantity) -> str:
 
 
 def verdict(quantity: Quantity) -> str:
-    """`faster`, `slower`, or why neither can be said."""
+    """`faster`, `slower`, or the reason why it is unclear."""
     if quantity.verdict is None:
         return ""
     if quantity.verdict is TimeVerdict.UNCLEAR and quantity.note:
@@ -145,7 +145,7 @@ def verdict(quantity: Quantity) -> str:
 
 
 def counts(stage: StageDiff) -> str:
-    """`3 changed, 1 added, 2 removed`, or that nothing is different."""
+    """`3 changed, 1 added, 2 removed`, or `the same`."""
     if stage.unavailable:
         return "not compared"
     found = [f"{number} {kind}" for kind in ChangeKind if (number := stage.count(kind))]

@@ -6,15 +6,15 @@ from jaxscope import words
 from jaxscope.analysis.profile.stacks import Node
 from jaxscope.model import Record
 from jaxscope.model.profile import CellLine, CellProfile, LiveArrays
-from jaxscope.view.base.chapter import Chapter, Part
+from jaxscope.view.base.document import Beside, Chapter, Part
+from jaxscope.view.base.places import code
 from jaxscope.view.base.table import Table
-from jaxscope.view.base.visible import excerpt, split_lines
-from jaxscope.view.profile.heat import Heat, heat
+from jaxscope.view.profile.heat import heat
 from jaxscope.view.profile.hottest import busiest_line, hottest_line
 from jaxscope.view.profile.icicle import svg, tree
 
 _NOTICED = 0.05
-"""Share of the cell from which a sentence explains it."""
+"""Share of the cell from which a sentence explains the wait."""
 
 
 def chapter(record: Record) -> Chapter | None:
@@ -36,10 +36,8 @@ def _live(record: Record, found: CellProfile) -> tuple[Part, ...]:
         size = words.size(live.bytes)
         if live.source is None:
             return ("unattributed", str(live.count), size, "")
-        source = record.sources[live.source]
-        lines = split_lines(source.text)
-        code = excerpt(lines[live.line - 1]) if 0 < live.line <= len(lines) else ""
-        return (f"{source.name} line {live.line}", str(live.count), size, code)
+        where = f"{record.sources[live.source].name} line {live.line}"
+        return (where, str(live.count), size, code(record, (live.source, live.line)))
 
     heads = ("created at", "arrays", "bytes", "code")
     places = tuple(None if one.source is None else (one.source, one.line) for one in found.live)
@@ -66,25 +64,22 @@ def _compiling(found: CellProfile) -> tuple[Part, ...]:
 
 
 def _first(record: Record, found: CellProfile) -> str:
-    row = hottest_line(found)
+    busiest = busiest_line(found)
+    row = busiest or hottest_line(found)
     if row is None:
         return "No line of the cell took time."
-    lines = split_lines(record.sources[0].text)
-    busiest = busiest_line(found)
-    row = busiest or row
-    code = excerpt(lines[row.line - 1]) if row.line <= len(lines) else ""
-    if busiest is not None:
+    text = code(record, (0, row.line))
+    if row is busiest:
         share = words.percent(min(row.device_s / found.wall_s, 1.0))
         return (
             f"Line {row.line} dispatched {words.seconds(row.device_s)} of work in a cell of "
-            f"{words.seconds(found.wall_s)} ({share}): `{code}` (Python spent "
+            f"{words.seconds(found.wall_s)} ({share}): `{text}` (Python spent "
             f"{words.seconds(row.host_s)} on it)"
         )
     share = words.percent(min(row.host_s / found.wall_s, 1.0))
-    did = _dispatched(row)
     return (
         f"Python spent {words.seconds(min(row.host_s, found.wall_s))} of "
-        f"{words.seconds(found.wall_s)} on line {row.line} ({share}): `{code}`{did}"
+        f"{words.seconds(found.wall_s)} on line {row.line} ({share}): `{text}`{_dispatched(row)}"
     )
 
 
@@ -123,7 +118,7 @@ def _waited(found: CellProfile) -> tuple[str, ...]:
 
 def _lines(record: Record, found: CellProfile) -> Part:
     by_line = {row.line: row for row in found.lines}
-    rows: dict[int, Heat] = {}
+    rows: dict[int, Beside] = {}
     for line, row in by_line.items():
         text = (
             words.seconds(row.host_s) if row.host_s else "",
@@ -131,7 +126,7 @@ def _lines(record: Record, found: CellProfile) -> Part:
             (f"{row.runs} run" if row.runs == 1 else f"{row.runs} runs") if row.runs else "",
         )
         share = max(row.host_s, row.device_s) / found.wall_s if found.wall_s else 0.0
-        rows[line] = Heat(text, share)
+        rows[line] = Beside(text, share)
     heads = ("Python", "in instructions", "programs")
     html, drawing = heat(record.sources[0].text, rows, heads)
     return Part(

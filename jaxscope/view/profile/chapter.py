@@ -10,11 +10,12 @@ from jaxscope import words
 from jaxscope.analysis.profile.shares import lines_of, source_shares
 from jaxscope.model import Program, Record, Unavailable
 from jaxscope.model.profile import Profile
-from jaxscope.view.base.chapter import Chapter
+from jaxscope.view.base.document import Chapter
+from jaxscope.view.base.places import code
 from jaxscope.view.profile import gpu
 from jaxscope.view.profile.hottest import WORTH, line_numbers, mostly_joint
 from jaxscope.view.profile.instructions import bounds_of, by_op, by_stack, rest
-from jaxscope.view.profile.lines import by_line, code, fused_s, isolated_lines, source_part
+from jaxscope.view.profile.lines import by_line, fused_s, isolated_lines, source_part
 from jaxscope.view.profile.roofline import roofs
 
 KEY, _TITLE = "lines", "Time by line"
@@ -27,7 +28,7 @@ _OFFER = (
 
 
 def chapter(record: Record, program: Program) -> Chapter | None:
-    """The profile of a program; None if it was not profiled."""
+    """The chapter of a program; None if it was not profiled."""
     found = program.profile
     if found is None:
         return None
@@ -74,10 +75,10 @@ def _sampling(profile: Profile) -> tuple[str, ...]:
 
 
 def _first(record: Record, profile: Profile) -> str:
-    """The line with most time, in words."""
+    """A sentence on the line with most time."""
     source = next(iter(_sources(record, profile)), 0)
     totals = source_shares(profile, source)
-    call = f"of a call of {words.seconds(profile.whole_s)}"
+    call = f"of a {words.seconds(profile.whole_s)} call"
     if not totals:
         where = f" of {record.sources[0].name}" if record.sources else " of yours"
         if not profile.ops:
@@ -96,14 +97,14 @@ def _first(record: Record, profile: Profile) -> str:
             f"({words.percent(joint.seconds / profile.whole_s)}) {call}."
         )
     line, (_, seconds, *_) = max(totals.items(), key=lambda item: item[1].seconds)
-    text = code(record, source, line)
+    text = code(record, (source, line))
     share = words.percent(seconds / profile.whole_s)
     where = f"of {record.sources[source].name} " if source else ""
     return f"Line {line} {where}takes {words.seconds(seconds)} ({share}) {call}: `{text}`"
 
 
 def _elsewhere(record: Record, profile: Profile) -> tuple[str, ...]:
-    """The line with most time in each other source, which the first may only call."""
+    """Sentences on the line with most time in each other source, which the first may only call."""
     found: list[str] = []
     for source in _sources(record, profile)[1:]:
         line, row = max(source_shares(profile, source).items(), key=lambda item: item[1].seconds)
@@ -113,7 +114,7 @@ def _elsewhere(record: Record, profile: Profile) -> tuple[str, ...]:
         found.append(
             f"In {record.sources[source].name}, line {line} takes most: {mark}"
             f"{words.seconds(row.seconds)} ({words.percent(row.share)}): "
-            f"`{code(record, source, line)}`"
+            f"`{code(record, (source, line))}`"
         )
     return tuple(found[:2])
 
@@ -121,7 +122,7 @@ def _elsewhere(record: Record, profile: Profile) -> tuple[str, ...]:
 def _quality(profile: Profile) -> str:
     calls = sum(len(session.profiled) for session in profile.sessions)
     parts = [
-        f"{words.percent(profile.coverage)} of a call inside instructions",
+        f"{words.percent(profile.coverage)} of the call inside instructions",
         f"dispatch {words.seconds(profile.dispatch_s)}",
         f"idle {words.seconds(profile.idle_s)}",
         f"control-flow overhead {words.seconds(profile.overhead_s)}",
@@ -134,7 +135,7 @@ def _quality(profile: Profile) -> str:
     if not math.isnan(profile.profiled_ratio):
         parts.append(f"profiled ÷ unprofiled {profile.profiled_ratio:.2f}")
     sessions = words.count(len(profile.sessions), "profiler session")
-    # In a cell the reader knows the number of calls, and there, too, the first wakes the threads.
+    # The calls of a profiled cell have no ratio; the first wakes the threads and is excluded.
     first = "" if math.isfinite(profile.profiled_ratio) or calls < 2 else ", without the first"
     parts.append(f"{words.count(calls, 'call')} in {sessions}{first}")
     medians = [statistics.median(s.profiled) for s in profile.sessions if s.profiled]
@@ -160,7 +161,7 @@ def _joint(record: Record, profile: Profile) -> tuple[str, ...]:
         found += (
             (
                 f"The time of each line is an estimate ({profile.weights}); the bracket contains "
-                "the truth."
+                "the true value."
             ),
         )
     merged = tuple(

@@ -7,7 +7,7 @@ import collections
 from jaxscope import words
 from jaxscope.model.gpu_activity import DeviceActivity, Kernel
 from jaxscope.model.profile import Profile
-from jaxscope.view.base.chapter import Part
+from jaxscope.view.base.document import Part
 from jaxscope.view.base.table import Table
 
 _MOST = 40

@@ -2,81 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from jaxscope import words
+from jaxscope.view.base.document import Beside
 from jaxscope.view.base.highlight import python
-from jaxscope.view.base.html import escape
+from jaxscope.view.base.html import NOTHING, Html, tag
+from jaxscope.view.base.terminal import bar
 from jaxscope.view.base.visible import columns, fitted, split_lines, visible
 
-BAR = 10
+_BAR = 10
 _MOST_LINES = 30
-"""A longer source is not shown whole."""
+"""A longer source is shown in part."""
 _NEAR = 2
 """Lines shown on either side of one with figures, in a longer source."""
 _WIDTH = 72
 _LONGEST = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """The figures and the bar beside a line."""
-
-    words: tuple[str, ...]
-    share: float
-    """Length of the bar: 1 is the full length."""
+_Rows = Sequence[tuple[int, Beside]]
 
 
 def heat(
-    text: str, rows: Mapping[int, Heat], heads: tuple[str, ...]
-) -> tuple[str, tuple[str, ...]]:
+    text: str, rows: Mapping[int, Beside], heads: tuple[str, ...]
+) -> tuple[Html, tuple[str, ...]]:
     """The source as an HTML table, and as lines of text."""
     lines = split_lines(text)
     shown = list(range(1, len(lines) + 1))
     if len(lines) > _MOST_LINES:
         near = {line + step for line in rows for step in range(-_NEAR, _NEAR + 1)}
         shown = [line for line in shown if line in near]
-    empty = Heat(("",) * len(heads), 0.0)
+    empty = Beside(("",) * len(heads))
     known = [(number, rows.get(number, empty)) for number in shown]
     return _html(lines, known, heads), _text(lines, known, heads)
 
 
-def bar(share: float) -> str:
-    """A bar in eighths of a block; any share above 0 is visible."""
-    eighths = max(round(min(share, 1) * BAR * 8), 1 if share > 0 else 0)
-    whole, part = divmod(eighths, 8)
-    return "█" * whole + (" ▏▎▍▌▋▊▉"[part] if part else "")
-
-
-def _html(lines: list[str], known: list[tuple[int, Heat]], heads: tuple[str, ...]) -> str:
-    body: list[str] = []
-    blank = f"<td colspan={len(heads) + 2}></td>"
+def _html(lines: Sequence[str], known: _Rows, heads: Sequence[str]) -> Html:
+    body: list[Html] = []
     previous = 0
     for number, row in known:
-        body += [f"<tr>{blank}<td class=muted>{gap}</td></tr>" for gap in _gap(previous, number)]
+        body += _gap_row(previous, number, len(heads))
         previous = number
-        text = "".join(f"<td align=right>{escape(word)}</td>" for word in row.words)
+        share = min(row.share, 1.0)
+        # The width is an attribute: the page allows only its own styles.
+        drawn = tag("rect", width=share * 100, height=9, rx=1) if share > 0 else NOTHING
+        box = {"viewBox": "0 0 100 9", "preserveAspectRatio": "none", "aria_hidden": "true"}
         body.append(
-            f'<tr>{text}<td class="heat">{_svg(row.share)}</td><td align=right>{number}</td>'
-            f"<td><pre>{python(lines[number - 1], _LONGEST)}</pre></td></tr>"
+            tag(
+                "tr",
+                *(tag("td", word, align="right") for word in row.words),
+                tag("td", tag("svg", drawn, **box), class_="heat"),
+                tag("td", str(number), align="right"),
+                tag("td", tag("pre", python(lines[number - 1], _LONGEST))),
+            )
         )
-    end = _gap(previous, len(lines) + 1)
-    body += [f"<tr>{blank}<td class=muted>{gap}</td></tr>" for gap in end]
-    titles = "".join(f"<th scope=col align=right>{escape(head)}</th>" for head in heads)
-    head = f"<thead><tr>{titles}<th></th><th></th><th></th></tr></thead>" if any(heads) else ""
-    return f'<table class="lines">{head}<tbody>{"".join(body)}</tbody></table>'
+    body += _gap_row(previous, len(lines) + 1, len(heads))
+    titles = [tag("th", head, scope="col", align="right") for head in heads]
+    head = tag("thead", tag("tr", *titles, *[tag("th")] * 3)) if any(heads) else NOTHING
+    return tag("table", head, tag("tbody", *body), class_="lines")
 
 
-def _svg(share: float) -> str:
-    # The width is an attribute: the page allows only its own styles.
-    mark = f'<rect width="{min(share, 1) * 100:.1f}" height="9" rx="1"/>' if share > 0 else ""
-    return f'<svg viewBox="0 0 100 9" preserveAspectRatio="none" aria-hidden="true">{mark}</svg>'
+def _gap_row(previous: int, number: int, figures: int) -> list[Html]:
+    blank = tag("td", colspan=figures + 2)
+    return [tag("tr", blank, tag("td", gap, class_="muted")) for gap in _gap(previous, number)]
 
 
-def _text(
-    lines: list[str], known: list[tuple[int, Heat]], heads: tuple[str, ...]
-) -> tuple[str, ...]:
+def _text(lines: Sequence[str], known: _Rows, heads: Sequence[str]) -> tuple[str, ...]:
     gutter = len(str(len(lines)))
     widths = [
         max([columns(head), *(columns(row.words[i]) for _, row in known)])
@@ -85,7 +74,7 @@ def _text(
     out: list[str] = []
     if any(heads):
         out.append("  ".join(f"{h:>{w}}" for h, w in zip(heads, widths, strict=True)))
-    beside = sum(widths) + 2 * len(widths) + BAR + 1 + gutter
+    beside = sum(widths) + 2 * len(widths) + _BAR + 1 + gutter
     previous = 0
     for number, row in known:
         out += [f"{' ' * beside} {gap}" for gap in _gap(previous, number)]
@@ -94,7 +83,7 @@ def _text(
             " " * (w - columns(word)) + word for word, w in zip(row.words, widths, strict=True)
         )
         code = fitted(visible(lines[number - 1]), _WIDTH)
-        out.append(f"{text}  {bar(row.share):<{BAR}} {number:>{gutter}} │ {code}".rstrip())
+        out.append(f"{text}  {bar(row.share, _BAR):<{_BAR}} {number:>{gutter}} │ {code}".rstrip())
     out += [f"{' ' * beside} {gap}" for gap in _gap(previous, len(lines) + 1)]
     return tuple(out)
 

@@ -10,7 +10,7 @@ from jaxscope.model import Program, Record
 from jaxscope.model.profile import CellLine, CellProfile, Profile, SourceLine
 
 WORTH = 0.1
-"""Share of a call, or of a cell, below which no line stands out."""
+"""Share of a call or a cell from which a line is named."""
 
 
 def hottest(record: Record, program: Program) -> str:
@@ -52,7 +52,7 @@ def busiest_line(profile: CellProfile) -> CellLine | None:
 
 
 def hottest_of_cell(profile: CellProfile) -> str:
-    """`50 % on line 4`, `75 % dispatched by line 2`; empty where no line stands out."""
+    """`50 % on line 4`, `75 % dispatched by line 2`; empty where every line is short."""
     row = busiest_line(profile)
     if row is not None and row.device_s >= WORTH * profile.wall_s:
         share = words.percent(min(row.device_s / profile.wall_s, 1.0))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxscope import words
 from jaxscope.analysis.profile.stacks import Node
-from jaxscope.view.base.html import escape
+from jaxscope.view.base.html import NOTHING, Html, tag
 from jaxscope.view.base.visible import visible
 
 _WIDTH, _ROW = 1000, 20
@@ -19,30 +19,35 @@ _LEAST = 0.01
 _MOST_LINES = 40
 
 
-def svg(root: Node) -> str:
+def svg(root: Node) -> Html:
     """Nested boxes, as wide as their time, each with its label and seconds as a tooltip."""
-    boxes: list[str] = []
+    boxes: list[Html] = []
     depth = _boxes(root, 0.0, float(_WIDTH), 0, max(root.seconds, 1e-12), boxes)
-    height = (depth + 1) * _ROW
     label = f"call stacks of {root.label}, {words.seconds(root.seconds)}"
-    return (
-        f'<figure class="wide"><svg class="icicle" viewBox="0 0 {_WIDTH} {height}" role="img" '
-        f'aria-label="{escape(label)}">{"".join(boxes)}</svg></figure>'
-    )
+    box = f"0 0 {_WIDTH} {(depth + 1) * _ROW}"
+    drawn = tag("svg", *boxes, class_="icicle", viewBox=box, role="img", aria_label=label)
+    return tag("figure", drawn, class_="wide")
 
 
-def _boxes(node: Node, x: float, width: float, level: int, whole: float, out: list[str]) -> int:
+def _boxes(node: Node, x: float, width: float, level: int, whole: float, out: list[Html]) -> int:
     """Draw a node and its children; returns the deepest level that was drawn."""
-    share = words.percent(node.seconds / whole)
-    tooltip = f"{node.label} · {words.seconds(node.seconds)} ({share})"
+    share, y = words.percent(node.seconds / whole), level * _ROW
     letters = int((width - 8) / _LETTER)
     shown = node.label if len(node.label) <= letters else node.label[: max(letters - 1, 0)] + "…"
-    text = ""
-    if letters >= 3:
-        text = f'<text x="{x + 4:.1f}" y="{level * _ROW + 14}">{escape(shown)}</text>'
     out.append(
-        f'<g><title>{escape(tooltip)}</title><rect class="p{level % 3 + 1}" x="{x:.1f}" '
-        f'y="{level * _ROW}" width="{max(width - 1, 0.5):.1f}" height="{_ROW - 1}"/>{text}</g>'
+        tag(
+            "g",
+            tag("title", f"{node.label} · {words.seconds(node.seconds)} ({share})"),
+            tag(
+                "rect",
+                class_=f"p{level % 3 + 1}",
+                x=x,
+                y=y,
+                width=max(width - 1, 0.5),
+                height=_ROW - 1,
+            ),
+            tag("text", shown, x=x + 4, y=y + 14) if letters >= 3 else NOTHING,
+        )
     )
     deepest = level
     if level >= _DEEPEST:

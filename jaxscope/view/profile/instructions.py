@@ -11,17 +11,17 @@ from jaxscope.analysis.profile.bounds import Bottleneck, Bound, bound
 from jaxscope.analysis.profile.stacks import by_equation, by_instruction_and_equation, stack
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import Profile
-from jaxscope.view.base.chapter import Part
+from jaxscope.view.base.document import Part
 from jaxscope.view.base.table import Table
 from jaxscope.view.profile.icicle import svg, tree
-from jaxscope.view.profile.lines import DIRECTIONS
+from jaxscope.view.profile.lines import direction
 
 _MOST_OPS = 40
 _MOST_EQUATIONS = 20
 
 
 def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
-    """From Python's frames to the instruction; empty where the text was not fetched."""
+    """Time by call stack and by equation; empty where the optimized HLO was not fetched."""
     times = times_of(program, profile)
     if not times:
         return ()
@@ -39,7 +39,7 @@ def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
         rows.append(
             (
                 f"`{equation.primitive}`",
-                DIRECTIONS.get(equation.phase, ""),
+                direction(equation.phase),
                 words.seconds(seconds),
                 share,
                 ", ".join(equation.outputs[:2]),
@@ -109,7 +109,7 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
 
 
 def _limit(found: Bound) -> str:
-    """`memory-bound, 73 to 80 % of the roof`; above it, a cache serves the operands."""
+    """`memory-bound, 73 to 80 % of the roof`; above the roof, operands come from a cache."""
     low, high = found.share
     if not found.verdict or math.isnan(low):
         return found.verdict
@@ -139,7 +139,7 @@ def rest(profile: Profile) -> Part:
             profile.completion_s,
             "from the last instruction until the result is ready",
         ),
-        ("unattributed", profile.unattributed_s, "instructions without a known line"),
+        ("unattributed", profile.unattributed_s, "instructions of no source line"),
     )
     call = profile.whole_s or math.nan
     table = Table(

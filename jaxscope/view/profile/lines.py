@@ -11,30 +11,23 @@ from jaxscope.analysis.profile.bounds import Bound, line_verdict
 from jaxscope.analysis.profile.shares import WIDE, lines_of, source_shares
 from jaxscope.model import Phase, Program, Record
 from jaxscope.model.profile import Profile
-from jaxscope.view.base.chapter import Part
+from jaxscope.view.base.document import Beside, Part
+from jaxscope.view.base.places import code
 from jaxscope.view.base.table import Table
-from jaxscope.view.base.visible import excerpt, split_lines
-from jaxscope.view.profile.heat import Heat, heat
+from jaxscope.view.profile.heat import heat
 
 _SMALL = 0.03
 """Share below which a line is small, and not ranked."""
-DIRECTIONS = {
-    Phase.PRIMAL: "",
-    Phase.FORWARD: "forward",
-    Phase.BACKWARD: "backward",
-    Phase.REMATERIALIZED: "recomputed",
-}
 
 
-def code(record: Record, source: int, line: int) -> str:
-    """A line of a source, shortened."""
-    lines = split_lines(record.sources[source].text)
-    return excerpt(lines[line - 1]) if 0 < line <= len(lines) else ""
+def direction(phase: Phase) -> str:
+    """The phase in a table; empty for an equation that is not differentiated."""
+    return "" if phase is Phase.PRIMAL else phase.value
 
 
 def source_part(record: Record, profile: Profile, source: int) -> Part:
     """The code with its heat."""
-    rows: dict[int, Heat] = {}
+    rows: dict[int, Beside] = {}
     found = source_shares(profile, source)
     bracketed = any(row.is_estimate for row in found.values())
     for line, row in found.items():
@@ -42,11 +35,11 @@ def source_part(record: Record, profile: Profile, source: int) -> Part:
         if row.is_estimate:
             mark, between = "≈", f"{words.seconds(row.low)} … {words.seconds(row.high)}"
         text = (f"{mark}{words.seconds(row.seconds)}", between, words.percent(row.share))
-        rows[line] = Heat(text if bracketed else (text[0], text[2]), row.share)
+        rows[line] = Beside(text if bracketed else (text[0], text[2]), row.share)
     for merged in profile.merged:
         if merged.place.source == source and merged.place.line not in rows:
             into = ", ".join(map(str, merged.into)) or "others"
-            rows[merged.place.line] = Heat((f"in {into}", *("",) * (1 + bracketed)), 0.0)
+            rows[merged.place.line] = Beside((f"in {into}", *("",) * (1 + bracketed)), 0.0)
     heads = ("time", "bracket", "share") if bracketed else ("", "")
     html, drawing = heat(record.sources[source].text, rows, heads)
     name = record.sources[source].name
@@ -73,18 +66,18 @@ def isolated_lines(record: Record, program: Program, profile: Profile) -> tuple[
     saved = isolated.unprofiled_s - fused
     share = words.percent(saved / isolated.unprofiled_s)
     rows = (
-        ("isolated lines", words.seconds(isolated.unprofiled_s), "a call with barriers"),
-        ("fused lines", words.seconds(fused), "a call of the ordinary program"),
+        ("isolated lines", words.seconds(isolated.unprofiled_s), "per call, with barriers"),
+        ("fused lines", words.seconds(fused), "per call, without barriers"),
         ("saved by fusion", words.seconds(saved), f"{share} of the call with barriers")
         if saved > 0
-        else ("saved by fusion", "nothing", "the ordinary program takes as long"),
+        else ("saved by fusion", "nothing", "without barriers a call takes as long"),
     )
     table = Table(("program", "time", "meaning"), rows, right=(1,))
     return (*parts, Part("Time saved by fusion between lines", table, brief=True))
 
 
 def fused_s(isolated: Profile, profile: Profile) -> float:
-    """Seconds of a call of the ordinary program, measured like those with isolated lines."""
+    """Seconds per call without barriers, measured like those with isolated lines."""
     return profile.unprofiled_s if isolated.fused_s is None else isolated.fused_s
 
 
@@ -106,7 +99,7 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
         rows.append(
             (
                 f"{name} {row.place.line}" if several else str(row.place.line),
-                DIRECTIONS.get(row.place.phase, ""),
+                direction(row.place.phase),
                 ("≈ " if row.high_s - row.low_s > WIDE * row.seconds else "")
                 + words.seconds(row.seconds),
                 "small" if share < _SMALL else words.percent(share),
@@ -114,7 +107,7 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
                 spread if len(profile.sessions) > 1 else "",
                 inferred,
                 line_verdict(row.ops, times, bounds),
-                code(record, row.place.source, row.place.line),
+                code(record, (row.place.source, row.place.line)),
             )
         )
     heads = (

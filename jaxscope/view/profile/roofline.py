@@ -2,51 +2,84 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from jaxscope import words
 from jaxscope.analysis.profile.bounds import Bottleneck, Bound, Point, points
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import Profile
-from jaxscope.view.base.chapter import Part
-from jaxscope.view.base.html import escape
-from jaxscope.view.base.visible import fitted
+from jaxscope.view.base import svg
+from jaxscope.view.base.document import Part
+from jaxscope.view.base.figure import Figure, FigureSeries, SeriesForm
+from jaxscope.view.base.roofline import INTENSITY, RATE, roof
 
-_WIDTH, _HEIGHT, _MARGIN = 640, 240, 34
-_NAMED, _BESIDE, _LONGEST, _APART = 3, 15, 28, 12
-"""Number of named points; distance, length and spacing of the names."""
-_MARKS = {
-    Bottleneck.COMPUTE: "p1",
-    Bottleneck.MEMORY: "p2",
-    Bottleneck.LATENCY: "p3",
-    Bottleneck.OVERHEAD: "p3",
-    Bottleneck.CUSTOM_CALL: "p3",
-    Bottleneck.UNKNOWN: "p3",
-}
+_COLORS = {Bottleneck.COMPUTE: 0, Bottleneck.MEMORY: 1}
+_OTHER = 2
+_NOTED = 3
+"""Instructions that the figure names because it cannot draw them; the text names all."""
 
 
 def roofs(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> tuple[Part, ...]:
-    """The roofline as a picture and as text; nothing where the peaks were not measured."""
+    """The roofline as a picture and as text; empty where the peaks were not measured."""
     peaks = program.roofline
     found = points(profile, bounds)
     if not isinstance(peaks, Roofline) or not found:
         return ()
-    placed = [point for point in found if not point.off]
-    off = [point for point in found if point.off]
     text = (
-        said(peaks),
-        *(_words(point) for point in placed),
-        *(f"not drawn: {_name(point)}: {point.off}" for point in off),
+        measured_peaks(peaks),
+        *(_words(point) for point in found if not point.off),
+        *(f"not drawn: {_name(point)}: {point.off}" for point in found if point.off),
     )
-    items = "".join(f"<li>{escape(f'Not drawn: {_name(p)}: {p.off}.')}</li>" for p in off)
-    picture = _svg(placed, peaks) + (f"<ul>{items}</ul>" if items else "")
     caption = f"Instructions above 1 % of the time against the roofs of {peaks.device}"
-    return (Part(caption, None, f"<p>{escape(said(peaks))}</p>{picture}", text),)
+    picture = svg.figure(figure(program, profile, bounds), measured_peaks(peaks).removesuffix("."))
+    return (Part(caption, picture=picture, drawing=text),)
 
 
-def said(peaks: Roofline) -> str:
-    """The peaks with their spread."""
+def figure(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> Figure:
+    """Each instruction above 1 % of the time, under the roof where the peaks were measured."""
+    found = points(profile, bounds)
+    placed = [point for point in found if not point.off]
+    verdicts = dict.fromkeys(point.bound.verdict for point in placed)
+    series = [_points(v, [p for p in placed if p.bound.verdict is v]) for v in verdicts]
+    peaks, title = program.roofline, "Instructions against the roofs of the device"
+    notes = ["The area of a point is its share of the time"] if placed else []
+    if isinstance(peaks, Roofline):
+        fast, slow = (peaks.peak_flops, peaks.peak_bytes), None
+        if peaks.flops_spread and peaks.bytes_spread:
+            slow = (peaks.flops_spread[0], peaks.bytes_spread[0])
+            notes.append("the band is the spread of the measured peaks")
+        series.insert(0, roof("peaks", [x for one in series for x in one.x], fast, slow))
+    else:
+        title += f" ({peaks.reason})"
+    off = [f"{p.op.name} ({words.percent(p.share)}): {p.off}" for p in found if p.off]
+    if off:
+        notes.append(f"not drawn: {'; '.join(off[:_NOTED])}{' …' if len(off) > _NOTED else ''}")
+    return Figure(
+        f"roofline with {words.count(len(placed), 'instruction')}",
+        INTENSITY,
+        RATE,
+        tuple(series),
+        title=title,
+        note="; ".join(notes),
+        width=640,
+    )
+
+
+def _points(verdict: Bottleneck, mine: Sequence[Point]) -> FigureSeries:
+    return FigureSeries(
+        verdict or "no verdict",
+        tuple(point.bound.intensity for point in mine),
+        tuple(point.bound.flops for point in mine),
+        SeriesForm.DOTS,
+        _COLORS.get(verdict, _OTHER),
+        texts=tuple(_words(point) for point in mine),
+        named=tuple(point.op.name for point in mine),
+        shares=tuple(point.share for point in mine),
+    )
+
+
+def measured_peaks(peaks: Roofline) -> str:
+    """The peaks with their spread, as a sentence."""
     flops, moved = words.flop_rate(peaks.peak_flops), words.byte_rate(peaks.peak_bytes)
     if peaks.flops_spread is None or peaks.bytes_spread is None:
         return f"Peaks measured on {peaks.device}: {flops}, {moved}."
@@ -68,66 +101,4 @@ def _words(point: Point) -> str:
     return (
         f"{_name(point)}: {words.intensity(limit.intensity)}, {words.flop_rate(limit.flops)}"
         f"{verdict}"
-    )
-
-
-def _svg(placed: Sequence[Point], peaks: Roofline) -> str:
-    """Both axes are logarithmic; a roof is a band from the slowest to the fastest repetition."""
-    ridge = peaks.peak_flops / peaks.peak_bytes
-    xs = [point.bound.intensity for point in placed]
-    left, right = min([*xs, ridge / 30]) / 2, max([*xs, ridge * 30]) * 2
-    slow_flops = (peaks.flops_spread or (peaks.peak_flops,))[0]
-    slow_bytes = (peaks.bytes_spread or (peaks.peak_bytes,))[0]
-    top = peaks.peak_flops * 2
-    rates = [point.bound.flops for point in placed]
-    bottom = min([*rates, slow_bytes * left]) / 2
-
-    def x(value: float) -> float:
-        part = math.log(value / left) / math.log(right / left)
-        return _MARGIN + part * (_WIDTH - 2 * _MARGIN)
-
-    def y(value: float) -> float:
-        part = math.log(max(value, bottom) / bottom) / math.log(top / bottom)
-        return _HEIGHT - 20 - part * (_HEIGHT - 34)
-
-    def roof(flops: float, moved: float) -> list[tuple[float, float]]:
-        return [(left, left * moved), (flops / moved, flops), (right, flops)]
-
-    fast, slow = roof(peaks.peak_flops, peaks.peak_bytes), roof(slow_flops, slow_bytes)
-    band = " ".join(f"{x(a):.1f},{y(min(b, top)):.1f}" for a, b in (*fast, *reversed(slow)))
-    line = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in fast)
-    dots = "".join(
-        f'<g><title>{escape(_words(point))}</title><circle class="{_MARKS[point.bound.verdict]}" '
-        f'cx="{x(point.bound.intensity):.1f}" cy="{y(point.bound.flops):.1f}" '
-        f'r="{3 + 9 * math.sqrt(point.share):.1f}" fill-opacity=".75"/></g>'
-        for point in placed
-    )
-    named: list[Point] = []
-    for point in placed:
-        # One name for overlapping points, the longest first.
-        if all(abs(y(point.bound.flops) - y(other.bound.flops)) > _APART for other in named):
-            named.append(point)
-    del named[_NAMED:]
-    names = "".join(
-        f'<text x="{x(point.bound.intensity) + side * _BESIDE:.1f}" '
-        f'y="{y(point.bound.flops) + 4:.1f}" text-anchor="{"end" if side < 0 else "start"}">'
-        f"{escape(fitted(point.op.name, _LONGEST))}</text>"
-        for point in named
-        # On the side with room.
-        for side in (-1 if x(point.bound.intensity) > _WIDTH / 2 else 1,)
-    )
-    label = f"roofline of {peaks.device} with {words.count(len(placed), 'instruction')}"
-    return (
-        f'<figure><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(label)}">'
-        f'<polygon class="p1" fill-opacity=".35" points="{band}"/>'
-        f'<polyline class="axis" fill="none" points="{line}"/>'
-        f'<line class="axis" x1="{_MARGIN}" x2="{_WIDTH - _MARGIN}" y1="{_HEIGHT - 18}" '
-        f'y2="{_HEIGHT - 18}"/>{dots}{names}'
-        f'<text x="{_MARGIN}" y="{y(peaks.peak_flops) + 4:.1f}">'
-        f"{escape(words.flop_rate(peaks.peak_flops))}</text>"
-        f'<text x="{_MARGIN}" y="{_HEIGHT - 4}">{escape(words.intensity(left))}</text>'
-        f'<text x="{_WIDTH - _MARGIN}" y="{_HEIGHT - 4}" text-anchor="end">'
-        f"{escape(words.intensity(right))}</text></svg>"
-        "<figcaption>FLOP/s over FLOP per byte, both logarithmic. A point's size is its time, the "
-        "band is the spread of the measured peaks.</figcaption></figure>"
     )

@@ -1,8 +1,8 @@
 """The chapters of a report: those that every program has, and those that only some have.
 
-A program that differentiates has residuals, a batched one batched equations, one on several
-devices a layout. Each is a function `(record, program) -> Chapter | None`; every view shows
-whatever chapters there are without knowing which.
+A program that differentiates has residuals, a batched one batched equations, one on several devices
+shardings. Each is a function `(record, program) -> Chapter | None`; every view shows whatever
+chapters there are without knowing which.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from jaxscope.model import Cause, Compile, Memory, Program, Record, Timing
 from jaxscope.model.profile import Profile
 from jaxscope.view.base import svg
 from jaxscope.view.base.document import Advice, Chapter, Part
-from jaxscope.view.base.figure import Figure, FigureAxis, Series, SeriesForm
+from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm
 from jaxscope.view.base.html import NOTHING, Html
+from jaxscope.view.base.places import label
 from jaxscope.view.chapters import gradient, memory, sharding, vmap
 from jaxscope.view.profile.cell import chapter as profile_of_cell
 from jaxscope.view.profile.chapter import chapter as profile
@@ -33,7 +34,7 @@ def time(record: Record, program: Program) -> Chapter:
         lead = ("The program was not run, so there are no timings.",)
     parts = [Part("", tables.timings(program.timings))]
     for timing in program.timings:
-        caption = f"{timing.label}, each dot one round"
+        caption = f"{timing.label}, one dot per round"
         parts.append(Part("", picture=svg.figure(samples(timing), caption)))
     return Chapter("time", "Time", lead, tuple(parts))
 
@@ -42,11 +43,11 @@ def samples(timing: Timing) -> Figure:
     """The samples of a timing, with the 95 % interval of its median."""
     several = len(timing.samples) > 1
     low, high = min(timing.samples, default=0.0), max(timing.samples, default=0.0)
-    told = (
+    alternative = (
         f"{words.count(len(timing.samples), 'round')} from {words.seconds(low)} to "
         f"{words.seconds(high)}, median {words.seconds(timing.median_s)}"
     )
-    series = Series(
+    series = FigureSeries(
         "",
         timing.samples,
         (0.0,) * len(timing.samples),
@@ -55,7 +56,9 @@ def samples(timing: Timing) -> Figure:
         high=(timing.high_s,),
     )
     x = FigureAxis("", words.seconds, ticks=(low, high, timing.median_s))
-    return Figure(told, x, FigureAxis(names=("",)), (series,) * several, width=640, height=80)
+    return Figure(
+        alternative, x, FigureAxis(names=("",)), (series,) * several, width=640, height=80
+    )
 
 
 def work(record: Record, program: Program) -> Chapter:
@@ -115,22 +118,23 @@ def of_record(record: Record) -> tuple[Chapter, ...]:
 
 
 def findings(record: Record) -> Part:
-    """Advice in order."""
+    """The findings as advice, in order."""
     found = tuple(
         Advice(
-            tables.place(finding, record),
+            label(record, place, "line ") or "program",
             finding.message,
             finding.fix,
             finding.evidence,
-            place=None if finding.line is None else (finding.source, finding.line),
+            place,
         )
         for finding in record.findings
+        for place in (None if finding.line is None else (finding.source, finding.line),)
     )
     return Part("", advice=found, brief=True)
 
 
 def compiles(record: Record, most: int = 1000) -> Chapter:
-    """Every compilation of the run, what it was for, why it happened and what to change."""
+    """Every compilation, with its cause and fix."""
     lead = () if record.compiles else ("Nothing was compiled in this run: 0 compiles.",)
     parts = [Part("", tables.compiles(record.compiles, record))]
     parts += map(_compile, record.compiles[:most])
@@ -145,9 +149,9 @@ def _compile(compile: Compile) -> Part:
         ("lower", compile.lower_s),
         ("XLA", compile.compile_s),
     )
-    told = [Advice("", f"{c.text}{_change(c)}", c.fix) for c in compile.causes]
-    told += [Advice("", compile.persistent_why)] if compile.persistent_why else []
-    return Part(named, picture=svg.shares(stages, words.seconds), advice=tuple(told))
+    advice = [Advice("", f"{c.text}{_change(c)}", c.fix) for c in compile.causes]
+    advice += [Advice("", compile.persistent_why)] if compile.persistent_why else []
+    return Part(named, picture=svg.shares(stages, words.seconds), advice=tuple(advice))
 
 
 def _change(cause: Cause) -> str:

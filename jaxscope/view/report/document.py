@@ -41,7 +41,7 @@ from jaxscope.view.report.linked_source import Linked
 from jaxscope.view.report.summary import first_parts
 
 _SCREEN_LINES = 32
-"""Source lines of the short text: with findings and inputs a report stays within one screen."""
+"""Source lines of the short text, so that a report with findings and inputs fits one screen."""
 _STAGE_LINES = 400
 """Lines of each stage in text; GitHub cuts an issue at 65 536 characters."""
 _MOST_INPUTS = 12
@@ -84,15 +84,15 @@ def static_html(record: Record, uid: str = "", *, inline: bool = False) -> Html:
     """The report as one `<div>` with its style, at most 200 kB.
 
     Its pictures are images, as a notebook needs them; `inline` leaves them SVG in the document.
-    `uid` makes the ids of this display unique in its document; without one it is derived from the
-    record, and then two displays of the same record share their ids.
+    `uid` makes the ids of this display unique in its document; by default it is derived from the
+    record, and then two displays of one record share their ids.
     """
     uid = re.sub(r"[^\w-]", "", uid) or derived_uid(record)
     return written(lambda room: _linked(record, uid, room), inline=inline)
 
 
 def derived_uid(record: Record) -> str:
-    """An id that another record will not have: a hash of when and what."""
+    """An id of the record: a hash of its creation time, title and sources."""
     text = "\0".join((record.created, record.title, *(s.text for s in record.sources)))
     return "jxs" + hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).hexdigest()
 
@@ -110,10 +110,10 @@ def _around(record: Record) -> Document:
 
 
 def _linked(record: Record, uid: str, room: Room) -> Document:
-    """The report for a notebook: matching lines of source and stages point at each other."""
+    """The report for a notebook: matching lines of source and stages are linked."""
     first, *others = record.programs or (None,)
     linked = Linked(record, first, uid, room.text, room.lines, room.width)
-    # A profiled cell is above with its heat, and not once more.
+    # A profiled cell is shown above already, with its times.
     pair = linked.stage_first() if record.profile is not None else linked.pair()
     found = [*_top(record, first), Chapter("source", "", parts=(_markup(pair),))]
     found += [
@@ -147,7 +147,7 @@ def _folded(*found: Chapter) -> Iterator[Chapter]:
 
 
 def _top(record: Record, program: Program | None) -> Iterator[Chapter]:
-    """Findings, and the time by line, where it was measured: what matters of it."""
+    """Findings, and the brief parts of the time by line, where it was measured."""
     yield Chapter("findings", "Findings", parts=(findings(record),))
     yield from of_record(record)
     for chapter in _profile(record, program):
@@ -160,7 +160,7 @@ def _profile(record: Record, program: Program | None) -> tuple[Chapter, ...]:
 
 
 def _program(record: Record, program: Program) -> Iterator[Chapter]:
-    """Its chapters, without what is at the top already."""
+    """The chapters of the program, without the parts shown at the top."""
     for chapter in chapters(record, program):
         if chapter.key == KEY:
             parts = tuple(part for part in chapter.parts if not part.brief)
@@ -175,14 +175,16 @@ def _usual(record: Record, program: Program) -> Iterator[Chapter]:
 
 
 def _inputs(program: Program) -> Chapter:
-    """The inputs in short: where they are matters where there are several devices."""
+    """The inputs in short; their devices only where there are several."""
     table = tables.values((*program.inputs, *program.constants))
     rows = table.rows[:_MOST_INPUTS]
     if len(program.devices) <= 1:
         rows = tuple((*row[:4], "", row[5]) for row in rows)
     parts = [Part(table=dataclasses.replace(table, rows=rows), brief=True)]
     if (more := len(table.rows) - len(rows)) > 0:
-        parts.append(Part(drawing=(f"and {more} more; `report.inputs` has them all.",), brief=True))
+        parts.append(
+            Part(drawing=(f"and {more} more; `report.inputs` lists them all.",), brief=True)
+        )
     return Chapter("inputs", "Inputs", (), tuple(parts), views=View.SHORT)
 
 
@@ -209,7 +211,7 @@ def _stages(program: Program) -> Iterator[Chapter]:
 
 
 def _source(record: Record, index: int, most: int | None = None) -> CodeBlock:
-    """The lines of a source with their figures; of a long one the costliest `most`."""
+    """The lines of a source with their figures; at most the costliest `most`."""
     lines = split_lines(record.sources[index].text)
     program = record.programs[0] if record.programs else None
     found = figures(program, index) if program is not None else {}

@@ -1,4 +1,4 @@
-"""The matches of a source line in a stage, and the lines that are shown."""
+"""The matches of a source line in a stage, and the lines shown."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from jaxscope.model import Program, Stage
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The lines of one source and one stage that belong together."""
+    """Matching lines of one source and one stage."""
 
     stage_lines: dict[int, tuple[int, ...]]
     """By source line, ascending."""
     source_lines: dict[int, tuple[int, ...]]
-    """By stage line; the line of its own equation first, then those of what a fusion holds, then
-    the other lines that their frames reach over."""
+    """By stage line; the line of its own equation first, then those of the equations in a fusion,
+    then the other lines of their frames."""
     inexact: frozenset[int]
     """Stage lines whose origin is a set of candidates."""
 
 
 def owners(program: Program, source: int = 0) -> dict[int, int]:
-    """Line → the line whose work it is part of: itself, or the first line of its expression.
+    """Line → the line that owns its work: itself, or the first line of its expression.
 
-    A line that only calls what works elsewhere in the source has no owner.
+    A line that only calls code elsewhere in the source has no owner.
     """
     found = {line: line for line in defining_lines(program, source).values()}
     for equation in program.equations:
@@ -69,7 +69,7 @@ def matches(program: Program, stage: Stage, source: int = 0) -> Matches:
 def shown_lines(
     number: int, found: Mapping[int, LineFigures], marked: Collection[int], most: int
 ) -> list[int]:
-    """All line numbers, or of a long source those that the program came from, costliest kept."""
+    """All line numbers; of a long source the costliest lines of the program."""
     if number <= most:
         return list(range(1, number + 1))
 

@@ -1,4 +1,4 @@
-"""Source and stages as HTML whose matching lines point at each other by ids."""
+"""Source and stages as HTML whose matching lines are linked by ids."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from jaxscope.view.base.visible import split_lines
 from jaxscope.view.report.line_matches import matches, owners, shown_lines
 
 _SHOWN = (StageKind.OPTIMIZED_HLO, StageKind.JAXPR)
-"""The two ends: what the machine runs, and what JAX traced. The others are in the page."""
+"""The executed program and the traced one. The other stages are in the page."""
 
 _OPEN_LINES = 40
-"""A stage of more lines is folded where there is no style sheet to bound its height."""
+"""Lines from which a stage is folded where no style sheet bounds its height."""
 
 _END = Html("\n")
 _LETTER = {StageKind.OPTIMIZED_HLO: "o", StageKind.JAXPR: "j"}
 
 
 _TURNS = {str(Phase.BACKWARD): "←", str(Phase.REMATERIALIZED): "↻"}
-"""Marks of stage lines; forward ones have none."""
+"""Marks of stage lines; forward lines have none."""
 _HEADS = (
     ("eqns", "equations of the jaxpr"),
     ("instr", "instructions of the optimized HLO"),
-    ("FLOP", "floating-point operations per run, and their share"),
+    ("FLOP", "FLOPs per call, and their share"),
 )
 _PHASE_HEADS = (
     _HEADS[0],
@@ -50,7 +50,7 @@ class Linked:
 
     A source line `n` of source 0 has the id `<uid>-s<n>`, its first match in the optimized HLO
     `<uid>-o<n>` and in the jaxpr `<uid>-j<n>`; every line that belongs to it has the class `l<n>`.
-    Whichever of the ids is the document's target, all lines of the class light up. The class
+    When any of the ids is the document's target, all lines of the class are highlighted. The class
     `h<n>` gives a line its hue.
     """
 
@@ -90,7 +90,7 @@ class Linked:
         return shown_lines(len(self._source_lines[index]), self._figures[index], marked, most)
 
     def _shares(self, text: int) -> list[int]:
-        """The numbers of lines of each stage that fit into so many characters."""
+        """Lines of each stage that fit into so many characters."""
         fitting: list[int] = []
         for _, lines in self._stages:
             number = 0
@@ -122,7 +122,8 @@ class Linked:
         ]
 
     def style(self) -> Html:
-        """A hue for each line that became something, and what lights up with each line."""
+        """CSS rules: a hue for each line with instructions, and the lines highlighted with each
+        line."""
         rules: list[str] = []
         uid = self._uid
         for source, owned in enumerate(self._owners):
@@ -143,20 +144,20 @@ class Linked:
         return Html("".join(rules))
 
     def _is_linked(self, source: int, line: int) -> bool:
-        """Whether the line became something, or calls or continues what did."""
+        """Whether the line has matches, or calls or continues code that has."""
         return line in self._owners[source] or any(
             line in links[source].stage_lines for links in self._links
         )
 
     def link(self, source: int, line: int) -> dict[str, str]:
-        """The attributes of the link to a source line; none where it is not drawn."""
+        """Attributes of the link to a source line; none where it is not shown."""
         shown = source < len(self._shown) and line in self._shown[source]
         if not shown or (self._record.profile is not None and source == 0):
             return {}
         return {"href": f"#{self._uid}-s{_key(source, line)}"}
 
     def pair(self) -> Html:
-        """The source beside its stage, where there is room."""
+        """The source and its stage, side by side where there is room."""
         sides = (tag("div", self._source(0)), tag("div", self.stage_first()))
         return tag("div", *sides, class_="pair")
 
@@ -221,7 +222,7 @@ class Linked:
         )
 
     def stage_first(self) -> Html:
-        """The optimized HLO, or a sentence on why not."""
+        """The optimized HLO, or the reason why it is missing."""
         return self._stage(StageKind.OPTIMIZED_HLO, opened=True)
 
     def stage_second(self) -> Html:
@@ -273,7 +274,7 @@ class Linked:
             tag("i", id=f"{self._uid}-{_LETTER[stage.kind]}{key}")
             for key in self._firsts[index].get(number, ())
         )
-        # The hue is that of the line's own equation; a fusion lights up with all that it holds.
+        # The hue is that of the line's own equation; a fusion is highlighted with all of its.
         css = " ".join(("row", *self._hue(index, number), *(f"l{key}" for key in keys)))
         label = tag("a", label, href=f"#{self._uid}-s{keys[0]}")
         turn = "≈" if inexact else self._turn(index, number)

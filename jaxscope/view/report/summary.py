@@ -1,4 +1,4 @@
-"""The first line of a report: what ran, where, how fast, how often compiled, at what cost."""
+"""The first line of a report: program, device, time, compilations, cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SEPARATOR = " · "
 
 
 def first_line(record: Record) -> str:
-    """One line in the order in which people ask: how long, compiled how often, how much work."""
+    """The parts joined into one line."""
     return SEPARATOR.join(first_parts(record))
 
 
@@ -30,7 +30,7 @@ def first_parts(record: Record) -> tuple[str, ...]:
 
 
 def program_parts(record: Record, index: int) -> tuple[str, ...]:
-    """The first line of one program in its parts, without a word on the others."""
+    """The first line of one program in its parts, without the other programs."""
     program = record.programs[index]
     parts = [
         program.title,

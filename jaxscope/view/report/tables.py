@@ -1,4 +1,4 @@
-"""The tables of a report as rows of words, for every view to set in its own way."""
+"""The tables of a report, independent of the output format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from jaxscope import words
 from jaxscope.model import (
     Compile,
     Cost,
-    Finding,
     Form,
     Memory,
     Persistent,
@@ -41,7 +40,7 @@ def values(values: tuple[Value, ...]) -> Table:
 
 
 def timings(timings: tuple[Timing, ...]) -> Table:
-    """One row for each thing that was timed."""
+    """One row per timing."""
     return Table(
         ("what", "device", "median", "95 % interval", "rounds", "note"),
         tuple(
@@ -62,7 +61,7 @@ def timings(timings: tuple[Timing, ...]) -> Table:
 
 
 def work(program: Program) -> Table:
-    """FLOPs and bytes of one run, and the peaks of the device."""
+    """FLOPs and bytes per call, and the peaks of the device."""
     cost, roofline = program.cost, program.roofline
     rows: list[tuple[str, str, str]] = []
     if isinstance(cost, Cost):
@@ -117,7 +116,7 @@ _PERSISTENT = {
 
 
 def compiles(compiles: tuple[Compile, ...], record: Record) -> Table:
-    """Compilations in order, with where the time went."""
+    """Compilations in order, with their time by stage."""
     return Table(
         ("function", "kind", "from", "trace", "lower", "XLA", "total", "disk cache"),
         tuple(
@@ -151,15 +150,6 @@ def environment(record: Record) -> Table:
         ("whole run", f"{words.seconds(record.wall_s)}, including jaxscope's own work"),
     )
     return Table(("", ""), rows if record.wall_s is not None else rows[:-1])
-
-
-def place(finding: Finding, record: Record) -> str:
-    """The place of a finding: `line 4`, `helpers.py:12`, or `program`."""
-    if finding.line is None:
-        return "program"
-    if finding.source == 0 or finding.source >= len(record.sources):
-        return f"line {finding.line}"
-    return f"{record.sources[finding.source].name}:{finding.line}"
 
 
 def site(compile: Compile, record: Record) -> str:

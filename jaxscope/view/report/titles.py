@@ -12,10 +12,9 @@ _LONGEST = 40
 
 
 def titles(programs: Sequence[Program]) -> tuple[str, ...]:
-    """`jit(f)`; where several are called so, with the inputs in which they differ: `v: float32[3]`.
+    """`jit(f)`; where several share it, with the inputs in which they differ: `v: float32[3]`.
 
-    One function that is called with arrays of six shapes is six programs, and a list of six equal
-    names leads nowhere.
+    One function called with arrays of six shapes is six programs, which need distinct names.
     """
     groups: dict[str, list[Program]] = {}
     for program in programs:

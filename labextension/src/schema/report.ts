@@ -13,13 +13,13 @@ export interface PayloadJson {
   schema: number;
   /** The version of the Python package that wrote it. */
   version: string;
-  /** A uuid4 that names the report to the kernel that made it; empty in a page. */
+  /** A uuid4 that identifies the report in requests to its kernel; empty in a page. */
   id: string;
   /** The first line, shown before anything is unpacked. */
   summary: string;
   /** JSON of `ReportDataJson`, or of `DiffDataJson` where the kind is `diff`: gzip, base64. */
   data: string;
-  /** Left out for a report. */
+  /** Absent for a report. */
   kind?: "diff";
 }
 
@@ -498,7 +498,7 @@ export interface TabJson {
   key: string;
   title: string;
   sections: SectionJson[];
-  /** Kinds of plotly figures that the host can be asked for. */
+  /** Kinds of plotly figures that the host can request. */
   figures?: string[];
 }
 
@@ -598,7 +598,7 @@ export interface StageDiffJson {
   kind: StageKind;
   /** `optimized HLO: 3 changed, 1 added`. */
   title: string;
-  /** Sentences: how much moved, what is uncertain, why the two could not be compared. */
+  /** Sentences on moved lines, uncertainty, and why the two could not be compared. */
   lead: string[];
   /** Null where the text is unavailable, or left out to keep the notebook small. */
   before: string | null;
@@ -648,10 +648,10 @@ export interface StageAnswerJson {
   stage: StageJson;
   /** With the optimized HLO. */
   instructions?: Record<string, InstructionFiguresJson>;
-  /** With the StableHLO and the optimized HLO: it takes both to tell. */
+  /** With the StableHLO and the optimized HLO: deriving it needs both. */
   eliminated?: EliminatedJson[];
   merged?: EliminatedJson[];
-  /** Of a large program, whose equations the saved output may have left out. */
+  /** Of a large program, whose equations may be missing from the saved output. */
   equations?: EquationJson[];
 }
 
@@ -674,7 +674,7 @@ export function readStageAnswer(value: unknown): StageAnswerJson | undefined {
   return read;
 }
 
-/** The message that answers a request; what was asked for is a gzip buffer beside it. */
+/** The message that answers a request; the requested data is a gzip buffer beside it. */
 export interface ReplyJson {
   ok: boolean;
   /** The number of the request, of a widget. */

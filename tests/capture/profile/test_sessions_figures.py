@@ -101,8 +101,8 @@ def test_a_chain_stands_on_one_line_and_small_parts_are_left_out() -> None:
 
 def test_boxes_are_as_wide_as_their_time_and_labels_are_data() -> None:
     drawn = icicle.svg(node("f", 1.0, node("<b>", 0.5), node("none", 0.001)))
-    assert 'width="999.0"' in drawn
-    assert 'width="499.0"' in drawn
+    assert 'width="999"' in drawn
+    assert 'width="499"' in drawn
     assert "&lt;b&gt;" in drawn
     assert "none" not in drawn
 
@@ -122,7 +122,7 @@ def test_every_figure_is_drawn(report: jaxscope.Report, kind: str) -> None:
 def test_the_timeline_has_every_execution_and_bins_many(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     from jaxscope.view.base.interactive import draw
-    from jaxscope.view.profile.figures import timeline
+    from jaxscope.view.profile.timeline import timeline
 
     drawn = report.plot("timeline")
     assert sum(len(trace.x) for trace in drawn.data) >= len(profile(report).ops)
@@ -150,7 +150,7 @@ def test_the_timeline_has_every_execution_and_bins_many(report: jaxscope.Report)
 def test_threads_stand_in_the_order_in_which_they_began() -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     from jaxscope.view.base.interactive import draw
-    from jaxscope.view.profile.figures import timeline
+    from jaxscope.view.profile.timeline import timeline
 
     first = Op("short", "m", 1, 1, 0, thread="client/1", start=0.0, launch_end=1.0, end=1.0)
     second = Op("long", "m", 1, 1, 0, thread="pool/2", start=5.0, launch_end=50.0, end=50.0)
@@ -171,7 +171,7 @@ def test_the_timeline_names_a_direction_only_where_there_are_two(
 
 def test_axes_have_their_units(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
-    assert "1 GFLOP/s" in report.plot("roofline").layout.yaxis.ticktext
+    assert all("FLOP/s" in text for text in report.plot("roofline").layout.yaxis.ticktext)
     if not isinstance(report.programs[0].buffers, Unavailable):
         assert report.plot("memory").layout.yaxis.ticksuffix == "B"
 

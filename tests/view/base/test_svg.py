@@ -1,5 +1,6 @@
 """Figures as static pictures."""
 
+import base64
 import dataclasses
 import re
 import xml.etree.ElementTree as ET
@@ -7,7 +8,16 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from jaxscope import model as m
-from jaxscope.view.base.figure import Figure, FigureAxis, Mark, Series, SeriesForm, ticks
+from jaxscope import words
+from jaxscope.view.base.figure import (
+    Figure,
+    FigureAxis,
+    FigureMark,
+    FigureSeries,
+    SeriesForm,
+    ticks,
+)
+from jaxscope.view.base.roofline import roof
 from jaxscope.view.base.svg import figure, image, shares, svg
 from jaxscope.view.report import chapters
 from jaxscope.view.report.chapters import samples
@@ -80,27 +90,27 @@ def test_the_parts_of_a_whole_fill_the_bar() -> None:
 def test_a_figure_without_points_is_none() -> None:
     empty = Figure("nothing", X, X, ())
     assert svg(empty) == figure(empty, "caption") == image("") == ""
-    shown = Series("a", (1.0,), (1.0,), interactive=True)
+    shown = FigureSeries("a", (1.0,), (1.0,), interactive=True)
     assert svg(dataclasses.replace(empty, series=(shown,))) == ""
 
 
 def test_a_single_point_is_drawn() -> None:
-    ET.fromstring(svg(Figure("a", X, X, (Series("a", (5.0,), (1e-6,)),))))
+    ET.fromstring(svg(Figure("a", X, X, (FigureSeries("a", (5.0,), (1e-6,)),))))
 
 
 def test_every_form_parses_and_what_is_foreign_is_escaped() -> None:
     evil = "<b>&\"'"
-    line = Series(evil, (1.0, 2.0), (1.0, 2.0), low=(0.5, 1.0), high=(2.0, 3.0))
-    point = Series(
-        evil, (1.0,), (1.0,), SeriesForm.DOTS, told=(evil,), named=(evil,), shares=(0.5,)
+    line = FigureSeries(evil, (1.0, 2.0), (1.0, 2.0), low=(0.5, 1.0), high=(2.0, 3.0))
+    point = FigureSeries(
+        evil, (1.0,), (1.0,), SeriesForm.DOTS, texts=(evil,), named=(evil,), shares=(0.5,)
     )
-    curve = Series(evil, (1.0, 2.0), (3.0, 1.0), SeriesForm.CURVE, None)
+    curve = FigureSeries(evil, (1.0, 2.0), (3.0, 1.0), SeriesForm.CURVE, None)
     for series in ((line, curve), (point,), (line, point)):
-        drawn = Figure(evil, X, X, series, (Mark(1.5, evil),), level=1.0, note=evil)
+        drawn = Figure(evil, X, X, series, (FigureMark(1.5, evil),), level=1.0, note=evil)
         root = ET.fromstring(svg(drawn))
         assert root.attrib["aria-label"] == evil
         assert "<b>" not in figure(drawn, evil)
-    area = Series(evil, (0.0, 1.0), (3.0, 1.0), SeriesForm.AREA)
+    area = FigureSeries(evil, (0.0, 1.0), (3.0, 1.0), SeriesForm.AREA)
     ET.fromstring(svg(Figure(evil, FigureAxis(), FigureAxis(), (area,))))
 
 
@@ -118,3 +128,31 @@ def test_a_linear_axis_has_round_ticks(low: float, high: float) -> None:
     found = ticks(low, high, log=False)
     assert 1 <= len(found) <= 6
     assert all(low <= tick <= high for tick in found)
+
+
+def test_a_curve_in_the_color_of_text_is_not_filled_in_an_image() -> None:
+    curve = FigureSeries("roof", (1.0, 2.0, 4.0), (1.0, 2.0, 2.0), SeriesForm.CURVE, None)
+    source = re.search('base64,([^"]*)', image(svg(Figure("roof", X, X, (curve,)))))
+    assert source is not None
+    drawn = base64.b64decode(source[1]).decode()
+    assert 'class="p0 line"' in drawn
+    # Of rules for one element the last decides.
+    assert drawn.index(".p0{") < drawn.index(".line{fill:none")
+
+
+def test_long_labels_of_the_second_axis_are_inside_the_picture() -> None:
+    rate = FigureAxis("FLOP/s", words.flop_rate, log=True)
+    dots = FigureSeries("", (1.0, 2.0), (1e11, 5e11), SeriesForm.DOTS)
+    labels = re.findall(
+        r'<text x="(\d+)" [^>]*"end">([^<]+ GFLOP/s)<', svg(Figure("", X, rate, (dots,)))
+    )
+    assert "100 GFLOP/s" in [label for _, label in labels]
+    assert all(int(x) >= 6 * len(label) for x, label in labels)
+
+
+def test_a_roof_ends_beyond_every_point_and_has_a_band_down_to_the_slowest_peaks() -> None:
+    drawn = roof("peaks", (0.01, 5.0), (100.0, 10.0), (60.0, 10.0))
+    assert drawn.x == (0.005, 6.0, 10.0, 100.0)
+    assert drawn.y == drawn.high == (0.05, 60.0, 100.0, 100.0)
+    assert drawn.low == (0.05, 60.0, 60.0, 60.0)
+    assert roof("peaks", (1.0,), (100.0, 10.0)).low == ()

@@ -52,7 +52,7 @@ def test_every_text_is_in_the_page(viewer: Viewer, exported: str) -> None:
 def test_a_chapter_of_the_program_is_a_tab(viewer: Viewer, exported: str) -> None:
     page = viewer.open(exported)
     page.get_by_role("tab", name="Gradient").click()
-    expect(page.get_by_role("tabpanel", name="Gradient")).to_contain_text("are kept")
+    expect(page.get_by_role("tabpanel", name="Gradient")).to_contain_text("saved for the backward")
 
 
 def test_without_scripts_the_static_report_is_read(

@@ -71,9 +71,10 @@ def test_tables_and_pictures_arrive_whole(viewer: Viewer) -> None:
     expect(time.get_by_role("row", name=re.compile("^call"))).to_contain_text("412 µs ± 0.2 %")
     picture = time.get_by_role("img").first
     expect(picture).to_be_visible()
-    assert picture.locator("circle").count() > 20
-    fill = picture.locator("circle").first.evaluate("dot => getComputedStyle(dot).fill")
-    assert fill != "rgb(0, 0, 0)"
+    dots = picture.locator("path.dots")
+    assert (dots.get_attribute("d") or "").count("h0") > 20
+    color = dots.evaluate("dots => getComputedStyle(dots).stroke")
+    assert color not in ("none", "rgb(0, 0, 0)")
     compiles = tab(opened_page, "Compiles")
     expect(compiles).to_contain_text("f32[128,64] → f32[256,64]")
 

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from jaxscope import model as m
-from jaxscope.view.base.chapter import Chapter
+from jaxscope.view.base.document import Chapter
 from jaxscope.view.chapters import sharding as sharding_chapter
 from jaxscope.view.chapters import sharding_grid
 from jaxscope.view.report.document import static_html
@@ -125,7 +125,7 @@ def test_the_lead_says_memory_work_and_bytes_sent_per_device() -> None:
     # 3 × 1536 + 1024 bytes.
     assert collectives == (
         "2 collectives (1 explicit in the code, 1 inserted by XLA for resharding); "
-        "each device sends 5.63 kB per run."
+        "each device sends 5.63 kB per call."
     )
     assert kinds == (
         "Kinds: all-reduce (add) over data, devices {0,2,4,6} {1,3,5,7}; "
@@ -207,7 +207,7 @@ def test_each_collective_has_its_bytes_and_device_groups() -> None:
     explicit, resharded = table(KNOWN, "Collectives")
     assert (explicit["collective"], explicit["over"]) == ("all-reduce (add)", "data")
     assert (explicit["operand"], explicit["sent"]) == ("1.02 kB", "1.54 kB")
-    assert (explicit["times"], explicit["sent per run"]) == ("3", "4.61 kB")
+    assert (explicit["times"], explicit["sent per call"]) == ("3", "4.61 kB")
     assert explicit["device groups"] == "{0,2,4,6} {1,3,5,7}"
     assert resharded["device groups"].startswith("0→2 1→3")
     assert resharded["line"].startswith("≈")
@@ -252,7 +252,7 @@ def test_each_collective_has_its_reason() -> None:
         ),
         (
             {"reason": m.ReshardingReason.RESULT, "value": "y"},
-            "The result `y` is needed in a different sharding than it",
+            "The result `y` is needed in a different sharding.",
         ),
         (
             {"reason": m.ReshardingReason.UNKNOWN, "value": "", "consumer": ""},

@@ -11,7 +11,7 @@ import pytest
 
 import jaxscope
 from jaxscope import model as m
-from jaxscope.view.base.chapter import Chapter
+from jaxscope.view.base.document import Chapter
 from jaxscope.view.chapters.vmap import chapter
 from tests.view.conftest import as_html, text
 

@@ -291,7 +291,7 @@ def test_the_text_fits_its_width_and_holds_everything():
     assert max(len(line) for line in said.splitlines()) <= 100
     for part in (
         "n = 10 ",
-        "A call at n = 1000",
+        "Time per call at n = 1000",
         "implementation",
         "10× faster",
         "jax 0.10.2",

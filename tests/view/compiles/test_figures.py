@@ -42,7 +42,7 @@ def test_the_titles_fit_a_narrow_notebook(golden: Log) -> None:
     drawn = figure(golden)
     assert drawn.layout.title.text == "26 compiles in 4.21 s (trace 0.47, lower 0.33, XLA 3.42)"
     titles = [annotation.text for annotation in drawn.layout.annotations]
-    assert titles == ["seconds by stage", "when; larger took longer"]
+    assert titles == ["seconds by stage", "start time; larger dots took longer"]
 
 
 def test_every_compile_is_a_point_at_its_time_and_recompiles_stand_out(golden: Log) -> None:

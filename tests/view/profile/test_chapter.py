@@ -21,6 +21,7 @@ from jaxscope.model.profile import (
     SessionTimes,
     SourceLine,
 )
+from jaxscope.view.base.document import Beside
 from jaxscope.view.base.visible import excerpt
 from jaxscope.view.bundle.tabs import tabs
 from jaxscope.view.chapters import memory
@@ -61,8 +62,8 @@ def test_the_first_sentence_names_the_line(golden: Record) -> None:
     record = with_profile(golden, PROFILE)
     chapter = profile.chapter(record, record.programs[0])
     assert chapter is not None
-    assert chapter.lead[0].startswith("Line 4 takes 6 ms (60 %) of a call of 10 ms: `")
-    assert "90 % of a call inside instructions" in chapter.lead[1]
+    assert chapter.lead[0].startswith("Line 4 takes 6 ms (60 %) of a 10 ms call: `")
+    assert "90 % of the call inside instructions" in chapter.lead[1]
     assert "control-flow overhead 0 s" in chapter.lead[1]
     assert "multi-line fusions 33 %" in chapter.lead[1]
     assert "1.11 · 4 calls in 2 profiler sessions · sessions 10 ms … 10 ms" in chapter.lead[1]
@@ -129,7 +130,7 @@ def test_fusion_of_most_of_the_program_is_the_first_sentence(golden: Record) -> 
     record = with_profile(golden, dataclasses.replace(PROFILE, joint=(joint,)))
     chapter = profile.chapter(record, record.programs[0])
     assert chapter is not None
-    assert chapter.lead[0] == "Lines 4 to 6 are fused together: 8 ms (80 %) of a call of 10 ms."
+    assert chapter.lead[0] == "Lines 4 to 6 are fused together: 8 ms (80 %) of a 10 ms call."
     assert not any("fused together: 8 ms" in sentence for sentence in chapter.lead[1:])
 
 
@@ -155,7 +156,7 @@ def test_without_a_line_the_first_sentence_names_the_instruction(golden: Record)
     chapter = profile.chapter(record, record.programs[0])
     assert chapter is not None
     assert chapter.lead[0] == (
-        "Instruction dot.1 takes 6 ms (60 %) of a call of 10 ms, attributed to no line of yours."
+        "Instruction dot.1 takes 6 ms (60 %) of a 10 ms call, attributed to no line of yours."
     )
 
 
@@ -197,15 +198,15 @@ def test_code_that_is_cut_says_so() -> None:
 
 
 def test_a_bar_is_as_long_as_its_share() -> None:
-    rows = {2: heat.Heat(("1 ms",), 0.5), 3: heat.Heat(("1 µs",), 0.0001)}
+    rows = {2: Beside(("1 ms",), 0.5), 3: Beside(("1 µs",), 0.0001)}
     html, drawing = heat.heat("x\ny\nz\n", rows, ("time",))
-    assert re.findall(r'<rect width="([^"]*)"', html) == ["50.0", "0.0"]
+    assert re.findall(r'<rect width="([^"]*)"', html) == ["50", "0.01"]
     assert drawing[2].startswith("1 ms  █████      2 │ y")
     assert "▏" in drawing[3]
 
 
 def test_of_a_long_source_the_lines_near_those_with_figures_are_shown() -> None:
-    rows = {70: heat.Heat(("1 ms",), 1.0), 99: heat.Heat(("2 ms",), 1.0)}
+    rows = {70: Beside(("1 ms",), 1.0), 99: Beside(("2 ms",), 1.0)}
     html, drawing = heat.heat("\n".join("x" * 3 for _ in range(100)), rows, ("",))
     shown = [int(line.split("│")[0].split()[-1]) for line in drawing if "│" in line]
     assert shown == [*range(68, 73), *range(97, 101)]
@@ -216,7 +217,7 @@ def test_of_a_long_source_the_lines_near_those_with_figures_are_shown() -> None:
 
 
 def test_of_a_short_source_every_line_is_shown() -> None:
-    _, drawing = heat.heat("\n" * 29, {3: heat.Heat(("1 ms",), 1.0)}, ("",))
+    _, drawing = heat.heat("\n" * 29, {3: Beside(("1 ms",), 1.0)}, ("",))
     assert len(drawing) == 29
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from jaxscope.analysis.profile.bounds import Bottleneck, Bound
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import OpTime, Profile
-from jaxscope.view.profile.roofline import roofs, said
+from jaxscope.view.profile.roofline import measured_peaks, roofs
 
 PEAKS = Roofline("cpu", 100e9, 10e9, "", "", flops_spread=(60e9, 100e9), bytes_spread=(8e9, 10e9))
 OPS = (
@@ -25,11 +25,11 @@ PROGRAM = Program("f", ("jit",), ("cpu:0",), (), (), constants=(), equations=(),
 
 
 def test_the_peaks_are_said_with_their_slowest_repetition() -> None:
-    assert said(PEAKS) == (
+    assert measured_peaks(PEAKS) == (
         "Peaks measured on cpu: 100 GFLOP/s (slowest repetition 60 GFLOP/s), 10 GB/s "
         "(slowest 8 GB/s)."
     )
-    assert "slowest" not in said(replace(PEAKS, flops_spread=None))
+    assert "slowest" not in measured_peaks(replace(PEAKS, flops_spread=None))
 
 
 def test_each_long_instruction_is_a_point_or_is_named_beside_it() -> None:

@@ -129,7 +129,7 @@ def test_there_is_no_script_and_nothing_is_fetched(name: str) -> None:
 def test_pictures_with_letters_are_images_that_speak() -> None:
     """Of an inline SVG a notebook that is not trusted leaves the letters in a row."""
     timing = m.Timing("call", "call", (1e-3, 2e-3, 3e-3, 4e-3))
-    stacks = (Html(icicle.svg(Node(name, 1.0))) for name in ("f", EVIL))
+    stacks = (icicle.svg(Node(name, 1.0)) for name in ("f", EVIL))
     html = images(join(svg(samples(timing)), *stacks))
     assert "<text" not in html
     found = re.findall(r'<img width="(\d+)" height="(\d+)" alt="([^"]+)" src="([^"]+)">', html)

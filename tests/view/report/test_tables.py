@@ -2,8 +2,6 @@
 
 import dataclasses
 
-import pytest
-
 from jaxscope import model as m
 from jaxscope.view.report import tables
 from tests.view.conftest import load, plain
@@ -43,15 +41,6 @@ def test_doubts_about_the_cost_are_told() -> None:
     cost = m.Cost(1.0, 0.0, 1.0, ("a loop of unknown length counts once",))
     table = tables.work(dataclasses.replace(RECORD.programs[0], cost=cost))
     assert ("caveat", "≈", "a loop of unknown length counts once") in table.rows
-
-
-@pytest.mark.parametrize(
-    ("line", "source", "text"),
-    [(None, 0, "program"), (4, 0, "line 4"), (6, 1, "In [3]:6"), (6, 9, "line 6")],
-)
-def test_places(line: int | None, source: int, text: str) -> None:
-    finding = m.Finding(m.FindingKind.EAGER, line, "m", "f", "e", source=source)
-    assert tables.place(finding, RECORD) == text
 
 
 def test_the_site_of_a_compile() -> None:

@@ -1,4 +1,4 @@
-"""Lines of the user's code in the sentences and tables of chapters."""
+"""Lines of the user's code in sentences and tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jaxscope.view.base.visible import excerpt, split_lines
 
 
 def place_of(frame: Frame | None) -> Place:
-    """The line of a frame; None where its source is not kept."""
+    """The line of a frame; None where its source is not in the record."""
     return None if frame is None or frame.source is None else (frame.source, frame.span.line)
 
 
@@ -23,7 +23,7 @@ def label(record: Record, place: Place, word: str = "") -> str:
 
 
 def code(record: Record, place: Place, most: int = 80) -> str:
-    """The line itself, cut after `most` characters; empty where it is not kept."""
+    """The line itself, cut after `most` characters; empty where it is not in the record."""
     if place is None or place[0] >= len(record.sources):
         return ""
     lines = split_lines(record.sources[place[0]].text)
