@@ -269,7 +269,7 @@ class Report(Viewed):
                         "one call with %jaxprof."
                     )
                 root = stack(program, times_of(program, found), program.title)
-                title = f"{words.seconds(found.covered_s)} of a call by call stack"
+                title = f"{words.seconds(found.covered_s)} per call, by call stack"
                 return interactive.icicle(root, title)
             case "roofline":
                 bounds = bounds_of(program, found)

@@ -152,15 +152,15 @@ def test_the_log_of_compiles_shows_every_cause_that_its_text_speaks_of() -> None
     reasons = said["%%jaxwatch -o reasons"]
     assert reasons.startswith("15 compiles in ")
     for part in (
-        "x has another shape",
-        "another number of dimensions",
-        "another dtype",
-        "weakly typed",
+        "The shape of x changed: f32[4] → f32[5]",
+        "The rank of x changed",
+        "The dtype of x changed: f32[4] → i32[4]",
+        "changed between a weakly and a strongly typed f32",
         "The static argument n changed: 1 → 2",
         "is now left out",
         "is now passed by keyword",
-        "another kind of container",
-        "The static argument config is another object",
+        "The pytree structure (treedef) of x changed",
+        "The static argument config is a different object",
         "committed",
         "default_matmul_precision",
     ):

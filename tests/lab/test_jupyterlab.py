@@ -207,7 +207,7 @@ def test_figures_are_drawn_by_the_plotly_of_the_page(lab: Server, visit: Visit) 
     report.get_by_role("button", name="interactive figure: stack").click()
     figure = report.locator(".js-plotly-plot")
     expect(figure).to_be_visible()
-    expect(figure).to_contain_text("of a call went")
+    expect(figure).to_contain_text("per call, by call stack")
     report.get_by_role("button", name="Hide interactive figure: stack").click()
     expect(figure).to_have_count(0)
 

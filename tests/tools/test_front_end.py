@@ -154,7 +154,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_carries_the_viewer_once_and_no_sources_of_it(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    scripts = [name for name in names if name.endswith(("page.js", "widget.js"))]
+    scripts = [name for name in names if name.endswith(("static/page.js", "widget.js"))]
     assert sorted(scripts) == ["jaxscope/static/page.js", "jaxscope/static/widget.js"]
     assert "jaxscope/static/licenses.txt" in names
     assert f"{DATA}/package.json" in names
