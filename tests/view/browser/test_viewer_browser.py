@@ -495,7 +495,7 @@ def test_tabs_show_one_part_each(viewer: Viewer) -> None:
     for name, words in (
         ("Time", "51 × 2 calls"),
         ("Work and memory", "387 kB"),
-        ("Compiles", "The shape of `x` changed"),
+        ("Compiles", "The shape of x changed"),
         ("Inputs and outputs", "int, so static"),
         ("Environment", "0.10.2"),
     ):
