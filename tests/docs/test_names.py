@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import jaxscope
+from jaxscope.model import StageKind
 from tests.paths import ROOT
 
 OWNERS = {
@@ -52,6 +53,12 @@ def test_a_page_names_only_what_exists(document: str) -> None:
     assert unknown((ROOT / document).read_text("utf-8")) == []
 
 
+def test_the_page_of_the_viewer_names_every_stage() -> None:
+    page = (ROOT / "docs" / "viewer.md").read_text("utf-8")
+    absent = [kind.label for kind in StageKind if kind.label not in page]
+    assert absent == [], f"docs/viewer.md does not name {absent}."
+
+
 def missing(text: str, home: Path = ROOT) -> list[str]:
     """Paths that the text names and that are not there, from the page's folder or the root."""
     return [
@@ -65,6 +72,18 @@ def missing(text: str, home: Path = ROOT) -> list[str]:
 def test_a_page_names_only_files_that_exist(document: str) -> None:
     path = ROOT / document
     assert missing(path.read_text("utf-8"), path.parent) == []
+
+
+def test_the_checklists_name_tests_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = set(re.findall(r"`(test_\w+)`", text))
+    written = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", path.read_text("utf-8"), re.MULTILINE)
+    }
+    assert len(named) > 15
+    assert named - written == set()
 
 
 def test_a_file_that_is_gone_is_noticed() -> None:
