@@ -25,7 +25,8 @@ OWNERS = {
 }
 """The variables of the examples, and the classes."""
 PAGES = (
-    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "labextension/README.md"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *("labextension/README.md", "tests/cells/README.md"),
     *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")),
 )
 _FOLDERS = "jaxscope|tests|docs|tools|measurements|labextension|src|style"

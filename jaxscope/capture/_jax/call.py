@@ -282,7 +282,7 @@ def pmapped_call(
 def calling_pmap() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     """`(fun, args, kwargs)` of the pmapped call that is being traced, lowered or compiled.
 
-    For hooks of `capture.events`, as `calling_jit`.
+    For hooks of `collecting` (`capture.compiles.listener`), as `calling_jit`.
     """
     call = jax_call()
     if call.kind is not CompileKind.PMAP or call.fun is None or call.args is None:
@@ -293,8 +293,8 @@ def calling_pmap() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
 def calling_jit() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     """`(fun, args, kwargs)` of the jitted call being traced, lowered or compiled on this thread.
 
-    For hooks of `capture.events`. None outside such a call, in an eager operation, and on a JAX
-    whose frames have other names.
+    For hooks of `collecting` (`capture.compiles.listener`). None outside such a call, in an eager
+    operation, and on a JAX whose frames have other names.
     """
     call = jax_call()
     if call.fun is None or call.args is None or call.kind is CompileKind.PMAP:
