@@ -22,7 +22,8 @@ PAIR := -m "not browser and not notebook and not page and not package"
 PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/bench \
     --ignore=tests/analysis/comparison
 QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/measurements \
-    tests/tools/test_golden.py tests/test_house.py tests/test_jax_import.py tests/test_words.py
+    tests/tools/test_golden.py tests/test_house.py tests/test_jax_import.py tests/test_words.py \
+    tests/test_vocabulary.py
 NO_JAX := not jax and not kernel and not notebook and not page
 
 .PHONY: setup front-end demo test check quick golden test-main test-oldest test-newest gpu bench lab clean

@@ -1,4 +1,4 @@
-"""The version, in a file of its own so that every layer may name it, and where the package lies."""
+"""The version and the package's folder, in a file that every layer may import."""
 
 import os
 

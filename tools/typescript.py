@@ -50,7 +50,7 @@ class Module:
     name: str
     about: str
     messages: tuple[type, ...]
-    """What they hold comes with them."""
+    """The roots; the types of their fields come with them."""
     constants: Mapping[str, object] = field(default_factory=dict)
 
 

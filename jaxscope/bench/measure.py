@@ -57,7 +57,7 @@ class _Measurement:
     sizes_done: int = 0
     stopped: str = ""
     stdout: TextIO = field(default_factory=lambda: sys.stdout)
-    """Where progress is shown, also while the code is silenced."""
+    """The stream for progress, also while the code is silenced."""
     notes: list[str] = field(default_factory=list[str])
 
     def record(self) -> ComparisonRecord:

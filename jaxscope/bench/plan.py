@@ -36,7 +36,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a measurement is complete, and when it takes too long."""
+    """Limits at which a measurement is complete, or takes too long."""
 
     precision: float = 0.02
     """The half width of a ratio's interval at which the rounds end."""

@@ -1,4 +1,4 @@
-"""What jaxscope knows, as frozen data: JSON by construction, no JAX, no front end.
+"""Everything that jaxscope records, as frozen data: JSON by construction, no JAX, no front end.
 
 Every other layer speaks in these names. A value that could not be had is an `Unavailable` with its
 reason, never `""`, `0` or an exception. Seconds and bytes everywhere; only views format.

@@ -134,7 +134,7 @@ class ComparisonRow:
     """The rounds of each process. Empty when nothing was measured; then `failure` has the
     reason."""
     failure: str = ""
-    """Why there are no rounds, or why they ended early. A whole sentence."""
+    """The reason for missing rounds, or for their early end. A whole sentence."""
     compile: Phases | Unavailable = _NOT_COMPILED
     first_call_s: float | None = None
     """The first call after compiling, with the one-time work that it triggers."""
@@ -195,7 +195,7 @@ class Machine:
     _: KW_ONLY
     governor: str = ""
     throttled: str = ""
-    """Why a device lowered its clock, as its driver reports it."""
+    """The reason for a device's reduced clock, as its driver reports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class ComparisonRecord:
     warnings: tuple[BenchWarning, ...] = ()
     """Warnings that hold for every row."""
     stopped: str = ""
-    """Why the run ended early, and how far it came."""
+    """The reason for an early end of the run, and its progress until then."""
     notes: tuple[str, ...] = ()
     wall_s: float | None = None
     schema: int = COMPARISON_SCHEMA

@@ -9,7 +9,7 @@ from jaxscope.model.source import Frame
 
 
 class CauseKind(StrEnum):
-    """Why something compiled, in the order in which the causes of one compilation are listed.
+    """Kinds of causes, in the order in which the causes of one compilation are listed.
 
     First what makes the rest a consequence, then what a user can change.
     """
@@ -142,7 +142,7 @@ class Compile:
     causes: tuple[Cause, ...] = ()
     persistent: Persistent = Persistent.OFF
     persistent_why: str = ""
-    """Why the persistent cache missed or did not store it, as one sentence; empty otherwise."""
+    """The reason for a persistent-cache miss or an unstored program, as one sentence, or empty."""
     serial: int = 0
     """Counts the compilations of a listener, from 1. `nearest` and `parent` are serials."""
     nearest: int | None = None

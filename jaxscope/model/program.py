@@ -98,7 +98,7 @@ class Roofline:
     peak_bytes: float
     """Bytes/s of the best in-place stream."""
     verdict: str
-    """`memory-bound`, `compute-bound`, `dispatch-bound`, `latency-bound`."""
+    """`memory-bound`, `compute-bound`, `host-bound`, `latency-bound`."""
     evidence: str
     _: KW_ONLY
     flops_spread: tuple[float, float] | None = None
@@ -160,7 +160,7 @@ class Program:
     isolated: Profile | Unavailable | None = None
     """The profile with optimization barriers between lines: the unfused cost of each line."""
     buffers: BufferTimeline | Unavailable | None = None
-    """What is alive in memory, step by step; None when nobody asked for it."""
+    """Live buffers step by step; None when not requested."""
     sharding: ProgramSharding | None = None
     """Shardings and collectives; None on one device."""
     vmap: Batching | Unavailable | None = None

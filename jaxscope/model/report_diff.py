@@ -82,7 +82,7 @@ class StageDiff:
     """Lines that are the same at a different place: not a change."""
     _: KW_ONLY
     unavailable: str = ""
-    """Why it could not be compared, in a sentence; empty when it was."""
+    """The reason for a missing comparison, as a sentence; empty when it was compared."""
     caveats: tuple[str, ...] = ()
 
     def count(self, kind: ChangeKind) -> int:

@@ -157,4 +157,4 @@ def test_every_option_is_described_and_every_described_option_exists() -> None:
         described |= named
         unknown = {name for name in named - known if not name.startswith("--xla_")}
         assert unknown <= {"--jaxscope-compiles"}, page
-    assert known <= described, known - described
+    assert known <= described, f"No page describes {known - described}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import sys
 from collections.abc import Iterator
@@ -9,10 +10,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from jaxscope.magics import FAMILIES
 from jaxscope.magics.options.parser import Parser
 from jaxscope.magics.options.transform_help import PARSERS
 from jaxscope.magics.progress import ProgressBar
 from tests.magics.notebook import Notebook, open_notebook
+from tests.paths import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +38,37 @@ def test_the_overview_names_every_magic(notebook: Notebook) -> None:
     listed = [line.split()[0] for line in notebook.must("%jaxscope").printed.splitlines() if line]
     magics = ours(notebook)
     assert {"%%jaxjit", "%%jaxprof", "%jaxdevices"} <= set(magics)
-    assert {name.lstrip("%") for name in magics} == {
-        word.lstrip("%") for word in listed if word.startswith(("%jax", "%%jax"))
-    } - {"jaxjit?"}
+    named = {word.lstrip("%") for word in listed if word.startswith(("%jax", "%%jax"))}
+    missing = {name.lstrip("%") for name in magics} ^ (named - {"jaxjit?"})
+    assert missing == set(), f"_GUIDE of magics/status_pages.py needs a line for {missing}."
     for cell in [name for name in magics if name.startswith("%%")]:
         assert cell in listed
+
+
+def test_every_family_is_in_the_table() -> None:
+    folder = ROOT / "jaxscope" / "magics"
+    written = {
+        node.name
+        for path in folder.rglob("*.py")
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef) and "Family" in [ast.unparse(b) for b in node.bases]
+    }
+    missing = written - {family.__name__ for family in FAMILIES}
+    assert missing == set(), f"Add to FAMILIES in jaxscope/magics/__init__.py: {missing}."
+
+
+def test_every_magic_completes_its_options(notebook: Notebook) -> None:
+    scope = notebook.shell.jaxscope_magics
+    known = {start for family in (scope, *scope.families) for start in family.completers()}
+    missing = set(ours(notebook)) - known - {"%jaxscope"}
+    assert missing == set(), f"`completers` of their family lack {missing}."
+
+
+def test_every_magic_is_in_the_documentation(notebook: Notebook) -> None:
+    pages = (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+    text = "\n".join(page.read_text("utf-8") for page in pages)
+    missing = [name for name in ours(notebook) if name not in text]
+    assert missing == [], f"No page describes {missing}."
 
 
 def test_the_overview_of_the_magics_fits_80_columns(notebook: Notebook) -> None:
@@ -51,7 +80,7 @@ def test_every_magic_with_options_has_a_page(notebook: Notebook) -> None:
     for name in ours(notebook):
         page = str(notebook.shell.find_magic(name.lstrip("%"), "line").__doc__)
         if name != "%jaxscope":
-            assert f"\n  {name} " in page
+            assert f"\n  {name} " in page, f"Make the page of {name} with `documented`."
             assert "\noptions:\n" in page
             assert "\nexamples:\n" in page
             assert max(map(len, page.splitlines())) <= 100

@@ -25,7 +25,7 @@ def baseline(record: ComparisonRecord) -> str:
 
 
 def failure(row: ComparisonRow) -> str:
-    """Why it was not measured, to follow its name, which the reason need not begin with."""
+    """The reason for a missing measurement, without the name in front, which a view shows first."""
     start = f"{row.label}: "
     if not row.failure.startswith(start):
         return row.failure

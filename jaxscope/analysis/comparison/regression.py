@@ -19,7 +19,7 @@ class Regression:
     ratio: Ratio | None
     """The time now over the time then, unpaired; None where there is nothing to compare."""
     why: str = ""
-    """Why there is no ratio."""
+    """The reason for a missing ratio; empty where there is one."""
     _: KW_ONLY
     title: str = ""
     """Its name on the screen; empty: the label."""

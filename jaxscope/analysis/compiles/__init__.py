@@ -1,1 +1,1 @@
-"""Why compilations happened, and how they group."""
+"""Causes of compilations, and groups of them."""

@@ -72,7 +72,7 @@ def verdict(
     returned = dispatch.median_s if dispatch is not None else math.nan
     share = returned / seconds
     if share > _DISPATCH_SHARE and returned <= _LAUNCH_S and max(compute, memory, special) < _LOW:
-        bound = "dispatch-bound"
+        bound = "host-bound"
         reached.insert(0, f"dispatch takes {words.percent(share)} of the call")
     elif max(compute, memory) < _LOW:
         bound = "latency-bound"

@@ -100,7 +100,7 @@ def _host_bound(program: Program) -> Iterator[Finding]:
     if share <= DISPATCH_SHARE or dispatch.median_s > DISPATCH_S:
         return
     if isinstance(program.roofline, Roofline):
-        if program.roofline.verdict != "dispatch-bound":
+        if program.roofline.verdict != "host-bound":
             return
     elif not _is_little(program, call.median_s):
         return

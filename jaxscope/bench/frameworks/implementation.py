@@ -92,7 +92,7 @@ class Implementation:
     abandoned when it hangs."""
 
     def missing(self) -> str:
-        """Why it is not available here, as a whole sentence; empty when it is."""
+        """The reason why it is not available here, as a whole sentence; empty when it is."""
         return ""
 
     def versions(self) -> tuple[tuple[str, str], ...]:

@@ -72,7 +72,7 @@ def share(
 
 
 def throttling() -> str:
-    """Why an NVIDIA GPU runs below its clock, as its driver reports it; else empty."""
+    """Reasons of an NVIDIA GPU's reduced clock, as its driver reports them; else empty."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ""

@@ -16,7 +16,7 @@ _SHARE = 0.8
 
 
 def inputs(plan: Plan, size: Size) -> str:
-    """Why the inputs of this size are not created, or an empty text.
+    """The reason not to create the inputs of this size, or an empty text.
 
     Every implementation has its own copy; the reference has one in float64.
     """
@@ -36,7 +36,7 @@ def intermediates(
     host: Mapping[str, Any],
     find: Callable[[str], Implementation],
 ) -> str:
-    """Why code with large intermediate arrays is not run: by the largest array of its jaxpr.
+    """The reason not to run code with large intermediate arrays: the largest one of its jaxpr.
 
     Only JAX can trace without running: code for a namespace, or the code of jitted JAX.
     """

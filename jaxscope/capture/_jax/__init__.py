@@ -13,9 +13,9 @@ from jaxscope.capture._jax.call import (
     PmappedCall,
     calling_jit,
     calling_pmap,
-    cuts_for_devices,
     jax_call,
     pmapped_call,
+    splits_for_devices,
     still_called,
 )
 from jaxscope.capture._jax.context import (
@@ -111,7 +111,6 @@ __all__ = [
     "compiled_program",
     "constant_arguments",
     "constant_bytes",
-    "cuts_for_devices",
     "donates",
     "earlier_traces",
     "event_error",
@@ -139,6 +138,7 @@ __all__ = [
     "short_aval",
     "slow_call",
     "slow_codes",
+    "splits_for_devices",
     "stage_options",
     "still_called",
     "trace_context",

@@ -15,7 +15,7 @@ from jaxscope.capture._jax.frames import jax_frames
 
 @dataclass(frozen=True, slots=True)
 class CacheRequest:
-    """What the persistent cache is asked for."""
+    """A request to the persistent cache."""
 
     module: str
     key: str
@@ -24,7 +24,7 @@ class CacheRequest:
 
 
 def cache_request() -> CacheRequest | None:
-    """What the persistent cache is being asked for on this thread; None when it cannot be read.
+    """The request to the persistent cache under way on this thread; None if unreadable.
 
     Locals of `compile_or_get_cached` (compiler.py), seen on jax 0.8.1, 0.10.2 and 0.12.0.1. The
     parts are those that JAX's cache_key.py hashes; the program is what is left when no other part

@@ -23,7 +23,7 @@ Keys = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class JaxCall:
-    """What the frames of JAX say about the call that is being traced, lowered or compiled."""
+    """The call that is being traced, lowered or compiled, as read from JAX's frames."""
 
     kind: CompileKind
     fun: Any = None
@@ -44,7 +44,7 @@ class JaxCall:
     """The operation that runs outside any jit, with its parameters."""
     params: dict[str, Any] | None = None
     transforms: tuple[str, ...] = ()
-    """What a jitted function was called under, outermost first: `vmap`, `grad`."""
+    """Transforms around the call of a jitted function, outermost first: `vmap`, `grad`."""
     given: tuple[tuple[Any, ...], dict[str, Any]] | None = None
     """Arguments as the user passed them, where `args` are the flat ones that XLA gets."""
 
@@ -63,7 +63,7 @@ def jax_call() -> JaxCall:
 
     Reads `cache_miss`, `_pjit_call_impl`, `jit_trace`, `jit_lower` (pjit.py), `apply_primitive`
     (dispatch.py), `lower`, `compile` (stages.py) and `wrapped` (pmap.py). Without them: a call of
-    kind `jit` that knows neither function nor arguments.
+    kind `jit` without function and arguments.
     """
     calls: list[tuple[str, dict[str, Any]]] = []
     keys: Keys = ()
@@ -105,11 +105,11 @@ def still_called(key: tuple[int, int]) -> bool:
     return False
 
 
-def cuts_for_devices(function: str) -> bool:
-    """Whether this jitted function of JAX cuts an input into what each device gets.
+def splits_for_devices(function: str) -> bool:
+    """Whether this jitted function of JAX splits an input into shards.
 
-    `_multi_slice` (numpy/array_methods.py), called by `pmap` and `device_put` for an array that
-    lies on one device. Should it get another name, it is an eager operation like others.
+    `_multi_slice` (numpy/array_methods.py), called by `pmap` and `device_put` for an array on one
+    device. Under a new name it counts as an eager operation.
     """
     return function == "_multi_slice"
 
@@ -282,7 +282,7 @@ def pmapped_call(
 def calling_pmap() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     """`(fun, args, kwargs)` of the pmapped call that is being traced, lowered or compiled.
 
-    For hooks of `capture.events`, as `calling_jit`.
+    For hooks of `collecting` (`capture.compiles.listener`), as `calling_jit`.
     """
     call = jax_call()
     if call.kind is not CompileKind.PMAP or call.fun is None or call.args is None:
@@ -293,8 +293,8 @@ def calling_pmap() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
 def calling_jit() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     """`(fun, args, kwargs)` of the jitted call being traced, lowered or compiled on this thread.
 
-    For hooks of `capture.events`. None outside such a call, in an eager operation, and on a JAX
-    whose frames have other names.
+    For hooks of `collecting` (`capture.compiles.listener`). None outside such a call, in an eager
+    operation, and on a JAX whose frames have other names.
     """
     call = jax_call()
     if call.fun is None or call.args is None or call.kind is CompileKind.PMAP:

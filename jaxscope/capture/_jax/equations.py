@@ -1,4 +1,4 @@
-"""What a jaxpr says about itself: its equations, their tags and its text.
+"""Equations of a jaxpr, their tags, and its text.
 
 Equations are `JaxprEqn` with a `source_info` of (traceback, name_stack); seen on jax 0.8.1, 0.10.2
 and 0.12.0.1.

@@ -55,7 +55,7 @@ _UNSET = ("None", "()", "False", "UnspecifiedValue", "Inline.AUTO", "AUTO", "<In
 def jit_options(info: Any) -> tuple[tuple[str, str], ...]:
     """The options of a jit by the names that users give them, those left at JAX's default out.
 
-    Fields of `PjitInfo`; a field that is gone is an option that nobody sees change.
+    Fields of `PjitInfo`; changes of an option whose field is gone go unnoticed.
     """
     found: list[tuple[str, str]] = []
     for name, field in _OPTIONS:
@@ -79,7 +79,7 @@ def jit_options(info: Any) -> tuple[tuple[str, str], ...]:
 
 
 def stage_options() -> tuple[tuple[str, str], ...]:
-    """What `lowered.compile(compiler_options=...)` was given; empty outside of it.
+    """Options of the running `lowered.compile(compiler_options=...)`; empty outside of it.
 
     Local `compiler_options` of `compile` in stages.py.
     """

@@ -56,7 +56,7 @@ def constant_bytes(jaxpr: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CompiledProgram:
-    """What XLA has made, with what it was made from."""
+    """An executable of XLA, with the module that it was compiled from."""
 
     module: Any
     executable: Any
@@ -148,7 +148,7 @@ def constant_arguments(lowered: Any) -> tuple[Any, ...]:
 
 
 def donates(jitted: Any) -> bool | None:
-    """Whether a jitted function donates any argument; None when it cannot be told.
+    """Whether a jitted function donates any argument; None when unknown.
 
     `_jit_info.donate_argnums` and `donate_argnames`, seen on jax 0.8.1 to 0.12.0.
     """

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def monitored_by(owner: Any) -> bool | None:
-    """Whether all three kinds of our listeners are registered; None when JAX cannot say.
+    """Whether all three kinds of our listeners are registered; None when unknown.
 
     `get_event_listeners` and its like of `jax._src.monitoring`, seen on jax 0.8.1 to 0.12.0.
     """
@@ -20,7 +20,7 @@ def monitored_by(owner: Any) -> bool | None:
 
 
 def monitors(kind: type[T]) -> T | None:
-    """The object of this type that JAX tells what it compiles, if there is one."""
+    """The registered listener of this type, if there is one."""
     return next((one for one in _monitors() or () if isinstance(one, kind)), None)
 
 
@@ -38,7 +38,7 @@ def backends_started() -> bool:
     """Whether a backend is up, without starting one.
 
     `xla_bridge.backends_are_initialized`. When the name is gone: True once jax is imported, so that
-    nobody is promised a setting that would come too late.
+    no setting is offered that would come too late.
     """
     if "jax" not in sys.modules:
         return False

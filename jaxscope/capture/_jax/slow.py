@@ -33,7 +33,7 @@ _REFERENCES = ("RefEffect", "ReadEffect", "WriteEffect", "AccumEffect")
 
 @dataclass(frozen=True, slots=True)
 class SlowReason:
-    """Why C++ may not run a program by itself."""
+    """Reasons that keep C++ from running a program by itself."""
 
     checked: bool = False
     """Its results are looked through for NaN or infinity."""

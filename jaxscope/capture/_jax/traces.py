@@ -1,4 +1,4 @@
-"""What JAX remembers of earlier traces."""
+"""JAX's cache of earlier traces."""
 
 # pyright: reportPrivateUsage=false
 
@@ -78,7 +78,7 @@ def _flat_avals(value: Any) -> list[Any]:
 
 
 def trace_misses() -> int | None:
-    """How many functions JAX has traced so far, to tell a trace from a hit in the trace cache.
+    """Number of functions that JAX has traced: distinguishes a trace from a cache hit.
 
     `partial_eval.trace_to_jaxpr.cache_info()`, jax 0.9 and later. None on older versions, which
     report a trace only when they really trace.
@@ -96,13 +96,13 @@ class TracedFunctions:
     _found: dict[int, tuple[weakref.ref[Any], int]]
 
     def count(self, fun: Any) -> int:
-        """How many traces there were of this function."""
+        """Number of traces of this function."""
         reference, count = self._found.get(id(fun), (None, 0))
         return count if reference is not None and reference() is fun else 0
 
 
 def traced_functions() -> TracedFunctions | None:
-    """Which functions JAX holds traces of now; None when it cannot say.
+    """Functions that JAX holds traces of now; None when unknown.
 
     Keys of the same cache as `trace_misses`, whose first entry is a weak reference to the function.
     """

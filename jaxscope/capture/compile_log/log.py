@@ -125,7 +125,7 @@ def build_event(listener: Listener, raw: RawCompile) -> CompileEvent:
 
 
 def caveats(listener: Listener, since: int, losses: int) -> tuple[str, ...]:
-    """What a log that began after that serial may lack, as sentences."""
+    """Gaps of a log that began after that serial, as sentences."""
     found: list[str] = []
     kept = listener.since(since)
     missing = (kept[0].number if kept else listener.count + 1) - since - 1

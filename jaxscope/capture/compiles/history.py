@@ -118,7 +118,7 @@ class History:
         signature = raw.call
         if signature is None:
             return Explained((self._without_call(raw),))
-        if signature.function.internal and _jax.cuts_for_devices(signature.function.name):
+        if signature.function.internal and _jax.splits_for_devices(signature.function.name):
             return Explained((self._sharded(raw, signature),))
         for key in _families(raw):
             earlier = self._earlier(key, raw)

@@ -63,7 +63,7 @@ class Listener:
         self.places = Places()
         """Names of the calling cells and files; a session sets its own."""
         self.losses = 0
-        """How often our listeners were removed by others."""
+        """Number of times that other code removed our listeners."""
 
     def __enter__(self) -> Self:
         """Listen until the last of those who entered has left."""

@@ -1,4 +1,4 @@
-"""Why the persistent compilation cache missed, or did not store a program.
+"""Reasons for a miss of the persistent compilation cache, or for a program that it did not store.
 
 JAX stores a program under one hash of everything that it depends on, so a miss does not show what
 changed. Beside the cache jaxscope stores the components of the key of each stored program; when no

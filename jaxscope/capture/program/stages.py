@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, assert_never
 
 import jax
 
@@ -20,6 +20,7 @@ FROM_CACHE = (
     "the compiled program has no tags and may have come from the persistent cache, so its lines "
     "are matched by primitive and name"
 )
+_UNSEEN = "the program was compiled before jaxscope saw it, so this stage is unknown"
 RELEASED = "the compiled program was released; re-run the cell"
 
 
@@ -115,27 +116,33 @@ class Handles:
             self._traced = self._lowered = self._compiled = None
 
     def _make(self, kind: StageKind) -> Stage:
-        if kind is StageKind.JAXPR:
-            if self.tagged.jaxpr is None:
-                return Stage(kind, unavailable=Unavailable(self.tagged.why))
-            text, anchors = print_jaxpr(self.tagged)
-            return Stage(kind, text, None, anchors)
-        if kind is StageKind.OPTIMIZED_HLO:
-            if self._compiled is None:
-                return Stage(kind, unavailable=Unavailable("the program was not compiled"))
-            text = self._compiled.as_text()
-            if not text:
-                return Stage(kind, unavailable=Unavailable("this device has no optimized HLO text"))
-            return self._hlo(kind, text)
-        if self._lowered is None:
-            reason = "the program was compiled before jaxscope saw it, so this stage is unknown"
-            return Stage(kind, unavailable=Unavailable(reason))
-        if kind is StageKind.STABLEHLO:
-            raw = self._lowered.as_text("stablehlo", debug_info=True)
-            module = parse_stablehlo(raw)
-            locator = self._locator(self._why(raw))
-            return Stage(kind, module.text, None, stablehlo_anchors(module, locator))
-        return self._hlo(kind, self._lowered.as_text("hlo", debug_info=True))
+        match kind:
+            case StageKind.JAXPR:
+                if self.tagged.jaxpr is None:
+                    return Stage(kind, unavailable=Unavailable(self.tagged.why))
+                text, anchors = print_jaxpr(self.tagged)
+                return Stage(kind, text, None, anchors)
+            case StageKind.STABLEHLO:
+                if self._lowered is None:
+                    return Stage(kind, unavailable=Unavailable(_UNSEEN))
+                raw = self._lowered.as_text("stablehlo", debug_info=True)
+                module = parse_stablehlo(raw)
+                locator = self._locator(self._why(raw))
+                return Stage(kind, module.text, None, stablehlo_anchors(module, locator))
+            case StageKind.HLO:
+                if self._lowered is None:
+                    return Stage(kind, unavailable=Unavailable(_UNSEEN))
+                return self._hlo(kind, self._lowered.as_text("hlo", debug_info=True))
+            case StageKind.OPTIMIZED_HLO:
+                if self._compiled is None:
+                    return Stage(kind, unavailable=Unavailable("the program was not compiled"))
+                text = self._compiled.as_text()
+                if not text:
+                    reason = "this device has no optimized HLO text"
+                    return Stage(kind, unavailable=Unavailable(reason))
+                return self._hlo(kind, text)
+            case _:
+                assert_never(kind)
 
     def _hlo(self, kind: StageKind, raw: str) -> Stage:
         text, origin = clean_hlo(raw)

@@ -1,4 +1,4 @@
-"""What jaxscope remembers between the cells of one shell."""
+"""State that jaxscope keeps between the cells of one shell."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Session:
         self.cells = CellHistory(shell)
         self._hooks: tuple[Callable[[CompileEvent], None], ...] = ()
         self._raw_hooks: tuple[Callable[[RawCompile], None], ...] = ()
-        # A cell that imports jax and compiles at once is heard from its first compile on.
+        # A cell that imports jax and compiles at once is observed from its first compilation on.
         self._stack.enter_context(on_arrival(self.listen_if_jax_is_there))
         self._peaks: PeakCache | None = None
         self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
@@ -50,7 +50,7 @@ class Session:
         self._keys: collections.deque[str] = collections.deque(maxlen=REPORTS_KEPT)
 
     def close(self) -> None:
-        """Take everything back that was installed."""
+        """Uninstall everything that was installed."""
         self._stack.close()
         self._listener = None
         self.listening_since = None
@@ -59,8 +59,8 @@ class Session:
         self._keys.clear()
 
     def listen_if_jax_is_there(self, *_: object) -> None:
-        """Start listening once the user has imported jax, which this never does; and once more
-        where somebody took our listeners away."""
+        """Start listening once the user has imported jax, which this never does; and again where
+        other code removed our listeners."""
         # Should it fail, the next magic that needs the listener says why.
         with contextlib.suppress(Exception):
             if self._listener is not None:
@@ -100,7 +100,7 @@ class Session:
         self.cells.begin(self.compiled, cell_id)
 
     def cell_ends(self, number: int | None) -> None:
-        """It has run, under this number. Notes what its code was called."""
+        """A cell has run, under this number; the names of its code are noted."""
         if self._listener is not None:
             # A failure here would be shown under the cell as if it were the cell's own.
             with contextlib.suppress(Exception):
@@ -108,7 +108,7 @@ class Session:
         self.cells.end(self.compiled, number)
 
     def log(self, since: int = 0) -> CompileLog:
-        """What was compiled after that serial, kept up to date."""
+        """The compilations after that serial; the log stays up to date."""
         from jaxscope.results.compile_log import CompileLog
 
         losses = self._listener.losses if since and self._listener is not None else 0
@@ -213,7 +213,7 @@ class Session:
         return found
 
     def context(self, key: str, say: Callable[[str], None]) -> RunContext:
-        """What a run under this key finds around it: names, caches, and whom to tell its phase."""
+        """The context of a run under this key: names, caches, and `say` for its progress."""
         from jaxscope.capture.run.context import RunContext
 
         programs = self.programs(key)

@@ -22,7 +22,7 @@ COLORS = (
 """Colors of series, by index. Contrast of at least 3 with white and with #111."""
 INK = "#797d86"
 """Color of text: contrast of 4 with white and with black."""
-GREY, GRID = "#868d99", "rgba(134,141,153,.28)"
+GRAY, GRID = "#868d99", "rgba(134,141,153,.28)"
 _LONGEST = 28
 """Most letters of a name."""
 _MOST = 8

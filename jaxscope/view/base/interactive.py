@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jaxscope.analysis.profile.stacks import Node
 from jaxscope.view.base.figure import (
     COLORS,
-    GREY,
+    GRAY,
     GRID,
     INK,
     Figure,
@@ -54,7 +54,7 @@ def draw(first: Figure, *others: Figure, title: str = "") -> go.Figure:
         for mark in figure.marks:
             _mark(drawn, mark.at, mark.text)
         if figure.level is not None:
-            drawn.add_hline(y=figure.level, line={"color": GREY, "dash": "dot", "width": 1})
+            drawn.add_hline(y=figure.level, line={"color": GRAY, "dash": "dot", "width": 1})
     title = title or first.title
     forms = {series.form for figure in figures for series in figure.series}
     drawn.update_layout(
@@ -127,7 +127,7 @@ def _laid_out(drawn: Any, title: str, height: int, **layout: Any) -> Any:
     )
     drawn.update_annotations(font={"size": 12, "color": INK})
     for axes in (drawn.update_xaxes, drawn.update_yaxes):
-        axes(gridcolor=GRID, zerolinecolor=GRID, linecolor=GREY, tickcolor=GREY, automargin=True)
+        axes(gridcolor=GRID, zerolinecolor=GRID, linecolor=GRAY, tickcolor=GRAY, automargin=True)
     return drawn
 
 
@@ -151,7 +151,7 @@ def _axis(
 
 def _mark(drawn: Any, at: float, text: str) -> None:
     """A vertical line with its text on the roomier side; for a logarithmic axis."""
-    drawn.add_vline(x=at, line={"color": GREY, "dash": "dash", "width": 1})
+    drawn.add_vline(x=at, line={"color": GRAY, "dash": "dash", "width": 1})
     xs = [float(one) for trace in drawn.data for one in trace.x]
     late = at > math.sqrt(min(xs) * max(xs))
     # An annotation on a logarithmic axis is placed at the logarithm, unlike all else.

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from jaxscope import words
 from jaxscope.view.base.figure import (
     COLORS,
-    GREY,
+    GRAY,
     GRID,
     INK,
     Figure,
@@ -45,7 +45,7 @@ _NAMED = 3
 _STYLE = (
     f".p0{{color:{INK};fill:currentColor}}"
     f"text{{font:11px system-ui,sans-serif;fill:{INK}}}.strong{{font-weight:600}}"
-    f".axis{{stroke:{GRID}}}.level{{stroke:{GREY};stroke-width:1.2;stroke-dasharray:1 3}}"
+    f".axis{{stroke:{GRID}}}.level{{stroke:{GRAY};stroke-width:1.2;stroke-dasharray:1 3}}"
     f".mark{{stroke:{INK};stroke-dasharray:4 3}}.median{{stroke:{INK};stroke-width:2}}"
     ".line{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}"
     ".dots{stroke:currentColor;stroke-width:4;stroke-linecap:round;stroke-opacity:.6}"

@@ -1,7 +1,7 @@
 """A report as JSON for the viewer, packed and bounded so that a notebook can carry it.
 
-`labextension/src/report.ts` has its types. The packed part is the record with everything that
-Python derives from it: figures by line and by instruction, eliminated code, tables and pictures.
+`labextension/src/schema/report.ts` has its types. The packed part is the record with everything
+that Python derives from it: figures by line and instruction, eliminated code, tables, pictures.
 """
 
 from __future__ import annotations

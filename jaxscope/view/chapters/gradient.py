@@ -118,7 +118,7 @@ def _jacobian(jacobian: Jacobian, program: Program) -> str:
 
 
 def _how_to_time(jacobian: Jacobian, program: Program) -> str:
-    """How to time the other mode: an option of a magic, or `compare_modes` for a function."""
+    """The way to time the other mode: an option of a magic, or `compare_modes`."""
     asked = asked_mode(program)
     if asked not in JACOBIANS:
         return "`jaxscope.compare_modes` counts and times both."

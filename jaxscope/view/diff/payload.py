@@ -1,4 +1,4 @@
-"""A comparison as the viewer reads it: `DiffData` of `labextension/src/report.ts`."""
+"""A comparison as the viewer reads it: `DiffDataJson` of `payload_json`."""
 
 from __future__ import annotations
 

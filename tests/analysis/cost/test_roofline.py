@@ -39,10 +39,10 @@ def test_the_ridge_is_where_both_roofs_meet():
         (40e9, 1e9, 1.0, None, "compute-bound"),
         (1e9, 8e9, 1.0, None, "memory-bound"),
         (1e9, 8e9, 1.0, 10e-6, "memory-bound"),
-        (10, 80, 12e-6, 10e-6, "dispatch-bound"),
+        (10, 80, 12e-6, 10e-6, "host-bound"),
         (10, 80, 12e-6, 5e-6, "latency-bound"),
         (10, 80, 12e-6, None, "latency-bound"),
-        (0, 0, 12e-6, 10e-6, "dispatch-bound"),
+        (0, 0, 12e-6, 10e-6, "host-bound"),
         # A CPU runs small programs before it returns: that is no dispatch.
         (1e5, 8e5, 9e-3, 8.9e-3, "latency-bound"),
         (1e5, 3e4, 15e-6, 14e-6, "memory-bound"),
@@ -53,7 +53,7 @@ def test_the_verdict_follows_the_nearest_limit(flops, moved, seconds, dispatch, 
 
 
 def test_work_in_sines_is_not_taken_for_dispatch():
-    assert judge(1e3, 8e2, 40e-6, 38e-6).verdict == "dispatch-bound"
+    assert judge(1e3, 8e2, 40e-6, 38e-6).verdict == "host-bound"
     assert judge(1e3, 8e2, 40e-6, 38e-6, transcendentals=1e4).verdict == "latency-bound"
 
 

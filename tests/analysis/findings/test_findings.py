@@ -156,7 +156,7 @@ def test_a_call_that_is_mostly_dispatch_is_host_bound() -> None:
 
 def test_a_verdict_of_the_roofline_decides_about_dispatch() -> None:
     program = timed(call(10e-6), Timing("dispatch", CPU, (8e-6,)))
-    bound = Roofline(CPU, 1e11, 1e10, "dispatch-bound", "80 % of the call.")
+    bound = Roofline(CPU, 1e11, 1e10, "host-bound", "80 % of the call.")
     large = replace(program, cost=Cost(1e9, 0.0, 1e9), roofline=bound)
     assert len(of(FindingKind.HOST_BOUND, evidence(large))) == 1
     other = replace(program, roofline=replace(bound, verdict="latency-bound"))

@@ -140,7 +140,7 @@ def test_nothing_is_eliminated_without_a_text_and_a_guess_counts_as_seen():
 
 @pytest.mark.parametrize("size", [36_000])
 def test_an_index_of_a_big_program_answers_at_once(size):
-    """Not a benchmark (see measurements/links.py): fails if a look-up walks the whole program."""
+    """Fails if a look-up walks the whole program. measurements/link_cost.py has the benchmark."""
     big = program(*[equation(i, "add", 1 + i % 500) for i in range(size)])
     text = stage(StageKind.OPTIMIZED_HLO, *[Anchor(i + 1, (i,)) for i in range(size)])
     stage_lines(big, text, 1)

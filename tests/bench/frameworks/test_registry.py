@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from importlib.metadata import EntryPoint, entry_points
@@ -121,10 +122,34 @@ def test_names_of_jaxscope_come_first_and_cannot_be_taken(brought, monkeypatch):
     assert isinstance(registry.find("jax"), JaxJit)
 
 
-def test_the_implementations_of_jaxscope_are_declared_like_those_of_a_plug_in():
+def entry_points_of_jaxscope():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    declared = project["entry-points"][registry.GROUP]
-    assert set(declared) == set(registry.names())
+    return project["entry-points"][registry.GROUP]
+
+
+def test_every_implementation_has_an_entry_point():
+    folder = ROOT / "jaxscope" / "bench" / "frameworks"
+    written = {
+        f"jaxscope.bench.frameworks.{path.stem}:{node.name}"
+        for path in folder.glob("*.py")
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
+        and any(ast.unparse(field).startswith("name = ") for field in node.body)
+    }
+    missing = written - set(entry_points_of_jaxscope().values())
+    assert missing == set(), f'Add to [project.entry-points."{registry.GROUP}"]: {missing}.'
+
+
+def test_every_implementation_is_in_the_documentation():
+    page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    missing = [name for name in entry_points_of_jaxscope() if f"`{name}`" not in page]
+    assert missing == [], f"docs/benchmarks.md does not name {missing}."
+
+
+def test_the_implementations_of_jaxscope_are_declared_like_those_of_a_plug_in():
+    declared = entry_points_of_jaxscope()
+    stale = "Install again after a change of the entry points: `pip install -e .`, or `make setup`."
+    assert set(declared) == set(registry.names()), stale
     for name, target in declared.items():
         module, _, cls = target.partition(":")
         found = registry.find(name)

@@ -1,8 +1,8 @@
 """Programs that make JAX compile again, each with the causes that should be named.
 
 A case is a generator: what comes before its `yield` is there to be compared with, what comes after
-is to be explained. `python tests/capture/cause_cases.py devices` prints what those cases gave that
-need several devices.
+is to be explained. `python tests/capture/compiles/cause_cases.py devices` prints the causes of the
+cases that need several devices.
 """
 
 from __future__ import annotations

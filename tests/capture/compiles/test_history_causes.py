@@ -53,7 +53,8 @@ def test_a_kind_of_cause_has_all_its_parts(kind):
         ),
         "a section (docs/causes.md)": kind in sections(),
     }
-    assert [part for part, there in parts.items() if not there] == []
+    missing = [part for part, there in parts.items() if not there]
+    assert missing == [], f"{kind} lacks {', '.join(missing)}"
 
 
 @pytest.mark.parametrize("name", CASES)

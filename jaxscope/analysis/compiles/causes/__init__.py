@@ -1,4 +1,4 @@
-"""Why a program was compiled: the smallest additive difference to an earlier one, in words."""
+"""Causes of a compilation: its smallest additive difference to an earlier one, in words."""
 
 from jaxscope.analysis.compiles.causes.explain import (
     NEAREST_OF,

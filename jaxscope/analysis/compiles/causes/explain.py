@@ -1,4 +1,4 @@
-"""Why a call needed a new program: the smallest difference to an earlier compilation."""
+"""Explain a compilation by its smallest difference to an earlier one."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def without_consequences(found: list[Difference]) -> list[Difference]:
 def functions(
     a: JittedFunction, b: JittedFunction, *, elsewhere: bool, dead: bool
 ) -> Iterator[Difference]:
-    """Why `b` is a different function to JAX than `a`, which has the same name or the same code.
+    """Differences that make `b` a different function to JAX than `a`, of the same name or code.
 
     `elsewhere`: it was called from a different line. `dead`: Python had collected `a` by then.
     """
