@@ -32,7 +32,7 @@ class XProfServer:
         """Raises XProfError when XProf is not installed or does not start."""
         if importlib.util.find_spec("xprof") is None:
             raise XProfError(
-                "XProf is not installed. Run `%pip install tensorboard-plugin-profile` (100 MB), "
+                "XProf is not installed. Run `%pip install 'jaxscope[xprof]'` (100 MB), "
                 "or save the trace with `report.save_trace(directory)` and open it elsewhere."
             )
         self._directory = tempfile.TemporaryDirectory(prefix="jaxscope-xprof-")

@@ -63,7 +63,7 @@ def test_without_xprof_it_is_said_what_to_install(
     report: jaxscope.Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(xprof.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match="%pip install tensorboard-plugin-profile"):
+    with pytest.raises(ValueError, match=r"%pip install 'jaxscope\[xprof\]'"):
         report.xprof()
 
 
