@@ -37,7 +37,7 @@ for _flags, _keywords in transforms.PROFILE:
 _PARSER.add_argument(
     "--xprof",
     action="store_true",
-    help="Open the profile in XProf, which listens on all interfaces until the kernel ends.",
+    help="Open the profile in XProf, on 127.0.0.1 until the kernel ends.",
 )
 _EXAMPLES = """
     %jaxprof step(params, batch)    one call: each line and instruction of the compiled function
