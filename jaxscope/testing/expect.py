@@ -101,7 +101,7 @@ class Expected(contextlib.ContextDecorator):
         if self._stack is not None:
             raise RuntimeError("This guard is already in use; create one per block.")
         stack = contextlib.ExitStack()
-        self._log = stack.enter_context(watching())
+        self._log = stack.enter_context(watching(guard=True))
         self._stack = stack
         return self._log
 

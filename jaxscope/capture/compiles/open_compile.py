@@ -17,7 +17,7 @@ from enum import IntEnum
 from typing import Protocol, TypeVar
 
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles import persistent_cache
+from jaxscope.capture.compiles import guards, persistent_cache
 from jaxscope.capture.compiles.history import History
 from jaxscope.capture.compiles.live_programs import LivePrograms
 from jaxscope.capture.compiles.raw_compile import RawCompile
@@ -348,7 +348,8 @@ class OpenCompiles:
 
 
 def _new(stage: CompileStage, name: str) -> OpenCompile:
-    raw = RawCompile(name, threading.current_thread().name, time.time())
+    thread = threading.current_thread().name
+    raw = RawCompile(name, thread, time.time(), guards=guards.counting())
     return OpenCompile(raw, name, stage)
 
 
