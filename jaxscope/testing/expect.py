@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from jaxscope.model import Compile, CompileKind
+from jaxscope.model.compiles import unobserved
 from jaxscope.results.compile_log import CompileLog, watching
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -125,7 +126,12 @@ def check(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False) 
 
 
 def verdict(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False) -> str:
-    """The explanation of a wrong number of compilations; empty if it is right."""
+    """The explanation of a wrong number of compilations; empty if it is right.
+
+    Where JAX did not report compilations, no number is right.
+    """
+    if deaf := unobserved(log.notes):
+        return f"Expected {bounds.text}, but they could not be counted.\n{deaf}"
     counted = [compile for compile in log.compiles if _counts(compile, name, eager)]
     if bounds.hold(len(counted)):
         return ""

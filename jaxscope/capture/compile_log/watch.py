@@ -17,6 +17,7 @@ from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.model import Record, TextSource
 from jaxscope.model.compile_log import Log
+from jaxscope.model.compiles import UNOBSERVED
 
 _SHOWN = 5  # slow calls with a note
 
@@ -53,7 +54,8 @@ class Watch:
                 self._slow = SlowPath(lambda: listener.compile_count)
                 self._slow.begin()
         except Exception as error:
-            self._notes = (f"jaxscope could not listen ({type(error).__name__}: {error}).",)
+            why = f"jaxscope could not listen ({type(error).__name__}: {error})"
+            self._notes = (f"{UNOBSERVED}{why}.",)
 
     def end(self) -> None:
         """Stop listening; the compilations are kept."""
@@ -69,7 +71,8 @@ class Watch:
             self._raws, self._notes = self._read(listener)
         except Exception as error:
             self._raws = ()
-            self._notes = (f"jaxscope could not finish its log ({type(error).__name__}: {error}).",)
+            why = f"jaxscope could not finish its log ({type(error).__name__}: {error})"
+            self._notes = (f"{UNOBSERVED}{why}.",)
         finally:
             with contextlib.suppress(Exception):
                 listener.__exit__()
