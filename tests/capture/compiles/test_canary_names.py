@@ -37,54 +37,16 @@ def source(name: str) -> str:
     return inspect.getsource(importlib.import_module(f"{_jax.__name__}.{name}"))
 
 
-OTHERS = set(
-    [
-        "AUTO",
-        "False",
-        "None",
-        "EAGER",
-        "PMAP",
-        "TRANSFORMED",
-        "CompileKind",
-        "Enum",
-        "LIBTPU_INIT_ARGS",
-        "XLA_FLAGS",
-        "abspath",
-        "basename",
-        "dirname",
-        "cell_contents",
-        "environ",
-        "get_ident",
-        "hexdigest",
-        "lru_cache",
-        "sha256",
-        "wraps",
-        "_jax",
-        "__exit__",
-        "__self__",
-        "__wrapped__",
-        "itemsize",
-        "dump",
-        "prod",
-        "argnums",
-        "jax_",
-        "dtype",
-        "tree_leaves",
-        "tree_map",
-        "tree_unflatten",
-        "shard",
-        "stablehlo",
-        "operation",
-        "compile",
-        "bind",
-        "flatten",
-        "to_string",
-        "device_kind",
-        "backend",
-        "inline",
-        "mesh",
-    ]
-)
+# fmt: off
+OTHERS = {
+    "AUTO", "False", "None", "EAGER", "PMAP", "TRANSFORMED", "CompileKind", "Enum",
+    "LIBTPU_INIT_ARGS", "XLA_FLAGS", "abspath", "basename", "dirname", "cell_contents",
+    "environ", "get_ident", "hexdigest", "lru_cache", "sha256", "wraps", "_jax", "__exit__",
+    "__self__", "__wrapped__", "itemsize", "dump", "prod", "argnums", "jax_", "dtype",
+    "tree_leaves", "tree_map", "tree_unflatten", "shard", "stablehlo", "operation", "compile",
+    "bind", "flatten", "to_string", "device_kind", "backend", "inline", "mesh",
+}
+# fmt: on
 """Names of Python, of our own or public ones of JAX."""
 
 
