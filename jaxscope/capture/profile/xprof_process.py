@@ -84,7 +84,7 @@ def main() -> None:
         guard = guarded(app, given["token"], given["hosts"])
         bind(self, ("127.0.0.1", address[1]), guard, *rest, **named)
 
-    wsgi.Server.__init__ = bind_here
+    wsgi.Server.__init__ = bind_here  # pyright: ignore[reportAttributeAccessIssue]
     from xprof import server  # pyright: ignore[reportMissingImports]
     from xprof.convert import _pywrap_profiler_plugin  # pyright: ignore
 
