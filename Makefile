@@ -104,7 +104,7 @@ bench: front-end
 	@$(PY) -m measurements
 	@$(PY) -m measurements.insert
 
-# A seeded sample; writes docs/measured/mutants.json.
+# A seeded sample; writes docs/measured/mutants/sample.json.
 MUTANTS ?= 40
 mutants: .venv/stamp
 	@$(PY) tools/mutants.py --number $(MUTANTS)

@@ -1,6 +1,6 @@
 """Small bugs put into the code one by one, and whether the tests beside it notice: `make mutants`.
 
-    python tools/mutants.py [--number 40] [--seed 0] [--out docs/measured/mutants.json]
+    python tools/mutants.py [--number 40] [--seed 0] [--out docs/measured/mutants/sample.json]
 
 A seeded sample over `model`, `analysis` and `capture`, in a copy of the checkout. A mutant is
 killed when the tests that mirror its module fail. Where there are none, or they fail without any
@@ -22,6 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from measurements.__main__ import environment  # noqa: E402
+
 LAYERS = ("model", "analysis", "capture")
 LIMIT_S = 240.0
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -175,7 +179,9 @@ def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--number", type=int, default=40)
     asked.add_argument("--seed", type=int, default=0)
-    asked.add_argument("--out", type=Path, default=ROOT / "docs" / "measured" / "mutants.json")
+    asked.add_argument(
+        "--out", type=Path, default=ROOT / "docs" / "measured" / "mutants" / "sample.json"
+    )
     given = asked.parse_args()
     rows: list[dict[str, object]] = []
     whole: dict[tuple[str, ...], bool] = {}
@@ -188,19 +194,24 @@ def main() -> int:
                 {"place": place, "before": mutant.before, "after": mutant.after, "outcome": found}
             )
             print(f"{found:9} {place}  {mutant.before} -> {mutant.after}", flush=True)
+            write(given.out, given.seed, rows)  # a run that is interrupted has what it found
+    return 0
+
+
+def write(path: Path, seed: int, rows: list[dict[str, object]]) -> None:
+    """The outcomes so far, and the rate of those that some test tried."""
     killed = sum(row["outcome"] == "killed" for row in rows)
     tried = sum(row["outcome"] != "untested" for row in rows)
     result = {
-        "seed": given.seed,
+        "environment": environment(),
+        "seed": seed,
         "sampled": len(rows),
         "tried": tried,
         "killed": killed,
         "rate": killed / tried if tried else None,
         "mutants": rows,
     }
-    given.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
-    print(f"make mutants: {killed} of {tried} were killed; {len(rows) - tried} have no tests.")
-    return 0
+    path.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
