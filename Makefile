@@ -3,6 +3,7 @@
 # make quick  after every edit: the tests that compile no JAX program, in under a minute on two cores
 # make golden rebuild what is derived from code: schemas, the viewer's types, golden files
 # make gpu    the tests that need a GPU, and the measurements of one, where there is one
+# make mutants  small bugs put into the code, and whether the tests beside it notice; not in CI
 # make setup | check | bench | lab | clean   the parts, see below
 
 SHELL := /bin/bash
@@ -26,7 +27,8 @@ QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/m
     tests/test_vocabulary.py
 NO_JAX := not jax and not kernel and not notebook and not page
 
-.PHONY: setup front-end demo test check quick golden test-main test-oldest test-newest gpu bench lab clean
+.PHONY: setup front-end demo test check quick golden test-main test-oldest test-newest gpu bench \
+    mutants lab clean
 
 setup: front-end
 
@@ -101,6 +103,11 @@ gpu: .venv/stamp
 bench: front-end
 	@$(PY) -m measurements
 	@$(PY) -m measurements.insert
+
+# A seeded sample; writes docs/measured/mutants/sample.json.
+MUTANTS ?= 40
+mutants: .venv/stamp
+	@$(PY) tools/mutants.py --number $(MUTANTS)
 
 lab: front-end
 	@$(PY) -m jupyterlab demos

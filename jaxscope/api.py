@@ -166,7 +166,8 @@ def expect_compiles(
 
     at_most: 1 unless a bound is given. function: count the compilations of this function only, by
     its name. eager: also count single operations outside any jit; they are left out by default,
-    because whether `jnp.ones(3)` compiles depends on earlier code of the process.
+    because whether `jnp.ones(3)` compiles depends on earlier code of the process. Tasks and threads
+    with guards of their own are not counted.
 
     Raises jaxscope.CompilesError, an AssertionError, at the end of the block; its text lists the
     compilations with causes and fixes. The block's own exceptions pass through instead.

@@ -109,7 +109,7 @@ def test_every_module_says_what_it_is():
 
 
 def test_the_version_is_one():
-    assert PROJECT["dynamic"] == ["version"]
+    assert PROJECT["dynamic"] == ["version", "readme", "urls"]
     assert jaxscope.__version__ == importlib.metadata.version("jaxscope")
     assert f"## {jaxscope.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 

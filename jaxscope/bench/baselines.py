@@ -47,11 +47,7 @@ def save(comparison: Comparison, name: str) -> Path:
     """Store under a name, replacing an older one of that name."""
     path = _path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A partial file must never replace the old one.
-    part = path.with_name(f".{os.getpid()}.{path.name}")
-    comparison.save(part)
-    os.replace(part, path)
-    return path
+    return comparison.save(path)
 
 
 def load(name: str) -> Comparison:

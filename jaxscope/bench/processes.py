@@ -92,12 +92,16 @@ def packed(plan: Plan) -> bytes:
     try:
         sent = dumps(plan)
     except Exception as error:
-        fix = "" if dumps is not pickle.dumps else " `pip install cloudpickle` may help."
+        fix = (
+            ""
+            if dumps is not pickle.dumps
+            else " `pip install jaxscope[bench]` (cloudpickle) may help."
+        )
         raise PlanError(f"The code cannot be sent to a fresh process: {error}.{fix}") from error
     if dumps is pickle.dumps and b"__main__" in sent:
         raise PlanError(
             "Functions of a notebook can be sent to a fresh process only with cloudpickle: "
-            "`pip install cloudpickle`."
+            "`pip install jaxscope[bench]`."
         )
     return sent
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from jaxscope import files
 from jaxscope.bench.measure import compare
 from jaxscope.bench.plan import Plan, Progress
 from jaxscope.capture.program import describe
@@ -43,9 +44,7 @@ def run(folder: Path) -> None:
         out.flush()
 
     record = compare(replace(plan, progress=progress))
-    temporary = folder / "record.part"
-    temporary.write_text(json.dumps(to_json(record)))
-    temporary.replace(folder / "record")
+    files.write(folder / "record", json.dumps(to_json(record)))
 
 
 if __name__ == "__main__":

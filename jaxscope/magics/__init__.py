@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from typing import Any
 
+from jaxscope.magics import display
 from jaxscope.magics.benchmarking import Benchmarking
 from jaxscope.magics.config import JaxScope
 from jaxscope.magics.differences import Differences
@@ -12,6 +14,7 @@ from jaxscope.magics.profiling import Profiling
 from jaxscope.magics.session.viewer_comm import Serving
 from jaxscope.magics.transforms import Transforms
 from jaxscope.magics.watching import Watching
+from jaxscope.version import TESTED_JAX
 
 FAMILIES: tuple[type[Family], ...] = (
     Transforms,
@@ -39,6 +42,30 @@ def load(shell: Any) -> None:
         shell.events.register("pre_run_cell", magics.before_cell)
         shell.events.register("post_run_cell", magics.after_cell)
     setattr(shell, _ATTRIBUTE, scope)
+    if newer := newer_jax():
+        display.say(newer)
+
+
+_told: set[str] = set()
+"""Versions of which it was said: once per process, however often it is loaded."""
+
+
+def newer_jax() -> str:
+    """The line on a jax that is newer than any that was tested; empty for others, and the second
+    time. Reads the version of the installed package, and imports nothing of it."""
+    try:
+        version = metadata.version("jax")
+        found = tuple(int(part) for part in version.split(".")[:2])
+    except (metadata.PackageNotFoundError, ValueError):
+        return ""
+    if found <= TESTED_JAX or version in _told:
+        return ""
+    tested = ".".join(map(str, TESTED_JAX))
+    _told.add(version)
+    return (
+        f"jax {version} is newer than {tested}, the newest that this jaxscope was tested with; "
+        "some details may be missing."
+    )
 
 
 def unload(shell: Any) -> None:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
@@ -16,7 +15,7 @@ from jaxscope.magics.cells import prompt
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import bench
 from jaxscope.magics.options.bench import BenchOptions
-from jaxscope.magics.options.parser import completer, documented, require_jax
+from jaxscope.magics.options.parser import UsageError, completer, documented, require_jax
 from jaxscope.magics.progress import ProgressBar
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from IPython.core.error import UsageError
-
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.statements import misplaced, shell_line
 from jaxscope.magics import display
+from jaxscope.magics.options.parser import UsageError
 
 MOST_TEXT = 2_000_000
 """Characters of a cell; CPython's parser takes minutes beyond."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from jaxscope.magics import status_pages
-from jaxscope.magics.options.parser import completer, documented
+from jaxscope.magics.options.parser import UsageError, completer, documented
 from jaxscope.magics.session.session import Session
 
 if TYPE_CHECKING:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
 from IPython.core.magic import line_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, completer, documented
+from jaxscope.magics.options.parser import Parser, UsageError, completer, documented
 
 if TYPE_CHECKING:
     from jaxscope.results.report import Report

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
 from jaxscope.capture.options.profile_plan import ProfilePlan
@@ -13,7 +12,7 @@ from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family, MagicScope
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, completer, documented, require_jax
+from jaxscope.magics.options.parser import Parser, UsageError, completer, documented, require_jax
 from jaxscope.magics.progress import Status
 from jaxscope.results.report import Report
 
@@ -38,7 +37,7 @@ for _flags, _keywords in transforms.PROFILE:
 _PARSER.add_argument(
     "--xprof",
     action="store_true",
-    help="Open the profile in XProf, which listens on all interfaces until the kernel ends.",
+    help="Open the profile in XProf, on 127.0.0.1 until the kernel ends.",
 )
 _EXAMPLES = """
     %jaxprof step(params, batch)    one call: each line and instruction of the compiled function

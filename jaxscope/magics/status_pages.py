@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
-
-from jaxscope.magics.options.parser import Parser, require_jax
+from jaxscope.magics.options.parser import Parser, UsageError, require_jax
 from jaxscope.version import __version__
 from jaxscope.words import UNKNOWN, byte_rate, flop_rate, size
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
 from jaxscope.analysis.python.cell import is_silenced
@@ -13,7 +12,7 @@ from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import compose, transforms
-from jaxscope.magics.options.parser import completer, documented, require_jax
+from jaxscope.magics.options.parser import UsageError, completer, documented, require_jax
 from jaxscope.magics.options.transform_help import EXAMPLES, PARSERS
 from jaxscope.magics.progress import Status
 from jaxscope.model import Form

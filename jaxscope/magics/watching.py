@@ -7,14 +7,13 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, line_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
 from jaxscope.magics.cells import run_as_usual
 from jaxscope.magics.family import Completer, Family, MagicScope
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, completer, documented
+from jaxscope.magics.options.parser import Parser, UsageError, completer, documented
 
 if TYPE_CHECKING:
     from jaxscope.results.compile_log import CompileLog

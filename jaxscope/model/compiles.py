@@ -84,6 +84,15 @@ _BRIEF = {
 }
 
 
+UNOBSERVED = "Compilations may be missing: "
+"""Begins the note of a log or a report to which JAX did not report all."""
+
+
+def unobserved(notes: tuple[str, ...]) -> str:
+    """The note that compilations may be missing altogether; empty when there is none."""
+    return next((note for note in notes if note.startswith(UNOBSERVED)), "")
+
+
 class CompileKind(StrEnum):
     """The kind of call that was compiled."""
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_LARGEST = (1 << 63) - 1
 
 
 class SchemaError(ValueError):
@@ -179,6 +180,8 @@ def _plain(annotation: Any, data: Any, path: str) -> Any:
             return float("nan")
         if isinstance(data, int) and not isinstance(data, bool):
             return float(data)
+    if annotation is int and isinstance(data, int) and not -_LARGEST <= data <= _LARGEST:
+        raise SchemaError(f"{path} is {data}, more than 64 bits hold.")
     if annotation is Any or isinstance(data, annotation):
         return data
     raise SchemaError(f"{path} must be {annotation.__name__}, not {type(data).__name__}.")

@@ -10,7 +10,9 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
+from jaxscope import files
 from jaxscope.model import SchemaError, from_json, to_json
+from jaxscope.model.indices import check_indices
 from jaxscope.words import listed
 
 if TYPE_CHECKING:
@@ -99,9 +101,7 @@ class Saved(Result):
 
     def to_html(self, path: str | Path) -> Path:
         """Write one complete offline page, which needs no network."""
-        target = Path(path)
-        target.write_text(self._page(), encoding="utf-8")
-        return target
+        return files.write(path, self._page())
 
     def to_json(self) -> dict[str, Any]:
         """Everything as JSON data. `docs/` has the schemas of reports and compile logs."""
@@ -109,10 +109,9 @@ class Saved(Result):
 
     def save(self, path: str | Path) -> Path:
         """Write the JSON to `path`, gzipped if it ends in `.gz`; `jaxscope.load` reads it."""
-        target = Path(path)
         data = json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
-        target.write_bytes(gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
-        return target
+        packed = Path(path).suffix == ".gz"
+        return files.write(path, gzip.compress(data, mtime=0) if packed else data)
 
 
 class Viewed(Saved):
@@ -192,20 +191,23 @@ def read(path: str | Path, kinds: Sequence[type[S]]) -> S:
     """
     nouns = listed([kind.noun for kind in kinds], last="or")
     expected = f"{path} is not a jaxscope {nouns}"
-    raw = Path(path).read_bytes()
     try:
-        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
-    except (ValueError, OSError, EOFError) as error:
+        data = json.loads(files.read(path))
+    except (ValueError, EOFError) as error:
         raise SchemaError(f"{expected}: {error}.") from None
-    if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
+    except RecursionError:
+        raise SchemaError(f"{expected}: it is nested too deeply.") from None
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise SchemaError(f"{expected}: it names no schema.")
     kind = next((kind for kind in kinds if kind.mark in data), None)
     if kind is None:
         raise SchemaError(f"{expected}.")
     newest = kind.record_type.__dataclass_fields__["schema"].default
-    if data["schema"] > newest:
+    if schema > newest:
         raise SchemaError(
-            f"{path} has schema {data['schema']} and this jaxscope reads up to {newest}; upgrade "
-            "jaxscope."
+            f"{path} has schema {schema} and this jaxscope reads up to {newest}; upgrade jaxscope."
         )
-    return kind.of_record(from_json(kind.record_type, data))
+    record = from_json(kind.record_type, data)
+    check_indices(record)
+    return kind.of_record(record)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from jaxscope import files
 from jaxscope.analysis.comparison import stats, sweep, table
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, TimingMode
 from jaxscope.model.program import Cost
@@ -132,7 +133,7 @@ class Comparison(Saved):
 
         text = csv(self._record)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            files.write(path, text)
         return text
 
     def _document(self, *, copies: bool = False) -> Document:

@@ -223,11 +223,14 @@ class CompileLog(Saved):
 
 
 @contextlib.contextmanager
-def watching(*, slow_path: bool = False) -> Generator[CompileLog]:
-    """The log of `jaxscope.watch`, open for the length of the block."""
+def watching(*, slow_path: bool = False, guard: bool = False) -> Generator[CompileLog]:
+    """The log of `jaxscope.watch`, open for the length of the block.
+
+    With `guard`, without the compilations of other tasks and threads that have their own guard.
+    """
     from jaxscope.capture.compile_log.watch import Watch
 
-    watch = Watch(slow_path=slow_path)
+    watch = Watch(slow_path=slow_path, guard=guard)
     log = CompileLog(watch.log, lambda compile: _opened(watch, compile))
     watch.begin()
     try:

@@ -368,11 +368,12 @@ class Report(Viewed):
         return source_lines(self.programs[0], stage, line, source)
 
     def complete(self) -> Report:
-        """Fetch every text that needs no compilation; saving does this first."""
-        for program in range(len(self.programs)):
+        """Fetch every text that needs no compilation, or the reason for its absence; saving does
+        this first."""
+        for program, texts in enumerate(self._texts):
             for kind in StageKind:
-                if not kind.costs_compile:
-                    self.stage(kind, program)
+                if not kind.costs_compile and texts is not None:
+                    self._keep(program, self.stage(kind, program))
         return self
 
     def _keep(self, program: int, stage: Stage) -> None:

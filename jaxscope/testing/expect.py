@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from jaxscope.model import Compile, CompileKind
+from jaxscope.model.compiles import unobserved
 from jaxscope.results.compile_log import CompileLog, watching
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -101,7 +102,7 @@ class Expected(contextlib.ContextDecorator):
         if self._stack is not None:
             raise RuntimeError("This guard is already in use; create one per block.")
         stack = contextlib.ExitStack()
-        self._log = stack.enter_context(watching())
+        self._log = stack.enter_context(watching(guard=True))
         self._stack = stack
         return self._log
 
@@ -125,7 +126,12 @@ def check(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False) 
 
 
 def verdict(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False) -> str:
-    """The explanation of a wrong number of compilations; empty if it is right."""
+    """The explanation of a wrong number of compilations; empty if it is right.
+
+    Where JAX did not report compilations, no number is right.
+    """
+    if deaf := unobserved(log.notes):
+        return f"Expected {bounds.text}, but they could not be counted.\n{deaf}"
     counted = [compile for compile in log.compiles if _counts(compile, name, eager)]
     if bounds.hold(len(counted)):
         return ""

@@ -32,6 +32,8 @@ class Figures(TypedDict):
     slowest: float
     """Seconds of the row that `why` is about."""
     why: str
+    unobserved: str
+    """The note that compilations may be missing; empty when there is none."""
 
 
 _FIGURES = pytest.StashKey[Figures]()
@@ -99,7 +101,7 @@ class _Compiles:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         figures = item.stash.get(_FIGURES, None)
-        if figures is not None and figures["compiles"]:
+        if figures is not None and (figures["compiles"] or figures["unobserved"]):
             setattr(report, _ATTRIBUTE, dict(figures))
             del item.stash[_FIGURES]
         return report
@@ -145,6 +147,7 @@ class _Compiles:
 
 
 def _figures(log: CompileLog) -> Figures:
+    from jaxscope.model.compiles import unobserved
     from jaxscope.view.compiles.rows import rows
 
     data = log.log
@@ -161,6 +164,7 @@ def _figures(log: CompileLog) -> Figures:
         seconds=data.total_s,
         slowest=worst.seconds if worst is not None else 0.0,
         why=why,
+        unobserved=unobserved(data.notes),
     )
 
 
@@ -204,6 +208,8 @@ def _write_summary(terminalreporter: Any) -> None:
         by_test.setdefault(report.nodeid, []).append(getattr(report, _ATTRIBUTE))
     write = terminalreporter.write_line
     terminalreporter.section("compiles by test")
+    for note in sorted({one["unobserved"] for parts in by_test.values() for one in parts} - {""}):
+        write(note)
     if not by_test:
         write("No test compiled anything.")
         return

@@ -132,7 +132,7 @@ def test_output_of_user_code_is_not_progress():
 
 def test_without_cloudpickle_a_lambda_cannot_be_sent_and_the_fix_is_given(monkeypatch):
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    with pytest.raises(PlanError, match="`pip install cloudpickle` may help"):
+    with pytest.raises(PlanError, match=r"jaxscope\[bench\]` \(cloudpickle\) may help"):
         processes.packed(plan(lambda x: x))
 
 

@@ -38,6 +38,7 @@ def test_the_golden_report_holds_every_stage_and_every_kind_of_value() -> None:
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 st.register_type_strategy(float, FINITE)
+st.register_type_strategy(int, st.integers(-(2**63) + 1, 2**63 - 1))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -326,3 +326,46 @@ def test_the_line_form_gives_the_value_when_jaxscope_fails(
     ran = notebook.must("%jaxjit helper(x)")
     assert float(ran.value.sum()) == 36.0
     assert ran.text.startswith("jaxscope could not compile this call (AttributeError")
+
+
+ENTRIES = {
+    "cell": "%%jaxjit -q -n 1\ny = x + 1",
+    "function": "%%jaxjit -q -n 1\ndef f(v):\n    return v + 1\ny = f(x)",
+    "call": "y = %jaxjit -q -n 1 helper(x)",
+    "profiled cell": "%%jaxprof -q\ny = jax.jit(helper)(x)",
+    "profiled call": "y = %jaxprof -q helper(x)",
+    "watched cell": "%%jaxwatch -q\ny = x + 1",
+    "gradient": "%%jaxgrad -q -n 1\n(x ** 2).sum()",
+    "inspect": "import jaxscope\nwith jaxscope.options(runs=0):\n    jaxscope.inspect(helper, x)",
+    "benchmark": "%jaxbench -q x + 1 vs x * 2",
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["event_listener", "event_duration_secs_listener", "scalar_listener", "un"]
+)
+def test_without_a_listener_of_jax_every_entry_still_runs_the_code(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jax import monitoring
+    from jax._src import monitoring as registered
+
+    from jaxscope.capture.compiles.listener import Listener
+
+    gone = [f"register_{name}"]
+    if name == "un":
+        gone = [f"unregister_{kind}" for kind in ("event_listener", "scalar_listener")]
+    for one in gone:
+        monkeypatch.delattr(monitoring, one)
+    with open_notebook() as opened:
+        opened.must(SETUP)
+        for entry, cell in ENTRIES.items():
+            ran = opened.run(cell)
+            assert ran.error is None, (entry, ran.error)
+            if "y = " in cell:
+                assert opened.names.pop("y").shape == (2, 3), entry
+    monkeypatch.undo()
+    for kind in ("event", "scalar"):  # those that could not be taken back
+        for left in [*getattr(registered, f"get_{kind}_listeners")()]:
+            if isinstance(getattr(left, "__self__", None), Listener):
+                getattr(registered, f"unregister_{kind}_listener")(left)

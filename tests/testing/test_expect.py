@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextvars
+import threading
 from typing import Any
 
 import jax
@@ -192,3 +194,117 @@ def test_the_words_of_the_bounds() -> None:
     assert Bounds.of(3, 1, None).text == "1 to 3 compiles"
     assert Bounds.of(None, None, 0).text == "no compile"
     assert Bounds.of(None, None, 2).text == "exactly 2 compiles"
+
+
+async def compiling(name: str, sizes: range) -> None:
+    step = fresh(name)
+    for n in sizes:
+        await asyncio.sleep(0)
+        step(ones(n))
+
+
+def outcomes(*guarded: tuple[int, int]) -> list[bool]:
+    """Whether guards of tasks that run at the same time fail: bound and compiles of each."""
+
+    async def task(most: int, number: int) -> bool:
+        failed = False
+        try:
+            with jaxscope.expect_compiles(at_most=most) as log:
+                await compiling(f"step{most}{number}", range(1, number + 1))
+        except jaxscope.CompilesError:
+            failed = True
+        assert len(log.compiles) == number
+        return failed
+
+    async def every() -> list[bool]:
+        return await asyncio.gather(*[task(*one) for one in guarded])
+
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, every()).result()
+
+
+def test_tasks_do_not_fail_each_others_guards() -> None:
+    assert outcomes((1, 1), (1, 1), (1, 1), (1, 1)) == [False] * 4
+    assert outcomes((1, 1), (2, 3), (3, 3)) == [False, True, False]
+
+
+def test_threads_do_not_fail_each_others_guards() -> None:
+    together = threading.Barrier(3)
+
+    def work(number: int) -> int:
+        step = fresh(f"thread{number}")
+        with jaxscope.expect_compiles(at_most=number) as log:
+            together.wait()
+            for n in range(1, number + 1):
+                step(ones(n))
+            together.wait()
+        return len(log.compiles)
+
+    with concurrent.futures.ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(work, (1, 2, 3))) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("early", [False, True], ids=["started inside", "started before"])
+def test_a_thread_without_a_guard_counts_for_the_guard_that_is_open_alone(early: bool) -> None:
+    step = fresh()
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        if early:
+            thread.submit(int).result()
+        guard = jaxscope.expect_compiles(exactly=0)
+        with pytest.raises(jaxscope.CompilesError, match="there was 1"), guard:
+            thread.submit(step, ones(3)).result()
+    with (
+        concurrent.futures.ThreadPoolExecutor(1) as thread,
+        jaxscope.expect_compiles(exactly=1),
+        jaxscope.expect_compiles(exactly=1),
+    ):
+        thread.submit(step, ones(4)).result()
+
+
+def test_whose_work_nobody_can_tell_counts_for_no_guard_and_is_said() -> None:
+    step, entered, done = fresh(), threading.Event(), threading.Event()
+
+    def other() -> tuple[str, ...]:
+        with jaxscope.expect_compiles(exactly=0) as log:
+            entered.set()
+            done.wait(60)
+        return log.notes
+
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        guarded = threads.submit(other)
+        entered.wait(60)
+        with jaxscope.expect_compiles(exactly=0) as log:
+            threads.submit(step, ones(3)).result()
+        done.set()
+        said = "1 compilation outside every guard while several were open: not counted; "
+        assert [note.startswith(said) for note in (*log.notes, *guarded.result())] == [True, True]
+
+
+def test_work_in_a_copy_of_the_context_counts_for_its_guard() -> None:
+    step, entered, done = fresh(), threading.Event(), threading.Event()
+
+    def other() -> None:
+        with jaxscope.expect_compiles(exactly=0):
+            entered.set()
+            done.wait(60)
+
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        guarded = threads.submit(other)
+        entered.wait(60)
+        with jaxscope.expect_compiles(exactly=1) as log:
+            threads.submit(contextvars.copy_context().run, step, ones(3)).result()
+        done.set()
+        guarded.result()
+    assert log.notes == ()
+
+
+def test_a_guard_around_another_counts_both() -> None:
+    step = fresh()
+    with jaxscope.expect_compiles(exactly=3) as outer:
+        step(ones(2))
+        with jaxscope.expect_compiles(exactly=1):
+            step(ones(3))
+        step(ones(4))
+    assert [compile.signature for compile in outer.compiles] == [
+        (f"x: f32[{n}]",) for n in (2, 3, 4)
+    ]

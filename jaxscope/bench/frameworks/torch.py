@@ -38,7 +38,7 @@ class Torch(Implementation):
             import torch  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]
         except ImportError as error:
             if getattr(error, "name", "") == "torch":
-                return "PyTorch is not installed here: `pip install torch`."
+                return "PyTorch is not installed here: `pip install jaxscope[torch]`."
             return f"PyTorch cannot be imported here: {error}."
         return ""
 

@@ -9,6 +9,7 @@ jax 0.8.1, 0.10.2 and 0.12.0.1.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -45,6 +46,8 @@ class JaxCall:
     params: dict[str, Any] | None = None
     transforms: tuple[str, ...] = ()
     """Transforms around the call of a jitted function, outermost first: `vmap`, `grad`."""
+    complete: bool = True
+    """All of it could be read. Else a difference to an earlier call may be in what is missing."""
     given: tuple[tuple[Any, ...], dict[str, Any]] | None = None
     """Arguments as the user passed them, where `args` are the flat ones that XLA gets."""
 
@@ -75,7 +78,27 @@ def jax_call() -> JaxCall:
             calls.append((role, values))
             keys += ((id(frame), id(values.get("args"))),)
     if not calls:
-        return JaxCall(CompileKind.JIT)
+        return JaxCall(CompileKind.JIT, complete=False)
+    found = _call_of(calls, keys)
+    return found if calls_shown() else replace(found, complete=False)
+
+
+@functools.cache
+def calls_shown() -> bool:
+    """Whether the two functions of pjit.py that every call passes have the names looked for.
+
+    Else a call under a transform would be taken for a plain one, or the other way round.
+    """
+    import jax
+    from jax._src import pjit
+
+    miss = inspect.unwrap(getattr(jax.jit(abs), "_cache_miss", abs))
+    names = {getattr(getattr(miss, "__code__", None), "co_name", "")}
+    names |= {name for name in _ROLES if callable(getattr(pjit, name, None))}
+    return {"cache_miss", "_pjit_call_impl"} <= names & _ROLES.keys()
+
+
+def _call_of(calls: list[tuple[str, dict[str, Any]]], keys: Keys) -> JaxCall:
     role, values = calls[0]
     outer, around = calls[1] if len(calls) > 1 else ("", {})
     match role:
@@ -142,7 +165,12 @@ def _jitted(values: dict[str, Any], keys: Keys) -> JaxCall:
         static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
         keys=keys,
         info=info,
+        complete=fun is not None and values.get("args") is not None and _has_options(info),
     )
+
+
+def _has_options(info: Any) -> bool:
+    return hasattr(info, "static_argnums") and hasattr(info, "static_argnames")
 
 
 def _transformed(values: dict[str, Any], keys: Keys, miss: dict[str, Any] | None) -> JaxCall:
@@ -159,6 +187,7 @@ def _transformed(values: dict[str, Any], keys: Keys, miss: dict[str, Any] | None
         named=known.args is not None and len(known.args) == len(args),
         keys=keys,
         transforms=_transforms(),
+        complete=known.complete and transforms_shown(),
         given=None if known.args is None else (tuple(known.args), dict(known.kwargs or {})),
     )
 
@@ -175,6 +204,7 @@ def _staged(values: dict[str, Any], keys: Keys) -> JaxCall:
         static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
         keys=keys,
         info=info,
+        complete=getattr(jitted, "_fun", None) is not None and _has_options(info),
     )
 
 
@@ -188,6 +218,7 @@ def _primitive(values: dict[str, Any], keys: Keys) -> JaxCall:
         keys=keys,
         primitive=primitive,
         params=values.get("params"),
+        complete=primitive is not None and values.get("params") is not None,
     )
 
 
@@ -206,6 +237,29 @@ _WITHIN = frozenset({"grad", "jacobian"})
 
 
 _PARTS = ("jvp", "vjp", "linearize")  # what a gradient is made of
+
+
+@functools.cache
+def transforms_shown() -> bool:
+    """Whether the functions of api.py that run transforms have the names that are looked for.
+
+    Those of `jax.vmap`, `grad` and `jacfwd` are closed over by the wrapper that keeps JAX's frames
+    out of tracebacks; `jvp`, `vjp` and `linearize` are public. Seen on jax 0.8.1 to 0.12.0.1.
+    """
+    import jax
+
+    def function(value: Any) -> Any:
+        while (code := getattr(value, "__code__", None)) is not None and code.co_name == _BOUNDARY:
+            cells = zip(code.co_freevars, value.__closure__ or (), strict=True)
+            value = {name: cell.cell_contents for name, cell in cells}.get("fun")
+        return getattr(value, "__code__", None)
+
+    makers = (jax.vmap, jax.grad, jax.value_and_grad, jax.jacfwd, jax.jacrev)
+    codes = [function(make(abs)) for make in makers]
+    return all(code is not None and code.co_name in _TRANSFORMS for code in codes)
+
+
+_BOUNDARY = "reraise_with_filtered_traceback"
 
 
 def _transforms() -> tuple[str, ...]:
@@ -236,7 +290,10 @@ def _pmapped(values: dict[str, Any], keys: Keys) -> JaxCall:
     fun = held.get("fun") or held.get("f") or wrapped
     name = getattr(fun, "__name__", "")
     args, kwargs = values.get("args"), values.get("kwargs")
-    return JaxCall(CompileKind.PMAP, fun, name=name, args=args, kwargs=kwargs, keys=keys)
+    complete = fun is not None and args is not None
+    return JaxCall(
+        CompileKind.PMAP, fun, name=name, args=args, kwargs=kwargs, keys=keys, complete=complete
+    )
 
 
 @dataclass(frozen=True, slots=True)

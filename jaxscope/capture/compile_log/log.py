@@ -14,7 +14,7 @@ from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.source.cell_names import Places
 from jaxscope.model.compile_log import CompileEvent, Log, LogSource
-from jaxscope.model.compiles import Compile
+from jaxscope.model.compiles import UNOBSERVED, Compile
 from jaxscope.model.source import Frame
 from jaxscope.version import __version__
 
@@ -136,8 +136,8 @@ def caveats(listener: Listener, since: int, losses: int) -> tuple[str, ...]:
         )
     if listener.losses > losses:
         found.append(
-            "`jax.monitoring.clear_event_listeners()` removed jaxscope's listener; compilations "
-            "until it was registered again are missing."
+            f"{UNOBSERVED}`jax.monitoring.clear_event_listeners()` removed jaxscope's listener, "
+            "and until it was registered again none were observed."
         )
     return (*found, *listener.notes)
 

@@ -8,13 +8,16 @@ import sys
 import time
 from collections.abc import Callable
 
+from jaxscope import words
 from jaxscope.capture import _jax
 from jaxscope.capture.compile_log.log import build_log, caveats
 from jaxscope.capture.compile_log.slow_calls import SlowPath, sentence
+from jaxscope.capture.compiles import guards
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.model import Record, TextSource
 from jaxscope.model.compile_log import Log
+from jaxscope.model.compiles import UNOBSERVED
 
 _SHOWN = 5  # slow calls with a note
 
@@ -25,8 +28,11 @@ class Watch:
     Neither raises: a watch that fails has an empty log, with a note that gives the reason.
     """
 
-    def __init__(self, *, slow_path: bool = False) -> None:
-        """`slow_path`: also look for calls that are slow though nothing compiles."""
+    def __init__(self, *, slow_path: bool = False, guard: bool = False) -> None:
+        """`slow_path`: also look for calls that are slow though nothing compiles. `guard`: without
+        the compilations of other tasks and threads that have a guard of their own."""
+        self._guard: int | None = None
+        self._guards = guard
         self._slow: SlowPath | None = None
         self._look = slow_path
         self._listener: Listener | None = None
@@ -42,15 +48,20 @@ class Watch:
             listener = _jax.monitors(Listener) or Listener()
             self._listener = listener.__enter__()
             self._since, self._losses = listener.count, listener.losses
+            if self._guards:
+                self._guard = guards.enter()
             if self._look:
                 self._slow = SlowPath(lambda: listener.compile_count)
                 self._slow.begin()
         except Exception as error:
-            self._notes = (f"jaxscope could not listen ({type(error).__name__}: {error}).",)
+            why = f"jaxscope could not listen ({type(error).__name__}: {error})"
+            self._notes = (f"{UNOBSERVED}{why}.",)
 
     def end(self) -> None:
         """Stop listening; the compilations are kept."""
         listener = self._listener
+        if self._guard is not None:
+            guards.leave(self._guard)
         if self._slow is not None:
             with contextlib.suppress(Exception):
                 self._slow.end()
@@ -60,7 +71,8 @@ class Watch:
             self._raws, self._notes = self._read(listener)
         except Exception as error:
             self._raws = ()
-            self._notes = (f"jaxscope could not finish its log ({type(error).__name__}: {error}).",)
+            why = f"jaxscope could not finish its log ({type(error).__name__}: {error})"
+            self._notes = (f"{UNOBSERVED}{why}.",)
         finally:
             with contextlib.suppress(Exception):
                 listener.__exit__()
@@ -97,7 +109,18 @@ class Watch:
 
     def _read(self, listener: Listener) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
         listener.listen_again()
-        return listener.since(self._since), caveats(listener, self._since, self._losses)
+        raws, notes = listener.since(self._since), caveats(listener, self._since, self._losses)
+        if self._guard is None:
+            return raws, notes
+        unclear = sum(1 for raw in raws if raw.compiled and not raw.guards)
+        if unclear:
+            what = words.count(unclear, "compilation")
+            note = (
+                f"{what} outside every guard while several were open: not counted; "
+                "run such work in a copy of the context, as `asyncio.to_thread` does."
+            )
+            notes = (*notes, note)
+        return tuple([raw for raw in raws if self._guard in raw.guards]), notes
 
 
 def _with_slow_calls(log: Log, slow: SlowPath, name: Callable[[str], str]) -> Log:

@@ -16,16 +16,20 @@ from typing import Any, Self, TypeVar
 
 from jaxscope import words
 from jaxscope.capture import _jax
+from jaxscope.capture.compiles import canary
 from jaxscope.capture.compiles.history import History
 from jaxscope.capture.compiles.live_programs import LivePrograms
 from jaxscope.capture.compiles.open_compile import BlockCompiles, CompileStage, OpenCompiles
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.source.cell_names import Places
-from jaxscope.model.compiles import Persistent
+from jaxscope.model.compiles import UNOBSERVED, Persistent
 
 T = TypeVar("T")
 
-_OWN_WORK: ContextVar[bool] = ContextVar("jaxscope_own_work", default=False)
+_OWN_WORK: ContextVar[object] = ContextVar("jaxscope_own_work", default=None)
+_NOBODY = object()
+"""In place of the listener that observes own work."""
+_REGISTER = {"event_duration_listener": "event_duration_secs_listener"}
 _STAGES = {
     "/jax/core/compile/jaxpr_trace_duration": CompileStage.TRACE,
     "/jax/core/compile/jaxpr_to_mlir_module_duration": CompileStage.LOWER,
@@ -39,9 +43,9 @@ _PERSISTENT = {
 
 
 @contextmanager
-def own_work() -> Generator[None]:
-    """Hide jaxscope's own programs (peaks, probes) inside this block from every listener."""
-    token = _OWN_WORK.set(True)
+def own_work(*, seen_by: object = _NOBODY) -> Generator[None]:
+    """Hide jaxscope's own programs (peaks, probes) inside this block from every other listener."""
+    token = _OWN_WORK.set(seen_by)
     try:
         yield
     finally:
@@ -62,6 +66,9 @@ class Listener:
         self._subscribers: tuple[Callable[[RawCompile], None], ...] = ()
         self.places = Places()
         """Names of the calling cells and files; a session sets its own."""
+        self.missing: tuple[str, ...] = ()
+        """Functions of `jax.monitoring` that this JAX does not have."""
+        self._stuck: set[str] = set()
         self.losses = 0
         """Number of times that other code removed our listeners."""
 
@@ -95,7 +102,7 @@ class Listener:
         `jax.monitoring.clear_event_listeners()` removes those of every library.
         """
         with self._lock:
-            if self._held == 0 or _jax.monitored_by(self) is not False:
+            if self._held == 0 or self.missing or _jax.monitored_by(self) is not False:
                 return False
             self._unregister()  # some may be left
             self._register()
@@ -106,20 +113,35 @@ class Listener:
         from jax import monitoring
 
         self._open.start()
-        monitoring.register_event_listener(self._on_event)
-        monitoring.register_event_duration_secs_listener(self._on_end)
-        monitoring.register_scalar_listener(self._on_start)
+        missing: list[str] = []
+        for name, listener in self._listeners.items():
+            register = getattr(monitoring, f"register_{_REGISTER.get(name, name)}", None)
+            if register is None:
+                missing.append(f"register_{_REGISTER.get(name, name)}")
+            elif name not in self._stuck:
+                register(listener)
+        self.missing = tuple(missing)
 
     def _unregister(self) -> None:
         from jax import monitoring
 
-        # AssertionError (ValueError under -O): all listeners were cleared.
-        with suppress(AssertionError, ValueError):
-            monitoring.unregister_event_listener(self._on_event)
-        with suppress(AssertionError, ValueError):
-            monitoring.unregister_event_duration_listener(self._on_end)
-        with suppress(AssertionError, ValueError):
-            monitoring.unregister_scalar_listener(self._on_start)
+        for name, listener in self._listeners.items():
+            unregister = getattr(monitoring, f"unregister_{name}", None)
+            if unregister is None:  # then it stays, and hears nothing while nobody has entered
+                self._stuck.add(name)
+                continue
+            # AssertionError (ValueError under -O): all listeners were cleared.
+            with suppress(AssertionError, ValueError):
+                unregister(listener)
+
+    @property
+    def _listeners(self) -> dict[str, Callable[..., None]]:
+        """By the names of JAX's functions."""
+        return {
+            "event_listener": self._on_event,
+            "event_duration_listener": self._on_end,
+            "scalar_listener": self._on_start,
+        }
 
     @property
     def history(self) -> History:
@@ -179,25 +201,48 @@ class Listener:
     @property
     def notes(self) -> tuple[str, ...]:
         """Caveats about the compilations, as sentences for the report."""
+        found = (f"{UNOBSERVED}{self.unobserved}.",) if self.unobserved else ()
+        if self.missing:
+            names = words.listed([f"`jax.monitoring.{name}`" for name in self.missing])
+            found += (f"This version of JAX has no {names}, so details may be missing.",)
+        if self._open.incomplete:
+            what = words.count(self._open.incomplete, "call")
+            found += (f"This version of JAX did not show all of {what}, so causes may be unknown.",)
         if not self.errors:
-            return ()
+            return found
         what = words.count(self.errors, "compile event")
         lost = "so names and lines may be missing"
-        return (f"{what} could not be read completely, {lost} ({self.first_error}).",)
+        return (*found, f"{what} could not be read completely, {lost} ({self.first_error}).")
+
+    @property
+    def unobserved(self) -> str:
+        """Why compilations may be missing altogether, as a clause; empty when JAX reports them.
+
+        Costs nothing once a compilation was observed, or as long as no backend is up: then there
+        was none.
+        """
+        if self._open.observed or not _jax.backends_started():
+            return ""
+        return canary.unobserved(_trial)
+
+    def _ignores(self) -> bool:
+        only = _OWN_WORK.get()
+        left = self._held == 0 and bool(self._stuck)
+        return left or (only is not None and only is not self)
 
     def _on_start(self, event: str, value: float, **details: Any) -> None:
         stage = _STAGES.get(event)
-        if stage is not None and not _OWN_WORK.get():
+        if stage is not None and not self._ignores():
             self._attempt(self._open.begin, stage, str(details.get("fun_name", "")))
 
     def _on_end(self, event: str, duration_secs: float, **details: Any) -> None:
         stage = _STAGES.get(event)
-        if stage is not None and not _OWN_WORK.get():
+        if stage is not None and not self._ignores():
             self._attempt(self._open.end, stage, str(details.get("fun_name", "")), duration_secs)
 
     def _on_event(self, event: str, **details: Any) -> None:
         status = _PERSISTENT.get(event)
-        if status is not None and not _OWN_WORK.get():
+        if status is not None and not self._ignores():
             self._attempt(self._open.cache, status)
 
     def _attempt(self, step: Callable[..., T], *arguments: Any) -> T | None:
@@ -209,6 +254,12 @@ class Listener:
                 self.errors += 1
                 self.first_error = self.first_error or f"{type(error).__name__}: {error}"
             return None
+
+
+def _trial(program: Callable[[], object]) -> list[RawCompile]:
+    with Listener() as listener, collecting(listener) as block, own_work(seen_by=listener):
+        program()
+        return block.raw
 
 
 @contextmanager

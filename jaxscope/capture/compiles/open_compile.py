@@ -17,7 +17,7 @@ from enum import IntEnum
 from typing import Protocol, TypeVar
 
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles import persistent_cache
+from jaxscope.capture.compiles import guards, persistent_cache
 from jaxscope.capture.compiles.history import History
 from jaxscope.capture.compiles.live_programs import LivePrograms
 from jaxscope.capture.compiles.raw_compile import RawCompile
@@ -166,6 +166,10 @@ class OpenCompiles:
         """The state of each thread."""
         # Ahead of time, one thread may lower what another compiles: these were lowered last.
         self._lowered: deque[OpenCompile] = deque(maxlen=8)
+        self.observed = False
+        """Whether all three stages of one compilation were observed."""
+        self.incomplete = 0
+        """Calls of which JAX's frames did not show all."""
         self._attempt = attempt
         self._own_work = own_work
         self._finished = finished
@@ -224,6 +228,7 @@ class OpenCompiles:
                 self._lowered.append(compile)
             return
         raw.compiled, raw.compile_s = True, raw.compile_s + own
+        self.observed = self.observed or (raw.traced and raw.lowered)
         self._attempt(self.history.finished, raw)
         if not raw.error:
             self._attempt(self.programs.compiled, raw.number)
@@ -327,8 +332,10 @@ class OpenCompiles:
     def _read_signature(self, raw: RawCompile, call: _jax.JaxCall) -> None:
         """Fill in the signature; nothing when JAX's frames do not show the arguments."""
         if call.args is None:
+            self.incomplete += not call.complete
             return
         raw.call = self.reader.read(call)
+        self.incomplete += not raw.call.complete
         known = raw.call.function
         staged = call.kind is CompileKind.AOT and known.file and is_user_file(known.file)
         if not raw.frames and (known.cell_id or staged):
@@ -348,7 +355,8 @@ class OpenCompiles:
 
 
 def _new(stage: CompileStage, name: str) -> OpenCompile:
-    raw = RawCompile(name, threading.current_thread().name, time.time())
+    thread = threading.current_thread().name
+    raw = RawCompile(name, thread, time.time(), guards=guards.counting())
     return OpenCompile(raw, name, stage)
 
 

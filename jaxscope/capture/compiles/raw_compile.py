@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.compiles.causes import CallSignature, Explained
+from jaxscope.capture.compiles.guards import Guards
 from jaxscope.capture.source.frames import RawFrame
 from jaxscope.model.compiles import CompileKind, Persistent
 
@@ -47,6 +48,8 @@ class RawCompile:
     compile_s: float = 0.0
     persistent: Persistent = Persistent.OFF
     persistent_why: str = ""
+    guards: Guards = ()
+    """The open guards that it counts for."""
     error: str = ""
     """The type of the exception that ended it."""
     explained: Explained | None = None

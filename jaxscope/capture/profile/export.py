@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from jaxscope import files
 from jaxscope.capture.profile.profiler import Recording
 
 _SESSION = "jaxscope"
@@ -25,13 +26,12 @@ def save(xspace: bytes, path: str | Path) -> Path:
     if path.name.endswith((".json", ".json.gz")):
         path.parent.mkdir(parents=True, exist_ok=True)
         data = json.dumps({"traceEvents": chrome_events(xspace)}).encode()
-        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-        return path
+        return files.write(path, gzip.compress(data) if path.suffix == ".gz" else data)
     session = path / "plugins" / "profile" / _SESSION
     session.mkdir(parents=True, exist_ok=True)
     # XProf takes the host name from the file name.
     host = re.sub(r"[^\w.-]", "_", platform.node()) or "host"
-    (session / f"{host}.xplane.pb").write_bytes(xspace)
+    files.write(session / f"{host}.xplane.pb", xspace)
     return path
 
 

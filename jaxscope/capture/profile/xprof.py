@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib.util
+import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -12,6 +15,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from http import HTTPStatus
 from pathlib import Path
 
 from jaxscope.capture.options.settings import SettingsError
@@ -32,25 +36,24 @@ class XProfServer:
         """Raises XProfError when XProf is not installed or does not start."""
         if importlib.util.find_spec("xprof") is None:
             raise XProfError(
-                "XProf is not installed. Run `%pip install tensorboard-plugin-profile` (100 MB), "
+                "XProf is not installed. Run `%pip install 'jaxscope[xprof]'` (100 MB), "
                 "or save the trace with `report.save_trace(directory)` and open it elsewhere."
             )
         self._directory = tempfile.TemporaryDirectory(prefix="jaxscope-xprof-")
         logdir = export.save(xspace, self._directory.name)
         self.port = _free_port()
-        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+        self._token = secrets.token_urlsafe(24)
+        # `-P`: else a module of this folder would be found in place of a package of that name.
         self._process = subprocess.Popen(
-            [
-                sys.executable, "-m", "xprof.server", "--logdir", str(logdir),
-                "--port", str(self.port), "--grpc_port", str(_free_port()),
-                "--hide_capture_profile_button",
-            ],
+            [sys.executable, "-P", str(Path(__file__).with_name("xprof_process.py"))],
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=environment,
-        )  # fmt: skip
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        )
         atexit.register(self.stop)
         try:
+            self._configure(str(logdir))
             self._wait()
         except BaseException:
             self.stop()
@@ -63,7 +66,7 @@ class XProfServer:
     def url(self, tool: str = "trace_viewer@") -> str:
         """The URL of one of its tools in the browser, also behind a hub's proxy."""
         host = next(Path(self._directory.name).rglob("*.xplane.pb")).name.removesuffix(".xplane.pb")
-        path = f"data/plugin/profile/{tool}?run=jaxscope&host={host}&tag={tool}"
+        path = f"{self._token}/data/plugin/profile/{tool}?run=jaxscope&host={host}&tag={tool}"
         hub = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")
         if hub:
             # Only the full path works there: the start page requests files at unproxied paths.
@@ -80,7 +83,26 @@ class XProfServer:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait(5)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         self._directory.cleanup()
+
+    def _configure(self, logdir: str) -> None:
+        """Hand over the settings; the pipe stays open, and ends when this process does."""
+        names = [f"{name}:{self.port}" for name in ("127.0.0.1", "localhost")]
+        given = {
+            "logdir": logdir,
+            "port": self.port,
+            "token": self._token,
+            # A hub's proxy passes on the name by which the user reached the hub.
+            "hosts": None if os.environ.get("JUPYTERHUB_SERVICE_PREFIX") else names,
+            "parent": os.getpid(),
+        }
+        pipe = self._process.stdin
+        assert pipe is not None
+        with contextlib.suppress(BrokenPipeError):  # it ended at once, which `_wait` reports
+            pipe.write(json.dumps(given).encode() + b"\n")
+            pipe.flush()
 
     def _wait(self) -> None:
         deadline = time.monotonic() + _READY_S
@@ -91,11 +113,22 @@ class XProfServer:
                     "`python -m xprof.server --logdir .` in a terminal to see why."
                 )
             try:
-                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=1).close()
-                return
+                address = f"http://127.0.0.1:{self.port}/"
+                urllib.request.urlopen(f"{address}{self._token}/", timeout=1).close()
+                break
             except (urllib.error.URLError, OSError):
                 time.sleep(0.1)
-        raise XProfError(f"XProf did not answer on port {self.port} within {_READY_S:g} s.")
+        else:
+            raise XProfError(f"XProf did not answer on port {self.port} within {_READY_S:g} s.")
+        try:
+            urllib.request.urlopen(address, timeout=_READY_S).close()
+        except urllib.error.HTTPError as error:
+            if error.code == HTTPStatus.FORBIDDEN:
+                return
+        raise XProfError(
+            "This version of XProf would serve the profile to everybody. Save the trace with "
+            "`report.save_trace(directory)` and open it elsewhere."
+        )
 
 
 def _free_port() -> int:
@@ -111,7 +144,7 @@ def about(device: str) -> tuple[str, ...]:
 
 _ALWAYS = (
     (
-        "XProf listens on all network interfaces without a password; it stops with this kernel, "
+        "XProf listens on 127.0.0.1 only, at an address with a secret; it stops with this kernel, "
         "or with %unload_ext jaxscope."
     ),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import sys
@@ -12,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from jaxscope import files
 from jaxscope.analysis.cost.roofline import Peaks
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.devices import memory
@@ -23,6 +25,7 @@ _COMPILE_S = 0.05  # planned for one of these programs
 _SIZES = (512, 1024, 2048)
 _REPEATS = 5
 _STREAM = 64 << 20  # bytes: more than the last-level cache of a CPU or GPU
+_LARGEST = 1 << 20  # bytes of the cache; an entry has 300
 _ROOM = 4  # the stream takes at most this fraction of the free memory
 
 
@@ -39,31 +42,37 @@ class PeakCache:
         key = device_key(device)
         if key not in self._known:
             stored = self._stored().get(key)
-            if stored is not None:
-                try:
-                    self._known[key] = from_json(Peaks, stored)
-                except SchemaError:  # written by another version
-                    return None
+            if stored is not None and (found := _read(stored)) is not None:
+                self._known[key] = found
         return self._known.get(key)
 
     def put(self, device: Any, found: Peaks) -> None:
         """Store the peaks; an unwritable disk is ignored."""
         key = device_key(device)
         self._known[key] = found
-        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps({**self._stored(), key: to_json(found)}, indent=1))
-            temporary.replace(self._path)
+            files.write(self._path, json.dumps({**self._stored(), key: to_json(found)}, indent=1))
         except OSError:
             return
 
     def _stored(self) -> dict[str, Any]:
         try:
-            stored = json.loads(self._path.read_text())
-        except (OSError, ValueError):
+            stored = json.loads(files.read(self._path, _LARGEST))
+        except (OSError, ValueError, EOFError, RecursionError):
             return {}
         return stored if isinstance(stored, dict) else {}
+
+
+def _read(stored: Any) -> Peaks | None:
+    """Stored peaks; None where a value cannot have been measured."""
+    try:
+        found = from_json(Peaks, stored)
+    except SchemaError:  # written by another version
+        return None
+    pairs = ((found.flops_spread, found.flops), (found.bytes_spread, found.bytes_per_s))
+    fits = all(0 < low <= high < math.inf and low <= best <= high for (low, high), best in pairs)
+    return found if fits else None
 
 
 def peaks(device: Any, cache: PeakCache, *, again: bool = False) -> Peaks:

@@ -7,9 +7,7 @@ import re
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
-
-from jaxscope.magics.options.parser import Parser
+from jaxscope.magics.options.parser import Parser, UsageError
 from jaxscope.magics.options.transforms import check_name, is_name
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from IPython.core.error import UsageError
-
 from jaxscope.capture.options.composition import (
     Axes,
     GradMode,
@@ -19,7 +17,7 @@ from jaxscope.capture.options.composition import (
     VmapOptions,
 )
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser
+from jaxscope.magics.options.parser import Parser, UsageError
 
 _NAMES: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
 _MAPPED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (

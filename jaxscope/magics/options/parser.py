@@ -9,8 +9,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from IPython.core.error import UsageError
+from IPython.core import error
 from IPython.core.magic_arguments import MagicArgumentParser
+
+from jaxscope.view.base.visible import visible
 
 _OF_OPTION = re.compile(r"argument (?P<option>\S+): (?P<said>.*)", re.S)
 _CHOICE = re.compile(r"invalid choice: (?P<got>.*?) \(choose from (?P<choices>.*)\)", re.S)
@@ -30,6 +32,16 @@ _OF_SEGMENT = (
     "--axis-name",
 )
 _DEVICES = ("cpu:0", "gpu:0", "tpu:0")
+
+
+class UsageError(error.UsageError):
+    """IPython's, printed in one line without a traceback.
+
+    It repeats what was typed, in which a notebook from elsewhere may hide escape sequences.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__("\n".join(map(visible, text.split("\n"))))
 
 
 class _PageFormatter(argparse.RawDescriptionHelpFormatter):

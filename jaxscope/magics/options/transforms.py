@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
-
-from jaxscope.magics.options.parser import Parser
+from jaxscope.magics.options.parser import Parser, UsageError
 
 if TYPE_CHECKING:
     from jaxscope.capture.options.profile_plan import ProfilePlan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxscope import words
 from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roofline, Timing
+from jaxscope.model.compiles import unobserved
 from jaxscope.model.profile import CellProfile
 from jaxscope.view.profile.hottest import hottest, hottest_of_cell
 
@@ -37,7 +38,10 @@ def program_parts(record: Record, index: int) -> tuple[str, ...]:
         _devices(program.devices),
         _time(program, record.form),
         hottest(record, program),
-        _compiles(tuple(record.compiles[i] for i in program.compiles if i < len(record.compiles))),
+        _compiles(
+            tuple(record.compiles[i] for i in program.compiles if i < len(record.compiles)),
+            sure=not unobserved(record.notes),
+        ),
         _cost(program),
     ]
     if isinstance(program.roofline, Roofline):
@@ -95,9 +99,9 @@ def _time(program: Program, form: Form) -> str:
     return "not run (runs=0)" if form is Form.CALL else "not run (-n 0)"
 
 
-def _compiles(compiles: tuple[Compile, ...]) -> str:
+def _compiles(compiles: tuple[Compile, ...], *, sure: bool) -> str:
     if not compiles:
-        return "reused the compiled program (0 compiles)"
+        return "reused the compiled program (0 compiles)" if sure else "compilations unknown"
     hits = sum(c.persistent is Persistent.HIT for c in compiles)
     total = sum(c.total_s for c in compiles)
     trace, lower, xla = words.parts(

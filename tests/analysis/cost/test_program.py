@@ -326,3 +326,23 @@ def test_a_branch_that_is_not_the_dearest_counts_for_nothing() -> None:
 def test_a_program_that_computes_nothing_costs_nothing() -> None:
     cost = program_cost(parse_module(entry("ROOT %x = f32[8]{0} parameter(0)")))
     assert (cost.flops, cost.bytes_accessed, cost.by_instruction) == (0, 0, ())
+
+
+def test_a_fusion_reads_its_large_constants_and_no_small_ones() -> None:
+    fused = """\
+%fused (p: f32[{n}]) -> f32[{n}] {{
+  %p = f32[{n}]{{0}} parameter(0)
+  %c = f32[{n}]{{0}} constant({{...}})
+  ROOT %s = f32[{n}]{{0}} add(%p, %c)
+}}
+"""
+
+    def moved(n: int) -> float:
+        lines = (
+            f"%x = f32[{n}]{{0}} parameter(0)",
+            f"ROOT %f = f32[{n}]{{0}} fusion(%x), kind=kLoop, calls=%fused",
+        )
+        return cost_of("f", *lines, before=fused.format(n=n)).bytes_accessed
+
+    assert moved(64) == 4 * 64 * 3
+    assert moved(1) == 4 * 1 * 2

@@ -130,3 +130,26 @@ def test_modules_are_found_in_the_trace() -> None:
     other = field(2, "/host:CPU") + field(4, field(2, metadata))
     found = module_messages(field(1, other) + field(1, plane))
     assert {name: bytes(value) for name, value in found.items()} == {"jit_f(7)": b"proto"}
+
+
+def test_a_buffer_that_shares_with_one_that_shares_is_no_memory_of_its_own() -> None:
+    found = timeline(
+        message(
+            buffer(1, 40),
+            buffer(2, 40),
+            buffer(3, 40),
+            allocation(40),
+            events=(
+                event(ALLOCATE, 1, "dot.1"),
+                event(SHARE, 2, "add.1", shared=1),
+                event(SHARE, 3, "mul.1", shared=2),
+                event(FREE, 1, "dot.1"),
+                event(FREE, 2, "add.1"),
+                event(FREE, 3, "mul.1"),
+            ),
+        ),
+        {},
+    )
+    assert found is not None
+    assert [step.live for step in found.steps] == [40, 40, 40, 40, 40, 0]
+    assert found.alive[0].bytes == found.peak_temp == 40

@@ -215,5 +215,8 @@ def test_pytorch_that_is_not_installed_is_a_row_with_the_reason(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     record = measured(("torch", "torch", loss), ("numpy", "numpy", np.sum))
-    assert row(record, "torch").failure == "PyTorch is not installed here: `pip install torch`."
+    assert (
+        row(record, "torch").failure
+        == "PyTorch is not installed here: `pip install jaxscope[torch]`."
+    )
     assert len(row(record, "numpy").samples) == 8

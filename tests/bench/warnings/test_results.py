@@ -192,3 +192,13 @@ def test_a_gradient_with_respect_to_an_integer_is_refused():
         check=False,
     )
     assert row(record, "jax").failure.startswith("`n` is not an array or a float")
+
+
+@pytest.mark.parametrize("given", [None, 1e-3])
+def test_the_limit_is_the_tolerance_and_the_next_number_above_it_is_wrong(given):
+    wanted = np.ones(4)
+    limit = limit_of(wanted, 4) if given is None else given
+    for factor, wrong in ((0.9, False), (1.1, True)):
+        found = check([np.array([1, 1, 1, 1 + limit * factor])], [wanted], 4, given)
+        assert found.limit == limit
+        assert bool(found.warnings) == wrong

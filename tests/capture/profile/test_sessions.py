@@ -246,6 +246,13 @@ def test_the_session_is_closed_when_the_traced_call_raises() -> None:
     assert recording.xspace
 
 
+def test_a_session_is_closed_by_the_exception_and_not_by_its_destructor() -> None:
+    with pytest.raises(RuntimeError, match="in the block"), profiler.recording() as held:
+        raise RuntimeError("in the block")
+    assert held.xspace  # `held` is alive: nothing but the exception has closed it
+    profiler.opened().close()
+
+
 def test_a_profiler_that_fails_costs_the_profile_and_not_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

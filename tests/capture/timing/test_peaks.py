@@ -78,7 +78,7 @@ def test_other_devices_in_the_file_are_kept(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["peaks.json"]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '"text"'])
+@pytest.mark.parametrize("content", ["", "{", "[1]", '"text"', "[" * 100_000, " " * (2 << 20)])
 def test_a_spoilt_file_is_measured_anew(tmp_path, content):
     path = tmp_path / "peaks.json"
     path.write_text(content)
@@ -91,6 +91,33 @@ def test_a_spoilt_file_is_measured_anew(tmp_path, content):
 def test_an_entry_of_another_form_is_measured_anew(tmp_path):
     path = tmp_path / "peaks.json"
     path.write_text(json.dumps({device_key(CPU): {"flops": "many"}}))
+    assert PeakCache(path).get(CPU) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"flops": 0},
+        {"flops": -1.0},
+        {"flops": None},
+        {"flops": 1e999},
+        {"flops": 9e10},
+        {"bytes_per_s": 0},
+        {"flops_spread": [0.0, 5e10]},
+        {"flops_spread": [5e10, 4e10]},
+        {"bytes_spread": [None, 1e10]},
+        {"bytes_spread": [8e9]},
+        {"when": 3},
+    ],
+)
+def test_a_value_that_cannot_have_been_measured_is_measured_anew(tmp_path, wrong):
+    path = tmp_path / "peaks.json"
+    cache = PeakCache(path)
+    cache.put(CPU, SOME)
+    assert PeakCache(path).get(CPU) == SOME
+    stored = json.loads(path.read_text())
+    stored[device_key(CPU)] |= wrong
+    path.write_text(json.dumps(stored))
     assert PeakCache(path).get(CPU) is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from jaxscope.magics.session.report_store import ReportStore
+from jaxscope.magics.session.report_store import ReportStore, characters
 from jaxscope.results.report import Report
 from tests.view.conftest import load
 
@@ -29,3 +29,13 @@ def test_a_report_that_made_room_is_told_from_one_that_was_never_here() -> None:
     assert store.had(first)
     assert store.had(second)
     assert not store.had("of another kernel")
+
+
+def test_texts_that_fill_the_room_stay_and_one_character_more_does_not() -> None:
+    size = characters(reports(1)[0])
+    assert size > 0
+    for room, kept in ((2 * size, 2), (2 * size - 1, 1)):
+        store = ReportStore(characters=room)
+        for report in reports(2):
+            store.put(report)
+        assert len(store) == kept

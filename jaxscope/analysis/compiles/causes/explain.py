@@ -9,6 +9,7 @@ from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes.arguments import arguments
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.eager import bodies, eagerly
+from jaxscope.analysis.compiles.causes.first_call import unknown
 from jaxscope.analysis.compiles.causes.settings import (
     context,
     functions,
@@ -51,7 +52,11 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
     """
     if not earlier:
         return Explained(())
-    pairs = [(one, list(_differences(one, signature))) for one in reversed(earlier[-NEAREST_OF:])]
+    earlier = earlier[-NEAREST_OF:]
+    if not all(known.complete for known in (signature, *[one.signature for one in earlier])):
+        why = "this version of JAX does not show all of the call"
+        return Explained((unknown(signature.function.name, why),))
+    pairs = [(one, list(_differences(one, signature))) for one in reversed(earlier)]
     one, found = min(pairs, key=lambda pair: sum(d.distance for d in pair[1]))
     found = diff.merged(without_consequences(found))
     if signature.eager:

@@ -173,6 +173,8 @@ class CallSignature:
     transform: str = ""
     bodies: tuple[ControlFlowBody, ...] = ()
     eager: bool = False
+    complete: bool = True
+    """JAX showed all of it. Else no difference can be named: the true one may be missing."""
 
     def texts(self, limit: int = 64) -> tuple[str, ...]:
         """One short text per argument, as the user wrote them: `x: f32[4,8]`, `n=3`."""

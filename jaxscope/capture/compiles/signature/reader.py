@@ -80,6 +80,7 @@ class SignatureReader:
             context=self._settings(),
             transform="∘".join(call.transforms),
             eager=call.is_eager,
+            complete=call.complete and bool(self._settings()),
         )
 
     def _flat(self, given: list[TracedArgument], args: Sequence[Any]) -> list[TracedArgument]:
@@ -121,6 +122,7 @@ class SignatureReader:
             context=self._settings(),
             bodies=tuple(bodies),
             eager=True,
+            complete=call.complete and bool(self._settings()),
         )
 
     def _argument(self, name: str, value: Any, keyword: bool, position: int) -> TracedArgument:

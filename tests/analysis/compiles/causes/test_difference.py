@@ -323,3 +323,18 @@ def test_equal_changes_of_several_containers_are_counted_leaf_by_leaf():
     assert cause.text == (
         "The pytree structure (treedef) changed: `params['b']` (and 1 other) was added."
     )
+
+
+def test_one_leaf_more_is_one_and_two_are_one_and_one_other():
+    def tree(*paths: str) -> CallSignature:
+        leaves = tuple(array(3) for _ in paths)
+        structure = Structure(len(paths), paths, f"dict of {len(paths)}")
+        return CallSignature(F, (TracedArgument("d", structure, leaves),))
+
+    (one,) = causes(tree("['a']", "['b']"), tree("['a']")).causes
+    assert "`d['b']` was added" in one.text
+    assert "other" not in one.text
+    (two,) = causes(tree("['a']", "['b']", "['c']"), tree("['a']")).causes
+    assert "`d['b']` (and 1 other) was added" in two.text
+    (gone,) = causes(tree("['a']"), tree("['a']", "['b']")).causes
+    assert "other" not in gone.text

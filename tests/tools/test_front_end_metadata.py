@@ -1,0 +1,96 @@
+"""What a package index shows: links, URLs, classifiers, and nothing stray in the packages."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import hatch_build
+from jaxscope.version import __version__
+from tests.paths import ROOT
+
+HOME = "https://github.com/owner/name"
+
+
+@pytest.mark.parametrize(
+    ("remote", "page"),
+    [
+        ("git@github.com:owner/name.git", HOME),
+        ("https://github.com/owner/name", HOME),
+        ("https://github.com/owner/name.git/", HOME),
+        ("https://token@github.com/owner/name.git", HOME),
+        ("ssh://git@github.com/owner/name.git", HOME),
+        ("https://gitlab.com/owner/name.js", "https://gitlab.com/owner/name.js"),
+        ("/home/me/name.git", ""),
+        ("https://github.com.evil.example/owner/name", ""),
+        ("", ""),
+    ],
+)
+def test_the_page_of_a_remote(remote: str, page: str) -> None:
+    assert hatch_build.page_of(remote) == page
+
+
+def test_no_link_of_the_long_description_is_relative() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    found = hatch_build.long_description(text, HOME)
+    links = re.findall(r'\]\(([^)]+)\)|src="([^"]+)"', found)
+    targets = ["".join(pair) for pair in links]
+    assert len(targets) > 30
+    assert [one for one in targets if not one.startswith(("https://", "#"))] == []
+    assert f"{HOME}/blob/HEAD/docs/guide.md#what-did-the-change-do" in targets
+    assert f"{HOME}/raw/HEAD/docs/images/quickstart.png" in targets
+    assert "<picture>" not in found
+    assert "<source" not in found
+    for one in targets:
+        if one.startswith(HOME):
+            path = one.removeprefix(HOME).split("/HEAD/")[1].partition("#")[0]
+            assert (ROOT / path).exists(), one
+
+
+def test_the_repository_is_that_of_the_clone_or_of_the_sdist(tmp_path: Path) -> None:
+    assert hatch_build.repository(tmp_path) == ""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert hatch_build.repository(tmp_path) == ""
+    add = ["git", "-C", str(tmp_path), "remote", "add", "origin", "git@github.com:owner/name.git"]
+    subprocess.run(add, check=True)
+    assert hatch_build.repository(tmp_path) == HOME
+    (tmp_path / "PKG-INFO").write_text("Name: x\nProject-URL: Source, https://a.example/b\n")
+    assert hatch_build.repository(tmp_path) == "https://a.example/b"
+
+
+def test_jupyterlabs_extension_manager_finds_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lab = "Framework :: Jupyter :: JupyterLab"
+    wanted = {lab, f"{lab} :: 4", f"{lab} :: Extensions", f"{lab} :: Extensions :: Prebuilt"}
+    assert wanted <= set(project["classifiers"])
+
+
+@pytest.mark.package
+def test_wheel_and_sdist_hold_what_they_need_and_nothing_stray(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as packed:
+        inside = packed.namelist()
+    with tarfile.open(sdist) as packed:
+        packed.extractall(tmp_path / "sdist", filter="data")
+    (unpacked,) = (tmp_path / "sdist").iterdir()
+    source = [path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*")]
+    stray = re.compile(r"\.orig$|\.pyc$|__pycache__|node_modules|\.ipynb_checkpoints|(^|/)\.DS_")
+    assert [name for name in (*inside, *source) if stray.search(name)] == []
+    assert {name.partition("/")[0] for name in inside if ".data" not in name} == {
+        "jaxscope",
+        f"jaxscope-{__version__}.dist-info",
+    }
+    shared = f"jaxscope-{__version__}.data/data/share/jupyter/labextensions/@jaxscope/lab"
+    assert {f"{shared}/install.json", f"{shared}/package.json"} <= set(inside)
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/model"]
+    done = subprocess.run([*tests, "tests/test_package.py"], cwd=unpacked, capture_output=True)
+    assert done.returncode == 0, done.stdout.decode()
