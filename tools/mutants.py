@@ -165,7 +165,7 @@ def outcome(tree: Path, mutant: Mutant, whole: dict[tuple[str, ...], bool]) -> s
 
 
 def copied(into: Path) -> Path:
-    """What the tests need, in a folder that may be broken."""
+    """Copy everything that the tests need into a folder that may be broken."""
     for name in ("jaxscope", "tests", "docs", "demos", "tools", "measurements", "labextension"):
         ignored = shutil.ignore_patterns("node_modules", "__pycache__")
         shutil.copytree(ROOT / name, into / name, ignore=ignored, symlinks=True)

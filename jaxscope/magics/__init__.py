@@ -47,7 +47,7 @@ def load(shell: Any) -> None:
 
 
 _told: set[str] = set()
-"""Versions of which it was said: once per process, however often it is loaded."""
+"""Versions already named in this process, however often the extension is loaded."""
 
 
 def newer_jax() -> str:

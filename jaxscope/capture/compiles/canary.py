@@ -21,7 +21,7 @@ Observe = Callable[[Callable[[], object]], list[RawCompile]]
 
 
 def unobserved(observe: Observe) -> str:
-    """What JAX did not report of a compilation, as a clause; empty when it reported all."""
+    """The stages of a compilation that JAX did not report, as a clause; empty when it did."""
     with _LOCK:
         if not _found:
             _found.append(_compiled(observe))

@@ -2,7 +2,7 @@
 
 A compilation belongs to the guards of its context. A thread pool, or an event loop that was made
 earlier, works in a context without guards: what it compiles counts for the guard that is open
-alone, and for none where several are, because nobody can tell whose work it was.
+alone, and for none where several are, because its guard is unknown.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from jaxscope.model.compiles import UNOBSERVED, Persistent
 T = TypeVar("T")
 
 _OWN_WORK: ContextVar[object] = ContextVar("jaxscope_own_work", default=None)
-_NOBODY = object()
+_NO_LISTENER = object()
 """In place of the listener that observes own work."""
 _REGISTER = {"event_duration_listener": "event_duration_secs_listener"}
 _STAGES = {
@@ -43,7 +43,7 @@ _PERSISTENT = {
 
 
 @contextmanager
-def own_work(*, seen_by: object = _NOBODY) -> Generator[None]:
+def own_work(*, seen_by: object = _NO_LISTENER) -> Generator[None]:
     """Hide jaxscope's own programs (peaks, probes) inside this block from every other listener."""
     token = _OWN_WORK.set(seen_by)
     try:
@@ -216,7 +216,7 @@ class Listener:
 
     @property
     def unobserved(self) -> str:
-        """Why compilations may be missing altogether, as a clause; empty when JAX reports them.
+        """The reason that compilations may be missing altogether; empty when JAX reports them.
 
         Costs nothing once a compilation was observed, or as long as no backend is up: then there
         was none.
