@@ -21,6 +21,16 @@ class RefusedError(TypeError):
         super().__init__(f"{said} {NOTHING_CHANGED}")
 
 
+class RetracedError(RuntimeError):
+    """JAX asked for a second trace of a program: its caches were cleared, or a setting changed.
+
+    The user's code may not run twice, so the program compiled from the first trace is called.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"jaxscope traced {what} twice; this is an error of jaxscope.")
+
+
 NOTHING_CHANGED = "No variable was changed."
 
 
@@ -58,6 +68,14 @@ def keeps_results(name: str, syntax: CellSyntax) -> RefusedError:
         f"`{name}` caches its results, so later cells would get tracers from it. Call it in an "
         "earlier cell, or without its cache. Its cache was cleared.",
         syntax.first_use(name),
+    )
+
+
+def assigns_global(name: str) -> RefusedError:
+    """The refusal of a called function that assigns a global name."""
+    return RefusedError(
+        f"the function assigns the global `{name}`, but a compiled program only returns values. "
+        f"Return it: `{name} = f(...)`."
     )
 
 

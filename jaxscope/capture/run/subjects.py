@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MethodType
 from typing import Any
 
@@ -64,13 +64,15 @@ class CellSubject:
         return CellErrors(self._text, self._namespace, composition, traced).explained(request)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallSubject:
     """One call: of a stage of JAX's, a jitted or a plain function."""
 
     call: FunctionCall
     settings: Settings
     namespace: MutableMapping[str, Any]
+    plain: PlainCall | None = field(default=None, init=False)
+    """The call of a plain function, once it was read."""
 
     def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
         """The call as JAX runs it; a jitted function keeps its own options.
@@ -96,7 +98,7 @@ class CallSubject:
             kind = type(call.function).__name__
             raise NoFunctionError(f"There is nothing to compile: {kind} is not a function.")
         function = call.function
-        plain_call = PlainCall(call, self.settings, self.namespace)
+        plain_call = self.plain = PlainCall(call, self.settings, self.namespace)
         form = TransformedForm(plain_call, self.settings.composition, device)
         file, line = to_python.location_of(function)
         wrapped = _wrapped(

@@ -226,9 +226,12 @@ _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         },
     ),
     (("--block",), {"action": "store_true", "help": "Compile the whole cell, definitions too."}),
-    (("--decorate",), {"action": "store_true", "help": "Compile only the cell's entry points."}),
+    (
+        ("--decorate",),
+        {"action": "store_true", "help": "Bind the cell's entry points as jax.jit(f)."},
+    ),
     (
         ("--only",),
-        {**_MANY, "help": "Decorator form: these functions instead of the entry points."},
+        {**_MANY, "help": "Compile calls to these functions only."},
     ),
 )

@@ -1,5 +1,4 @@
 # A function that is only defined.
-# differs: loss entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,4 @@
-# A function and its call in one cell: the function is jitted, the rest runs as usual.
-# differs: f entry-point-becomes-jitted
+# A function and its call in one cell: the call is compiled, the rest runs as usual.
 
 # %% setup
 import jax.numpy as jnp

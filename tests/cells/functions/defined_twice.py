@@ -1,5 +1,4 @@
 # The second definition of a name counts.
-# may differ: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

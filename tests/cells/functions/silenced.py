@@ -1,5 +1,4 @@
 # A trailing semicolon silences here too.
-# differs: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,4 @@
 # A function that makes functions.
-# differs: apply entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

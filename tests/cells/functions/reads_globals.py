@@ -1,5 +1,4 @@
 # A function that reads globals of other cells, changed between the runs.
-# differs: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

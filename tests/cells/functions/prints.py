@@ -1,12 +1,12 @@
-# `--decorate` is the decorator form, said aloud.
-# differs: f entry-point-becomes-jitted
+# A function that prints a traced value runs as plain Python.
 
 # %% setup
 import jax.numpy as jnp
 x = jnp.arange(3.0)
 
-# %% cell --decorate
+# %% cell
 def f(v):
+    print("inside", v)
     return v * 2
 
 y = f(x)

@@ -1,4 +1,4 @@
-# An error after the definitions: what decorator form leaves behind is nothing.
+# An error after the definitions: what the cell leaves behind is nothing.
 # expect: raises RuntimeError "stop here"
 
 # %% setup

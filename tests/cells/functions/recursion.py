@@ -1,5 +1,4 @@
 # A function that calls itself.
-# may differ: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,6 +1,4 @@
-# Two functions that do not know each other are both jitted.
-# differs: f entry-point-becomes-jitted
-# differs: g entry-point-becomes-jitted
+# Two functions that do not know each other are both compiled.
 
 # %% setup
 import jax.numpy as jnp

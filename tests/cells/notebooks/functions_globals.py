@@ -1,6 +1,4 @@
 # Functions with `global`, defaults, keyword-only arguments and docstrings beside plain code.
-# differs: scale entry-point-becomes-jitted
-# differs: total* entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,4 @@
-# A coroutine function cannot be jitted.
-# expect: same or refused "async|coroutine|await"
+# A coroutine function is left alone.
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,4 @@
 # `-s` names static arguments.
-# differs: head entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,4 @@
 # A function that uses a class of the same cell.
-# differs: f entry-point-becomes-jitted
 
 # %% setup
 import dataclasses

@@ -1,5 +1,4 @@
 # The code around the functions is plain Python: in-place changes, floats, conditions on values.
-# differs: step entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,4 @@
-# Only the function that no other calls is jitted; its helper stays a plain function.
-# differs: outer entry-point-becomes-jitted
+# The function that the cell calls is compiled with its helper; both stay plain functions.
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,4 @@
 # A function of the cell, differentiated in the cell.
-# may differ: loss entry-point-becomes-jitted
 
 # %% setup
 import jax

@@ -1,5 +1,4 @@
 # A function called by a method of the cell's class.
-# may differ: helper entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

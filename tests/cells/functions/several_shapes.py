@@ -1,5 +1,4 @@
 # One function, called with several shapes.
-# differs: f entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

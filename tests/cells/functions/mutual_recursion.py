@@ -1,6 +1,4 @@
 # Two functions that call each other.
-# may differ: ping entry-point-becomes-jitted
-# may differ: pong entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,4 @@
 # Dictionaries and None as arguments of a jitted function.
-# differs: predict entry-point-becomes-jitted
 
 # %% setup
 import jax.numpy as jnp

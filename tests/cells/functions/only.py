@@ -1,5 +1,4 @@
-# `--only` chooses what is jitted.
-# differs: inner entry-point-becomes-jitted
+# `--only` chooses what is compiled.
 
 # %% setup
 import jax.numpy as jnp
