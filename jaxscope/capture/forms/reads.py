@@ -57,6 +57,7 @@ class Reads:
         self.unknown = False
         """Whether code reads names that are not in its text."""
         self.truncated = False
+        self._classes: dict[int, tuple[str, type]] = {}
         self._seen: dict[int, Any] = {}
         self._waiting: collections.deque[tuple[str, Any]] = collections.deque()
 
@@ -83,6 +84,8 @@ class Reads:
                 continue
             if not isinstance(value, ModuleType) or name in kept:
                 snapshot.take(name, value)
+        for name, kind in self._classes.values():
+            snapshot.take(f"{name}.__class__", kind)
         return snapshot
 
     def _name(self, scope: Mapping[str, Any], name: str) -> None:
@@ -130,6 +133,7 @@ class Reads:
                 self._below(name, part)
         elif isinstance(value, type):
             if is_users_module(value.__module__):
+                self._classes[id(value)] = (name, value)
                 for base in value.__mro__:
                     for member in vars(base).values() if is_users_module(base.__module__) else ():
                         self._below(name, getattr(member, "__func__", member))

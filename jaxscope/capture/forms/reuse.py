@@ -31,7 +31,10 @@ MOST_GUARDS = 200
 MOST_ELEMENTS = 1024
 """Elements of the NumPy arrays that are compared by value."""
 
-_ARRAY: type = type(jax.numpy.zeros(()))
+_ARRAYS: set[type] = set()
+"""Types of `jax.Array`, as they are met."""
+
+_TRACED = "traced"
 _EXACT = frozenset({bool, int, str, bytes, type(None)})
 _IMMUTABLE = (
     "jax jaxlib numpy optax equinox haiku chex jaxtyping functools typing collections enum math "  # noqa: SIM905
@@ -80,9 +83,9 @@ def signature(args: Sequence[Any], kwargs: dict[str, Any]) -> Signature | None:
 
 def _walk(value: Any, found: Signature, shape: list[Any]) -> None:
     kind = type(value)
-    if kind is _ARRAY:
+    if kind in _ARRAYS:
         found.leaves.append(value)
-        shape.append(_ARRAY)
+        shape.append(_TRACED)
     elif kind is dict:
         shape.append((dict, *value))
         for child in value.values():
@@ -117,7 +120,7 @@ def _leaf(value: Any, found: Signature, shape: list[Any]) -> None:
     kind = type(value)
     if kind in _EXACT:
         shape.append((kind, value))
-    elif kind is not _ARRAY and not (choice := choose(value)).traced:
+    elif kind not in _ARRAYS and not (choice := choose(value)).traced:
         if choice.fresh or isinstance(value, np.ndarray):
             raise NotReusableError
         if isinstance(value, (np.generic, enum.Enum)):
@@ -126,10 +129,12 @@ def _leaf(value: Any, found: Signature, shape: list[Any]) -> None:
         found.static.append(value)
         shape.append(id(value))
     else:
-        if kind is not _ARRAY:
+        if isinstance(value, jax.Array):
+            _ARRAYS.add(kind)
+        else:
             check_range("", value)
         found.leaves.append(value)
-        shape.append(_ARRAY)
+        shape.append(_TRACED)
 
 
 def _split(found: Signature, shape: list[Any]) -> None:
@@ -262,7 +267,7 @@ class _ValueReader:
         if isinstance(value, Tracer):
             return self._tracer(value)
         kind = type(value)
-        if kind in _EXACT or kind is _ARRAY or kind in (float, complex):
+        if kind in _EXACT or isinstance(value, (jax.Array, float, complex)):
             return lambda results, leaves: value
         if kind is dict:
             keys = tuple(value)

@@ -20,11 +20,6 @@ from jaxscope.capture.options.refusals import RefusedError, holds_tracer
 _TRACER_TEXT = re.compile(r"traced<|\b\w*tracer[(<]", re.IGNORECASE)
 
 
-def holds_tracer_text(text: str) -> bool:
-    """Whether a text contains JAX's text of a tracer."""
-    return _TRACER_TEXT.search(text) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Names and values as the trace left them, tracers included."""
@@ -127,7 +122,7 @@ class OutcomeReader:
                 self._collect(name, path + pytrees.key_text(key), child)
             return
         if isinstance(value, str):
-            if holds_tracer_text(value):
+            if _TRACER_TEXT.search(value):
                 raise holds_tracer(name, "the text of an array", self._syntax)
             return
         if not isinstance(value, jax.Array) and find_tracer(value, {self._namespace_id}):
@@ -155,7 +150,7 @@ class OutcomeReader:
             level = pytrees.children(value)
             if level is None:
                 return value
-            if isinstance(value, (dict, list)):
+            if pytrees.is_builtin(value):
                 done[id(value)] = (value, value)
                 for key, child in zip(level[0], level[1], strict=True):
                     new = finalize(child)

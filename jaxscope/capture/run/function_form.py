@@ -27,9 +27,8 @@ from jaxscope.analysis.python.marked_calls import all_codes, marked, with_hook
 from jaxscope.capture.forms.call import FunctionCall
 from jaxscope.capture.forms.reads import RandomState, Reads
 from jaxscope.capture.forms.reuse import NotReusableError, ReusableCall, Signature, signature
-from jaxscope.capture.forms.side_effects import SideEffectRecorder
+from jaxscope.capture.forms.side_effects import SideEffectRecorder, texts_noted, types_noted
 from jaxscope.capture.forms.trial import restore
-from jaxscope.capture.inputs.results import holds_tracer_text
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import NOTHING_CHANGED, RefusedError, RetracedError
@@ -51,7 +50,7 @@ MOST_TRACES = 16
 _NOT_CALLED_ALONE = 0x0020 | 0x0080 | 0x0100 | 0x0200
 """Code flags of generators and coroutines."""
 
-_LIBRARIES = ("jax", "flax", "equinox")
+_LIBRARIES = ("jax", "jaxlib", "flax", "equinox")
 """Packages whose wrappers are transforms."""
 
 
@@ -247,7 +246,8 @@ class _Callees:
             if inner is None or id(inner.__code__) not in self._codes:
                 return function
             if _is_jitted(function) and self.cell.settings.composition.is_plain:
-                self.cell.jitted.add(function, function)
+                if _package(function) in ("jax", "jaxlib"):
+                    self.cell.jitted.add(function, function)
                 return function
             return self._callee(function, inner) or function
         return self._bound(vars(kind).get("__call__"), function, function)
@@ -334,13 +334,23 @@ class Callee:
         random = RandomState(reads.generators)
         printed = len(cell.recorder.printed), len(cell.recorder.written)
         try:
-            with _buffered() as (out, err):
-                wrapped = run.read()
+            wrapped = run.read()
+            with (
+                _buffered() as (out, err),
+                texts_noted() as texts,
+                types_noted(list(reads.scopes.values()), subject.original) as types,
+            ):
                 traced = run.trace(wrapped)
+            if types:
+                raise RefusedError(
+                    f"`{types[0]}` of a traced number gives something else than in plain Python."
+                )
+            if texts:
+                raise RefusedError(
+                    f"{texts[0]}: it uses the text of a traced value. Use `jax.debug.print`."
+                )
             if random.changed():
                 raise RefusedError("it draws from a random generator. Use `jax.random` with a key.")
-            if holds_tracer_text(out.getvalue() + err.getvalue()):
-                raise RefusedError("it prints a traced value. Use `jax.debug.print`.")
             captured = None
             if traced.traced.jaxpr.jaxpr.outvars or traced.traced.jaxpr.effects:
                 captured = self._compiled(run, traced, call)
@@ -519,18 +529,20 @@ def _shown_name(function: FunctionType) -> str:
 
 
 def _is_jitted(function: Any) -> bool:
-    return hasattr(function, "lower") and hasattr(function, "trace")
+    return hasattr(function, "lower")
 
 
 def _is_transform(value: Any) -> bool:
     """Whether a library made this callable of another function."""
-    if isinstance(value, FunctionType):
-        return "__wrapped__" in vars(value) and _of_library(value.__globals__.get("__name__"))
-    return _of_library(type(value).__module__)
+    wraps = not isinstance(value, FunctionType) or "__wrapped__" in vars(value)
+    return wraps and _package(value) in _LIBRARIES
 
 
-def _of_library(module: Any) -> bool:
-    return isinstance(module, str) and module.partition(".")[0] in (*_LIBRARIES, "jaxlib")
+def _package(value: Any) -> str:
+    """The package that a function, or the type of an object, comes from."""
+    function = isinstance(value, FunctionType)
+    module = value.__globals__.get("__name__") if function else type(value).__module__
+    return str(module).partition(".")[0]
 
 
 def _innermost(function: Any) -> FunctionType | None:
@@ -553,7 +565,7 @@ def _token(function: Any) -> Any:
     """A key that is equal for transforms of the same function with the same options."""
     if not isinstance(function, FunctionType) or not function.__closure__:
         return id(function)
-    if not _of_library(function.__globals__.get("__name__")):
+    if _package(function) not in _LIBRARIES:
         return id(function)
     cells: list[Any] = [id(function.__code__)]
     for cell in function.__closure__:

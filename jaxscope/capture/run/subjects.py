@@ -106,6 +106,11 @@ class CallSubject:
         )
         return replace(wrapped, request=replace(wrapped.request, programs=programs))
 
+    def original(self, tracer: Any) -> Any:
+        """The user's value that a tracer replaces; the tracer itself where it replaces none."""
+        originals = {} if self.plain is None else self.plain.originals
+        return originals.get(id(tracer), (tracer, tracer))[1]
+
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
         return nullcontext()
 
