@@ -133,9 +133,9 @@ class Transforms(Family):
             except BaseException as error:
                 if not error_origin.is_ours(error, text.file):
                     raise display.without_our_frames(error, text.file)  # noqa: B904
-                why = error_origin.reason(error)
+                why, again = error_origin.reason(error), error_origin.code_has_run(error)
             try:
-                return run.cell_alone(text, settings, self._shell.user_ns, form, why)
+                return run.cell_alone(text, settings, self._shell.user_ns, form, why, again=again)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
 

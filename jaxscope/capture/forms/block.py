@@ -94,6 +94,8 @@ class Block:
             raise refused
         reads = Reads().from_names(namespace, self._reads)
         self._trial = Trial(reads, cell.syntax, cell.file)
+        self.has_run = False
+        """Whether the code of the cell has begun to run."""
         self._outcome: Outcome | None = None
         self.value: Any = None
         """Under a derivative: the value to differentiate, with tracers as its leaves."""
@@ -160,6 +162,7 @@ class Block:
         with self._trial.running(inputs.copies, [namespace], binds=True):
             namespace.update(inputs.values)
             start = dict(namespace)
+            self.has_run = True
             exec(self._code[0], namespace)  # type: ignore[arg-type]
             if self._code[1] is not None:
                 value = eval(self._code[1], namespace)  # type: ignore[arg-type]

@@ -57,6 +57,8 @@ class Reads:
         self.unknown = False
         """Whether code reads names that are not in its text."""
         self.truncated = False
+        self.words: set[str] = set()
+        """Names and attributes in the code of the functions."""
         self._classes: dict[int, tuple[str, type]] = {}
         self._seen: dict[int, Any] = {}
         self._waiting: collections.deque[tuple[str, Any]] = collections.deque()
@@ -160,6 +162,7 @@ class Reads:
         scope = function.__globals__
         self.scopes[id(scope)] = scope
         text = _text(function.__code__)
+        self.words.update(text.names, text.attributes)
         for name in text.names:
             self._name(scope, name)
             value = scope.get(name)

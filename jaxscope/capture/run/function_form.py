@@ -172,9 +172,10 @@ class FunctionCell:
             exec(codes[0], namespace)  # type: ignore[arg-type]
             if codes[1] is not None:
                 value = eval(codes[1], namespace)  # type: ignore[arg-type]
-        except BaseException:
+        except BaseException as error:
             restore(namespace, before)
             snapshot.restore()
+            error_origin.note_that_code_has_run(error)
             raise
         finally:
             callees.close()

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
+import jax
+
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.forms.call import FILE, FunctionCall, evaluate_call, parse_call
@@ -40,6 +42,8 @@ def cell(text: CellText, settings: Settings, context: RunContext, form: Form | N
     keep, and ValueError for settings that name what is not there. The namespace is then as before
     (block form), or as Python left it (decorator form).
     """
+    if debugging := _debugging():
+        return cell_alone(text, settings, context.namespace, form, debugging)
     _wait(settings, context)
     found = _form(text, settings, form)
     if found is Form.FUNCTION:
@@ -59,6 +63,8 @@ def expression(text: str, settings: Settings, context: RunContext, magic: str = 
     call = evaluate_call(asked, context.namespace)
     settable = magic != "jaxprof"
     with explained_call(call, settings.composition, context.namespace, settable=settable):
+        if debugging := _debugging():
+            return _call_alone(call, settings, context, text, debugging)
         try:
             return _call(call, settings, context, Form.LINE, text)
         except Exception as error:
@@ -83,11 +89,13 @@ def cell_alone(
     namespace: MutableMapping[str, Any],
     form: Form | None,
     why: str,
+    *,
+    again: bool = False,
 ) -> Ran:
     """The cell without a report, after jaxscope failed; `why` goes into one line.
 
     Without transforms it runs as plain Python. Under transforms that would mean something else, so
-    JAX runs it alone.
+    JAX runs it alone. `again` says that its code has run before.
     """
 
     def value() -> Any:
@@ -101,7 +109,7 @@ def cell_alone(
                 return DecoratedCell(text, settings, namespace).execute_alone()
             return run_alone(CellSubject(text, settings, namespace))
 
-    return _without_report(value, settings, "cell", (text.source,), why)
+    return _without_report(value, settings, "cell", (text.source,), why, again=again)
 
 
 def _call_alone(
@@ -127,6 +135,14 @@ def _form(text: CellText, settings: Settings, asked: Form | None) -> Form:
     return Form.FUNCTION if text.syntax.definitions or settings.only else Form.BLOCK
 
 
+def _debugging() -> str:
+    """The setting under which JAX cannot compile as jaxscope asks it to, as a reason."""
+    for name in ("jax_disable_jit", "jax_check_tracer_leaks"):
+        if getattr(jax.config, name, False):
+            return f"{name} is on"
+    return ""
+
+
 def _wait(settings: Settings, context: RunContext) -> None:
     """Wait for a running profiler session to end, as the settings allow."""
     if settings.profile is not None:
@@ -136,12 +152,18 @@ def _wait(settings: Settings, context: RunContext) -> None:
 def _block(text: CellText, settings: Settings, context: RunContext) -> Ran:
     recorder = SideEffectRecorder(text.file)
     with invocation("cell", Form.BLOCK, settings, context, text.source) as given:
-        run = Run(CellSubject(text, settings, context.namespace), given)
+        subject = CellSubject(text, settings, context.namespace)
+        run = Run(subject, given)
         wrapped = run.read()
         names = evidence.name_facts(text.syntax.mentioned, context.namespace)
-        with recorder:
-            captured = run.compile(run.trace(wrapped))
-        finished = run.run(wrapped, captured)
+        try:
+            with recorder:
+                captured = run.compile(run.trace(wrapped))
+            finished = run.run(wrapped, captured)
+        except Exception as error:
+            if subject.has_run:
+                error_origin.note_that_code_has_run(error)
+            raise
         notes = wrapped.notes
         if finished.measured.results is None:
             notes = ("Compiled and not run: no variable was changed.", *notes)
@@ -223,7 +245,13 @@ def _plain(text: CellText, namespace: MutableMapping[str, Any]) -> Any:
 
 
 def _without_report(
-    value: Callable[[], Any], settings: Settings, title: str, sources: Sequence[Source], why: str
+    value: Callable[[], Any],
+    settings: Settings,
+    title: str,
+    sources: Sequence[Source],
+    why: str,
+    *,
+    again: bool = False,
 ) -> Ran:
     began = time.perf_counter()
     result = value()
@@ -232,6 +260,8 @@ def _without_report(
         failure = f"jaxscope could not compile this {noun} ({why}), so it ran as plain Python."
     else:
         failure = f"jaxscope could not inspect this {noun} ({why}), so JAX ran it alone."
+    if again:
+        failure += " Its code ran twice: so did what it prints, draws and writes to files."
     wall_s = time.perf_counter() - began
     short = record.minimal(title, Form.PLAIN, sources, (failure,), wall_s)
     return Ran(result, short, (), failure)

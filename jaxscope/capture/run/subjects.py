@@ -58,6 +58,11 @@ class CellSubject:
         notes = wrapped.notes if text.syntax.tree.body else (empty, *wrapped.notes)
         return replace(wrapped, request=replace(wrapped.request, programs=programs), notes=notes)
 
+    @property
+    def has_run(self) -> bool:
+        """Whether the code of the cell has begun to run."""
+        return self._block is not None and self._block.has_run
+
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
         composition = self._settings.composition
         traced = () if self._block is None else self._block.inputs.traced_names()
