@@ -146,6 +146,12 @@ class CellSyntax:
         """All names of the text, each once."""
         return tuple(dict.fromkeys(node.id for node in self._names))
 
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of all attributes in the text, each once."""
+        found = [node.attr for node in self._nodes if isinstance(node, ast.Attribute)]
+        return tuple(dict.fromkeys(found))
+
     def names_on(self, line: int | None) -> set[str]:
         """Names on one line."""
         return {node.id for node in self._names if node.lineno == line}

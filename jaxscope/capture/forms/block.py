@@ -92,11 +92,13 @@ class Block:
         refused = sorted_in_place(cell.syntax, self.inputs.numpy_names())
         if refused is not None:
             raise refused
-        reads = Reads().from_names(namespace, self._reads)
+        reads = Reads().from_names(namespace, self._reads, cell.syntax.attributes)
         self._trial = Trial(reads, cell.syntax, cell.file)
         self.has_run = False
         """Whether the code of the cell has begun to run."""
         self._outcome: Outcome | None = None
+        self.originals: Mapping[int, tuple[Any, Any]] = {}
+        """By identity: a tracer, and the user's value that it replaced."""
         self.value: Any = None
         """Under a derivative: the value to differentiate, with tracers as its leaves."""
 
@@ -115,7 +117,9 @@ class Block:
         if self._outcome is not None:
             raise RetracedError("the cell")
         aliases = self._composition.is_plain
-        self._outcome = self._run(self.inputs.substitute(packed, aliases=aliases))
+        inputs = self.inputs.substitute(packed, aliases=aliases)
+        self.originals = inputs.originals
+        self._outcome = self._run(inputs)
         return self._outcome.traced
 
     @property
@@ -145,6 +149,14 @@ class Block:
         name = syntax.certainly_read(unbound)
         if name is not None:
             eval(compile(ast.Expression(name), self.cell.file, "eval"), self._namespace)  # type: ignore[arg-type]
+
+    def traced_objects(self) -> list[Any]:
+        """The attributes that hold tracers after the trace."""
+        return [self._outcome, self.originals, self.value]
+
+    def earlier(self) -> Mapping[int, Any]:
+        """Contents of modules, classes and closure cells before the trace, by identity."""
+        return self._trial.earlier
 
     def absent(self, name: str) -> str:
         """The reason why a name is not an input, after `which`."""

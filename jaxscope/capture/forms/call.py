@@ -134,6 +134,14 @@ class PlainCall:
     def read_unbound(self) -> None:
         """Nothing: Python has evaluated all names of a call already."""
 
+    def traced_objects(self) -> list[Any]:
+        """The attributes that hold tracers after the trace."""
+        return [self._outcome, self.originals, self.value]
+
+    def earlier(self) -> Mapping[int, Any]:
+        """Contents of modules, classes and closure cells before the trace, by identity."""
+        return self._trial.earlier
+
     def absent(self, name: str) -> str:
         """The reason why a name is not an input, after `which`."""
         return "is not an input of this call"

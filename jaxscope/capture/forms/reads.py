@@ -30,8 +30,9 @@ MOST_VALUES = 5_000
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _OUTSIDE = frozenset(
-    "time datetime io os shutil subprocess uuid secrets logging threading queue socket urllib "  # noqa: SIM905
-    "requests tqdm matplotlib IPython ipywidgets plotly wandb tempfile pathlib getpass".split()
+    "time datetime io _io _thread _contextvars os shutil subprocess uuid secrets logging "  # noqa: SIM905
+    "threading queue socket urllib requests tqdm matplotlib IPython ipywidgets plotly wandb "
+    "tempfile pathlib getpass".split()
 )
 """Modules whose functions act on, or read, the world outside the program."""
 
@@ -63,10 +64,14 @@ class Reads:
         self._seen: dict[int, Any] = {}
         self._waiting: collections.deque[tuple[str, Any]] = collections.deque()
 
-    def from_names(self, scope: Mapping[str, Any], names: Iterable[str]) -> Reads:
-        """Add these names of a scope."""
+    def from_names(
+        self, scope: Mapping[str, Any], names: Iterable[str], attributes: Iterable[str] = ()
+    ) -> Reads:
+        """Add these names of a scope, and these attributes of the modules among them."""
         for name in names:
             self._name(scope, name)
+            if isinstance(scope.get(name), ModuleType):
+                self._module(name, scope[name], attributes)
         self._walk()
         return self
 
@@ -76,6 +81,16 @@ class Reads:
             self._add(name, value)
         self._walk()
         return self
+
+    def contents(self) -> dict[int, Any]:
+        """The present contents of the user's modules, classes and closure cells, by identity."""
+        found: dict[int, Any] = {id(cell): value for cell, value in self.cells}
+        for _, value in self.named:
+            if isinstance(value, ModuleType) and is_users_module(value.__name__):
+                found[id(vars(value))] = dict(vars(value))
+        for _, kind in self._classes.values():
+            found[id(kind)] = dict(vars(kind))
+        return found
 
     def snapshot(self, stored: Iterable[str] = ()) -> Snapshot:
         """The mutable containers among them; modules only where the text stores into them."""
@@ -116,7 +131,7 @@ class Reads:
     def _follow(self, name: str, value: Any) -> None:
         if isinstance(value, _LRU_CACHE):
             self.caches.append((name, value))
-        if is_outside(value):
+        if is_outside(value) or is_outside(type(value)):
             self.outside = self.outside or name
         if isinstance(value, _GENERATORS):
             self.generators.append(value)
@@ -128,8 +143,9 @@ class Reads:
         if isinstance(value, FunctionType):
             self._function(value)
         elif isinstance(value, MethodType):
-            self._below(name, value.__func__)
-            self._below(name, value.__self__)
+            if isinstance(value.__func__, FunctionType) and _is_users(value.__func__):
+                self._below(name, value.__func__)
+                self._below(name, value.__self__)
         elif isinstance(value, functools.partial):
             for part in (value.func, value.args, value.keywords):
                 self._below(name, part)

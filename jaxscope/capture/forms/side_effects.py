@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import sys
 from collections.abc import Callable, Generator, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -53,6 +54,28 @@ _ERRORS: tuple[Any, ...] = (
     jax.errors.TracerBoolConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )
+
+
+@contextmanager
+def imports_run_eagerly() -> Generator[None]:
+    """Modules imported inside this block compute their top level as they always do.
+
+    A module is kept for the rest of the process: a tracer in it could never be replaced.
+    """
+    original = builtins.__import__
+
+    def imported(name: str, *args: Any, **options: Any) -> Any:
+        if name in sys.modules and not (len(args) > 2 and args[2]):
+            return original(name, *args, **options)
+        with jax.ensure_compile_time_eval():
+            return original(name, *args, **options)
+
+    builtins.__import__ = imported
+    try:
+        yield
+    finally:
+        if builtins.__import__ is imported:
+            builtins.__import__ = original
 
 
 @contextmanager

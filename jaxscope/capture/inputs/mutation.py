@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import queue
 import sys
 import sysconfig
 import types
@@ -104,7 +105,7 @@ def contents(item: Any) -> Any:
         return _members(item) if is_users_module(item.__module__) else None
     if isinstance(item, types.FunctionType):
         return _function_state(item) if is_users_module(item.__module__ or "") else None
-    return _attributes(item) if is_users_object(item) else None
+    return _attributes(item) if is_users_object(item) or isinstance(item, queue.Queue) else None
 
 
 def _members(kind: type) -> dict[str, Any]:

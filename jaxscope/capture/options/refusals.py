@@ -71,6 +71,14 @@ def keeps_results(name: str, syntax: CellSyntax) -> RefusedError:
     )
 
 
+def keeps_tracer(place: str) -> RefusedError:
+    """The refusal of code that keeps a tracer where only the collector finds it."""
+    return RefusedError(
+        f"the code keeps a traced value in {place}, where it would stay a tracer. Return the "
+        "value, and store it in a cell without the magic."
+    )
+
+
 def assigns_global(name: str) -> RefusedError:
     """The refusal of a called function that assigns a global name."""
     return RefusedError(

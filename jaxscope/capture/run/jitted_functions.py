@@ -65,6 +65,11 @@ class RecordedCall:
         )
         return WrappedCall(request=request, again=True, facts=self._facts)
 
+    @property
+    def traceable(self) -> None:
+        """None: JAX has traced the function before."""
+        return None
+
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
         return nullcontext()
 

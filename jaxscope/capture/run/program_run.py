@@ -8,6 +8,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from jaxscope.capture.forms.block import Block
+from jaxscope.capture.forms.call import PlainCall
+from jaxscope.capture.inputs.leaks import TracerNet
+from jaxscope.capture.options.refusals import keeps_tracer
 from jaxscope.capture.program.compile import (
     Captured,
     CompileRequest,
@@ -27,6 +31,11 @@ class Subject(Protocol):
 
     def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
         """JAX's function and its arguments. `programs` may be reused."""
+        ...
+
+    @property
+    def traceable(self) -> Block | PlainCall | None:
+        """The code that is traced, once it was read; None where JAX traces it alone."""
         ...
 
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
@@ -54,7 +63,13 @@ class Run:
         if wrapped.stage is not None:
             return traced_by_user(wrapped.stage, sources)
         with self._subject.explained(wrapped.request):
-            return trace_program(wrapped.request, sources, say)
+            with TracerNet() as net:
+                traced = trace_program(wrapped.request, sources, say)
+                made = self._subject.traceable
+                kept = [] if made is None else net.kept(made.traced_objects())
+            if made is not None and kept:
+                raise keeps_tracer(net.released(kept, made.earlier()))
+            return traced
 
     def compile(self, traced: TracedProgram) -> Captured:
         """Lower the program, and compile it unless it is a known one."""

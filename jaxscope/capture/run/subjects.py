@@ -59,6 +59,11 @@ class CellSubject:
         return replace(wrapped, request=replace(wrapped.request, programs=programs), notes=notes)
 
     @property
+    def traceable(self) -> Block | PlainCall | None:
+        """The cell, once it was read."""
+        return self._block
+
+    @property
     def has_run(self) -> bool:
         """Whether the code of the cell has begun to run."""
         return self._block is not None and self._block.has_run
@@ -110,6 +115,11 @@ class CallSubject:
             form, plain_call, (call.name, file, line), lambda: to_python.of_function(function)
         )
         return replace(wrapped, request=replace(wrapped.request, programs=programs))
+
+    @property
+    def traceable(self) -> Block | PlainCall | None:
+        """The call, once it was read; None for a function of JAX's own."""
+        return self.plain
 
     def original(self, tracer: Any) -> Any:
         """The user's value that a tracer replaces; the tracer itself where it replaces none."""
