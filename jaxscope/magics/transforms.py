@@ -122,6 +122,7 @@ class Transforms(Family):
             text = read_cell(self._shell, head, body, self.scope.raw_cell)
         except SyntaxError as error:
             raise error.with_traceback(None)  # noqa: B904
+        transforms.check_report_name(given.report, text.syntax)
         form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
         with Status(self._shell) as status:
             try:

@@ -13,6 +13,8 @@ import builtins
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
+import jax
+
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.forms.reads import MISSING, Reads
 from jaxscope.capture.forms.trial import Trial
@@ -23,6 +25,7 @@ from jaxscope.capture.options.refusals import (
     RefusedError,
     RetracedError,
     augmented_in_place,
+    shared_donation,
     sorted_in_place,
 )
 from jaxscope.capture.options.settings import Settings
@@ -46,6 +49,28 @@ class LastValue:
     def of(self, namespace: Mapping[str, Any], expression: Any) -> Any:
         """The value, when the cell has run."""
         return expression if self._name is None else namespace[self._name]
+
+
+def _shared_donation(
+    inputs: Inputs, donate: Sequence[str], namespace: Mapping[str, Any]
+) -> RefusedError | None:
+    """The refusal of a donation that deletes an array which another name holds too."""
+    leaves = inputs.arguments.leaves
+    donated = {id(leaf.value): leaf.path for leaf in leaves if leaf.donated}
+    if not donated:
+        return None
+    for name, value in namespace.items():
+        # IPython's history (`_`, `_3`, `Out`) holds what was shown.
+        if name in donate or name.startswith("_") or name in ("In", "Out"):
+            continue
+        try:
+            held = jax.tree_util.tree_leaves(value)
+        except Exception:  # keys that cannot be sorted
+            continue
+        shared = next((donated[id(leaf)] for leaf in held if id(leaf) in donated), None)
+        if shared is not None:
+            return shared_donation(shared, name)
+    return None
 
 
 def _assigned(statement: ast.stmt | None) -> str | None:
@@ -90,6 +115,9 @@ class Block:
             settings,
         )
         refused = sorted_in_place(cell.syntax, self.inputs.numpy_names())
+        if refused is not None:
+            raise refused
+        refused = _shared_donation(self.inputs, settings.donate, namespace)
         if refused is not None:
             raise refused
         reads = Reads().from_names(namespace, self._reads, cell.syntax.attributes)

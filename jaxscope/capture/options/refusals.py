@@ -87,6 +87,14 @@ def assigns_global(name: str) -> RefusedError:
     )
 
 
+def shared_donation(name: str, other: str) -> RefusedError:
+    """The refusal of a donated array that has another name."""
+    return RefusedError(
+        f"`-d {name}` would delete `{other}` too, because both are the same array. Bind a copy "
+        f"first, `{name} = {name}.copy()`, or leave out `-d`."
+    )
+
+
 def sorted_in_place(syntax: CellSyntax, arrays: Collection[str]) -> RefusedError | None:
     """The refusal of `a.sort()` on a NumPy input: a traced array returns a copy instead."""
     for change in syntax.changes:
@@ -128,4 +136,7 @@ def _fix(path: str, container: object) -> str:
         return f"Build a new list instead: `{path} = [*{path}, value]`."
     if isinstance(container, set):
         return f"Build a new set instead: `{path} = {path} | {{value}}`."
-    return f"Create a new object instead, for example with `{path} = copy.replace(...)`."
+    return (
+        f"Create a new object instead (`{path} = copy.replace(...)`), or, if the code caches a "
+        "value, call it once in an earlier cell."
+    )

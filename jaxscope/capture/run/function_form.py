@@ -373,20 +373,20 @@ class Callee:
         kept = _kept(wrapped)
         results = _results(captured, wrapped)
         cell.add(subject, kept, captured)
+        made = subject.plain
         entry = None
-        silent = not (out.getvalue() or err.getvalue()) and subject.plain is not None
-        if given is not None and silent:
+        if given is not None and made is not None and not (out.getvalue() or err.getvalue()):
             with contextlib.suppress(NotReusableError):
-                entry = ReusableCall(subject.plain, self._function, given, captured)
+                entry = ReusableCall(made, self._function, given, captured)
         value = wrapped.finalize(results)
-        if entry is not None:
+        if given is not None and entry is not None:
             self._entries[given.key] = entry
-        else:
-            self._traces += 1
-            if self._traces >= MOST_TRACES:
-                self._why = (
-                    "each call was traced again, because it prints or reads values that may change."
-                )
+            return value
+        self._traces += 1
+        if self._traces >= MOST_TRACES:
+            self._why = (
+                "each call was traced again, because it prints or reads values that may change."
+            )
         return value
 
     def _compiled(self, run: Run, traced: Any, call: FunctionCall) -> Captured:

@@ -14,6 +14,7 @@ from IPython.core.error import UsageError
 from jaxscope.magics.options.parser import Parser
 
 if TYPE_CHECKING:
+    from jaxscope.analysis.python.cell import CellSyntax
     from jaxscope.capture.options.profile_plan import ProfilePlan
 
 _TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
@@ -119,6 +120,15 @@ def check_name(given: str | None, what: str) -> None:
     """Raises UsageError for a value of `-o` that is not a name."""
     if given is not None and not is_name(given):
         raise UsageError(f"-o needs a name for the {what}, but got {given!r}.")
+
+
+def check_report_name(given: str | None, syntax: CellSyntax) -> None:
+    """Raises UsageError for a value of `-o` that the cell uses itself."""
+    if given is not None and given in (*syntax.bound, *syntax.reads):
+        raise UsageError(
+            f"-o names `{given}`, which this cell uses itself, so the report would replace its "
+            "value. Choose a different name."
+        )
 
 
 def names(given: Sequence[str]) -> tuple[str, ...]:
