@@ -171,7 +171,13 @@ class Guards:
         self._kept = (function, tuple(static))
 
     def hold(self) -> bool:
-        """Whether everything is as it was."""
+        """Whether everything is as it was; False where that cannot be told."""
+        try:
+            return self._hold()
+        except Exception:
+            return False
+
+    def _hold(self) -> bool:
         for get, name, value in self._bindings:
             if get(name, MISSING) is not value:
                 return False

@@ -26,7 +26,7 @@ from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.marked_calls import all_codes, marked, with_hook
 from jaxscope.capture.forms.call import FunctionCall
 from jaxscope.capture.forms.reads import RandomState, Reads
-from jaxscope.capture.forms.reuse import NotReusableError, ReusableCall, Signature, signature
+from jaxscope.capture.forms.reuse import ReusableCall, Signature, signature
 from jaxscope.capture.forms.side_effects import SideEffectRecorder, texts_noted, types_noted
 from jaxscope.capture.forms.trial import restore
 from jaxscope.capture.options import error_origin
@@ -325,14 +325,18 @@ class Callee:
         namespace = cell.namespace
         if not plain:
             return self._transformed(CallSubject(call, settings, namespace))
-        reads = Reads().from_values({self._name: self._function, **call.arguments()})
-        why = _certain(reads, args, kwargs)
+        assert cell.given is not None
+        try:
+            reads = Reads().from_values({self._name: self._function, **call.arguments()})
+            why = _certain(reads, args, kwargs)
+            random = RandomState(reads.generators)
+            subject = CallSubject(call, settings, namespace)
+            run = Run(subject, _part(cell.given, self._name))
+        except Exception as error:  # nothing of the user's has run
+            cell.failed("compile", error, "it ran as plain Python")
+            return self._plainly("", args, kwargs)
         if why:
             return self._plainly(why, args, kwargs)
-        assert cell.given is not None
-        subject = CallSubject(call, settings, namespace)
-        run = Run(subject, _part(cell.given, self._name))
-        random = RandomState(reads.generators)
         printed = len(cell.recorder.printed), len(cell.recorder.written)
         try:
             wrapped = run.read()
@@ -376,7 +380,7 @@ class Callee:
         made = subject.plain
         entry = None
         if given is not None and made is not None and not (out.getvalue() or err.getvalue()):
-            with contextlib.suppress(NotReusableError):
+            with contextlib.suppress(Exception):  # then the next call is traced again
                 entry = ReusableCall(made, self._function, given, captured)
         value = wrapped.finalize(results)
         if given is not None and entry is not None:

@@ -5,7 +5,7 @@ Each step gives a frozen value, so that a step may be replaced, repeated or left
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Protocol
 
 from jaxscope.capture.forms.block import Block
@@ -65,8 +65,10 @@ class Run:
         with self._subject.explained(wrapped.request):
             with TracerNet() as net:
                 traced = trace_program(wrapped.request, sources, say)
-                made = self._subject.traceable
-                kept = [] if made is None else net.kept(made.traced_objects())
+                made, kept = self._subject.traceable, list[Any]()
+                if made is not None:
+                    with suppress(Exception):  # the search is a net below the snapshot's
+                        kept = net.kept(made.traced_objects())
             if made is not None and kept:
                 raise keeps_tracer(net.released(kept, made.earlier()))
             return traced
