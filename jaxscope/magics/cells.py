@@ -42,7 +42,25 @@ def read_cell(
     found = misplaced(tree, whole)
     if found is not None:
         raise UsageError(found.message)
-    return CellText(text, body, name, CellSyntax(shell.transform_ast(tree)), shell.compile.flags)
+    tree = _shown(shell, shell.transform_ast(tree))
+    return CellText(text, body, name, CellSyntax(tree), shell.compile.flags)
+
+
+def _shown(shell: Any, tree: ast.Module) -> ast.Module:
+    """The tree with the expression that `last_expr_or_assign` of IPython shows."""
+    last = tree.body[-1] if tree.body else None
+    if getattr(shell, "ast_node_interactivity", "") == "last_expr_or_assign":
+        match last:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)])
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr())
+                | ast.AugAssign(target=ast.Name(id=name))
+            ):
+                tree.body.append(ast.copy_location(ast.Expr(ast.Name(name, ast.Load())), last))
+                ast.fix_missing_locations(tree)
+            case _:
+                pass
+    return tree
 
 
 def _cached(shell: Any, head: str, body: str, raw: str) -> tuple[str, str]:
@@ -68,7 +86,7 @@ def run_as_usual(shell: Any, head: str, body: str, raw: str = "") -> Any:
     __tracebackhide__ = True
     _, name = _cached(shell, head, body, raw)
     try:
-        tree = shell.transform_ast(ast.parse(_python(shell, body), filename=name))
+        tree = _shown(shell, shell.transform_ast(ast.parse(_python(shell, body), filename=name)))
         text = CellText(body, body, name, CellSyntax(tree), shell.compile.flags)
         statements, expression = text.code()
     except SyntaxError as error:

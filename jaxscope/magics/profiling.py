@@ -89,7 +89,7 @@ class Profiling(Family):
         ran = (
             self._call(rest, plan)
             if cell is None
-            else self._cell(f"%%jaxprof {line}".rstrip(), cell, plan)
+            else self._cell(f"%%jaxprof {line}".rstrip(), cell, plan, given.report)
         )
         key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)
         view = given.view or self.scope.view
@@ -151,7 +151,7 @@ class Profiling(Family):
             except BaseException as error:
                 raise display.without_our_frames(error, FILE)  # noqa: B904
 
-    def _cell(self, head: str, body: str, plan: ProfilePlan) -> Ran:
+    def _cell(self, head: str, body: str, plan: ProfilePlan, report: str | None) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture.run import profiled_cell
 
@@ -159,6 +159,7 @@ class Profiling(Family):
             text = read_cell(self._shell, head, body, self.scope.raw_cell, "a profiled cell")
         except SyntaxError as error:
             raise error.with_traceback(None)  # noqa: B904
+        transforms.check_report_name(report, text.syntax)
         with Status(self._shell) as status:
             try:
                 session = self.scope.session

@@ -121,6 +121,7 @@ class Transforms(Family):
             text = read_cell(self._shell, head, body, self.scope.raw_cell)
         except SyntaxError as error:
             raise error.with_traceback(None)  # noqa: B904
+        transforms.check_report_name(given.report, text.syntax)
         form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
         with Status(self._shell) as status:
             try:
@@ -132,9 +133,9 @@ class Transforms(Family):
             except BaseException as error:
                 if not error_origin.is_ours(error, text.file):
                     raise display.without_our_frames(error, text.file)  # noqa: B904
-                why = error_origin.reason(error)
+                why, again = error_origin.reason(error), error_origin.code_has_run(error)
             try:
-                return run.cell_alone(text, settings, self._shell.user_ns, form, why)
+                return run.cell_alone(text, settings, self._shell.user_ns, form, why, again=again)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
 

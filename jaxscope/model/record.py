@@ -22,6 +22,8 @@ class Form(StrEnum):
     """The way in which the code was run."""
 
     BLOCK = "block"
+    FUNCTION = "function"
+    """The cell ran as plain Python, and the calls of its own functions were compiled."""
     DECORATOR = "decorator"
     LINE = "line"
     CALL = "call"

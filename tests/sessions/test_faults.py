@@ -154,7 +154,9 @@ def test_no_private_name_of_jax_is_needed_for_a_cell(
 BEFORE = (
     "analysis.python.cell.NameFlow.visit",
     "capture.forms.block.Inputs",
-    "capture.forms.block.Snapshot",
+    "capture.forms.block.Trial",
+    "capture.forms.block.Reads",
+    "capture.forms.reads.Snapshot",
     "capture.run.context.place",
     "capture.transforms.apply.named",
     "capture.run.context.SourceFiles",
@@ -165,6 +167,7 @@ BEFORE = (
     "magics.session.session.Session.programs",
 )
 AFTER = (
+    "capture.inputs.leaks.TracerNet.kept",
     "capture.program.describe.inputs",
     "capture.program.describe.outputs",
     "capture.program.describe.constants",

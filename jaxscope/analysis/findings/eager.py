@@ -17,7 +17,7 @@ EAGER_COMPILES = 8
 def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """The costliest line of a loop that compiles operation by operation."""
     cell = traced.cell
-    if cell is None or evidence.record.form is not Form.DECORATOR:
+    if cell is None or evidence.record.form not in (Form.DECORATOR, Form.FUNCTION):
         return
     looped = {
         line

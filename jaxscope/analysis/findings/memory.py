@@ -30,7 +30,7 @@ def donation(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     for program in record.programs:
         if record.form is Form.BLOCK:
             yield from _block_donation(program, traced)
-        elif record.form is Form.DECORATOR:
+        elif record.form in (Form.DECORATOR, Form.FUNCTION):
             yield from _decorator_donation(program, traced)
 
 

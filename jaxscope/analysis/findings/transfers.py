@@ -23,7 +23,7 @@ def transfers(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """NumPy arguments, and loops that wait for each result."""
     for program in evidence.record.programs:
         yield from _transfers(program, traced)
-    if evidence.record.form is Form.DECORATOR:
+    if evidence.record.form in (Form.DECORATOR, Form.FUNCTION):
         yield from _waiting(evidence, traced)
 
 

@@ -130,9 +130,27 @@ class CellSyntax:
         return _entry_points(self.tree, self.definitions)
 
     @cached_property
+    def called_functions(self) -> tuple[str, ...]:
+        """Functions defined at the top level that top-level code calls by name, in order."""
+        called = {
+            node.func.id
+            for node in own_nodes(self.tree.body)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        return tuple(
+            [n for n, d in self.definitions.items() if n in called and type(d) is ast.FunctionDef]
+        )
+
+    @cached_property
     def mentioned(self) -> tuple[str, ...]:
         """All names of the text, each once."""
         return tuple(dict.fromkeys(node.id for node in self._names))
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of all attributes in the text, each once."""
+        found = [node.attr for node in self._nodes if isinstance(node, ast.Attribute)]
+        return tuple(dict.fromkeys(found))
 
     def names_on(self, line: int | None) -> set[str]:
         """Names on one line."""

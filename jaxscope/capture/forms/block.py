@@ -10,31 +10,25 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
-import inspect
 from collections.abc import Mapping, MutableMapping, Sequence
-from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import jax
+
 from jaxscope.analysis.python.cell import CellText
-from jaxscope.capture.forms.side_effects import noted
-from jaxscope.capture.inputs import nnx
+from jaxscope.capture.forms.reads import MISSING, Reads
+from jaxscope.capture.forms.trial import Trial
 from jaxscope.capture.inputs.inputs import Inputs, Substituted, is_code
-from jaxscope.capture.inputs.mutation import Snapshot, contents, find_tracer, same_contents
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     RefusedError,
+    RetracedError,
     augmented_in_place,
-    changed_in_place,
-    keeps_results,
+    shared_donation,
     sorted_in_place,
-    swallowed,
 )
 from jaxscope.capture.options.settings import Settings
-
-_MISSING = object()
-_LRU_CACHE = type(functools.lru_cache(lambda: None))
 
 
 class LastValue:
@@ -55,6 +49,28 @@ class LastValue:
     def of(self, namespace: Mapping[str, Any], expression: Any) -> Any:
         """The value, when the cell has run."""
         return expression if self._name is None else namespace[self._name]
+
+
+def _shared_donation(
+    inputs: Inputs, donate: Sequence[str], namespace: Mapping[str, Any]
+) -> RefusedError | None:
+    """The refusal of a donation that deletes an array which another name holds too."""
+    leaves = inputs.arguments.leaves
+    donated = {id(leaf.value): leaf.path for leaf in leaves if leaf.donated}
+    if not donated:
+        return None
+    for name, value in namespace.items():
+        # IPython's history (`_`, `_3`, `Out`) holds what was shown.
+        if name in donate or name.startswith("_") or name in ("In", "Out"):
+            continue
+        try:
+            held = jax.tree_util.tree_leaves(value)
+        except Exception:  # keys that cannot be sorted
+            continue
+        shared = next((donated[id(leaf)] for leaf in held if id(leaf) in donated), None)
+        if shared is not None:
+            return shared_donation(shared, name)
+    return None
 
 
 def _assigned(statement: ast.stmt | None) -> str | None:
@@ -101,9 +117,16 @@ class Block:
         refused = sorted_in_place(cell.syntax, self.inputs.numpy_names())
         if refused is not None:
             raise refused
-        self._caches: list[tuple[str, Any]] = []
-        self._snapshot = self._take_snapshot()
+        refused = _shared_donation(self.inputs, settings.donate, namespace)
+        if refused is not None:
+            raise refused
+        reads = Reads().from_names(namespace, self._reads, cell.syntax.attributes)
+        self._trial = Trial(reads, cell.syntax, cell.file)
+        self.has_run = False
+        """Whether the code of the cell has begun to run."""
         self._outcome: Outcome | None = None
+        self.originals: Mapping[int, tuple[Any, Any]] = {}
+        """By identity: a tracer, and the user's value that it replaced."""
         self.value: Any = None
         """Under a derivative: the value to differentiate, with tracers as its leaves."""
 
@@ -120,9 +143,11 @@ class Block:
     def program(self, *packed: Any) -> list[Any]:
         """Run the cell on tracers; the outputs are the traced leaves of its results."""
         if self._outcome is not None:
-            raise RuntimeError("jaxscope traced a cell twice; this is an error of jaxscope.")
+            raise RetracedError("the cell")
         aliases = self._composition.is_plain
-        self._outcome = self._run(self.inputs.substitute(packed, aliases=aliases))
+        inputs = self.inputs.substitute(packed, aliases=aliases)
+        self.originals = inputs.originals
+        self._outcome = self._run(inputs)
         return self._outcome.traced
 
     @property
@@ -153,6 +178,14 @@ class Block:
         if name is not None:
             eval(compile(ast.Expression(name), self.cell.file, "eval"), self._namespace)  # type: ignore[arg-type]
 
+    def traced_objects(self) -> list[Any]:
+        """The attributes that hold tracers after the trace."""
+        return [self._outcome, self.originals, self.value]
+
+    def earlier(self) -> Mapping[int, Any]:
+        """Contents of modules, classes and closure cells before the trace, by identity."""
+        return self._trial.earlier
+
     def absent(self, name: str) -> str:
         """The reason why a name is not an input, after `which`."""
         if name not in self._reads and name in self.cell.syntax.bound:
@@ -165,97 +198,20 @@ class Block:
     @calls_user_code
     def _run(self, inputs: Substituted) -> Outcome:
         namespace = self._namespace
-        held = [(made, contents(made), path) for made, path in inputs.copies]
-        before = dict(namespace)
         value: Any = None
-        try:
+        with self._trial.running(inputs.copies, [namespace], binds=True):
             namespace.update(inputs.values)
             start = dict(namespace)
-            with self._snapshot.arrays_locked(), noted(self.cell.file) as caught:
-                exec(self._code[0], namespace)  # type: ignore[arg-type]
-                if self._code[1] is not None:
-                    value = eval(self._code[1], namespace)  # type: ignore[arg-type]
-                if self._last is not None:
-                    self.value, value = self._last.of(namespace, value), None
+            self.has_run = True
+            exec(self._code[0], namespace)  # type: ignore[arg-type]
+            if self._code[1] is not None:
+                value = eval(self._code[1], namespace)  # type: ignore[arg-type]
+            if self._last is not None:
+                self.value, value = self._last.of(namespace, value), None
             end = dict(namespace)
-        finally:
-            restore(namespace, before)
-            changes = self._snapshot.changes()
-            self._snapshot.restore()
-        for name, cached in self._caches:
-            if find_tracer(cached):
-                cached.cache_clear()
-                raise keeps_results(name, self.cell.syntax)
-        if caught:
-            raise swallowed(caught[0])
-        changed_things = [(change.path, change.container) for change in changes] + [
-            (path, made) for made, was, path in held if not same_contents(was, contents(made))
-        ]
-        if changed_things:
-            raise changed_in_place(*changed_things[0], self.cell.syntax)
-        changed = {name: new for name, new in end.items() if start.get(name, _MISSING) is not new}
+        changed = {name: new for name, new in end.items() if start.get(name, MISSING) is not new}
         deleted = tuple([name for name in start if name not in end])
         if self._composition.maps:
             inputs = inputs.batched()
         reader = OutcomeReader(inputs, self.inputs.objects, self.cell.syntax, id(namespace))
         return reader.read(changed, deleted, None if self.cell.silenced else value)
-
-    def _take_snapshot(self) -> Snapshot:
-        snapshot = Snapshot()
-        stored = {change.name for change in self.cell.syntax.changes if change.how == "attribute"}
-        for name, value in _reachable(self._namespace, self._reads):
-            if isinstance(value, _LRU_CACHE):
-                self._caches.append((name, value))
-            elif not nnx.is_nnx(value) and (not isinstance(value, ModuleType) or name in stored):
-                snapshot.take(name, value)
-        return snapshot
-
-
-def _reachable(namespace: Mapping[str, Any], names: Sequence[str]) -> list[tuple[str, Any]]:
-    """The values that the names reach, also through the user's functions among them."""
-    found: dict[tuple[int, str], tuple[str, Any]] = {}
-    waiting: list[tuple[Mapping[str, Any], str]] = [(namespace, name) for name in names]
-    while waiting:
-        scope, name = waiting.pop()
-        key = (id(scope), name)
-        if key in found or name not in scope:
-            continue
-        value = scope[name]
-        found[key] = (name, value)
-        function = inspect.getattr_static(value, "__wrapped__", value)
-        if isinstance(function, FunctionType) and _is_users(function):
-            waiting.extend((function.__globals__, used) for used in _names_of(function.__code__))
-            cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-            closure = {free: cell.cell_contents for free, cell in cells if not _is_empty(cell)}
-            waiting.extend((closure, free) for free in closure)
-    return list(found.values())
-
-
-def _names_of(code: CodeType) -> list[str]:
-    names = list(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names.extend(_names_of(constant))
-    return names
-
-
-def _is_empty(cell: Any) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return True
-    return False
-
-
-def _is_users(function: FunctionType) -> bool:
-    file = function.__code__.co_filename
-    return "site-packages" not in file and "/lib/python" not in file
-
-
-def restore(namespace: MutableMapping[str, Any], before: Mapping[str, Any]) -> None:
-    """Bind every name of the namespace as before."""
-    for name in namespace.keys() - before.keys():
-        del namespace[name]
-    for name, value in before.items():
-        if namespace.get(name, _MISSING) is not value:
-            namespace[name] = value

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.analysis.python.cell import NO_CODE
+from jaxscope.capture.forms.reads import Reads
+from jaxscope.capture.forms.trial import Trial
 from jaxscope.capture.inputs.inputs import Inputs
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
+from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.options.settings import Settings, SettingsError
 
 FILE = "<call>"
@@ -87,18 +90,26 @@ class PlainCall:
             if name not in values and name in namespace:
                 values[name] = namespace[name]
         self.inputs = Inputs(values, settings, shapes=True)
+        self.reads = Reads().from_values({call.name: call.function, **values})
+        self._trial = Trial(self.reads, NO_CODE, _file_of(call.function))
         self._outcome: Outcome | None = None
+        self.originals: Mapping[int, tuple[Any, Any]] = {}
+        """By identity: a tracer, and the user's value that it replaced."""
         self.value: Any = None
         """Under a derivative: the value to differentiate, with tracers as its leaves."""
 
     @calls_user_code
     def program(self, *packed: Any) -> list[Any]:
         """Call the function on tracers; the outputs are the traced leaves of its value."""
+        if self._outcome is not None:
+            raise RetracedError("the call")
         inputs = self.inputs.substitute(packed, aliases=self._composition.is_plain)
-        value = self._call.function(
-            *[inputs.values[name] for name in self._names],
-            **{name: inputs.values[name] for name in self._call.kwargs},
-        )
+        self.originals = inputs.originals
+        with self._trial.running(inputs.copies, self.reads.scopes.values(), binds=False):
+            value = self._call.function(
+                *[inputs.values[name] for name in self._names],
+                **{name: inputs.values[name] for name in self._call.kwargs},
+            )
         if self._composition.differentiates:
             self.value, value = value, None
         if self._composition.maps:
@@ -123,9 +134,23 @@ class PlainCall:
     def read_unbound(self) -> None:
         """Nothing: Python has evaluated all names of a call already."""
 
+    def traced_objects(self) -> list[Any]:
+        """The attributes that hold tracers after the trace."""
+        return [self._outcome, self.originals, self.value]
+
+    def earlier(self) -> Mapping[int, Any]:
+        """Contents of modules, classes and closure cells before the trace, by identity."""
+        return self._trial.earlier
+
     def absent(self, name: str) -> str:
         """The reason why a name is not an input, after `which`."""
         return "is not an input of this call"
+
+
+def _file_of(function: Any) -> str:
+    """The file whose lines errors of a call name."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return FILE if code is None else code.co_filename
 
 
 def parse_call(text: str, magic: str) -> ast.Call:

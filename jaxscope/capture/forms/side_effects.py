@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import builtins
 import inspect
-from collections.abc import Generator
+import sys
+from collections.abc import Callable, Generator, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
 import jax
+from jax.core import Tracer
 
 from jaxscope.analysis.findings import ObservedSideEffect
 from jaxscope.capture._jax import jax_directory
@@ -52,6 +54,94 @@ _ERRORS: tuple[Any, ...] = (
     jax.errors.TracerBoolConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )
+
+
+@contextmanager
+def imports_run_eagerly() -> Generator[None]:
+    """Modules imported inside this block compute their top level as they always do.
+
+    A module is kept for the rest of the process: a tracer in it could never be replaced.
+    """
+    original = builtins.__import__
+
+    def imported(name: str, *args: Any, **options: Any) -> Any:
+        if name in sys.modules and not (len(args) > 2 and args[2]):
+            return original(name, *args, **options)
+        with jax.ensure_compile_time_eval():
+            return original(name, *args, **options)
+
+    builtins.__import__ = imported
+    try:
+        yield
+    finally:
+        if builtins.__import__ is imported:
+            builtins.__import__ = original
+
+
+@contextmanager
+def texts_noted() -> Generator[list[str]]:
+    """Collect the uses of a tracer's text by the user's code, which is not the value's text."""
+    found: list[str] = []
+    originals = [(name, vars(Tracer)[name]) for name in _TEXTS if name in vars(Tracer)]
+
+    def patched(original: Any) -> Any:
+        def text(self: Any, *args: Any) -> Any:
+            frame = inspect.currentframe()
+            caller = None if frame is None else frame.f_back
+            while caller is not None and caller.f_code.co_filename == __file__:
+                caller = caller.f_back
+            if caller is not None and is_user_file(caller.f_code.co_filename):
+                found.append(f"line {caller.f_lineno}")
+            return original(self, *args)
+
+        return text
+
+    for name, original in originals:
+        setattr(Tracer, name, patched(original))
+    try:
+        yield found
+    finally:
+        for name, original in originals:
+            setattr(Tracer, name, original)
+
+
+_TEXTS = ("__repr__", "__str__", "__format__")
+
+
+@contextmanager
+def types_noted(
+    scopes: Sequence[MutableMapping[str, Any]], original_of: Callable[[Any], Any]
+) -> Generator[list[str]]:
+    """Collect the decisions that code of these scopes takes on a tracer's Python type.
+
+    `isinstance(lr, float)` and `round(lr)` give something else for a tracer than for the value
+    that it replaces, which `original_of` returns, or the tracer itself.
+    """
+    found: list[str] = []
+
+    def checked(value: Any, kinds: Any) -> bool:
+        answer = isinstance(value, kinds)
+        if isinstance(value, Tracer) and isinstance(original_of(value), kinds) != answer:
+            found.append("isinstance")
+        return answer
+
+    def rounded(value: Any, *digits: Any) -> Any:
+        if isinstance(value, Tracer) and not hasattr(original_of(value), "shape"):
+            found.append("round")
+        return round(value, *digits)
+
+    added: list[tuple[MutableMapping[str, Any], str, Any]] = []
+    for scope in scopes:
+        for name, hook in (("isinstance", checked), ("round", rounded)):
+            if name not in scope:
+                scope[name] = hook
+                added.append((scope, name, hook))
+    try:
+        yield found
+    finally:
+        for scope, name, hook in added:
+            if scope.get(name) is hook:
+                del scope[name]
 
 
 def _line_of_user(file: str) -> int | bool | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import queue
 import sys
 import sysconfig
 import types
@@ -56,6 +57,14 @@ class Snapshot:
             elif isinstance(item, np.ndarray) and item.flags.writeable:
                 self._arrays.append(item)
 
+    def containers(self) -> list[tuple[Any, Any]]:
+        """Each container with its contents at that moment."""
+        return [(item, held) for item, held, _ in self._seen.values()]
+
+    def arrays(self) -> list[np.ndarray]:
+        """The NumPy arrays that could be written to."""
+        return list(self._arrays)
+
     def changes(self) -> list[Mutation]:
         """The containers whose contents changed, in the order they were reached."""
         return [
@@ -93,10 +102,10 @@ def contents(item: Any) -> Any:
     if isinstance(item, types.ModuleType):
         return dict(vars(item))
     if isinstance(item, type):
-        return _members(item) if _is_users_module(item.__module__) else None
+        return _members(item) if is_users_module(item.__module__) else None
     if isinstance(item, types.FunctionType):
-        return _function_state(item) if _is_users_module(item.__module__ or "") else None
-    return _attributes(item) if is_users_object(item) else None
+        return _function_state(item) if is_users_module(item.__module__ or "") else None
+    return _attributes(item) if is_users_object(item) or isinstance(item, queue.Queue) else None
 
 
 def _members(kind: type) -> dict[str, Any]:
@@ -118,7 +127,7 @@ def is_users_object(item: Any) -> bool:
         return False
     if kind.__module__ == "builtins":
         return False
-    return _is_users_module(kind.__module__)
+    return is_users_module(kind.__module__)
 
 
 def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
@@ -162,7 +171,7 @@ def _attributes(item: Any) -> dict[str, Any]:
     return held
 
 
-def _is_users_module(name: str) -> bool:
+def is_users_module(name: str) -> bool:
     if name == "__main__":
         return True
     if name.partition(".")[0] == "jaxscope":

@@ -8,7 +8,7 @@ user's process has imported `flax.nnx`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,18 @@ def is_nnx(value: Any) -> bool:
     return isinstance(value, (nnx.Module, nnx.Optimizer, nnx.Rngs, nnx.Metric, nnx.Variable)) or (
         hasattr(nnx, "Pytree") and isinstance(value, nnx.Pytree)
     )
+
+
+def graph_and_leaves(objects: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """The structure of the objects, as one comparable value, and the leaves of their state."""
+    graph, state = _nnx().split(tuple(objects))
+    flat, treedef = jax.tree_util.tree_flatten(state)
+    return (graph, treedef), flat
+
+
+def update(objects: Sequence[Any], state: Any) -> None:
+    """Write a state into the user's own objects."""
+    _nnx().update(tuple(objects), state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +77,13 @@ class Split:
 
     def update(self, after: After, finalize: Callable[[Any], Any]) -> None:
         """Write the state at the end of the cell into the user's own objects."""
-        state = jax.tree_util.tree_map(finalize, after.state)
-        _nnx().update(self.objects, state)
-        _copy_attributes(after.objects, self.objects)
+        update(self.objects, jax.tree_util.tree_map(finalize, after.state))
+        for original, name, value in _changed_attributes(after.objects, self.objects):
+            setattr(original, name, value)
+
+    def keeps_attributes(self, after: After) -> bool:
+        """Whether the cell changed no static attribute, such as `deterministic`."""
+        return not any(True for _ in _changed_attributes(after.objects, self.objects))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +153,9 @@ def _parts(objects: Sequence[Any]) -> set[tuple[Any, str]]:
     }
 
 
-def _copy_attributes(source: Sequence[Any], target: Sequence[Any]) -> None:
+def _changed_attributes(
+    source: Sequence[Any], target: Sequence[Any]
+) -> Iterator[tuple[Any, str, Any]]:
     """Static attributes that the cell changed, such as `deterministic` by `model.eval()`."""
     originals = dict(_nnx().iter_graph(tuple(target)))
     for path, node in _nnx().iter_graph(tuple(source)):
@@ -146,7 +164,7 @@ def _copy_attributes(source: Sequence[Any], target: Sequence[Any]) -> None:
             continue
         for name, value in vars(node).items():
             if is_plain(value) and vars(original).get(name) != value:
-                setattr(original, name, value)
+                yield original, name, value
 
 
 def is_plain(value: Any) -> bool:

@@ -154,10 +154,17 @@ class Copies:
         return iter([(made, path) for made, _, path in self._made.values()])
 
 
+def is_builtin(value: Any) -> bool:
+    """Whether the value is one of Python's own dictionaries, or a list."""
+    kind = type(value)
+    ours = isinstance(value, dict) and kind.__module__ in ("builtins", "collections")
+    return ours or kind is list
+
+
 def children(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], Callable[..., Any]] | None:
     """Keys, children and a builder for one level of a pytree; None for a leaf."""
     kind = type(value)
-    if isinstance(value, dict) and kind.__module__ in ("builtins", "collections"):
+    if isinstance(value, dict) and is_builtin(value):
         return tuple(value), tuple(value.values()), lambda new: _like_dict(value, new)
     if kind is list:
         return tuple(range(len(value))), tuple(value), list

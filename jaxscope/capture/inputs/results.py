@@ -150,7 +150,7 @@ class OutcomeReader:
             level = pytrees.children(value)
             if level is None:
                 return value
-            if isinstance(value, (dict, list)):
+            if pytrees.is_builtin(value):
                 done[id(value)] = (value, value)
                 for key, child in zip(level[0], level[1], strict=True):
                     new = finalize(child)

@@ -48,6 +48,19 @@ def is_ours(error: BaseException, file: str) -> bool:
     return not (raised_below and last in _CALLERS)
 
 
+def code_has_run(error: BaseException) -> bool:
+    """Whether the user's code was running, or had run, when the error was raised."""
+    return getattr(error, _HAS_RUN, False)
+
+
+def note_that_code_has_run(error: BaseException) -> None:
+    """Remember it, so that a second run is not kept silent about."""
+    setattr(error, _HAS_RUN, True)
+
+
+_HAS_RUN = "_jaxscope_code_has_run"
+
+
 def reason(error: BaseException) -> str:
     """The error in a few words, for a one-line failure."""
     text = str(error).strip().partition("\n")[0]

@@ -21,6 +21,16 @@ class RefusedError(TypeError):
         super().__init__(f"{said} {NOTHING_CHANGED}")
 
 
+class RetracedError(RuntimeError):
+    """JAX asked for a second trace of a program: its caches were cleared, or a setting changed.
+
+    The user's code may not run twice, so the program compiled from the first trace is called.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"jaxscope traced {what} twice; this is an error of jaxscope.")
+
+
 NOTHING_CHANGED = "No variable was changed."
 
 
@@ -58,6 +68,30 @@ def keeps_results(name: str, syntax: CellSyntax) -> RefusedError:
         f"`{name}` caches its results, so later cells would get tracers from it. Call it in an "
         "earlier cell, or without its cache. Its cache was cleared.",
         syntax.first_use(name),
+    )
+
+
+def keeps_tracer(place: str) -> RefusedError:
+    """The refusal of code that keeps a tracer where only the collector finds it."""
+    return RefusedError(
+        f"the code keeps a traced value in {place}, where it would stay a tracer. Return the "
+        "value, and store it in a cell without the magic."
+    )
+
+
+def assigns_global(name: str) -> RefusedError:
+    """The refusal of a called function that assigns a global name."""
+    return RefusedError(
+        f"the function assigns the global `{name}`, but a compiled program only returns values. "
+        f"Return it: `{name} = f(...)`."
+    )
+
+
+def shared_donation(name: str, other: str) -> RefusedError:
+    """The refusal of a donated array that has another name."""
+    return RefusedError(
+        f"`-d {name}` would delete `{other}` too, because both are the same array. Bind a copy "
+        f"first, `{name} = {name}.copy()`, or leave out `-d`."
     )
 
 
@@ -102,4 +136,7 @@ def _fix(path: str, container: object) -> str:
         return f"Build a new list instead: `{path} = [*{path}, value]`."
     if isinstance(container, set):
         return f"Build a new set instead: `{path} = {path} | {{value}}`."
-    return f"Create a new object instead, for example with `{path} = copy.replace(...)`."
+    return (
+        f"Create a new object instead (`{path} = copy.replace(...)`), or, if the code caches a "
+        "value, call it once in an earlier cell."
+    )

@@ -37,7 +37,7 @@ class Settings:
     _: KW_ONLY
     x64: bool = False
     only: tuple[str, ...] = ()
-    """Decorator form: these functions instead of the entry points."""
+    """Function form: compile the calls to these functions only."""
     profile: ProfilePlan | None = None
     """The calls to profile; None: no profile."""
     composition: Composition = JIT

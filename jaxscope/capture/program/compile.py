@@ -108,6 +108,11 @@ class Programs:
         self._entries: collections.OrderedDict[Key, CachedProgram] = collections.OrderedDict()
         self.vmaps: collections.deque[_jax.VmapEntry] = collections.deque(maxlen=VMAPS_PER_CELL)
         """Values that entered a vmap in earlier runs: JAX traces a helper function only once."""
+        self._parts: dict[str, Programs] = {}
+
+    def part(self, name: str) -> Programs:
+        """The programs of one function of the cell."""
+        return self._parts.setdefault(name, Programs())
 
     def get(self, key: Key) -> CachedProgram | None:
         entry = self._entries.get(key)

@@ -11,80 +11,21 @@ import ast
 import copy
 import inspect
 from collections.abc import Mapping, MutableMapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import jax
-from jax.core import Tracer
-
 from jaxscope.analysis.python.cell import CellSyntax, CellText
-from jaxscope.capture import _jax
-from jaxscope.capture.compiles.listener import Listener, collecting
-from jaxscope.capture.forms.block import restore
-from jaxscope.capture.inputs.arguments import paths_of
-from jaxscope.capture.jaxpr.tags import Tagged, tag_jaxpr
+from jaxscope.capture.compiles.listener import Listener
+from jaxscope.capture.forms.trial import restore
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings, SettingsError, TransformError
-from jaxscope.capture.program.compile import Captured, CompileRequest, Programs
-from jaxscope.capture.run import to_python
-from jaxscope.capture.run.context import ProgramFacts, WrappedCall
 from jaxscope.capture.run.error_notes import CellErrors
+from jaxscope.capture.run.jitted_functions import JittedFunctions
 from jaxscope.capture.source.sources import SourceFiles
-from jaxscope.capture.transforms import parameters, table
-from jaxscope.capture.vmap import watching
+from jaxscope.capture.transforms import table
 
 _WRAP = "__jaxscope_wrap__"
-
-
-@dataclass(slots=True)
-class DecoratedCall:
-    """One compiled signature of a wrapped function, with arguments to call it again."""
-
-    cell: DecoratedCell
-    name: str
-    jitted: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    tagged: Tagged | None = None
-    """The jaxpr as it was lowered: JAX drops what no result depends on, and tags go by jaxpr."""
-
-    def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
-        """The call for its report: JAX's own caches answer, so nothing compiles again."""
-        cell = self.cell
-        composition = cell.settings.composition
-        jitted, args, kwargs = self.jitted, self.args, self.kwargs
-        paths: tuple[str, ...] = ()
-        pmapped = _jax.pmapped_call(jitted, args, kwargs)
-        if pmapped is not None:
-            paths = paths_of(jitted, args)
-            jitted, args, kwargs = pmapped.jitted, pmapped.args, {}
-        request = CompileRequest(
-            self.name,
-            composition.titles,
-            jitted,
-            args,
-            kwargs,
-            paths=paths,
-            composition=composition,
-            tagged=self.tagged,
-            vmaps=cell.vmaps,
-        )
-        return WrappedCall(request=request, again=True, facts=self._facts)
-
-    def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def _facts(self, captured: Captured) -> ProgramFacts:
-        leaves = captured.leaves()
-        if len(captured.paths) < len(leaves):
-            leaves = captured.traced_leaves()
-        by_path = dict(zip(captured.paths, leaves, strict=False))
-        composition = self.cell.settings.composition
-        mapped = parameters.mapped(composition, self.jitted, self.kwargs, by_path)
-        return ProgramFacts(
-            python=to_python.of_cell(self.cell.text, self.cell.namespace), mapped=mapped
-        )
 
 
 @dataclass(slots=True)
@@ -94,11 +35,10 @@ class DecoratedCell:
     text: CellText
     settings: Settings
     namespace: MutableMapping[str, Any]
-    calls: list[DecoratedCall] = field(default_factory=list[DecoratedCall])
-    """Signatures that the cell has called, once it has run."""
-    vmaps: list[_jax.VmapEntry] = field(default_factory=list[_jax.VmapEntry])
-    """Values that entered a vmap while the cell ran."""
-    _functions: dict[int, tuple[str, Any, Any]] = field(default_factory=dict)
+    jitted: JittedFunctions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.jitted = JittedFunctions(self.text, self.settings, self.namespace)
 
     def names(self) -> tuple[str, ...]:
         """The functions to wrap. Raises ValueError for an unknown `--only` name."""
@@ -127,12 +67,7 @@ class DecoratedCell:
         The value of its last expression.
         """
         wrapped = self.names()
-        hooks = collecting(
-            listener,
-            on_trace_start=self._on_trace,
-            on_lowering_start=lambda name: self._on_lowering(sources),
-        )
-        with hooks, watching(self.vmaps):
+        with self.jitted.recording(listener, sources):
             return self._executed(wrapped)
 
     def execute_alone(self) -> Any:
@@ -149,7 +84,7 @@ class DecoratedCell:
             )
             return (note,)
         notes = [f"decorator form: {', '.join(wrapped)} · --block compiles the whole cell"]
-        called = {call.name for call in self.calls}
+        called = {call.name for call in self.jitted.calls}
         idle = [name for name in wrapped if name not in called]
         if idle:
             notes.append(
@@ -177,41 +112,13 @@ class DecoratedCell:
         return None if self.text.silenced else value
 
     def _wrap(self, function: Any) -> Any:
-        name = getattr(function, "__name__", "function")
         jitted = function
         already = hasattr(function, "lower") and hasattr(function, "trace")
         if not (already and self.settings.composition.is_plain):
             options = _jit_options(function, self.settings)
             jitted = table.decorated(self.settings.composition, function, options)
-        inner = inspect.unwrap(function)
-        self._functions[id(inner)] = (name, inner, jitted)
+        self.jitted.add(function, jitted)
         return jitted
-
-    # Hooks: called in the middle of JAX's work; their exceptions are caught by the listener.
-
-    def _on_trace(self, name: str) -> None:
-        found = _calling()
-        if found is None:
-            return
-        fun, args, kwargs = found
-        known = self._functions.get(id(inspect.unwrap(fun)))
-        if known is None or _holds_tracer((args, kwargs)):
-            return
-        # A pmap does not report its donated arguments; they are those of the settings.
-        if self.settings.donate or self.settings.composition.segments[0].name != "pmap":
-            args, kwargs = _copies_of_donated(known[2], args, kwargs)
-        self.calls.append(DecoratedCall(self, known[0], known[2], args, kwargs))
-
-    def _on_lowering(self, sources: SourceFiles) -> None:
-        found = _calling()
-        if found is not None and id(inspect.unwrap(found[0])) in self._functions:
-            jaxpr = _jax.lowering_jaxpr()
-            if jaxpr is None:
-                return
-            tagged = tag_jaxpr(jaxpr, sources)
-            jitted = self._functions[id(inspect.unwrap(found[0]))][2]
-            if self.calls and self.calls[-1].jitted is jitted:
-                self.calls[-1].tagged = tagged
 
 
 def _entry_points_error(
@@ -230,11 +137,6 @@ def _entry_points_error(
     )
 
 
-def _calling() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
-    """The call of a jitted or pmapped function that is being compiled."""
-    return _jax.calling_jit() or _jax.calling_pmap()
-
-
 def _jit_options(function: Any, settings: Settings) -> dict[str, Any]:
     """`static_argnames` and `donate_argnames` of those names that the function has."""
     try:
@@ -248,21 +150,6 @@ def _jit_options(function: Any, settings: Settings) -> dict[str, Any]:
         for key, chosen in (("static_argnames", static), ("donate_argnames", donate))
         if chosen
     }
-
-
-def _copies_of_donated(
-    jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with those that the call may donate copied, so that they outlive it."""
-    if _jax.donates(jitted) is False:
-        return args, kwargs
-    return jax.tree_util.tree_map(
-        lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, (args, kwargs)
-    )
-
-
-def _holds_tracer(value: Any) -> bool:
-    return any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(value))
 
 
 def _with_decorators(tree: ast.Module, names: tuple[str, ...]) -> ast.Module:

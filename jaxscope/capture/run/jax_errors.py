@@ -152,6 +152,14 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         "in_axes",
         "The axes do not fit the arguments: name positional parameters with `-i name=axis`.",
     ),
+    (
+        TypeError,
+        "returned a value of type",
+        (
+            "A function under `jax.jit` returns arrays: return the arrays, and create the other "
+            "object outside of it."
+        ),
+    ),
     (TypeError, "not a valid JAX type", _NO_ARRAY),
     (TypeError, "as an abstract array", _NO_ARRAY),
 )

@@ -13,6 +13,7 @@ from jaxscope.analysis.profile import ProfiledSession
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.devices import memory
 from jaxscope.capture.options.profile_plan import ProfilePlan
+from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.profile.sessions import (
@@ -62,6 +63,22 @@ def measure(
     `again` says that the user's own call has run already: then a program with effects is not run.
     Raises MemoryError when the program needs more than the device has free.
     """
+    try:
+        return _measure(captured, call, settings, listener, again=again)
+    except RetracedError:  # raised before the program ran
+        entry = replace(captured.entry, call=captured.entry.compiled)
+        captured = replace(captured, entry=entry)
+        return _measure(captured, call, settings, listener, again=again)
+
+
+def _measure(
+    captured: Captured,
+    call: tuple[Sequence[Any], Mapping[str, Any]] | None,
+    settings: Settings,
+    listener: Listener,
+    *,
+    again: bool,
+) -> Measured:
     if settings.runs == 0 or call is None or is_abstract(call):
         return Measured(None)
     args, kwargs = tuple(call[0]), dict(call[1])

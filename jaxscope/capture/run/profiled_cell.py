@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import collections
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
+from jax.core import Tracer
 
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.memory.live_arrays import by_line, live_buffers
@@ -22,7 +24,9 @@ from jaxscope.analysis.profile import (
 from jaxscope.analysis.profile.compile_phases import compile_phases
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.trace import TraceEvent, operations
+from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import collecting
+from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.profile import barriers, cell_programs, profiler
 from jaxscope.capture.profile.jitted_calls import CallRecorder, JittedCall
@@ -70,11 +74,14 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
     with suppress(Exception):  # an error of earlier work is raised again in the cell
         # Work of earlier cells that is still running would count as this cell's.
         _wait_for(text.syntax.mentioned, None, context.namespace)
-    try:
-        session = profiler.opened()
-        failed = ""
-    except Exception as busy:
-        session, failed = None, str(busy)
+    session, failed = None, ""
+    if not _jax.backends_started() and _may_configure(text, context.namespace):
+        failed = "the cell may configure JAX's devices, which start with it. Run it again"
+    else:
+        try:
+            session = profiler.opened()
+        except Exception as busy:
+            failed = str(busy)
     value, error = None, None
     zero = settling = time.perf_counter_ns()
     try:
@@ -161,6 +168,16 @@ def _stopped(error: BaseException, text: CellText) -> str:
     return f"The cell {how}{f' on line {line}' if line else ''}{kind}: this is the run until then."
 
 
+_CONFIGURING = frozenset({"environ", "putenv", "config", "distributed"})
+
+
+def _may_configure(text: CellText, namespace: Mapping[str, Any]) -> bool:
+    """Whether the cell, or a function that it reaches, may set options that devices start with."""
+    named = {node.attr for node in ast.walk(text.syntax.tree) if isinstance(node, ast.Attribute)}
+    reached = Reads().from_names(namespace, text.syntax.reads).words
+    return not _CONFIGURING.isdisjoint({*named, *text.syntax.mentioned, *reached})
+
+
 class Ended:
     """A `model.TextSource` of a program that ran in a profiled cell, with the texts read then."""
 
@@ -193,13 +210,18 @@ class _Marked:
 def _wait_for(names: Sequence[str], value: Any, namespace: Mapping[str, Any]) -> None:
     """Wait for the arrays of the cell, so that its work ends inside the trace."""
     made = [namespace[name] for name in names if name in namespace]
-    jax.block_until_ready(_arrays((value, made)))
+    jax.block_until_ready([array for one in (value, *made) for array in _arrays(one)])
     jax.effects_barrier()
 
 
 def _arrays(value: Any) -> list[Any]:
-    leaves = jax.tree_util.tree_leaves(value)
-    return [leaf for leaf in leaves if isinstance(leaf, jax.Array) and not leaf.is_deleted()]
+    """The arrays inside a value; none where JAX cannot take it apart."""
+    try:
+        leaves = jax.tree_util.tree_leaves(value)
+    except Exception:  # keys that cannot be sorted, a flatten function that raises
+        return []
+    found = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+    return [leaf for leaf in found if not isinstance(leaf, Tracer) and not leaf.is_deleted()]
 
 
 @dataclass(frozen=True, slots=True)

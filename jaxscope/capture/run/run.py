@@ -1,16 +1,16 @@
 """A whole run: from the user's code to its results and a record of what happened.
 
-One program is one `Run`: read → trace → compile → run → describe, each step giving a frozen value.
-A cell in block form and a call have one; a cell in decorator form has one for each signature that
-it called.
+A cell in block form and a call have one program; a cell in function or decorator form has one for
+each function and signature that it called.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any
+
+import jax
 
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.compiles.listener import Listener
@@ -19,98 +19,18 @@ from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile import profiler
-from jaxscope.capture.program.compile import (
-    Captured,
-    CompileRequest,
-    Programs,
-    TracedProgram,
-    compile_program,
-    device_and_precision,
-    trace_program,
-    traced_by_user,
-)
+from jaxscope.capture.program.compile import device_and_precision
 from jaxscope.capture.run import evidence, record
-from jaxscope.capture.run.context import (
-    FinishedRun,
-    Invocation,
-    Ran,
-    RunContext,
-    WrappedCall,
-    invocation,
-)
+from jaxscope.capture.run.context import Invocation, Ran, RunContext, invocation
 from jaxscope.capture.run.decorator_form import DecoratedCell
-from jaxscope.capture.run.error_notes import explained_call
-from jaxscope.capture.run.measure import measure
+from jaxscope.capture.run.error_notes import CellErrors, explained_call
+from jaxscope.capture.run.function_form import FunctionCell
+from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject, CellSubject
 from jaxscope.capture.source import cell_names
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Form, Source
-
-
-class Subject(Protocol):
-    """Code to run as one program: a cell in block form, a call, a call that a cell has made."""
-
-    def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
-        """JAX's function and its arguments. `programs` may be reused."""
-        ...
-
-    def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
-        """Add a sentence to errors of the block; `request` is given while it is being compiled."""
-        ...
-
-
-class Run:
-    """One program in five steps: read → trace → compile → run → describe."""
-
-    def __init__(self, subject: Subject, invocation: Invocation) -> None:
-        self._subject = subject
-        self._given = invocation
-
-    def read(self) -> WrappedCall:
-        """Find the inputs and the function that JAX shall trace."""
-        device, programs = self._given.device, self._given.context.programs
-        with self._subject.explained():
-            wrapped = self._subject.read(device, programs)
-        return wrapped.placed(device)
-
-    def trace(self, wrapped: WrappedCall) -> TracedProgram:
-        """Run the user's code on tracers."""
-        sources, say = self._given.sources, self._given.context.say
-        if wrapped.stage is not None:
-            return traced_by_user(wrapped.stage, sources)
-        with self._subject.explained(wrapped.request):
-            return trace_program(wrapped.request, sources, say)
-
-    def compile(self, traced: TracedProgram) -> Captured:
-        """Lower the program, and compile it unless it is a known one."""
-        with self._subject.explained(traced.request):
-            return compile_program(traced, self._given.sources, self._given.context.say)
-
-    def run(self, wrapped: WrappedCall, captured: Captured) -> FinishedRun:
-        """Run the program for its results and time it; write the results."""
-        given = self._given
-        given.context.say("running")
-        with self._subject.explained():
-            measured = measure(
-                captured,
-                wrapped.call,
-                given.settings,
-                given.context.listener,
-                again=wrapped.again,
-            )
-        value = None if measured.results is None else wrapped.finalize(measured.results)
-        return FinishedRun(wrapped, captured, measured, value)
-
-    def finished(self) -> FinishedRun:
-        """All steps until the results are there; `describe` may follow later."""
-        wrapped = self.read()
-        return self.run(wrapped, self.compile(self.trace(wrapped)))
-
-    def describe(self, finished: FinishedRun) -> record.Described:
-        """The program as data, with its live texts."""
-        return record.describe(finished, self._given)
-
 
 # Entry points of the magics and of the API.
 
@@ -122,8 +42,13 @@ def cell(text: CellText, settings: Settings, context: RunContext, form: Form | N
     keep, and ValueError for settings that name what is not there. The namespace is then as before
     (block form), or as Python left it (decorator form).
     """
+    if debugging := _debugging():
+        return cell_alone(text, settings, context.namespace, form, debugging)
     _wait(settings, context)
-    if _form(text, settings, form) is Form.DECORATOR:
+    found = _form(text, settings, form)
+    if found is Form.FUNCTION:
+        return _functions(text, settings, context)
+    if found is Form.DECORATOR:
         return _decorated(text, settings, context)
     return _block(text, settings, context)
 
@@ -138,6 +63,8 @@ def expression(text: str, settings: Settings, context: RunContext, magic: str = 
     call = evaluate_call(asked, context.namespace)
     settable = magic != "jaxprof"
     with explained_call(call, settings.composition, context.namespace, settable=settable):
+        if debugging := _debugging():
+            return _call_alone(call, settings, context, text, debugging)
         try:
             return _call(call, settings, context, Form.LINE, text)
         except Exception as error:
@@ -162,22 +89,27 @@ def cell_alone(
     namespace: MutableMapping[str, Any],
     form: Form | None,
     why: str,
+    *,
+    again: bool = False,
 ) -> Ran:
     """The cell without a report, after jaxscope failed; `why` goes into one line.
 
     Without transforms it runs as plain Python. Under transforms that would mean something else, so
-    JAX runs it alone.
+    JAX runs it alone. `again` says that its code has run before.
     """
 
     def value() -> Any:
         if settings.composition.is_plain:
             return _plain(text, namespace)
         with device_and_precision(settings):
-            if _form(text, settings, form) is Form.DECORATOR:
+            found = _form(text, settings, form)
+            if found is Form.FUNCTION:
+                return FunctionCell(text, settings, namespace).execute_alone()
+            if found is Form.DECORATOR:
                 return DecoratedCell(text, settings, namespace).execute_alone()
-            return _alone(CellSubject(text, settings, namespace))
+            return run_alone(CellSubject(text, settings, namespace))
 
-    return _without_report(value, settings, "cell", (text.source,), why)
+    return _without_report(value, settings, "cell", (text.source,), why, again=again)
 
 
 def _call_alone(
@@ -189,7 +121,7 @@ def _call_alone(
         if settings.composition.is_plain:
             return call.plain()
         with device_and_precision(settings):
-            return _alone(CallSubject(call, settings, context.namespace))
+            return run_alone(CallSubject(call, settings, context.namespace))
 
     return _without_report(value, settings, title, (), why)
 
@@ -200,7 +132,15 @@ def _call_alone(
 def _form(text: CellText, settings: Settings, asked: Form | None) -> Form:
     if asked is not None:
         return asked
-    return Form.DECORATOR if text.syntax.definitions or settings.only else Form.BLOCK
+    return Form.FUNCTION if text.syntax.definitions or settings.only else Form.BLOCK
+
+
+def _debugging() -> str:
+    """The setting under which JAX cannot compile as jaxscope asks it to, as a reason."""
+    for name in ("jax_disable_jit", "jax_check_tracer_leaks"):
+        if getattr(jax.config, name, False):
+            return f"{name} is on"
+    return ""
 
 
 def _wait(settings: Settings, context: RunContext) -> None:
@@ -212,17 +152,38 @@ def _wait(settings: Settings, context: RunContext) -> None:
 def _block(text: CellText, settings: Settings, context: RunContext) -> Ran:
     recorder = SideEffectRecorder(text.file)
     with invocation("cell", Form.BLOCK, settings, context, text.source) as given:
-        run = Run(CellSubject(text, settings, context.namespace), given)
+        subject = CellSubject(text, settings, context.namespace)
+        run = Run(subject, given)
         wrapped = run.read()
         names = evidence.name_facts(text.syntax.mentioned, context.namespace)
-        with recorder:
-            captured = run.compile(run.trace(wrapped))
-        finished = run.run(wrapped, captured)
+        try:
+            with recorder:
+                captured = run.compile(run.trace(wrapped))
+            finished = run.run(wrapped, captured)
+        except Exception as error:
+            if subject.has_run:
+                error_origin.note_that_code_has_run(error)
+            raise
         notes = wrapped.notes
         if finished.measured.results is None:
             notes = ("Compiled and not run: no variable was changed.", *notes)
         known = evidence.Known(names, recorder, captured.trace_s)
         return _finish(given, finished.value, lambda: [run.describe(finished)], notes, known)
+
+
+def _functions(text: CellText, settings: Settings, context: RunContext) -> Ran:
+    with invocation("cell", Form.FUNCTION, settings, context, text.source) as given:
+        cell = FunctionCell(text, settings, context.namespace)
+        names = evidence.name_facts(text.syntax.mentioned, context.namespace)
+        errors = CellErrors(text, context.namespace, settings.composition, wrote=True)
+        with errors.explained():
+            value = cell.execute(given)
+        known = evidence.Known(names, cell.recorder)
+
+        def described() -> list[record.Described]:
+            return [run.describe(finished) for run, finished in cell.runs()]
+
+        return _finish(given, value, described, cell.notes(), known)
 
 
 def _decorated(text: CellText, settings: Settings, context: RunContext) -> Ran:
@@ -232,7 +193,7 @@ def _decorated(text: CellText, settings: Settings, context: RunContext) -> Ran:
         names = evidence.name_facts(text.syntax.mentioned, context.namespace)
         with decorated.explained(), recorder:
             value = decorated.execute(context.listener, given.sources)
-        runs = [Run(call, given) for call in decorated.calls]
+        runs = [Run(call, given) for call in decorated.jitted.calls]
         known = evidence.Known(names, recorder)
         notes = decorated.notes()
         return _finish(
@@ -275,13 +236,6 @@ def _finish(
     return Ran(value, evidence.advised(found, texts, given.context.namespace, known), texts)
 
 
-def _alone(subject: Subject) -> Any:
-    """The value by JAX alone: nothing is tagged, timed or described."""
-    wrapped = subject.read()
-    request = wrapped.request
-    return wrapped.finalize(request.jitted(*request.args, **request.kwargs))
-
-
 def _plain(text: CellText, namespace: MutableMapping[str, Any]) -> Any:
     """The value of the cell as plain Python."""
     statements, expression = text.code()
@@ -291,7 +245,13 @@ def _plain(text: CellText, namespace: MutableMapping[str, Any]) -> Any:
 
 
 def _without_report(
-    value: Callable[[], Any], settings: Settings, title: str, sources: Sequence[Source], why: str
+    value: Callable[[], Any],
+    settings: Settings,
+    title: str,
+    sources: Sequence[Source],
+    why: str,
+    *,
+    again: bool = False,
 ) -> Ran:
     began = time.perf_counter()
     result = value()
@@ -300,6 +260,8 @@ def _without_report(
         failure = f"jaxscope could not compile this {noun} ({why}), so it ran as plain Python."
     else:
         failure = f"jaxscope could not inspect this {noun} ({why}), so JAX ran it alone."
+    if again:
+        failure += " Its code ran twice: so did what it prints, draws and writes to files."
     wall_s = time.perf_counter() - began
     short = record.minimal(title, Form.PLAIN, sources, (failure,), wall_s)
     return Ran(result, short, (), failure)

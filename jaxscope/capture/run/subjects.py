@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MethodType
 from typing import Any
 
@@ -58,19 +58,31 @@ class CellSubject:
         notes = wrapped.notes if text.syntax.tree.body else (empty, *wrapped.notes)
         return replace(wrapped, request=replace(wrapped.request, programs=programs), notes=notes)
 
+    @property
+    def traceable(self) -> Block | PlainCall | None:
+        """The cell, once it was read."""
+        return self._block
+
+    @property
+    def has_run(self) -> bool:
+        """Whether the code of the cell has begun to run."""
+        return self._block is not None and self._block.has_run
+
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
         composition = self._settings.composition
         traced = () if self._block is None else self._block.inputs.traced_names()
         return CellErrors(self._text, self._namespace, composition, traced).explained(request)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallSubject:
     """One call: of a stage of JAX's, a jitted or a plain function."""
 
     call: FunctionCall
     settings: Settings
     namespace: MutableMapping[str, Any]
+    plain: PlainCall | None = field(default=None, init=False)
+    """The call of a plain function, once it was read."""
 
     def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
         """The call as JAX runs it; a jitted function keeps its own options.
@@ -96,13 +108,23 @@ class CallSubject:
             kind = type(call.function).__name__
             raise NoFunctionError(f"There is nothing to compile: {kind} is not a function.")
         function = call.function
-        plain_call = PlainCall(call, self.settings, self.namespace)
+        plain_call = self.plain = PlainCall(call, self.settings, self.namespace)
         form = TransformedForm(plain_call, self.settings.composition, device)
         file, line = to_python.location_of(function)
         wrapped = _wrapped(
             form, plain_call, (call.name, file, line), lambda: to_python.of_function(function)
         )
         return replace(wrapped, request=replace(wrapped.request, programs=programs))
+
+    @property
+    def traceable(self) -> Block | PlainCall | None:
+        """The call, once it was read; None for a function of JAX's own."""
+        return self.plain
+
+    def original(self, tracer: Any) -> Any:
+        """The user's value that a tracer replaces; the tracer itself where it replaces none."""
+        originals = {} if self.plain is None else self.plain.originals
+        return originals.get(id(tracer), (tracer, tracer))[1]
 
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
         return nullcontext()

@@ -74,7 +74,7 @@ _OWN: Mapping[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = {
         ),
         (
             ("--holomorphic",),
-            {"action": "store_true", "help": "Decorator form: the function is holomorphic."},
+            {"action": "store_true", "help": "With --decorate: the function is holomorphic."},
         ),
     ),
     "vmap": _MAPPED,

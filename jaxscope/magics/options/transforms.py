@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jaxscope.magics.options.parser import Parser, UsageError
 
 if TYPE_CHECKING:
+    from jaxscope.analysis.python.cell import CellSyntax
     from jaxscope.capture.options.profile_plan import ProfilePlan
 
 _TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
@@ -119,6 +120,15 @@ def check_name(given: str | None, what: str) -> None:
         raise UsageError(f"-o needs a name for the {what}, but got {given!r}.")
 
 
+def check_report_name(given: str | None, syntax: CellSyntax) -> None:
+    """Raises UsageError for a value of `-o` that the cell uses itself."""
+    if given is not None and given in (*syntax.bound, *syntax.reads):
+        raise UsageError(
+            f"-o names `{given}`, which this cell uses itself, so the report would replace its "
+            "value. Choose a different name."
+        )
+
+
 def names(given: Sequence[str]) -> tuple[str, ...]:
     """`-s a,b -s c` → a, b, c."""
     found = [name.strip() for text in given for name in text.split(",")]
@@ -224,9 +234,12 @@ _SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         },
     ),
     (("--block",), {"action": "store_true", "help": "Compile the whole cell, definitions too."}),
-    (("--decorate",), {"action": "store_true", "help": "Compile only the cell's entry points."}),
+    (
+        ("--decorate",),
+        {"action": "store_true", "help": "Bind the cell's entry points as jax.jit(f)."},
+    ),
     (
         ("--only",),
-        {**_MANY, "help": "Decorator form: these functions instead of the entry points."},
+        {**_MANY, "help": "Compile calls to these functions only."},
     ),
 )

@@ -1,6 +1,4 @@
 # Decorators with and without arguments, stacked, keep names and wrapped functions.
-# differs: step entry-point-becomes-jitted
-# may differ: total* entry-point-becomes-jitted
 # may differ: y* argument-becomes-array
 
 # %% setup

@@ -47,17 +47,20 @@ CELLS = {
     "under a jit": "%%jaxcompose -q -n 1 -o r jit | pmap\nx * 2",
     "under a map": "%%jaxcompose -q -n 1 -o r vmap -i grown=1 | pmap -i grown=0\ngrown.sum() * 2",
     "jacobian": "%%jaxcompose -q -n 1 -o r grad -w w --mode jacrev | pmap -i x=0\n(x * w).sum()",
-    "decorated": "%%jaxpmap -q -n 1 -o r -i u=None\ndef g(v, u):\n    return v @ u\ng(x, w)",
+    "functions": "%%jaxpmap -q -n 1 -o r -i u=None\ndef h(v, u): return v @ u\nh(x, w)",
+    "decorated": (
+        "%%jaxpmap -q -n 1 -o r --decorate -i u=None\ndef g(v, u):\n    return v @ u\ng(x, w)"
+    ),
     "line": "%jaxpmap -q -n 1 -o r -i u=None f(x, w)",
     "inspected": "r = jaxscope.inspect(jax.pmap(lambda v: v * 3), x)\nNone",
     "too many": "%%jaxpmap -q\nmany * 2",
     "more devices": "%%jaxpmap -q --devices 9\nx * 2",
     "wrong axis": "%%jaxpmap -q --devices 4\nx * 2",
-    "decorated too many": "%%jaxpmap -q\ndef g(v):\n    return v\ng(many)",
+    "decorated too many": "%%jaxpmap -q --decorate\ndef g(v):\n    return v\ng(many)",
     "too late": "%jaxdevices --cpu 4",
     "mesh": "jax.set_mesh(jax.make_mesh((8,), ('row',), axis_types=auto));",
     "other mesh": "%%jaxpmap -q\nx * 2",
-    "other mesh decorated": "%%jaxpmap -q\ndef g(v):\n    return v * 2\ng(x)",
+    "other mesh decorated": "%%jaxpmap -q --decorate\ndef g(v):\n    return v * 2\ng(x)",
     "other mesh in a line": "%jaxpmap -q -i u=None f(x, w)",
     "other mesh written": "%%jaxjit -q\njax.shard_map(lambda v: v * 2, mesh=pair, "
     "in_specs=jax.P('pair'), out_specs=jax.P('pair'))(x)",

@@ -222,15 +222,15 @@ CASES = {
         "NameError",
         ("Line 2", "No transform around this code has an axis of that name", "`--axis-name`"),
     ),
-    "no axis in decorator form": Bad(
+    "no axis in function form": Bad(
         "%%jaxvmap -i v=None\ndef one(v):\n    return v.sum()\none(w)",
-        "ValueError",
-        ("Line 4", "No argument is mapped", "`-i name=0`"),
+        "UsageError",
+        ("`vmap` has no axis to map", "`v`", "`-i x=0`"),
     ),
-    "no axis in decorator form of pmap": Bad(
+    "no axis in function form of pmap": Bad(
         "%%jaxpmap -i v=None\ndef one(v):\n    return v.sum()\none(w)",
-        "ValueError",
-        ("Line 4", "No argument is mapped", "`-i name=0`"),
+        "UsageError",
+        ("`pmap` has no axis to map", "`v`", "`-i x=0`"),
     ),
     "cotangent unknown": Bad(
         "%%jaxgrad -w w --mode vjp --cotangent nowhere\nw ** 2",

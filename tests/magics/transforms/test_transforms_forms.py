@@ -204,9 +204,14 @@ CELLS = (
 
 @pytest.mark.parametrize(
     "place",
-    ["run.run.trace_program", "run.run.measure", "run.record.record", "run.evidence.advised"],
+    [
+        "run.program_run.trace_program",
+        "run.program_run.measure",
+        "run.record.record",
+        "run.evidence.advised",
+    ],
 )
-@pytest.mark.parametrize("cell", CELLS, ids=["grad", "vmap", "stack", "decorated"])
+@pytest.mark.parametrize("cell", CELLS, ids=["grad", "vmap", "stack", "functions"])
 def test_a_fault_of_ours_leaves_the_transformed_value(
     notebook: Notebook,
     monkeypatch: pytest.MonkeyPatch,
@@ -224,7 +229,9 @@ def test_a_fault_of_ours_leaves_the_transformed_value(
     assert "jaxscope could not" in ran.text
 
 
-@pytest.mark.parametrize("place", ["run.run.trace_program", "run.run.measure", "run.record.record"])
+@pytest.mark.parametrize(
+    "place", ["run.program_run.trace_program", "run.program_run.measure", "run.record.record"]
+)
 def test_a_fault_of_ours_leaves_the_value_of_a_call(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

@@ -57,6 +57,7 @@ def test_it_compiles_once_and_not_again(answers: dict[str, Any]) -> None:
         ("under a jit", "jit(pmap(cell))", [X * 2]),
         ("under a map", "jit(vmap(pmap(cell)))", [GROWN.sum(2).T * 2]),
         ("jacobian", "jit(jacrev(pmap(cell)))", [X]),
+        ("functions", "pmap(h)", [X @ W]),
         ("decorated", "pmap(g)", [X @ W]),
         ("line", "pmap(f)", [X @ W]),
     ],

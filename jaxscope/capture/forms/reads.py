@@ -1,0 +1,310 @@
+"""The values that code can reach through names: what a trace may read, change or keep.
+
+Names are followed through the user's functions and classes, and through the containers that hold
+them. What is only reached while the code runs (`getattr` with a computed name, `exec`) is not seen.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import dis
+import functools
+import inspect
+import random
+from collections.abc import Iterable, Mapping
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxscope.analysis.python.cell import REFLECTIVE
+from jaxscope.analysis.python.marked_calls import all_codes
+from jaxscope.capture.inputs import nnx
+from jaxscope.capture.inputs.mutation import Snapshot, contents, is_users_module
+
+MISSING = object()
+MOST_VALUES = 5_000
+"""Values looked at below the names."""
+
+_LRU_CACHE = type(functools.lru_cache(lambda: None))
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+_OUTSIDE = frozenset(
+    "time datetime io _io _thread _contextvars os shutil subprocess uuid secrets logging "  # noqa: SIM905
+    "threading queue socket urllib requests tqdm matplotlib IPython ipywidgets plotly wandb "
+    "tempfile pathlib getpass".split()
+)
+"""Modules whose functions act on, or read, the world outside the program."""
+
+
+class Reads:
+    """Everything that some roots reach, found once."""
+
+    def __init__(self) -> None:
+        self.named: list[tuple[str, Any]] = []
+        """Each value with the name that leads to it."""
+        self.bindings: list[tuple[Mapping[str, Any], str, Any]] = []
+        """Scope, name and value of each name that code reads; MISSING where it is unbound."""
+        self.cells: list[tuple[Any, Any]] = []
+        """Closure cells with their values."""
+        self.scopes: dict[int, Any] = {}
+        """The globals that the reached functions may assign."""
+        self.iterators: list[tuple[str, Any]] = []
+        self.generators: list[Any] = []
+        """Random generators."""
+        self.caches: list[tuple[str, Any]] = []
+        self.outside = ""
+        """The name of a function that acts outside of the program, or reads what does."""
+        self.unknown = False
+        """Whether code reads names that are not in its text."""
+        self.truncated = False
+        self.words: set[str] = set()
+        """Names and attributes in the code of the functions."""
+        self._classes: dict[int, tuple[str, type]] = {}
+        self._seen: dict[int, Any] = {}
+        self._waiting: collections.deque[tuple[str, Any]] = collections.deque()
+
+    def from_names(
+        self, scope: Mapping[str, Any], names: Iterable[str], attributes: Iterable[str] = ()
+    ) -> Reads:
+        """Add these names of a scope, and these attributes of the modules among them."""
+        for name in names:
+            self._name(scope, name)
+            if isinstance(scope.get(name), ModuleType):
+                self._module(name, scope[name], attributes)
+        self._walk()
+        return self
+
+    def from_values(self, values: Mapping[str, Any]) -> Reads:
+        """Add these values by name."""
+        for name, value in values.items():
+            self._add(name, value)
+        self._walk()
+        return self
+
+    def contents(self) -> dict[int, Any]:
+        """The present contents of the user's modules, classes and closure cells, by identity."""
+        found: dict[int, Any] = {id(cell): value for cell, value in self.cells}
+        for _, value in self.named:
+            if isinstance(value, ModuleType) and is_users_module(value.__name__):
+                found[id(vars(value))] = dict(vars(value))
+        for _, kind in self._classes.values():
+            found[id(kind)] = dict(vars(kind))
+        return found
+
+    def snapshot(self, stored: Iterable[str] = ()) -> Snapshot:
+        """The mutable containers among them; modules only where the text stores into them."""
+        kept = set(stored)
+        snapshot = Snapshot()
+        for name, value in self.named:
+            if isinstance(value, _LRU_CACHE) or nnx.is_nnx(value):
+                continue
+            if not isinstance(value, ModuleType) or name in kept:
+                snapshot.take(name, value)
+        for name, kind in self._classes.values():
+            snapshot.take(f"{name}.__class__", kind)
+        return snapshot
+
+    def _name(self, scope: Mapping[str, Any], name: str) -> None:
+        if name not in scope:
+            self.bindings.append((scope, name, MISSING))
+            value = getattr(builtins, name, None)
+            if value in (open, input, breakpoint) or name in ("open", "input", "breakpoint"):
+                self.outside = self.outside or name
+            self.unknown = self.unknown or name in REFLECTIVE
+            return
+        value = scope[name]
+        self.bindings.append((scope, name, value))
+        self._add(name, value)
+
+    def _add(self, name: str, value: Any) -> None:
+        if id(value) not in self._seen:
+            self._seen[id(value)] = value
+            self.named.append((name, value))
+            self._waiting.append((name, value))
+
+    def _walk(self) -> None:
+        while self._waiting:
+            name, value = self._waiting.popleft()
+            self._follow(name, value)
+
+    def _follow(self, name: str, value: Any) -> None:
+        if isinstance(value, _LRU_CACHE):
+            self.caches.append((name, value))
+        if is_outside(value) or is_outside(type(value)):
+            self.outside = self.outside or name
+        if isinstance(value, _GENERATORS):
+            self.generators.append(value)
+        elif hasattr(type(value), "__next__"):
+            self.iterators.append((name, value))
+        wrapped = inspect.getattr_static(value, "__wrapped__", None)
+        if wrapped is not None and isinstance(wrapped, FunctionType):
+            self._below(name, wrapped)
+        if isinstance(value, FunctionType):
+            self._function(value)
+        elif isinstance(value, MethodType):
+            if isinstance(value.__func__, FunctionType) and _is_users(value.__func__):
+                self._below(name, value.__func__)
+                self._below(name, value.__self__)
+        elif isinstance(value, functools.partial):
+            for part in (value.func, value.args, value.keywords):
+                self._below(name, part)
+        elif isinstance(value, type):
+            if is_users_module(value.__module__):
+                self._classes[id(value)] = (name, value)
+                for base in value.__mro__:
+                    for member in vars(base).values() if is_users_module(base.__module__) else ():
+                        self._below(name, getattr(member, "__func__", member))
+                        self._below(name, getattr(member, "fget", None))
+        elif not isinstance(value, ModuleType):
+            if is_users_module(type(value).__module__):
+                self._below(name, type(value))
+            for child in _children(value):
+                self._below(name, child)
+
+    def _below(self, name: str, value: Any) -> None:
+        """Follow a value that has no name of its own: only what may lead to code or state."""
+        if value is None or id(value) in self._seen or type(value) in _LEAVES:
+            return
+        if len(self._seen) >= MOST_VALUES:
+            self.truncated = True
+            return
+        self._seen[id(value)] = value
+        self._waiting.append((name, value))
+
+    def _function(self, function: FunctionType) -> None:
+        if not _is_users(function):
+            return
+        scope = function.__globals__
+        self.scopes[id(scope)] = scope
+        text = _text(function.__code__)
+        self.words.update(text.names, text.attributes)
+        for name in text.names:
+            self._name(scope, name)
+            value = scope.get(name)
+            if isinstance(value, ModuleType):
+                self._module(name, value, text.attributes)
+        self.unknown = self.unknown or "IMPORT_NAME" in _text(function.__code__).operations
+        cells = function.__closure__ or ()
+        for free, cell in zip(function.__code__.co_freevars, cells, strict=False):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            self.cells.append((cell, value))
+            self._add(free, value)
+        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self._below(function.__name__, default)
+
+    def _module(self, name: str, module: ModuleType, used: Iterable[str]) -> None:
+        if not is_users_module(module.__name__):
+            return
+        for attribute in used:
+            if attribute in vars(module):
+                self.bindings.append((vars(module), attribute, vars(module)[attribute]))
+                self._add(f"{name}.{attribute}", vars(module)[attribute])
+
+
+def is_outside(value: Any) -> bool:
+    """Whether a value is a function, class or module that acts outside of the program."""
+    if isinstance(value, ModuleType):
+        return value.__name__.partition(".")[0] in _OUTSIDE
+    if not callable(value):
+        return False
+    module = getattr(value, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] in _OUTSIDE
+
+
+_LEAVES = frozenset({bool, int, float, complex, str, bytes, type(None), np.ndarray})
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, (tuple, frozenset)):
+        return value
+    held = contents(value)
+    if isinstance(held, dict):
+        return list(held.values())
+    return () if held is None or isinstance(held, bytearray) else list(held)
+
+
+class _Text(NamedTuple):
+    """The names in a function's code, and in that of the functions inside it."""
+
+    names: tuple[str, ...]
+    """Names of the globals."""
+    attributes: frozenset[str]
+    operations: frozenset[str]
+
+
+@functools.lru_cache(maxsize=1024)
+def _text(code: CodeType) -> _Text:
+    found = [i for one in (code, *all_codes(code)) for i in dis.get_instructions(one)]
+    return _Text(
+        tuple(dict.fromkeys(str(i.argval) for i in found if i.opname in _OF_GLOBALS)),
+        frozenset(str(i.argval) for i in found if i.opname in ("LOAD_ATTR", "LOAD_METHOD")),
+        frozenset(i.opname for i in found),
+    )
+
+
+_OF_GLOBALS = frozenset(
+    (
+        "LOAD_GLOBAL",
+        "LOAD_NAME",
+        "LOAD_FROM_DICT_OR_GLOBALS",
+        "STORE_GLOBAL",
+        "DELETE_GLOBAL",
+    )
+)
+
+
+def _is_users(function: FunctionType) -> bool:
+    file = function.__code__.co_filename
+    return "site-packages" not in file and "/lib/python" not in file
+
+
+class RandomState:
+    """The states of Python's and NumPy's global generators, and of those that code can reach."""
+
+    def __init__(self, generators: Iterable[Any]) -> None:
+        self._generators = tuple(generators)
+        self._before = self._read()
+
+    def changed(self) -> bool:
+        return not _equal(self._before, self._read())
+
+    def restore(self) -> None:
+        ours, numpys, others = self._before
+        random.setstate(ours)
+        np.random.set_state(numpys)
+        for generator, state in zip(self._generators, others, strict=True):
+            if isinstance(generator, random.Random):
+                generator.setstate(state)
+            elif isinstance(generator, np.random.RandomState):
+                generator.set_state(state)
+            else:
+                generator.bit_generator.state = state
+
+    def _read(self) -> tuple[Any, Any, tuple[Any, ...]]:
+        return (
+            random.getstate(),
+            np.random.get_state(),
+            tuple([_state(generator) for generator in self._generators]),
+        )
+
+
+def _state(generator: Any) -> Any:
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    if isinstance(generator, np.random.RandomState):
+        return generator.get_state()
+    return generator.bit_generator.state
+
+
+def _equal(before: Any, now: Any) -> bool:
+    if isinstance(before, np.ndarray):
+        return bool(np.array_equal(before, now))
+    if isinstance(before, dict):
+        return all(_equal(before[key], now[key]) for key in before)
+    if isinstance(before, (tuple, list)):
+        return all(_equal(a, b) for a, b in zip(before, now, strict=True))
+    return bool(before == now)

@@ -1,0 +1,162 @@
+"""Jitted functions of a cell, and the signatures of them that it has compiled.
+
+A jitted function is JAX's own object, so its calls cannot be intercepted: signatures that are
+traced, lowered and compiled come from JAX's events while the cell runs, and the jaxprs are tagged
+just before they are lowered.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Generator, MutableMapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+from jax.core import Tracer
+
+from jaxscope.analysis.python.cell import CellText
+from jaxscope.capture import _jax
+from jaxscope.capture.compiles.listener import Listener, collecting
+from jaxscope.capture.inputs.arguments import paths_of
+from jaxscope.capture.jaxpr.tags import Tagged, tag_jaxpr
+from jaxscope.capture.options.settings import Settings
+from jaxscope.capture.program.compile import Captured, CompileRequest, Programs
+from jaxscope.capture.run import to_python
+from jaxscope.capture.run.context import ProgramFacts, WrappedCall
+from jaxscope.capture.source.sources import SourceFiles
+from jaxscope.capture.transforms import parameters
+from jaxscope.capture.vmap import watching
+
+
+@dataclass(slots=True)
+class RecordedCall:
+    """One compiled signature of a jitted function, with arguments to call it again."""
+
+    cell: JittedFunctions
+    name: str
+    jitted: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    tagged: Tagged | None = None
+    """The jaxpr as it was lowered: JAX drops what no result depends on, and tags go by jaxpr."""
+
+    def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
+        """The call for its report: JAX's own caches answer, so nothing compiles again."""
+        cell = self.cell
+        composition = cell.settings.composition
+        jitted, args, kwargs = self.jitted, self.args, self.kwargs
+        paths: tuple[str, ...] = ()
+        pmapped = _jax.pmapped_call(jitted, args, kwargs)
+        if pmapped is not None:
+            paths = paths_of(jitted, args)
+            jitted, args, kwargs = pmapped.jitted, pmapped.args, {}
+        request = CompileRequest(
+            self.name,
+            composition.titles,
+            jitted,
+            args,
+            kwargs,
+            paths=paths,
+            composition=composition,
+            tagged=self.tagged,
+            vmaps=cell.vmaps,
+        )
+        return WrappedCall(request=request, again=True, facts=self._facts)
+
+    @property
+    def traceable(self) -> None:
+        """None: JAX has traced the function before."""
+        return None
+
+    def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def _facts(self, captured: Captured) -> ProgramFacts:
+        leaves = captured.leaves()
+        if len(captured.paths) < len(leaves):
+            leaves = captured.traced_leaves()
+        by_path = dict(zip(captured.paths, leaves, strict=False))
+        composition = self.cell.settings.composition
+        mapped = parameters.mapped(composition, self.jitted, self.kwargs, by_path)
+        return ProgramFacts(
+            python=to_python.of_cell(self.cell.text, self.cell.namespace), mapped=mapped
+        )
+
+
+@dataclass(slots=True)
+class JittedFunctions:
+    """The jitted functions of one run of a cell."""
+
+    text: CellText
+    settings: Settings
+    namespace: MutableMapping[str, Any]
+    calls: list[RecordedCall] = field(default_factory=list[RecordedCall])
+    """Signatures that the cell has called, once it has run."""
+    vmaps: list[_jax.VmapEntry] = field(default_factory=list[_jax.VmapEntry])
+    """Values that entered a vmap while the cell ran."""
+    _functions: dict[int, tuple[str, Any, Any]] = field(default_factory=dict)
+
+    def add(self, function: Any, jitted: Any) -> None:
+        """Record the calls of `jitted`, which compiles `function`."""
+        inner = inspect.unwrap(function)
+        name = getattr(function, "__name__", "function")
+        self._functions[id(inner)] = (name, inner, jitted)
+
+    @contextmanager
+    def recording(self, listener: Listener, sources: SourceFiles) -> Generator[None]:
+        """Record the signatures that are compiled inside this block."""
+        hooks = collecting(
+            listener,
+            on_trace_start=self._on_trace,
+            on_lowering_start=lambda name: self._on_lowering(sources),
+        )
+        with hooks, watching(self.vmaps):
+            yield
+
+    # Hooks: called in the middle of JAX's work; their exceptions are caught by the listener.
+
+    def _on_trace(self, name: str) -> None:
+        found = _calling()
+        if found is None:
+            return
+        fun, args, kwargs = found
+        known = self._functions.get(id(inspect.unwrap(fun)))
+        if known is None or _holds_tracer((args, kwargs)):
+            return
+        # A pmap does not report its donated arguments; they are those of the settings.
+        if self.settings.donate or self.settings.composition.segments[0].name != "pmap":
+            args, kwargs = copies_of_donated(known[2], args, kwargs)
+        self.calls.append(RecordedCall(self, known[0], known[2], args, kwargs))
+
+    def _on_lowering(self, sources: SourceFiles) -> None:
+        found = _calling()
+        if found is not None and id(inspect.unwrap(found[0])) in self._functions:
+            jaxpr = _jax.lowering_jaxpr()
+            if jaxpr is None:
+                return
+            tagged = tag_jaxpr(jaxpr, sources)
+            jitted = self._functions[id(inspect.unwrap(found[0]))][2]
+            if self.calls and self.calls[-1].jitted is jitted:
+                self.calls[-1].tagged = tagged
+
+
+def _calling() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The call of a jitted or pmapped function that is being compiled."""
+    return _jax.calling_jit() or _jax.calling_pmap()
+
+
+def copies_of_donated(
+    jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with those that the call may donate copied, so that they outlive it."""
+    if _jax.donates(jitted) is False:
+        return args, kwargs
+    return jax.tree_util.tree_map(
+        lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, (args, kwargs)
+    )
+
+
+def _holds_tracer(value: Any) -> bool:
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(value))

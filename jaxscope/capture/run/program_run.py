@@ -1,0 +1,110 @@
+"""One program as one `Run`: read → trace → compile → run → describe.
+
+Each step gives a frozen value, so that a step may be replaced, repeated or left out.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, suppress
+from typing import Any, Protocol
+
+from jaxscope.capture.forms.block import Block
+from jaxscope.capture.forms.call import PlainCall
+from jaxscope.capture.inputs.leaks import TracerNet
+from jaxscope.capture.options.refusals import keeps_tracer
+from jaxscope.capture.program.compile import (
+    Captured,
+    CompileRequest,
+    Programs,
+    TracedProgram,
+    compile_program,
+    trace_program,
+    traced_by_user,
+)
+from jaxscope.capture.run import record
+from jaxscope.capture.run.context import FinishedRun, Invocation, WrappedCall
+from jaxscope.capture.run.measure import measure
+
+
+class Subject(Protocol):
+    """Code to run as one program: a cell in block form, a call, a call that a cell has made."""
+
+    def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
+        """JAX's function and its arguments. `programs` may be reused."""
+        ...
+
+    @property
+    def traceable(self) -> Block | PlainCall | None:
+        """The code that is traced, once it was read; None where JAX traces it alone."""
+        ...
+
+    def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
+        """Add a sentence to errors of the block; `request` is given while it is being compiled."""
+        ...
+
+
+class Run:
+    """One program in five steps: read → trace → compile → run → describe."""
+
+    def __init__(self, subject: Subject, invocation: Invocation) -> None:
+        self._subject = subject
+        self._given = invocation
+
+    def read(self) -> WrappedCall:
+        """Find the inputs and the function that JAX shall trace."""
+        device, programs = self._given.device, self._given.context.programs
+        with self._subject.explained():
+            wrapped = self._subject.read(device, programs)
+        return wrapped.placed(device)
+
+    def trace(self, wrapped: WrappedCall) -> TracedProgram:
+        """Run the user's code on tracers."""
+        sources, say = self._given.sources, self._given.context.say
+        if wrapped.stage is not None:
+            return traced_by_user(wrapped.stage, sources)
+        with self._subject.explained(wrapped.request):
+            with TracerNet() as net:
+                traced = trace_program(wrapped.request, sources, say)
+                made, kept = self._subject.traceable, list[Any]()
+                if made is not None:
+                    with suppress(Exception):  # the search is a net below the snapshot's
+                        kept = net.kept(made.traced_objects())
+            if made is not None and kept:
+                raise keeps_tracer(net.released(kept, made.earlier()))
+            return traced
+
+    def compile(self, traced: TracedProgram) -> Captured:
+        """Lower the program, and compile it unless it is a known one."""
+        with self._subject.explained(traced.request):
+            return compile_program(traced, self._given.sources, self._given.context.say)
+
+    def run(self, wrapped: WrappedCall, captured: Captured) -> FinishedRun:
+        """Run the program for its results and time it; write the results."""
+        given = self._given
+        given.context.say("running")
+        with self._subject.explained():
+            measured = measure(
+                captured,
+                wrapped.call,
+                given.settings,
+                given.context.listener,
+                again=wrapped.again,
+            )
+        value = None if measured.results is None else wrapped.finalize(measured.results)
+        return FinishedRun(wrapped, captured, measured, value)
+
+    def finished(self) -> FinishedRun:
+        """All steps until the results are there; `describe` may follow later."""
+        wrapped = self.read()
+        return self.run(wrapped, self.compile(self.trace(wrapped)))
+
+    def describe(self, finished: FinishedRun) -> record.Described:
+        """The program as data, with its live texts."""
+        return record.describe(finished, self._given)
+
+
+def run_alone(subject: Subject) -> Any:
+    """The value by JAX alone: nothing is tagged, timed or described."""
+    wrapped = subject.read()
+    request = wrapped.request
+    return wrapped.finalize(request.jitted(*request.args, **request.kwargs))

@@ -1,0 +1,67 @@
+"""Modules of the user's: imported by a compiled cell, and changed by one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.magics.notebook import Notebook, open_notebook
+
+SETUP = "import jax, jax.numpy as jnp\nx = jnp.arange(3.0)"
+MODULES = {
+    "tables_of_a_cell": "import jax.numpy as jnp\nTABLE = jnp.arange(3) * 2\n",
+    "memory_of_a_cell": (
+        "last = 'nothing'\nnumber = 0\n"
+        "def keep(v):\n    global last\n    last = v\n"
+        "def count():\n    global number\n    number += 1\n"
+        "class Kept:\n    w = 'nothing'\n"
+        "    @classmethod\n    def keep(cls, v):\n        cls.w = v\n"
+    ),
+}
+
+
+@pytest.fixture
+def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Notebook]:
+    for name, text in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with open_notebook() as opened:
+        opened.must(SETUP)
+        yield opened
+
+
+def test_a_module_that_the_cell_imports_has_arrays_and_no_tracers(notebook: Notebook) -> None:
+    notebook.must("%%jaxjit -q -n 1\nimport tables_of_a_cell as t\ny = x + t.TABLE")
+    assert notebook.must("t.TABLE + 1").value.tolist() == [1, 3, 5]
+    np.testing.assert_array_equal(notebook.names["y"], [0, 3, 6])
+
+
+def test_so_has_one_that_a_helper_imports(notebook: Notebook) -> None:
+    notebook.must("def helper(v):\n    from tables_of_a_cell import TABLE\n    return v + TABLE")
+    notebook.must("%%jaxjit -q -n 1\ny = helper(x)")
+    assert notebook.must("import tables_of_a_cell as t\nt.TABLE + 1").value.tolist() == [1, 3, 5]
+
+
+@pytest.mark.parametrize("call", ["m.keep(x * 2)", "m.Kept.keep(x * 2)"])
+def test_a_tracer_that_a_module_keeps_is_refused_and_what_it_held_is_back(
+    notebook: Notebook, call: str
+) -> None:
+    notebook.must("import memory_of_a_cell as m")
+    ran = notebook.run(f"%%jaxjit -q -n 1\n{call}")
+    assert "No variable was changed" in ran.message
+    assert notebook.must("m.last, m.Kept.w").value == ("nothing", "nothing")
+
+
+def test_a_function_that_changes_a_module_runs_plainly_and_once(notebook: Notebook) -> None:
+    notebook.must("import memory_of_a_cell as m")
+    notebook.must(
+        "%%jaxjit -q -n 1\ndef f(v):\n    m.count()\n    m.keep(v)\n    return v\ny = f(x), f(x)"
+    )
+    number, last = notebook.must("m.number, m.last").value
+    assert number == 2
+    np.testing.assert_array_equal(last, notebook.names["x"])
