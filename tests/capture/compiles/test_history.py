@@ -25,8 +25,8 @@ from jaxscope.capture.compiles.history import History
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.compiles.signature.earlier_traces import EarlierTraces
-from jaxscope.capture.compiles.signature.object_ids import ObjectIds
 from jaxscope.capture.compiles.signature.reader import SignatureReader
+from jaxscope.capture.compiles.signature.values import ObjectIds
 from jaxscope.model import CauseKind, CompileKind, to_json
 from tests.private_names import break_private
 
