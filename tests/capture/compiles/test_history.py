@@ -113,7 +113,7 @@ def test_events_by_the_thousand_leave_no_more_behind(monkeypatch):
 
     break_private(monkeypatch, "jax_call", call)
     listener = Listener()
-    listener._open.history = History(kept=500)
+    listener.history = listener._open.history = History(kept=500)
     stages = (
         "/jax/core/compile/jaxpr_to_mlir_module_duration",
         "/jax/core/compile/backend_compile_duration",
