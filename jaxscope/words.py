@@ -139,6 +139,11 @@ def listed(items: Sequence[str], most: int = 0, last: str = "and") -> str:
     return f" {last} ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
 
 
+def cut(text: str, most: int) -> str:
+    """The text, cut with `…` where it is longer than `most` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def names(items: Sequence[str], most: int = 3) -> str:
     """`a`, `b` and 2 more, each in backticks."""
     return listed([f"`{item}`" for item in items], most)

@@ -68,7 +68,7 @@ def compare(
         >>> c.ratio("jax", "numpy").verdict
     """
     from jaxscope.bench.cell.functions import functions_plan
-    from jaxscope.bench.cell.request import BenchRequest
+    from jaxscope.bench.cell.inputs import BenchRequest
     from jaxscope.bench.frameworks import registry
     from jaxscope.model.comparison import TimingMode
 
@@ -156,8 +156,8 @@ def _names(given: str | Sequence[str]) -> tuple[str, ...]:
 def _sizes(
     given: Mapping[str, Sequence[int]] | Sequence[Mapping[str, int]] | str | None,
 ) -> tuple[Mapping[str, int], ...]:
+    from jaxscope.bench.cell.line import sizes
     from jaxscope.bench.cell.sections import CellError
-    from jaxscope.bench.cell.sizes import sizes
 
     if given is None:
         return ({},)

@@ -17,7 +17,7 @@ from jaxscope.analysis.comparison import names
 from jaxscope.bench import columns
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.frameworks import registry
-from jaxscope.bench.frameworks.implementation import Implementation
+from jaxscope.bench.frameworks.implementation import Implementation, arrays_of
 from jaxscope.bench.placement import host_arrays
 from jaxscope.bench.plan import Plan, Progress, Size, validate
 from jaxscope.bench.prepare import Failed, Ready, Setting, check, get_ready, silenced, unchecked
@@ -265,9 +265,8 @@ class _Measurement:
         if len(readies) < 2:
             return "there is no second implementation to compare with"
         first = readies[0]
-        leaves = first.implementation.leaves(first.outputs)
-        arrays = [np.array(first.implementation.to_numpy(leaf)) for leaf in leaves]
-        return Reference(tuple(arrays), names.label(first.row))
+        arrays = arrays_of(first.implementation, first.outputs)
+        return Reference(tuple(map(np.array, arrays)), names.label(first.row))
 
     def _collect(self, readies: Sequence[Ready]) -> None:
         """The samples into the rows."""

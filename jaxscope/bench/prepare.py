@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxscope.bench.cell.timed_code import describe_error
-from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal
+from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, arrays_of
 from jaxscope.bench.placement import aligned_copy, mover, place, task_for
 from jaxscope.bench.plan import Entry, Plan
 from jaxscope.bench.reference import Reference, task_of
@@ -154,7 +154,7 @@ class _Preparation:
             first_args, _ = place(implementation, setting.host, device)
         outputs, waiting, first_s = self._first_call(prepared, first_args, call_s)
         leaves = implementation.leaves(outputs)
-        arrays = [np.asarray(implementation.to_numpy(leaf)) for leaf in leaves]
+        arrays = arrays_of(implementation, outputs)
         row = replace(
             self.row,
             compile=prepared.phases,
@@ -283,7 +283,7 @@ def check(
 ) -> None:
     """Compare the results with the reference; fill in the row's error and its warnings."""
     leaves = ready.implementation.leaves(ready.outputs)
-    arrays = [np.asarray(ready.implementation.to_numpy(leaf)) for leaf in leaves]
+    arrays = arrays_of(ready.implementation, ready.outputs)
     if any(array.dtype.kind not in _NUMBERS for array in (*arrays, *reference.leaves)):
         unchecked(ready, "the results are not arrays of numbers")
         return

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxscope import words
-from jaxscope.bench.plan import Limits, Plan, PlanError, Progress, validate
+from jaxscope.bench.plan import Plan, PlanError, Progress, validate
 from jaxscope.capture.program import describe
 from jaxscope.model import from_json
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
@@ -46,9 +46,10 @@ def compare_in_processes(plan: Plan) -> ComparisonRecord:
     records: list[ComparisonRecord] = []
     stopped = ""
     for number in range(plan.processes):
-        seeded = replace(
-            plan, processes=1, progress=None, seed=plan.seed + number, limits=_share(plan)
-        )
+        limits = plan.limits
+        if limits.total_s is not None:  # its share of the whole
+            limits = replace(limits, total_s=limits.total_s / plan.processes)
+        seeded = replace(plan, processes=1, progress=None, seed=plan.seed + number, limits=limits)
         sent = packed(seeded)
         which = f"process {number + 1} of {plan.processes}"
         try:
@@ -134,12 +135,6 @@ def _merged_row(records: Sequence[ComparisonRecord], row: ComparisonRow) -> Comp
         failure=next((one.failure for one in rows if one.failure), ""),
         warnings=tuple(warnings.values()),
     )
-
-
-def _share(plan: Plan) -> Limits:
-    """The limits of one process: its share of the whole."""
-    total = plan.limits.total_s
-    return plan.limits if total is None else replace(plan.limits, total_s=total / plan.processes)
 
 
 def _process(plan: Plan, sent: bytes, number: int) -> ComparisonRecord:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.bench.frameworks.implementation import Implementation, Task
+from jaxscope.bench.frameworks.implementation import Implementation, Task, arrays_of
 from jaxscope.bench.placement import fixed, task_for
 from jaxscope.bench.plan import Entry, Plan
 
@@ -102,6 +102,4 @@ def _entry(
 
 
 def _arrays(implementation: Implementation, results: Any) -> tuple[Any, ...]:
-    return tuple(
-        [np.array(implementation.to_numpy(leaf)) for leaf in implementation.leaves(results)]
-    )
+    return tuple(map(np.array, arrays_of(implementation, results)))

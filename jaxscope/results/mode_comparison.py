@@ -65,16 +65,16 @@ class ModeComparison(Result):
 
     def summary(self) -> str:
         """The mode that fits, with the evidence."""
-        from jaxscope.view.chapters.compare_modes import verdict
+        from jaxscope.view.chapters.gradient import modes_verdict
 
-        return verdict(self._data)
+        return modes_verdict(self._data)
 
     def _document(self) -> Document:
         from jaxscope.view.base.document import Chapter, Document, Part
-        from jaxscope.view.chapters import compare_modes
+        from jaxscope.view.chapters import gradient
 
-        modes = Part(table=compare_modes.table(self._data), brief=True)
-        orders = Part(table=compare_modes.orders(self._data), brief=True)
+        modes = Part(table=gradient.modes_table(self._data), brief=True)
+        orders = Part(table=gradient.orders_table(self._data), brief=True)
         chapters = [Chapter("modes", "", parts=(modes,))]
         if self.orders:
             chapters.append(Chapter("orders", "By order", parts=(orders,)))

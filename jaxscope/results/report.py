@@ -244,10 +244,9 @@ class Report(Viewed):
         """
         from jaxscope.view.base import interactive
         from jaxscope.view.chapters import memory
-        from jaxscope.view.profile import roofline
+        from jaxscope.view.profile.figures import roofline, timeline
         from jaxscope.view.profile.instructions import bounds_of, times_of
         from jaxscope.view.profile.lines import direction
-        from jaxscope.view.profile.timeline import timeline
 
         if kind not in PLOTS:
             raise ValueError(f"There is no plot {kind!r}. The plots are: {', '.join(PLOTS)}.")
@@ -273,7 +272,7 @@ class Report(Viewed):
                 return interactive.icicle(root, title)
             case "roofline":
                 bounds = bounds_of(program, found)
-                return interactive.draw(roofline.figure(program, found, bounds))
+                return interactive.draw(roofline(program, found, bounds))
             case "memory":
                 why = plan.reason if isinstance(plan, Unavailable) else "it was not requested"
                 raise LookupError(f"There is no memory by line: {why}.")

@@ -17,7 +17,7 @@ import jaxscope
 from jaxscope import Comparison
 from jaxscope.bench import baselines
 from jaxscope.bench.cell.functions import functions_plan
-from jaxscope.bench.cell.request import BenchRequest
+from jaxscope.bench.cell.inputs import BenchRequest
 from jaxscope.bench.cell.sections import CellError
 from jaxscope.bench.compare import measured
 from jaxscope.bench.frameworks import registry

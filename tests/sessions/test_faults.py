@@ -186,7 +186,7 @@ AFTER = (
     "capture.program.stages.Handles.text",
     "capture.program.compile.tag",
     "capture.program.compile.identity",
-    "view.report.summary.first_line",
+    "view.report.summary.first_parts",
     "capture.source.sources.SourceFiles.index",
 )
 SMALL = ("names", "print", "function")

@@ -71,8 +71,8 @@ def as_html(chapter: Chapter) -> str:
 def tabs_html(record: m.Record) -> str:
     """All that Python sets for the tabs of the viewer, each under its key, and the findings."""
     parts = "".join(
-        f'<section id="tab-{tab.key}">'
-        + "".join(f"<h3>{escape(s.heading)}</h3>{s.markup}" for s in tab.sections)
+        f'<section id="tab-{tab["key"]}">'
+        + "".join(f"<h3>{escape(s['heading'])}</h3>{s['markup']}" for s in tab["sections"])
         + "</section>"
         for tab in tabs(record)
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.bench.cell.sections import CellError, listing
+from jaxscope import words
+from jaxscope.bench.cell.sections import CellError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,7 +139,7 @@ class Casting:
         """The conversions that were made, as sentences."""
         found: list[str] = []
         if self._narrowed:
-            what = listing([f"`{name}` ({was})" for name, was in self._narrowed.items()], "and")
+            what = words.listed([f"`{name}` ({was})" for name, was in self._narrowed.items()])
             verb = "was" if len(self._narrowed) == 1 else "were"
             found.append(
                 f"{what} {verb} converted to 32 bits for all, because JAX has 64-bit types "

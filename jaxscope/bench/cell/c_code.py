@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxscope.bench.cell.sections import CellError, CellSection, listing
+from jaxscope import words
+from jaxscope.bench.cell.sections import CellError, CellSection
 
 SYMBOL = "jaxscope_run"
 """The wrapper that takes inputs, results and sizes in the order in which they are bound."""
@@ -155,7 +156,7 @@ def _parameters(text: str, line: int) -> Iterator[CParameter]:
 def _there(numbers: Sequence[str]) -> str:
     if not numbers:
         return "are none"
-    return f"{'is' if len(numbers) == 1 else 'are'} {listing([f'`{n}`' for n in numbers], 'and')}"
+    return f"{'is' if len(numbers) == 1 else 'are'} {words.names(numbers, len(numbers))}"
 
 
 def _own(name: str) -> str:

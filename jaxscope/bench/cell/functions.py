@@ -10,10 +10,10 @@ from jaxscope import words
 from jaxscope.bench.cell import inputs as typed
 from jaxscope.bench.cell.arrays import Casting
 from jaxscope.bench.cell.framework import framework
+from jaxscope.bench.cell.inputs import BenchRequest
 from jaxscope.bench.cell.line import assignments
 from jaxscope.bench.cell.plan import requested
-from jaxscope.bench.cell.request import BenchRequest
-from jaxscope.bench.cell.sections import SHARED, C, CellError, listing, resolve
+from jaxscope.bench.cell.sections import SHARED, C, CellError, resolve
 from jaxscope.bench.frameworks import registry
 from jaxscope.bench.plan import Entry, Plan, Progress
 
@@ -154,7 +154,7 @@ def _entry(label: str, given: Given, known: Collection[str]) -> Entry:
             raise CellError(
                 f"`{label}` is not an implementation, and its code does not show one. Give a pair: "
                 f'{{"{label}": ("numpy", f)}} for code that takes NumPy arrays. '
-                f"The implementations are {listing(sorted(known), 'and')}."
+                f"The implementations are {words.listed(sorted(known))}."
             ) from None
         implementation = found
     return _made(label, implementation, given)

@@ -1,20 +1,23 @@
-"""Inputs as typed on the line: `x=normal(n,n)`, made once per size, equal in every run."""
+"""Inputs as typed, `x=normal(n,n)`, made once per size, equal in every run; and the options."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.bench.cell.sections import CellError
+from jaxscope.model.comparison import TimingMode
 
 if TYPE_CHECKING:
     import numpy as np
+
 
 MAKERS = tuple(
     "normal uniform complex_normal integers ones zeros arange linspace eye".split()  # noqa: SIM905
@@ -72,7 +75,7 @@ def makers(seed: int) -> dict[str, Callable[..., Any]]:
 def check(given: InputSpec, names: Iterable[str]) -> None:
     """Raise CellError when the expression needs a name that is not defined."""
     known = set(names)
-    missing = [name for name in given.reads if name not in known and not _is_builtin(name)]
+    missing = [name for name in given.reads if name not in known and not hasattr(builtins, name)]
     if missing:
         # A single letter resembles every other: it is a missing size, not a misspelling.
         short = len(missing[0]) == 1
@@ -96,12 +99,6 @@ def value(given: InputSpec, names: Mapping[str, Any]) -> Any:
         raise CellError(
             f"The input `{given.name}={given.text}` raised {type(error).__name__}: {error}."
         ) from error
-
-
-def _is_builtin(name: str) -> bool:
-    import builtins
-
-    return hasattr(builtins, name)
 
 
 def estimated_bytes(given: InputSpec, sizes: Mapping[str, Any], itemsize: int) -> int:
@@ -147,3 +144,30 @@ def _elements(maker: str, numbers: list[Any]) -> int:
         return twice * math.prod(int(one) for one in shape)
     except (TypeError, ValueError, ZeroDivisionError, IndexError):
         return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchRequest:
+    """The options of `%%jaxbench` and of `jaxscope.compare`."""
+
+    vs: tuple[str, ...] = ()
+    """Implementations by name, the first one the baseline; empty: those of the cell's sections."""
+    inputs: tuple[InputSpec, ...] = ()
+    sizes: tuple[Mapping[str, int], ...] = field(default=({},))
+    devices: tuple[str, ...] = ()
+    grad: tuple[str, ...] | None = None
+    """Names to differentiate for; empty: the first input; None: no gradient."""
+    vmap: tuple[tuple[str, int | None], ...] | None = None
+    """Batch axes by name; empty: axis 0 of every input; None: no vmap."""
+    dtype: str | None = None
+    """None: unchanged, but 32 bits wide while JAX has 64-bit types disabled."""
+    x64: bool = False
+    """With JAX's 64-bit types enabled."""
+    mode: TimingMode = TimingMode.LATENCY
+    processes: int = 1
+    time_limit: float | None = None
+    """Seconds of the whole comparison."""
+    tolerance: float | None = None
+    check: bool = True
+    """Whether results are compared; random numbers, for one, need not be equal."""
+    seed: int = 0

@@ -9,8 +9,15 @@ from typing import Any
 from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.bench.cell import arrays
-from jaxscope.bench.cell.inputs import MAKERS, InputSpec, check, estimated_bytes, makers, value
-from jaxscope.bench.cell.request import BenchRequest
+from jaxscope.bench.cell.inputs import (
+    MAKERS,
+    BenchRequest,
+    InputSpec,
+    check,
+    estimated_bytes,
+    makers,
+    value,
+)
 from jaxscope.capture.devices import memory
 
 
@@ -76,7 +83,9 @@ class CellNamespace:
                 if one.name in self._scalars:
                     known[one.name] = value(one, known)
             return known
-        needed, free = self.estimated_bytes(size), _free_bytes()
+        import jax
+
+        needed, free = self.estimated_bytes(size), memory.free_bytes(jax.devices("cpu")[0])
         if free is not None and needed > free:
             raise MemoryError(
                 f"The inputs would take about {words.size(needed)}, but only {words.size(free)} "
@@ -116,9 +125,3 @@ def _scalars(given: Sequence[InputSpec]) -> frozenset[str]:
             if isinstance(ast.parse(one.text.strip(), mode="eval").body, ast.Constant)
         ]
     )
-
-
-def _free_bytes() -> int | None:
-    import jax
-
-    return memory.free_bytes(jax.devices("cpu")[0])

@@ -17,8 +17,8 @@ from jaxscope import words
 from jaxscope.bench.cell.arrays import holds_arrays, is_random_key
 from jaxscope.bench.cell.c_code import COptions, c_function
 from jaxscope.bench.cell.framework import framework
+from jaxscope.bench.cell.inputs import BenchRequest
 from jaxscope.bench.cell.namespace import CellNamespace
-from jaxscope.bench.cell.request import BenchRequest
 from jaxscope.bench.cell.sections import (
     SETUP,
     SHARED,

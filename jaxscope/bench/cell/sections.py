@@ -14,6 +14,8 @@ import tokenize
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from jaxscope import words
+
 SETUP = "setup"
 SHARED = "xp"
 C = "c"
@@ -151,13 +153,8 @@ def _unknown(name: str, known: Collection[str], line: int | None) -> str:
         text = f"Line {line} begins a section for `{name}`, which is not an implementation."
     near = _near(name, known, 0.5)
     if near:
-        text += f" Did you mean {listing([f'`{one}`' for one in near], 'or')}?"
-    return f"{text} The implementations are {listing(sorted(known), 'and')}."
-
-
-def listing(names: Sequence[str], word: str) -> str:
-    """`a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
+        text += f" Did you mean {words.listed([f'`{one}`' for one in near], last='or')}?"
+    return f"{text} The implementations are {words.listed(sorted(known))}."
 
 
 def _inside_a_string(lines: Sequence[str]) -> bool:

@@ -39,8 +39,6 @@ class TimedCode:
     """The timed statements; the last one returns the result."""
     reads: tuple[str, ...]
     """Names that the code reads from outside: inputs, sizes, names of the set-up and the user."""
-    once_reads: tuple[str, ...]
-    """The names among them that the code that runs once reads."""
 
     def module(self, parameters: Sequence[str]) -> ast.Module:
         """The code that runs once, and `def timed(parameters)`, ready to be compiled."""
@@ -124,10 +122,9 @@ def timed_code(section: CellSection, inputs: Collection[str], file: str = "<cell
     steps = _returning(timed, section)
     before = _module(once)
     made = set(CellSyntax(before).bound)
-    early = CellSyntax(before).reads
     reads = [name for name in CellSyntax(_module(timed)).reads if name not in made]
     # At its first call a definition sees the names that the timed code has bound by then.
-    return TimedCode(before, steps, tuple(dict.fromkeys([*reads, *early])), early)
+    return TimedCode(before, steps, tuple(dict.fromkeys([*reads, *CellSyntax(before).reads])))
 
 
 def _module(body: Sequence[ast.stmt]) -> ast.Module:

@@ -166,6 +166,14 @@ class Implementation:
         return Unavailable("this implementation does not report its allocations")
 
 
+def arrays_of(implementation: Implementation, outputs: Any) -> list[Any]:
+    """The outputs of a call as NumPy arrays, in order; they may share memory with them."""
+    import numpy
+
+    found = implementation.leaves(outputs)
+    return [numpy.asarray(implementation.to_numpy(leaf)) for leaf in found]
+
+
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     """The result of `work`, and its seconds."""
     start = time.perf_counter()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -58,18 +57,10 @@ def by_call(ops: Sequence[Op], count: int) -> list[float]:
 
 def device_spans(xspace: bytes) -> Iterator[tuple[float, float]]:
     """Start and end in ns of the work on GPUs and TPUs; empty on the CPU, which has no plane."""
-    import jax
-
-    data = jax.profiler.ProfileData.from_serialized_xspace(xspace)
-    with warnings.catch_warnings():
-        # The types of the profiler's values have no module: Python 3.12 warns of it.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        for plane in data.planes:
-            if not plane.name.startswith("/device:"):
-                continue
-            for line in plane.lines:
-                if line.name not in _GROUPED:
-                    yield from ((event.start_ns, event.end_ns) for event in line.events)
+    for plane in profiler.planes(xspace):
+        for line in plane.lines if plane.name.startswith("/device:") else ():
+            if line.name not in _GROUPED:
+                yield from ((event.start_ns, event.end_ns) for event in line.events)
 
 
 def union_ns(spans: Iterable[tuple[float, float]]) -> float:

@@ -9,6 +9,7 @@ import time
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
+from jaxscope.capture.devices.memory import read_text
 from jaxscope.capture.timing.sampling import preemptions
 from jaxscope.model.comparison import Machine
 
@@ -43,9 +44,9 @@ class Signals:
 
     def read(self) -> MachineCounters:
         """The counters now, about 0.1 ms."""
-        stolen, ticks, busy = core_ticks(_text(_STAT))
+        stolen, ticks, busy = core_ticks(read_text(_STAT))
         return MachineCounters(
-            self.now(), waited(_text(_PRESSURE)), stolen, ticks, busy, own=_own_ticks()
+            self.now(), waited(read_text(_PRESSURE)), stolen, ticks, busy, own=_own_ticks()
         )
 
     def machine(self, began: MachineCounters, ended: MachineCounters, gpu: bool = False) -> Machine:
@@ -57,7 +58,7 @@ class Signals:
             share(began.waited, ended.waited, began.at, ended.at),
             share(_others(began), _others(ended), began.ticks, ended.ticks),
             share(began.stolen, ended.stolen, began.ticks, ended.ticks),
-            governor=_text(_GOVERNOR).strip(),
+            governor=read_text(_GOVERNOR).strip(),
             throttled=throttling() if gpu else "",
         )
 
@@ -132,10 +133,3 @@ def _others(counters: MachineCounters) -> float | None:
     if counters.busy is None or counters.own is None:
         return None
     return counters.busy - counters.own
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""

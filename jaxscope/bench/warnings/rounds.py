@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxscope import words
 from jaxscope.analysis.comparison import stats
@@ -30,46 +30,43 @@ def row_warnings(
     samples = row.samples
     if not samples:
         return ()
-    found = [
-        _recompiled(row),
-        _noisy(samples),
-        _drifting(samples),
-        _near_the_overhead(samples, overhead_s),
-        _host_bound(row),
-        _spinning(row, environment),
-        _thread_switch(row),
-    ]
-    return tuple([warning for warning in found if warning is not None])
+    return (
+        *_recompiled(row),
+        *_noisy(samples),
+        *_drifting(samples),
+        *_near_the_overhead(samples, overhead_s),
+        *_host_bound(row),
+        *_spinning(row, environment),
+        *_thread_switch(row),
+    )
 
 
 def machine_warnings(
     machine: Machine, rounds: int, preempted: int, dropped: int
 ) -> tuple[BenchWarning, ...]:
     """Warnings about the whole run."""
-    found = (_busy(machine), _preempted(rounds, preempted, dropped), unsteady_clock(machine))
-    return tuple([warning for warning in found if warning is not None])
+    preemption = _preempted(rounds, preempted, dropped)
+    return (*_busy(machine), *preemption, *unsteady_clock(machine))
 
 
-def _busy(machine: Machine) -> BenchWarning | None:
+def _busy(machine: Machine) -> Iterator[BenchWarning]:
     crowded = machine.others is None or machine.others > _CROWDED
-    if machine.pressure is None or machine.pressure <= _BUSY or not crowded:
-        return None
-    return BenchWarning(
-        "J306",
-        f"The machine was busy: tasks waited for a CPU {machine.pressure:.0f} % of the time. Close "
-        "other programs and measure again.",
-    )
+    if machine.pressure is not None and machine.pressure > _BUSY and crowded:
+        yield BenchWarning(
+            "J306",
+            f"The machine was busy: tasks waited for a CPU {machine.pressure:.0f} % of the time. "
+            "Close other programs and measure again.",
+        )
 
 
-def _preempted(rounds: int, preempted: int, dropped: int) -> BenchWarning | None:
-    if not rounds or preempted <= rounds / 2 or dropped >= preempted:
-        return None
-    return BenchWarning(
-        "J307", f"{preempted} of {rounds} rounds were preempted, too many to leave out."
-    )
+def _preempted(rounds: int, preempted: int, dropped: int) -> Iterator[BenchWarning]:
+    if rounds and preempted > rounds / 2 and dropped < preempted:
+        yield BenchWarning(
+            "J307", f"{preempted} of {rounds} rounds were preempted, too many to leave out."
+        )
 
 
-def unsteady_clock(machine: Machine) -> BenchWarning | None:
+def unsteady_clock(machine: Machine) -> Iterator[BenchWarning]:
     """J308."""
     reasons: list[str] = []
     if machine.governor and machine.governor != "performance":
@@ -78,9 +75,8 @@ def unsteady_clock(machine: Machine) -> BenchWarning | None:
         reasons.append(f"the host took {machine.steal:.0f} % of the CPU time")
     if machine.throttled:
         reasons.append(f"the GPU lowered its clock: {machine.throttled}")
-    if not reasons:
-        return None
-    return BenchWarning("J308", f"The clock rate may have changed: {'; '.join(reasons)}.")
+    if reasons:
+        yield BenchWarning("J308", f"The clock rate may have changed: {'; '.join(reasons)}.")
 
 
 def view() -> BenchWarning:
@@ -108,96 +104,92 @@ def printing() -> BenchWarning:
     )
 
 
-def _recompiled(row: ComparisonRow) -> BenchWarning | None:
+def _recompiled(row: ComparisonRow) -> Iterator[BenchWarning]:
     rounds = sorted({i for process in row.processes for i in process.recompiled})
     if not rounds:
-        return None
+        return
     shown = ", ".join(str(i + 1) for i in rounds[:_NAMED])
     more = f" and {len(rounds) - _NAMED} more" if len(rounds) > _NAMED else ""
     kept = any(set(p.recompiled) - set(p.dropped) for p in row.processes)
     outcome = "These count, because most calls compile" if kept else "These are left out"
     number = "round" if len(rounds) == 1 else "rounds"
-    return BenchWarning("J107", f"It recompiled in {number} {shown}{more}. {outcome}.")
+    yield BenchWarning("J107", f"It recompiled in {number} {shown}{more}. {outcome}.")
 
 
-def _noisy(samples: Sequence[float]) -> BenchWarning | None:
+def _noisy(samples: Sequence[float]) -> Iterator[BenchWarning]:
     found = stats.spread(samples)
-    if not found.median or found.mad <= NOISY * found.median:
-        return None
-    percent = 100 * found.mad / found.median
-    return BenchWarning(
-        "J301", f"The rounds are noisy: they deviate by {percent:.0f} % of the median."
-    )
+    if found.median and found.mad > NOISY * found.median:
+        percent = 100 * found.mad / found.median
+        yield BenchWarning(
+            "J301", f"The rounds are noisy: they deviate by {percent:.0f} % of the median."
+        )
 
 
-def _drifting(samples: Sequence[float]) -> BenchWarning | None:
+def _drifting(samples: Sequence[float]) -> Iterator[BenchWarning]:
     moved = stats.drift(samples)
     if moved is None or abs(moved) <= DRIFTING:
-        return None
+        return
     if moved >= 1:
         much = f"{1 + moved:.3g} times as long as the first"
     else:
         much = f"{100 * abs(moved):.0f} % {'longer' if moved > 0 else 'less time'} than the first"
-    return BenchWarning("J302", f"The times drift: the second half took {much}.")
+    yield BenchWarning("J302", f"The times drift: the second half took {much}.")
 
 
-def _near_the_overhead(samples: Sequence[float], overhead_s: float) -> BenchWarning | None:
+def _near_the_overhead(samples: Sequence[float], overhead_s: float) -> Iterator[BenchWarning]:
     median = stats.spread(samples).median
-    if not median < _OVERHEADS * overhead_s:
-        return None
-    return BenchWarning(
-        "J303",
-        f"{median * 1e9:.0f} ns per call is less than 3 times the overhead of the harness, "
-        f"{overhead_s * 1e9:.0f} ns. Time more work per call.",
-    )
+    if median < _OVERHEADS * overhead_s:
+        yield BenchWarning(
+            "J303",
+            f"{median * 1e9:.0f} ns per call is less than 3 times the overhead of the harness, "
+            f"{overhead_s * 1e9:.0f} ns. Time more work per call.",
+        )
 
 
-def _host_bound(row: ComparisonRow) -> BenchWarning | None:
+def _host_bound(row: ComparisonRow) -> Iterator[BenchWarning]:
     """Dispatch time alone is not evidence: XLA runs a small program inside the call."""
     median = stats.spread(row.samples).median
     dispatch, device = row.dispatch_s, row.device_s
     if dispatch is None or dispatch <= median / 2 or median >= _SHORT_S:
-        return None
+        return
     if not isinstance(device, Unavailable) and device >= median / 2:
-        return None
-    return BenchWarning(
+        return
+    yield BenchWarning(
         "J304",
         "It is host-bound: over half of the time is dispatch, not device time. Do more work per "
         "call.",
     )
 
 
-def _spinning(row: ComparisonRow, environment: Mapping[str, str]) -> BenchWarning | None:
+def _spinning(row: ComparisonRow, environment: Mapping[str, str]) -> Iterator[BenchWarning]:
     if row.framework != "torch" or not row.device.startswith("cpu"):
-        return None
+        return
     if (row.threads or 1) < 2 or platform.system() != "Linux":
-        return None
+        return
     passive = environment.get("OMP_WAIT_POLICY", "").upper() == "PASSIVE"
-    if passive or "GOMP_SPINCOUNT" in environment:
-        return None
     found = stats.spread(row.samples)
-    if found.p90 <= _SPINNING * found.p10:
-        return None
-    return BenchWarning(
+    if passive or "GOMP_SPINCOUNT" in environment or found.p90 <= _SPINNING * found.p10:
+        return
+    yield BenchWarning(
         "J305",
         "OpenMP's workers spin at barriers, which is slow on a busy machine. Start the kernel with "
         "OMP_WAIT_POLICY=PASSIVE, or call torch.set_num_threads(1).",
     )
 
 
-def _thread_switch(row: ComparisonRow) -> BenchWarning | None:
+def _thread_switch(row: ComparisonRow) -> Iterator[BenchWarning]:
     """XLA's CPU client runs a program of some size on a different thread, a small one inside the
     call. Dispatch and device time overlap, so the rest is a lower bound of the switch."""
-    if row.framework != "jax" or not row.device.startswith("cpu"):
-        return None
     dispatch, device = row.dispatch_s, row.device_s
+    if row.framework != "jax" or not row.device.startswith("cpu"):
+        return
     if dispatch is None or isinstance(device, Unavailable):
-        return None
+        return
     median = stats.spread(row.samples).median
     rest = median - dispatch - device
     if rest <= _SWITCHED * median or median >= _SHORT_S:
-        return None
-    return BenchWarning(
+        return
+    yield BenchWarning(
         "J309",
         f"Switching threads takes {1e6 * rest:.0f} of {1e6 * median:.0f} µs per call, and varies "
         'from second to second. Set `jax.config.update("jax_cpu_enable_async_dispatch", False)` '

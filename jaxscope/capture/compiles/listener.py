@@ -17,8 +17,6 @@ from typing import Any, Self, TypeVar
 from jaxscope import words
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles import canary
-from jaxscope.capture.compiles.history import History
-from jaxscope.capture.compiles.live_programs import LivePrograms
 from jaxscope.capture.compiles.open_compile import BlockCompiles, CompileStage, OpenCompiles
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.source.cell_names import Places
@@ -58,6 +56,10 @@ class Listener:
 
     def __init__(self) -> None:
         self._open = OpenCompiles(self._attempt, own_work, self._notify)
+        self.history = self._open.history
+        """The compilations that are still kept, with their causes."""
+        self.programs = self._open.programs
+        """The programs that they compiled."""
         self.errors = 0
         """Events that could not be read completely."""
         self.first_error = ""
@@ -142,16 +144,6 @@ class Listener:
             "event_duration_listener": self._on_end,
             "scalar_listener": self._on_start,
         }
-
-    @property
-    def history(self) -> History:
-        """The compilations that are still kept, with their causes."""
-        return self._open.history
-
-    @property
-    def programs(self) -> LivePrograms:
-        """The programs that they compiled."""
-        return self._open.programs
 
     @property
     def count(self) -> int:

@@ -71,7 +71,7 @@ def find(text: str) -> Any:
         return live[platform][index]
     here = [f"{name}:{i}" for name, found in live.items() for i in range(len(found))]
     raise DeviceError(
-        f"There is no device `{text}` here. JAX has {_listing(here)}."
+        f"There is no device `{text}` here. JAX has {words.listed(here)}."
         + (f" {_HOW.format(count=index + 1)}" if platform == "cpu" else "")
     )
 
@@ -121,7 +121,3 @@ def _limit(device: Any) -> int | None:
     stats = device.memory_stats()
     limit = stats.get("bytes_limit") if stats else None
     return None if limit is None else int(limit)
-
-
-def _listing(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

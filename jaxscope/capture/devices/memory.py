@@ -66,7 +66,7 @@ def free_bytes(device: Any) -> int | None:
 
 def _available(meminfo: Path) -> int | None:
     """`MemAvailable` of Linux: memory available without swapping."""
-    for line in _read(meminfo).splitlines():
+    for line in read_text(meminfo).splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return None
@@ -78,16 +78,17 @@ def _cgroup_free(root: Path) -> int | None:
         ("memory.max", "memory.current", "memory.stat"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
     ):
-        limit, usage = _read(root / limit_file).strip(), _read(root / usage_file).strip()
+        limit, usage = read_text(root / limit_file).strip(), read_text(root / usage_file).strip()
         if not (limit.isdigit() and usage.isdigit()) or int(limit) > _UNLIMITED:
             continue
-        stat = dict(line.split()[:2] for line in _read(root / stat_file).splitlines())
+        stat = dict(line.split()[:2] for line in read_text(root / stat_file).splitlines())
         cached = int(stat.get("total_inactive_file", stat.get("inactive_file", 0)))
         return max(int(limit) - int(usage) + cached, 0)
     return None
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a file of the system; empty where it cannot be read."""
     try:
         return path.read_text()
     except OSError:

@@ -117,20 +117,11 @@ def _is_jitted(function: Any) -> bool:
 class _Callees(ast.NodeTransformer):
     """`f(x)` → `hook(f)(x)`, in code that runs while the cell runs."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
+    def _later(self, node: ast.AST) -> ast.AST:
+        return node  # it may run, or be consumed, after the cell
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return node
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
-        return node  # it may be consumed after the cell
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _later
+    visit_Lambda = visit_GeneratorExp = _later
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)

@@ -60,19 +60,21 @@ class Recording:
 
         A GPU's kernels are on its streams, each with its instruction.
         """
-        if not self.xspace:
-            return
-        data = jax.profiler.ProfileData.from_serialized_xspace(self.xspace)
-        with warnings.catch_warnings():
-            # The type of an event's statistics has no module, which Python 3.12 mentions.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            for plane in data.planes:
-                if plane.name == _HOST:
-                    for line in plane.lines:
-                        yield from _events(line, "")
-                elif plane.name.startswith(_DEVICE):
-                    for line in plane.lines:
-                        yield from _events(line, f"{plane.name} ")
+        for plane in planes(self.xspace) if self.xspace else ():
+            if plane.name == _HOST:
+                for line in plane.lines:
+                    yield from _events(line, "")
+            elif plane.name.startswith(_DEVICE):
+                for line in plane.lines:
+                    yield from _events(line, f"{plane.name} ")
+
+
+def planes(xspace: bytes) -> Iterator[Any]:
+    """The planes of a trace: the host's, and one for each device that writes events."""
+    with warnings.catch_warnings():
+        # The types of the profiler's values have no module: Python 3.12 warns of it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield from jax.profiler.ProfileData.from_serialized_xspace(xspace).planes
 
 
 _BUSY_REASON = (

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.signature.cell_identity import CellIdentity, program_of_cell
+from jaxscope.capture.compiles.signature.functions import CellIdentity, program_of_cell
 from jaxscope.capture.devices import devices
 from jaxscope.capture.jaxpr.callbacks import callback_marks
 from jaxscope.capture.jaxpr.tags import Tagged, adopt, compiled_from, tag
@@ -323,14 +323,7 @@ def _cached(request: CompileRequest, compiled: Any, lowered: Any, tagged: Tagged
         for position, (path, leaf) in enumerate(zip(paths, leaves, strict=True))
         if kept is not None and position not in kept
     }
-    return CachedProgram(
-        call=request.jitted,
-        compiled=compiled,
-        tagged=tagged,
-        paths=paths,
-        treedef=treedef,
-        spare=spare,
-    )
+    return CachedProgram(request.jitted, compiled, tagged, paths, treedef, spare)
 
 
 def _placeholder(leaf: Any) -> Any:

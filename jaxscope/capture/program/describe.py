@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -128,7 +129,11 @@ def effects(handles: Handles) -> tuple[Effect, ...]:
 
 def devices(handles: Handles) -> tuple[str, ...]:
     """`cpu:0` … of the devices that the program runs on."""
-    return tuple([f"{d.platform}:{d.id}" for d in device_objects(handles)])
+    return _named(device_objects(handles))
+
+
+def _named(devices: Sequence[Any]) -> tuple[str, ...]:
+    return tuple([f"{d.platform}:{d.id}" for d in devices])
 
 
 def device_objects(handles: Handles) -> tuple[Any, ...]:
@@ -197,11 +202,7 @@ def _aval(info: Any) -> str:
 
 
 def _bytes(info: Any) -> int:
-    itemsize = getattr(info.dtype, "itemsize", 0)
-    size = 1
-    for extent in info.shape:
-        size *= extent
-    return size * itemsize
+    return math.prod(info.shape) * getattr(info.dtype, "itemsize", 0)
 
 
 def shardings(compiled: Any, name: str, number: int) -> list[Any]:
@@ -219,7 +220,7 @@ def _sharding(sharding: Any) -> str:
     if spec is not None:
         axes = ", ".join(f"{n}={s}" for n, s in sharding.mesh.shape.items())
         return f"{spec_text(spec)} on ({axes})"
-    placed = [f"{d.platform}:{d.id}" for d in sorted(sharding.device_set, key=lambda d: d.id)]
+    placed = _named(sorted(sharding.device_set, key=lambda d: d.id))
     if len(placed) > 2:
         return f"{len(placed)} devices ({placed[0]} … {placed[-1]})"
     return ", ".join(placed)

@@ -43,9 +43,9 @@ class Handles:
         if tagged is None:
             tagged = untagged(traced, sources or SourceFiles())
         self.tagged = tagged
-        self._traced = traced
-        self._lowered = lowered
-        self._compiled = compiled
+        self.traced: Any = traced
+        self.lowered: Any = lowered
+        self.compiled: Any = compiled
         self._sources = sources
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
@@ -54,18 +54,6 @@ class Handles:
         self._lock = threading.RLock()
         self.trace = b""
         """The profiler's last session of this program as XSpace; empty without a profile."""
-
-    @property
-    def traced(self) -> Any:
-        return self._traced
-
-    @property
-    def lowered(self) -> Any:
-        return self._lowered
-
-    @property
-    def compiled(self) -> Any:
-        return self._compiled
 
     def text(self, kind: StageKind) -> Stage:
         """The stage; without text, `unavailable` says why. Never raises."""
@@ -113,7 +101,7 @@ class Handles:
         """Release the live objects; texts that were fetched stay."""
         with self._lock:
             self._released = True
-            self._traced = self._lowered = self._compiled = None
+            self.traced = self.lowered = self.compiled = None
 
     def _make(self, kind: StageKind) -> Stage:
         match kind:
@@ -123,20 +111,20 @@ class Handles:
                 text, anchors = print_jaxpr(self.tagged)
                 return Stage(kind, text, None, anchors)
             case StageKind.STABLEHLO:
-                if self._lowered is None:
+                if self.lowered is None:
                     return Stage(kind, unavailable=Unavailable(_UNSEEN))
-                raw = self._lowered.as_text("stablehlo", debug_info=True)
+                raw = self.lowered.as_text("stablehlo", debug_info=True)
                 module = parse_stablehlo(raw)
                 locator = self._locator(self._why(raw))
                 return Stage(kind, module.text, None, stablehlo_anchors(module, locator))
             case StageKind.HLO:
-                if self._lowered is None:
+                if self.lowered is None:
                     return Stage(kind, unavailable=Unavailable(_UNSEEN))
-                return self._hlo(kind, self._lowered.as_text("hlo", debug_info=True))
+                return self._hlo(kind, self.lowered.as_text("hlo", debug_info=True))
             case StageKind.OPTIMIZED_HLO:
-                if self._compiled is None:
+                if self.compiled is None:
                     return Stage(kind, unavailable=Unavailable("the program was not compiled"))
-                text = self._compiled.as_text()
+                text = self.compiled.as_text()
                 if not text:
                     reason = "this device has no optimized HLO text"
                     return Stage(kind, unavailable=Unavailable(reason))

@@ -22,7 +22,7 @@ from jaxscope.capture.program.compile import (
 from jaxscope.capture.run.measure import Measured
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.peaks import PeakCache
-from jaxscope.capture.timing.transfer import place
+from jaxscope.capture.timing.timed_calls import place
 from jaxscope.model import Form, Record, Source, TextSource, Timing, Value
 
 

@@ -173,9 +173,8 @@ def _positive(seconds: float) -> float:
 
 
 def _cpu_model() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
+    text = memory.read_text(Path("/proc/cpuinfo"))
+    if not text:
         return platform.processor() or platform.machine()
     names = [line.split(":", 1)[1].strip() for line in text.splitlines() if "model name" in line]
     return names[0] if names else platform.machine()

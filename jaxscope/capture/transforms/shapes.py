@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from jaxscope import words
 from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import PlainCall
 from jaxscope.capture.inputs.arguments import Arguments
@@ -116,6 +117,10 @@ class Level:
             )
         return tuple(chosen)
 
+    def packed_axes(self, given: Axes, magic: str) -> tuple[Any, ...]:
+        """The mapped axes in the containers of the arguments."""
+        return self.arguments.pack(self.axes(given, magic))
+
     def size(self, axes: Sequence[int | None]) -> int:
         """The batch size: the length of the mapped axes."""
         return next(
@@ -145,8 +150,8 @@ class Level:
             for size, slot in sizes.items()
         ]
         return TransformError(
-            f"{self.where}the batch sizes differ: {_joined(parts)}. Mapped axes must have equal "
-            "sizes; leave an input whole with `-i name=None`, or map a different axis."
+            f"{self.where}the batch sizes differ: {words.listed(parts)}. Mapped axes must have "
+            "equal sizes; leave an input whole with `-i name=None`, or map a different axis."
         )
 
     def unknown(self, option: str, name: str) -> TransformError:
@@ -162,7 +167,9 @@ class Level:
 
     def _listing(self) -> str:
         known = [f"`{name}`" for name in self.names()]
-        return f"Its traced inputs are {_joined(known)}" if known else "It has no traced inputs"
+        return (
+            f"Its traced inputs are {words.listed(known)}" if known else "It has no traced inputs"
+        )
 
 
 def root(path: str) -> str:
@@ -173,7 +180,3 @@ def root(path: str) -> str:
 def _below(path: str, name: str) -> bool:
     spelled = name.replace('"', "'")
     return path == spelled or path.startswith((f"{spelled}[", f"{spelled}."))
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

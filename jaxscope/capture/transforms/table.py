@@ -85,24 +85,18 @@ def _vmap_below(options: VmapOptions, level: Level) -> Level:
 
 
 def _vmap_block(program: Program, options: VmapOptions, place: TransformContext) -> Program:
-    axes = place.level.axes(options.axes, "vmap")
-    return jax.vmap(
-        program,
-        in_axes=place.level.arguments.pack(axes),
-        out_axes=options.out_axes,
-        axis_name=options.axis_name or None,
-    )
+    return _vmap(program, place.level.packed_axes(options.axes, "vmap"), options)
 
 
 def _vmap_function(
     function: Callable[..., Any], options: VmapOptions, given: Mapping[str, Any]
 ) -> Any:
-    return jax.vmap(
-        function,
-        in_axes=in_axes(function, options.axes),
-        out_axes=options.out_axes,
-        axis_name=options.axis_name or None,
-    )
+    return _vmap(function, in_axes(function, options.axes), options)
+
+
+def _vmap(function: Callable[..., Any], axes: Any, options: VmapOptions) -> Any:
+    name = options.axis_name or None
+    return jax.vmap(function, in_axes=axes, out_axes=options.out_axes, axis_name=name)
 
 
 # pmap
@@ -149,10 +143,9 @@ def _simulate(number: int) -> str:
 
 
 def _pmap_block(program: Program, options: PmapOptions, place: TransformContext) -> Program:
-    axes = place.level.axes(options.axes, "pmap")
     return jax.pmap(
         program,
-        in_axes=place.level.arguments.pack(axes),
+        in_axes=place.level.packed_axes(options.axes, "pmap"),
         out_axes=options.out_axes,  # type: ignore[arg-type]
         axis_name=options.axis_name or _AXIS,
         devices=_devices(options),

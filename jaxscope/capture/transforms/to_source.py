@@ -54,9 +54,7 @@ def _one(segment: Segment, level: Level, inner: str, holomorphic: bool) -> str:
 
 
 def _mapped(options: VmapOptions | PmapOptions, level: Level, name: str) -> list[str]:
-    axes = level.axes(options.axes, name)
-    trees = level.arguments.pack(axes)
-    shown = [_axis(tree) for tree in trees]
+    shown = [_axis(tree) for tree in level.packed_axes(options.axes, name)]
     parts = [f"in_axes=({shown[0]},)" if len(shown) == 1 else f"in_axes=({', '.join(shown)})"]
     if options.out_axes != 0:
         parts.append(f"out_axes={options.out_axes}")

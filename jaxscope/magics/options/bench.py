@@ -11,7 +11,7 @@ from jaxscope.magics.options.parser import Parser, UsageError
 from jaxscope.magics.options.transforms import check_name, is_name
 
 if TYPE_CHECKING:
-    from jaxscope.bench.cell.request import BenchRequest
+    from jaxscope.bench.cell.inputs import BenchRequest
 
 # `jaxscope.bench` is imported where a line is read, so that the extension loads fast.
 DTYPES = ("float16", "bfloat16", "float32", "float64", "keep")
@@ -80,10 +80,9 @@ def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOp
     In a cell, inputs such as `x=normal(n,n)` may be anywhere on the line; in the line form the
     expressions begin at the first word that is neither an option nor an input.
     """
-    from jaxscope.bench.cell.inputs import spec
-    from jaxscope.bench.cell.request import BenchRequest
+    from jaxscope.bench.cell.inputs import BenchRequest, spec
+    from jaxscope.bench.cell.line import sizes
     from jaxscope.bench.cell.sections import CellError
-    from jaxscope.bench.cell.sizes import sizes
     from jaxscope.model.comparison import TimingMode
 
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
@@ -129,7 +129,7 @@ class Figure:
 
 def brief(name: str) -> str:
     """The name, cut to leave room for the picture; the tables show the full name."""
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    return words.cut(name, _LONGEST)
 
 
 def ticks(low: float, high: float, log: bool = True) -> list[float]:
@@ -163,3 +163,34 @@ def ends(values: Iterable[float]) -> tuple[float, float]:
     """The least and the greatest value; 0 and 1 if there is none."""
     found = list(values)
     return (min(found), max(found)) if found else (0.0, 1.0)
+
+
+INTENSITY = FigureAxis("FLOPs per byte", log=True)
+RATE = FigureAxis("FLOP/s", words.flop_rate, log=True)
+_BEYOND = 10
+"""A roof extends this many times beyond its ridge on either side."""
+
+
+def roof(
+    name: str,
+    xs: Sequence[float],
+    fast: tuple[float, float],
+    slow: tuple[float, float] | None = None,
+) -> FigureSeries:
+    """The lesser of the peak FLOP/s and intensity × the peak bytes/s.
+
+    `fast` and `slow` are the peaks of the fastest and the slowest repetition: FLOP/s, bytes/s;
+    `xs` are the intensities of the points below the roof.
+    """
+    ridges = [flops / moved for flops, moved in (fast, slow or fast)]
+    low, high = min(ridges) / _BEYOND, max(ridges) * _BEYOND
+    corners = tuple(
+        sorted({min([low, *(x / 2 for x in xs)]), *ridges, max([high, *(x * 2 for x in xs)])})
+    )
+
+    def under(peaks: tuple[float, float]) -> tuple[float, ...]:
+        return tuple(min(peaks[0], x * peaks[1]) for x in corners)
+
+    low_band, high_band = (under(slow), under(fast)) if slow else ((), ())
+    form = SeriesForm.CURVE
+    return FigureSeries(name, corners, under(fast), form, None, low=low_band, high=high_band)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+import keyword
 import re
 from collections.abc import Mapping
 from importlib import resources
@@ -91,3 +92,23 @@ def style(*names: str) -> Html:
     folder = resources.files("jaxscope.view").joinpath("web")
     sheets = "".join(folder.joinpath(f"{name}.css").read_text("utf-8") for name in names)
     return Html(sheets.replace("\n", ""))
+
+
+_TOKEN = re.compile(
+    r"(?P<c>#.*$)"
+    r"|(?P<s>[rbfuRBFU]{0,2}(?:\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?))"
+    r"|(?P<m>^\s*%%?\w+|^\s*@[\w.]+)"
+    rf"|(?P<k>\b(?:{'|'.join(keyword.kwlist)})\b)"
+)
+
+
+def python(line: str, longest: int) -> Html:
+    """The line as HTML, its tokens in `<span class=k>` and the like."""
+    if len(line) > longest:
+        return escape(line, longest)
+    out: list[str] = []
+    end = 0
+    for match in _TOKEN.finditer(line):
+        out += (line[end : match.start()], tag("span", match.group(), class_=match.lastgroup))
+        end = match.end()
+    return join(*out, line[end:])

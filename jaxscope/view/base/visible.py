@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from jaxscope import words
+
 _HIDDEN = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f"  # controls: C0 without the tab, DEL, C1
     "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -26,8 +28,7 @@ def visible(line: str) -> str:
 
 def excerpt(line: str, most: int = 80) -> str:
     """A line of code for a sentence or a table; a cut one ends in `…`."""
-    text = visible(line.strip())
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return words.cut(visible(line.strip()), most)
 
 
 def _escape(match: re.Match[str]) -> str:

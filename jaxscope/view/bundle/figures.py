@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from jaxscope import words
 from jaxscope.analysis.hlo import real_instructions
 from jaxscope.analysis.links.elimination import GONE, reasons
 from jaxscope.analysis.links.line_figures import (
@@ -129,8 +130,7 @@ def rounded(share: float) -> float:
 
 def _shape(text: str) -> str:
     """The shape without layouts, cut where a tuple is long."""
-    short = _LAYOUT.sub("", text)
-    return short if len(short) <= _LONGEST_SHAPE else short[: _LONGEST_SHAPE - 1] + "…"
+    return words.cut(_LAYOUT.sub("", text), _LONGEST_SHAPE)
 
 
 def lines_of(text: str) -> int:

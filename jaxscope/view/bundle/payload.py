@@ -14,15 +14,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from jaxscope import words
 from jaxscope.model import Program, Record, Source, Stage, StageKind, Unavailable, to_json
 from jaxscope.model.profile import Profile
 from jaxscope.version import __version__
 from jaxscope.view.base.document import SEPARATOR, Room, first_fitting
 from jaxscope.view.bundle import figures
-from jaxscope.view.bundle.tabs import Tab, findings, tabs
-from jaxscope.view.report.summary import first_parts, program_parts
+from jaxscope.view.bundle.tabs import findings, tabs
+from jaxscope.view.report.summary import first_parts, program_parts, titles
 from jaxscope.view.report.tables import no_program
-from jaxscope.view.report.titles import titles
 
 PAYLOAD_SCHEMA = 1
 """The version of the payload's schema. Changes by version:
@@ -200,7 +200,7 @@ def wrapped(summary: str, report_id: str, data: str) -> Json:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    return words.cut(line, _LONGEST)
 
 
 def pack(data: Json) -> str:
@@ -221,11 +221,16 @@ def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
             _figures(made, number, bool(program.equations), dropped)
             for number, program in enumerate(carried.programs)
         ],
-        "tabs": [_tab(tab, figure_kinds) for tab in tabs(record, bounds.room)] if rows else [],
+        "tabs": [_drawn(tab, figure_kinds) for tab in tabs(record, bounds.room)] if rows else [],
         "findings": findings(record, rows) if rows else "",
         "first": [_cut(part) for part in first_parts(record)],
         **({} if record.programs else _without_program(record)),
     }
+
+
+def _drawn(tab: Json, figure_kinds: Mapping[str, tuple[str, ...]]) -> Json:
+    kinds = figure_kinds.get(tab["key"])
+    return tab | {"figures": list(kinds)} if kinds else tab
 
 
 def _without_program(record: Record) -> Json:
@@ -245,20 +250,6 @@ def _untimed(record: Record) -> tuple[str, ...]:
         elif isinstance(found, Unavailable):
             reasons[_cut(f"There is no profile: {found.reason}.")] = None
     return tuple(reasons)[:_MOST_REASONS]
-
-
-def _tab(tab: Tab, figure_kinds: Mapping[str, tuple[str, ...]]) -> Json:
-    found: Json = {
-        "key": tab.key,
-        "title": tab.title,
-        "sections": [
-            {"program": section.program, "heading": section.heading, "markup": section.markup}
-            for section in tab.sections
-        ],
-    }
-    if kinds := figure_kinds.get(tab.key):
-        found["figures"] = list(kinds)
-    return found
 
 
 def _carried(record: Record, bounds: _Bounds) -> Record:

@@ -6,37 +6,21 @@ Sentences, tables and static pictures; links to a source line have `data-source`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 from jaxscope.model import Record
 from jaxscope.view.base.document import Chapter, Room
 from jaxscope.view.base.html import Html, tag
 from jaxscope.view.base.static import HtmlWriter
 from jaxscope.view.report import chapters as written
-from jaxscope.view.report.titles import titles
+from jaxscope.view.report.summary import titles
+
+Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class TabSection:
-    """A tab's part on one program, or on the whole run."""
-
-    program: int | None
-    heading: str
-    markup: Html
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """A part of the report."""
-
-    key: str
-    title: str
-    sections: tuple[TabSection, ...]
-
-
-def tabs(record: Record, room: Room | None = None) -> tuple[Tab, ...]:
+def tabs(record: Record, room: Room | None = None) -> list[Json]:
     """The tabs that only some runs have first, then the usual ones."""
-    return tuple(_tabs(record, HtmlWriter(room or Room(), _line)))
+    return list(_tabs(record, HtmlWriter(room or Room(), _line)))
 
 
 def findings(record: Record, limit: int = 1000) -> Html:
@@ -53,30 +37,32 @@ def _line(source: int, line: int) -> dict[str, str]:
     return {"href": "#", "data_source": str(source), "data_line": str(line)}
 
 
-def _tabs(record: Record, writer: HtmlWriter) -> Iterator[Tab]:
+def _tabs(record: Record, writer: HtmlWriter) -> Iterator[Json]:
     for chapter in written.of_record(record):
-        yield _whole(chapter, writer)
+        yield tab_of(chapter, writer)
     found: dict[str, dict[int, Chapter]] = {}
     for index, program in enumerate(record.programs):
         for chapter in written.chapters(record, program, (*written.PROGRAM, *written.USUAL)):
             found.setdefault(chapter.key, {})[index] = chapter
     for key, by_program in found.items():
         title = next(iter(by_program.values())).title
-        sections: list[TabSection] = []
+        sections: list[Json] = []
         for index, heading in enumerate(headings(title, record)):
             chapter = by_program.get(index)
             markup = (
                 writer.body(chapter) if chapter else tag("p", "This program has no such chapter.")
             )
-            sections.append(TabSection(index, heading, markup))
-        yield Tab(key, title, tuple(sections))
+            sections.append({"program": index, "heading": heading, "markup": markup})
+        yield {"key": key, "title": title, "sections": sections}
     for chapter in (written.compiles(record, writer.room.rows), written.environment(record)):
-        yield _whole(chapter, writer)
+        yield tab_of(chapter, writer)
 
 
-def _whole(chapter: Chapter, writer: HtmlWriter) -> Tab:
-    section = TabSection(None, chapter.title, writer.body(chapter))
-    return Tab(chapter.key, chapter.title.removesuffix(" of this run"), (section,))
+def tab_of(chapter: Chapter, writer: HtmlWriter) -> Json:
+    """The tab of one chapter."""
+    section = {"program": None, "heading": chapter.title, "markup": writer.body(chapter)}
+    title = chapter.title.removesuffix(" of this run")
+    return {"key": chapter.key, "title": title, "sections": [section]}
 
 
 def headings(title: str, record: Record) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""The chapter of a program that differentiates: phases, residuals, checkpoints, Jacobians."""
+"""The chapter of a program that differentiates: phases, residuals, checkpoints, Jacobians.
+
+Also forward and reverse mode side by side, for `jaxscope.compare_modes`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ from jaxscope.analysis.gradient.residual_rows import (
 from jaxscope.analysis.links.line_figures import BACKWARD, phase_shares
 from jaxscope.model import (
     Checkpoint,
+    DerivativeMode,
+    DerivativeModes,
     Gradient,
     Jacobian,
     Phase,
@@ -317,3 +322,54 @@ def checkpoint_table(record: Record, program: Program, peak: int | None = None) 
         lines=(1,),
         places=tuple((one.source, one.line) for one in checkpoints),
     )  # fmt: skip
+
+
+def modes_verdict(modes: DerivativeModes) -> str:
+    """The mode that fits, with the evidence."""
+    names = ("forward", "reverse") if modes.fits == "forward" else ("reverse", "forward")
+    best, worst = (_evidence(modes, name) for name in names)
+    shape = f"{words.count(modes.inputs, 'input number')}, " + (
+        words.count(modes.outputs, "output number")
+    )
+    return f"{names[0].capitalize()} mode fits ({shape}): {best}; {names[1]} mode {worst}."
+
+
+def _evidence(modes: DerivativeModes, name: str) -> str:
+    mode = modes.forward if name == "forward" else modes.reverse
+    if modes.forward.seconds is not None and modes.reverse.seconds is not None:
+        return f"{words.seconds(mode.seconds)} per call"
+    return f"{_products(name, mode)}, {words.flops(mode.flops)}"
+
+
+def _products(name: str, mode: DerivativeMode) -> str:
+    return words.count(mode.products, "JVP" if name == "forward" else "VJP")
+
+
+def modes_table(modes: DerivativeModes) -> Table:
+    """A row for each mode."""
+    return Table(
+        ("mode", "products", "FLOPs", "equations", "per call"),
+        tuple(
+            (
+                name,
+                _products(name, mode),
+                words.short(mode.flops),
+                str(mode.equations),
+                "not timed" if mode.seconds is None else words.seconds(mode.seconds),
+            )
+            for name, mode in (("forward", modes.forward), ("reverse", modes.reverse))
+        ),
+        right=(1, 2, 3, 4),
+    )
+
+
+def orders_table(modes: DerivativeModes) -> Table:
+    """Growth of the program with the order of the derivative."""
+    return Table(
+        ("order", "by", "equations", "FLOPs"),
+        tuple(
+            (str(each.order), each.by, str(each.equations), words.short(each.flops))
+            for each in modes.orders
+        ),
+        right=(0, 2, 3),
+    )

@@ -12,15 +12,18 @@ from jaxscope.analysis.comparison.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 from jaxscope.model.program import Cost
 from jaxscope.view.base.figure import (
+    INTENSITY,
+    RATE,
     Figure,
     FigureAxis,
     FigureMark,
     FigureSeries,
     SeriesForm,
     brief,
+    roof,
 )
-from jaxscope.view.base.roofline import INTENSITY, RATE, roof
 from jaxscope.view.comparison.answer import answer
+from jaxscope.view.comparison.tables import contender
 
 Roof = tuple[str, float, float]
 """A device, its peak in FLOP/s and in bytes/s."""
@@ -106,7 +109,7 @@ def break_even(record: ComparisonRecord) -> Figure:
             )
             made.append(
                 FigureSeries(
-                    _name(record, row),
+                    contender(record, row),
                     counts,
                     times,
                     SeriesForm.CURVE,
@@ -129,7 +132,7 @@ def break_even(record: ComparisonRecord) -> Figure:
 def rounds(record: ComparisonRecord) -> Figure:
     """All rounds at the largest size."""
     rows = [r for r in record.at(sweep.largest(record)) if r.measured and min(r.samples) > 0]
-    labels = tuple(_name(record, row) for row in rows)
+    labels = tuple(contender(record, row) for row in rows)
     medians = [words.seconds(statistics.median(row.samples)) for row in rows]
     shown = [f"{label} {time}" for label, time in zip(labels, medians, strict=True)]
     series = tuple(
@@ -166,7 +169,7 @@ def roofline(record: ComparisonRecord, roofs: Sequence[Roof] = ()) -> Figure:
             points.setdefault(sweep.contender(row), []).append((row, cost.intensity, rate))
     made = [
         FigureSeries(
-            _name(record, found[0][0]),
+            contender(record, found[0][0]),
             tuple(intensity for _, intensity, _ in found),
             tuple(rate for _, _, rate in found),
             SeriesForm.DOTS,
@@ -220,10 +223,6 @@ def _color(record: ComparisonRecord, one: ComparisonRow | Contender) -> int:
     return sweep.contenders(record).index(one)
 
 
-def _name(record: ComparisonRecord, row: ComparisonRow | Contender) -> str:
-    return names.contender(row, sweep.several_devices(record))
-
-
 def _at(row: ComparisonRow, name: str) -> float:
     return sweep.along(row.size, name)
 
@@ -253,7 +252,7 @@ def _curve(
     text: Callable[[float], str],
 ) -> FigureSeries:
     middle, low, high = zip(*bands, strict=True)
-    name, label = sweep.swept(record), _name(record, one)
+    name, label = sweep.swept(record), contender(record, one)
     texts = tuple(
         f"{label}, {name} = {names.number(x)}\n{text(m)} ({text(a)}–{text(b)})"
         for x, m, a, b in zip(xs, middle, low, high, strict=True)
@@ -267,7 +266,7 @@ def _curve(
 def _crossings(record: ComparisonRecord, one: Contender) -> list[FigureMark]:
     """Crossovers with the baseline, with the name where several implementations may have some."""
     name = sweep.swept(record)
-    who = f"{_name(record, one)}: " if len(sweep.contenders(record)) > 2 else ""
+    who = f"{contender(record, one)}: " if len(sweep.contenders(record)) > 2 else ""
     return [
         FigureMark(cross.at, f"{who}{name} ≈ {names.number(float(f'{cross.at:.2g}'))}")
         for cross in sweep.crossovers(record, one)
@@ -281,7 +280,7 @@ def _paid(record: ComparisonRecord, rows: list[ComparisonRow], most: float) -> l
         base = sweep.baseline_of(record, row)
         if base is None:
             continue
-        mine, theirs = _name(record, row), _name(record, base)
+        mine, theirs = contender(record, row), contender(record, base)
         for who, found in (
             (mine, sweep.break_even(row, base)),
             (f"{theirs} passes {mine}", sweep.overtaken(row, base)),

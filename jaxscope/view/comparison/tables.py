@@ -82,11 +82,12 @@ def _of_measured(
     record: ComparisonRecord, rows: Sequence[ComparisonRow], columns: Sequence[RowColumn]
 ) -> Table:
     measured = [row for row in rows if row.measured]
-    return _table(record, measured, (RowColumn("implementation", _contender), *columns))
+    return _table(record, measured, (RowColumn("implementation", contender), *columns))
 
 
-def _contender(record: ComparisonRecord, row: ComparisonRow) -> str:
-    return names.contender(row, sweep.several_devices(record))
+def contender(record: ComparisonRecord, one: ComparisonRow | Contender) -> str:
+    """Its name, with the device where there are several."""
+    return names.contender(one, sweep.several_devices(record))
 
 
 def pays(record: ComparisonRecord, row: ComparisonRow) -> str:
@@ -107,8 +108,7 @@ def pays(record: ComparisonRecord, row: ComparisonRow) -> str:
 def by_size(record: ComparisonRecord) -> Table:
     """Sizes down, implementations across: the median, and the factor to the baseline."""
     contenders = sweep.contenders(record)
-    with_device = sweep.several_devices(record)
-    heads = ("", *(names.contender(one, with_device) for one in contenders))
+    heads = ("", *(contender(record, one) for one in contenders))
     made = [
         (names.size(size), *(_brief(record, size, one) for one in contenders))
         for size in record.sizes

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from jaxscope import words
 from jaxscope.analysis.compiles.groups import CompileGroup, called, line_text, place, storm_of
 from jaxscope.model import CauseKind, Compile, CompileKind, Persistent
-from jaxscope.model.compile_log import Log, Storm
+from jaxscope.model.compile_log import Log
 from jaxscope.view.base.table import Table
 from jaxscope.view.base.visible import visible, wrapped
 
@@ -57,12 +57,7 @@ class LogRow:
     @property
     def stages(self) -> tuple[float, float, float]:
         """Seconds of tracing, lowering and XLA."""
-        compiles = self.compiles
-        return (
-            sum(compile.trace_s for compile in compiles),
-            sum(compile.lower_s for compile in compiles),
-            sum(compile.compile_s for compile in compiles),
-        )
+        return _stages(self.compiles)
 
     @property
     def again(self) -> bool:
@@ -88,6 +83,14 @@ class Rows:
     left_out: str = ""
 
 
+def _stages(compiles: Sequence[Compile]) -> tuple[float, float, float]:
+    return (
+        sum(compile.trace_s for compile in compiles),
+        sum(compile.lower_s for compile in compiles),
+        sum(compile.compile_s for compile in compiles),
+    )
+
+
 def first_line(log: Log) -> str:
     """Number and seconds of compilations, recompilations, and the slowest."""
     number, total = len(log.compiles), log.total_s
@@ -95,11 +98,7 @@ def first_line(log: Log) -> str:
         return "Nothing was compiled."
     if log.failed and not number and not log.passes:
         return f"{words.count(len(log.failed), 'compile')} failed after {words.seconds(total)}"
-    stages = [
-        sum(getattr(c, name) for c in (*log.compiles, *log.failed, *log.passes))
-        for name in ("trace_s", "lower_s", "compile_s")
-    ]
-    trace, lower, xla = words.parts(total, *stages)
+    trace, lower, xla = words.parts(total, *_stages((*log.compiles, *log.failed, *log.passes)))
     time = f"{words.seconds(total)} (trace {trace}, lower {lower}, XLA {xla})"
     found = [f"{words.count(number, 'compile')} in {time}"]
     if again := len(log.recompiles):
@@ -135,7 +134,8 @@ def rows(log: Log, most: int = MOST_ROWS) -> Rows:
 def _rows(log: Log) -> Iterator[LogRow]:
     storm_by_serial, seen, single = storm_of(log), set[int](), list[Compile]()
     by_serial = {compile.serial: compile for compile in log.compiles}
-    loose = [c for c in log.compiles if _first_operation(c) and c.serial not in storm_by_serial]
+    first_uses = [c for c in log.compiles if c.kind is CompileKind.EAGER and not c.is_recompile]
+    loose = [compile for compile in first_uses if compile.serial not in storm_by_serial]
     together = {compile.serial for compile in loose} if len(loose) > 1 else set[int]()
     failed = {compile.serial for compile in log.failed}
     everything: Sequence[Compile] = log.compiles
@@ -147,13 +147,13 @@ def _rows(log: Log) -> Iterator[LogRow]:
             if id(storm) not in seen:
                 seen.add(id(storm))
                 members = [by_serial[n] for n in storm.serials if n in by_serial]
-                yield _storm_row(storm, members, log)
+                yield _row(members, log, storm.pattern, storm.fix)
         elif compile.serial in together:
             single.append(compile)
         elif compile.serial in failed:
-            yield _row(compile, log, f"failed: {compile.error}", "", failed=True)
+            yield _row([compile], log, f"failed: {compile.error}", "", failed=True)
         else:
-            yield _row(compile, log, _why(compile), fix(compile))
+            yield _row([compile], log, _why(compile), fix(compile))
     if single:
         yield _operations(single, log)
 
@@ -166,35 +166,20 @@ def _disk_cache(compile: Compile) -> str:
     return "" if known else compile.persistent_why
 
 
-def _first_operation(compile: Compile) -> bool:
-    return compile.kind is CompileKind.EAGER and not compile.is_recompile
-
-
-def _row(compile: Compile, log: Log, why: str, fix: str, *, failed: bool = False) -> LogRow:
-    return LogRow(
-        place(compile, log),
-        called(compile),
-        (compile,),
-        why,
-        fix,
-        text=line_text(compile, log),
-        callers=callers(compile, log),
-        failed=failed,
-    )
-
-
-def _storm_row(storm: Storm, members: Sequence[Compile], log: Log) -> LogRow:
-    names = tuple(dict.fromkeys(map(called, members)))
-    what = names[0] if len(names) == 1 else OPERATIONS
-    first = members[0]
+def _row(
+    compiles: Sequence[Compile], log: Log, why: str, fix: str, *, failed: bool = False
+) -> LogRow:
+    """One compilation, or the repeated ones of one line."""
+    first, names = compiles[0], tuple(dict.fromkeys(map(called, compiles)))
     return LogRow(
         place(first, log),
-        what,
-        tuple(members),
-        storm.pattern,
-        storm.fix,
+        names[0] if len(names) == 1 else OPERATIONS,
+        tuple(compiles),
+        why,
+        fix,
         text=line_text(first, log),
         callers=callers(first, log),
+        failed=failed,
     )
 
 
@@ -234,9 +219,8 @@ def why(compile: Compile) -> str:
 def _why(compile: Compile) -> str:
     if not compile.is_recompile:
         text = "first use" if compile.kind is CompileKind.EAGER else "first call"
-        signature = ", ".join(_UNNAMED.sub("", argument) for argument in compile.signature)
-        if len(signature) > _SIGNATURE:
-            signature = signature[: _SIGNATURE - 1] + "…"
+        arguments = [_UNNAMED.sub("", argument) for argument in compile.signature]
+        signature = words.cut(", ".join(arguments), _SIGNATURE)
         known = any(cause.kind is CauseKind.FIRST_CALL for cause in compile.causes)
         if not known and compile.kind is not CompileKind.EAGER:
             return f"cause unknown, with {signature}" if signature else "cause unknown"

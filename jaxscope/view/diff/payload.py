@@ -11,6 +11,7 @@ from jaxscope.model.report_diff import DiffRecord, StageDiff
 from jaxscope.view.base.document import SEPARATOR, Room, first_fitting
 from jaxscope.view.base.static import HtmlWriter
 from jaxscope.view.bundle.payload import CAP, pack, size, wrapped
+from jaxscope.view.bundle.tabs import tab_of
 from jaxscope.view.diff.document import caption, chapters, stage_lead, stage_title
 from jaxscope.view.diff.summary import first_parts
 
@@ -59,17 +60,7 @@ def _data(record: DiffRecord, pairs: Pairs, kept: Kept, rows: int) -> Json:
         "first": list(first_parts(record)),
         "notes": list(record.notes[:rows]),
         "tabs": [
-            {
-                "key": chapter.key,
-                "title": chapter.title,
-                "sections": [
-                    {
-                        "program": None,
-                        "heading": chapter.title,
-                        "markup": HtmlWriter(Room(rows)).body(chapter),
-                    }
-                ],
-            }
+            tab_of(chapter, HtmlWriter(Room(rows)))
             for chapter in chapters(record, rows)
             if chapter.key != "stage"
         ],

@@ -16,12 +16,6 @@ from jaxscope.model.report_diff import (
     StageDiff,
     TimeVerdict,
 )
-from jaxscope.view.report.summary import SEPARATOR
-
-
-def first_line(record: DiffRecord) -> str:
-    """The parts joined into one line."""
-    return SEPARATOR.join(first_parts(record))
 
 
 def first_parts(record: DiffRecord) -> tuple[str, ...]:

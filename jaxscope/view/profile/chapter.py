@@ -12,11 +12,10 @@ from jaxscope.model import Program, Record, Unavailable
 from jaxscope.model.profile import Profile
 from jaxscope.view.base.document import Chapter
 from jaxscope.view.base.places import code
-from jaxscope.view.profile import gpu
+from jaxscope.view.profile.figures import roofs
 from jaxscope.view.profile.hottest import WORTH, line_numbers, mostly_joint
-from jaxscope.view.profile.instructions import bounds_of, by_op, by_stack, rest
+from jaxscope.view.profile.instructions import bounds_of, by_op, by_stack, gpu_parts, rest
 from jaxscope.view.profile.lines import by_line, fused_s, isolated_lines, source_part
-from jaxscope.view.profile.roofline import roofs
 
 KEY, _TITLE = "lines", "Time by line"
 _MULTI_LINE = 0.05
@@ -59,7 +58,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         *by_stack(program, found),
         by_op(found, bounds),
         *roofs(program, found, bounds),
-        *gpu.parts(found),
+        *gpu_parts(found),
         rest(found),
     )
     return Chapter(KEY, _TITLE, lead, parts)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from jaxscope import words
 from jaxscope.view.base.document import Beside
-from jaxscope.view.base.highlight import python
-from jaxscope.view.base.html import NOTHING, Html, tag
+from jaxscope.view.base.html import NOTHING, Html, python, tag
 from jaxscope.view.base.terminal import bar
 from jaxscope.view.base.visible import columns, fitted, split_lines, visible
 

@@ -75,6 +75,4 @@ def line_numbers(places: Sequence[SourceLine]) -> str:
     lines = sorted({place.line for place in places})
     if len(lines) > 2 and lines[-1] - lines[0] == len(lines) - 1:
         return f"{lines[0]} to {lines[-1]}"
-    if len(lines) == 1:
-        return str(lines[0])
-    return f"{', '.join(map(str, lines[:-1]))} and {lines[-1]}"
+    return words.listed([str(line) for line in lines])

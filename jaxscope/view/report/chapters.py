@@ -15,7 +15,7 @@ from jaxscope.model.profile import Profile
 from jaxscope.view.base import svg
 from jaxscope.view.base.document import Advice, Chapter, Part
 from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm
-from jaxscope.view.base.html import NOTHING, Html
+from jaxscope.view.base.html import NOTHING
 from jaxscope.view.base.places import label
 from jaxscope.view.chapters import gradient, memory, sharding, vmap
 from jaxscope.view.profile.cell import chapter as profile_of_cell
@@ -64,19 +64,13 @@ def samples(timing: Timing) -> Figure:
 def work(record: Record, program: Program) -> Chapter:
     """FLOPs, traffic, the roofline, and bytes on the device."""
     found = program.memory
-    bar = _memory_bar(found) if isinstance(found, Memory) else NOTHING
-    parts = (
-        Part("", tables.work(program)),
-        Part("Memory", tables.memory(program), bar),
-    )
+    bar = NOTHING
+    if isinstance(found, Memory):  # in the order of the table
+        new = max(found.output - found.alias, 0)
+        parts = (("arguments", found.argument), ("outputs", new), ("temporaries", found.temp))
+        bar = svg.shares(parts, words.size)
+    parts = (Part("", tables.work(program)), Part("Memory", tables.memory(program), bar))
     return Chapter("work", "Work and memory", (), parts)
-
-
-def _memory_bar(found: Memory) -> Html:
-    """Arguments, outputs and temporaries side by side, in the order of the table."""
-    new = max(found.output - found.alias, 0)
-    parts = (("arguments", found.argument), ("outputs", new), ("temporaries", found.temp))
-    return svg.shares(parts, words.size)
 
 
 def values(record: Record, program: Program) -> Chapter:

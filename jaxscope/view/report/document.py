@@ -36,8 +36,7 @@ from jaxscope.view.report.chapters import (
     time,
     work,
 )
-from jaxscope.view.report.line_matches import shown_lines
-from jaxscope.view.report.linked_source import Linked
+from jaxscope.view.report.linked_source import Linked, shown_lines
 from jaxscope.view.report.summary import first_parts
 
 _SCREEN_LINES = 32
@@ -150,13 +149,9 @@ def _top(record: Record, program: Program | None) -> Iterator[Chapter]:
     """Findings, and the brief parts of the time by line, where it was measured."""
     yield Chapter("findings", "Findings", parts=(findings(record),))
     yield from of_record(record)
-    for chapter in _profile(record, program):
+    for chapter in () if program is None else chapters(record, program, (profile,)):
         brief = tuple(part for part in chapter.parts if part.brief)
         yield dataclasses.replace(chapter, parts=brief)
-
-
-def _profile(record: Record, program: Program | None) -> tuple[Chapter, ...]:
-    return () if program is None else chapters(record, program, (profile,))
 
 
 def _program(record: Record, program: Program) -> Iterator[Chapter]:

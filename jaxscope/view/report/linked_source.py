@@ -2,23 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from jaxscope import words
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
     all_figures,
+    defining_lines,
     differentiates,
     phase_of,
     stage_of,
 )
-from jaxscope.analysis.links.line_links import line_equations
+from jaxscope.analysis.links.line_links import line_equations, stage_lines
 from jaxscope.model import Phase, Program, Record, Stage, StageKind
-from jaxscope.view.base.highlight import python
-from jaxscope.view.base.html import NOTHING, Html, escape, join, prose, tag
+from jaxscope.view.base.html import NOTHING, Html, escape, join, prose, python, tag
 from jaxscope.view.base.static import details
 from jaxscope.view.base.visible import split_lines
-from jaxscope.view.report.line_matches import matches, owners, shown_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Matching lines of one source and one stage."""
+
+    stage_lines: dict[int, tuple[int, ...]]
+    """By source line, ascending."""
+    source_lines: dict[int, tuple[int, ...]]
+    """By stage line; the line of its own equation first, then those of the equations in a fusion,
+    then the other lines of their frames."""
+    inexact: frozenset[int]
+    """Stage lines whose origin is a set of candidates."""
+
+
+def owners(program: Program, source: int = 0) -> dict[int, int]:
+    """Line → the line that owns its work: itself, or the first line of its expression.
+
+    A line that only calls code elsewhere in the source has no owner.
+    """
+    found = {line: line for line in defining_lines(program, source).values()}
+    for equation in program.equations:
+        frame = next((f for f in equation.frames if f.source == source), None)
+        if frame is not None:
+            for line in range(frame.span.line, frame.span.end_line + 1):
+                found.setdefault(line, frame.span.line)
+    return found
+
+
+def matches(program: Program, stage: Stage, source: int = 0) -> Matches:
+    """Every link between a source and a stage, by the rule of `analysis.links`."""
+    lines = {
+        line
+        for equation in program.equations
+        for frame in equation.frames
+        if frame.source == source
+        for line in range(frame.span.line, frame.span.end_line + 1)
+    }
+    forward = {
+        line: link.lines
+        for line in sorted(lines)
+        if (link := stage_lines(program, stage, line, source)).lines
+    }
+    backward: dict[int, dict[int, None]] = {}
+    home = defining_lines(program, source)
+    for anchor in stage.anchors:
+        own = (home[e] for e in anchor.equations if e in home)
+        backward[anchor.line] = dict.fromkeys(own)
+    for line, hits in forward.items():
+        for hit in hits:
+            backward[hit][line] = None
+    return Matches(
+        forward,
+        {line: tuple(found) for line, found in backward.items() if found},
+        frozenset(anchor.line for anchor in stage.anchors if not anchor.exact),
+    )
+
+
+def shown_lines(
+    number: int, found: Mapping[int, LineFigures], marked: Collection[int], most: int
+) -> list[int]:
+    """All line numbers; of a long source the costliest lines of the program."""
+    if number <= most:
+        return list(range(1, number + 1))
+
+    def rank(line: int) -> tuple[bool, float, int]:
+        work = found[line].flops or 0.0 if line in found else 0.0
+        return line != 1 and line not in marked, -work, line
+
+    wanted = sorted({1, *found, *marked}, key=rank)
+    return sorted(line for line in wanted[:most] if line <= number)
+
 
 _SHOWN = (StageKind.OPTIMIZED_HLO, StageKind.JAXPR)
 """The executed program and the traced one. The other stages are in the page."""

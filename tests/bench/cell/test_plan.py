@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from jaxscope.bench.cell.framework import framework
-from jaxscope.bench.cell.inputs import spec
+from jaxscope.bench.cell.inputs import BenchRequest, spec
 from jaxscope.bench.cell.plan import cell_plan, expression_plan, limits
-from jaxscope.bench.cell.request import BenchRequest
 from jaxscope.bench.cell.sections import CellError
 from jaxscope.bench.plan import Plan
 

@@ -11,9 +11,8 @@ from IPython.core.error import UsageError
 
 from jaxscope.bench.cell import line
 from jaxscope.bench.cell.c_code import c_function
-from jaxscope.bench.cell.line import split_versus, tokens
+from jaxscope.bench.cell.line import sizes, split_versus, tokens
 from jaxscope.bench.cell.sections import CellError, CellSection, sections
-from jaxscope.bench.cell.sizes import sizes
 from jaxscope.bench.cell.timed_code import timed_code
 from jaxscope.magics.options import bench
 

@@ -63,7 +63,6 @@ def test_a_section_that_ends_with_a_function_times_its_call():
 def test_what_is_read_from_outside_is_known():
     found = made("def f(a):\n    return np.tanh(a) * w\ny = f(x)\ny + k")
     assert found.reads == ("x", "k", "np", "w")
-    assert found.once_reads == ("np", "w")
 
 
 def test_line_numbers_are_those_of_the_cell():

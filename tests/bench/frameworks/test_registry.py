@@ -14,7 +14,7 @@ import pytest
 
 from jaxscope.bench import Implementation, PlanError
 from jaxscope.bench.cell.functions import functions_plan
-from jaxscope.bench.cell.request import BenchRequest
+from jaxscope.bench.cell.inputs import BenchRequest
 from jaxscope.bench.frameworks import registry
 from jaxscope.bench.frameworks.jax import JaxJit
 from jaxscope.view.comparison.answer import answer

@@ -25,8 +25,8 @@ from jaxscope.capture.compiles.history import History
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.compiles.signature.earlier_traces import EarlierTraces
-from jaxscope.capture.compiles.signature.object_ids import ObjectIds
 from jaxscope.capture.compiles.signature.reader import SignatureReader
+from jaxscope.capture.compiles.signature.values import ObjectIds
 from jaxscope.model import CauseKind, CompileKind, to_json
 from tests.private_names import break_private
 
@@ -113,7 +113,7 @@ def test_events_by_the_thousand_leave_no_more_behind(monkeypatch):
 
     break_private(monkeypatch, "jax_call", call)
     listener = Listener()
-    listener._open.history = History(kept=500)
+    listener.history = listener._open.history = History(kept=500)
     stages = (
         "/jax/core/compile/jaxpr_to_mlir_module_duration",
         "/jax/core/compile/backend_compile_duration",

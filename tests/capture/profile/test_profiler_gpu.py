@@ -16,7 +16,7 @@ from jaxscope.capture.profile import sessions as profiling
 from jaxscope.capture.profile.profiler import CALL, Recording
 from jaxscope.model import Phase
 from jaxscope.model.profile import Profile, SourceLine
-from jaxscope.view.profile import gpu as view
+from jaxscope.view.profile import instructions as view
 from tests.capture.profile.xspace import Event, xspace
 
 COMPUTE, COPY = "Stream #7(Compute)", "Stream #14(MemcpyH2D)"
@@ -137,7 +137,7 @@ ENTRY %main (x: f32[8]) -> f32[8] {
 
 def test_the_tables_group_kernels_by_instruction() -> None:
     found = profiled(recorded())
-    kernels, streams, copies = view.parts(found)
+    kernels, streams, copies = view.gpu_parts(found)
     assert kernels.table is not None
     assert [row[:3] for row in kernels.table.rows] == [
         ("`gemm.1`", "2", "sgemm_128x64"),
@@ -153,4 +153,4 @@ def test_the_tables_group_kernels_by_instruction() -> None:
 
 def test_a_device_without_events_of_its_own_has_no_such_tables() -> None:
     assert device_activity([], CALL) is None
-    assert view.parts(Profile("cpu:0", (), 0, (), ())) == ()
+    assert view.gpu_parts(Profile("cpu:0", (), 0, (), ())) == ()

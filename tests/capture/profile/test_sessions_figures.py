@@ -122,7 +122,7 @@ def test_every_figure_is_drawn(report: jaxscope.Report, kind: str) -> None:
 def test_the_timeline_has_every_execution_and_bins_many(report: jaxscope.Report) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     from jaxscope.view.base.interactive import draw
-    from jaxscope.view.profile.timeline import timeline
+    from jaxscope.view.profile.figures import timeline
 
     drawn = report.plot("timeline")
     assert sum(len(trace.x) for trace in drawn.data) >= len(profile(report).ops)
@@ -150,7 +150,7 @@ def test_the_timeline_has_every_execution_and_bins_many(report: jaxscope.Report)
 def test_threads_stand_in_the_order_in_which_they_began() -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     from jaxscope.view.base.interactive import draw
-    from jaxscope.view.profile.timeline import timeline
+    from jaxscope.view.profile.figures import timeline
 
     first = Op("short", "m", 1, 1, 0, thread="client/1", start=0.0, launch_end=1.0, end=1.0)
     second = Op("long", "m", 1, 1, 0, thread="pool/2", start=5.0, launch_end=50.0, end=50.0)

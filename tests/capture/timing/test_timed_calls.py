@@ -13,8 +13,7 @@ from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.timing import sampling
 from jaxscope.capture.timing import timed_calls as timing
 from jaxscope.capture.timing.sampling import quiet_gc, waiting
-from jaxscope.capture.timing.timed_calls import measure
-from jaxscope.capture.timing.transfer import place
+from jaxscope.capture.timing.timed_calls import measure, place
 from jaxscope.model import Effect, Timing
 
 

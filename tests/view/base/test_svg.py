@@ -15,9 +15,9 @@ from jaxscope.view.base.figure import (
     FigureMark,
     FigureSeries,
     SeriesForm,
+    roof,
     ticks,
 )
-from jaxscope.view.base.roofline import roof
 from jaxscope.view.base.svg import figure, image, shares, svg
 from jaxscope.view.report import chapters
 from jaxscope.view.report.chapters import samples

@@ -81,7 +81,7 @@ def test_what_is_measured_together_comes_before_the_estimates(golden: Record) ->
 
 def test_tables_of_time_and_memory_lead_to_their_lines(golden: Record) -> None:
     record = with_profile(golden, PROFILE, buffers=PLAN)
-    markup = {tab.key: "".join(s.markup for s in tab.sections) for tab in tabs(record)}
+    markup = {tab["key"]: "".join(s["markup"] for s in tab["sections"]) for tab in tabs(record)}
     assert '<a href="#" data-source="0" data-line="4">' in markup["lines"]
     assert '<a href="#" data-source="0" data-line="5">' in markup["lines"]
     places = {(row.place.source, row.place.line) for row in PLAN.alive if row.place}
@@ -92,8 +92,8 @@ def test_tables_of_time_and_memory_lead_to_their_lines(golden: Record) -> None:
 def test_a_row_of_another_source_leads_there(golden: Record) -> None:
     there = LineTime(SourceLine(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
     record = with_profile(golden, dataclasses.replace(PROFILE, lines=(there,)))
-    (tab,) = (tab for tab in tabs(record) if tab.key == "lines")
-    assert '<a href="#" data-source="1" data-line="2">' in tab.sections[0].markup
+    (tab,) = (tab for tab in tabs(record) if tab["key"] == "lines")
+    assert '<a href="#" data-source="1" data-line="2">' in tab["sections"][0]["markup"]
 
 
 def test_the_longest_line_of_a_module_is_said_beside_the_line_that_calls_it(

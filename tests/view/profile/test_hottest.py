@@ -16,9 +16,14 @@ from jaxscope.model.profile import (
     Profile,
     SourceLine,
 )
+from jaxscope.view.base.document import SEPARATOR
 from jaxscope.view.profile.hottest import hottest_of_cell
-from jaxscope.view.report.summary import first_line
+from jaxscope.view.report.summary import first_parts
 from tests.view.profile.test_chapter import FIVE, FOUR, PROFILE, SIX, with_profile
+
+
+def first_line(record: Record) -> str:
+    return SEPARATOR.join(first_parts(record))
 
 
 def line(golden: Record, **changes: object) -> str:

@@ -60,9 +60,9 @@ def test_the_viewer_has_a_tab_for_the_chapter_and_words_for_a_program_without(
     chaptered: Record,
 ) -> None:
     first = tabs.tabs(chaptered)[0]
-    assert (first.key, first.title) == ("gradient", "Forward & backward")
-    assert "<h4>Layout</h4><svg></svg>" in first.sections[0].markup
-    assert first.sections[1].markup == "<p>This program has no such chapter.</p>"
+    assert (first["key"], first["title"]) == ("gradient", "Forward & backward")
+    assert "<h4>Layout</h4><svg></svg>" in first["sections"][0]["markup"]
+    assert first["sections"][1]["markup"] == "<p>This program has no such chapter.</p>"
 
 
 def test_markdown_has_tables_and_drawings(chaptered: Record) -> None:
@@ -75,7 +75,7 @@ def test_markdown_has_tables_and_drawings(chaptered: Record) -> None:
 def test_a_record_whose_programs_have_no_chapter_shows_none(golden: Record) -> None:
     assert chapters.chapters(golden, golden.programs[0], ()) == ()
     empty = dataclasses.replace(golden, programs=())
-    assert "gradient" not in [tab.key for tab in tabs.tabs(empty)]
+    assert "gradient" not in [tab["key"] for tab in tabs.tabs(empty)]
 
 
 def test_writers_are_asked_in_order_and_may_have_nothing_to_say(golden: Record) -> None:

@@ -10,17 +10,11 @@ from jaxscope.analysis.compiles.causes import (
     ArgumentLeaf,
     CallSignature,
     Holder,
-    StaticArgument,
     TracedArgument,
 )
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.signature.object_ids import ObjectIds
 from jaxscope.capture.compiles.signature.reader import parameter_names
-from jaxscope.capture.compiles.signature.values import (
-    compares_by_identity,
-    describe,
-    short_dtype,
-)
+from jaxscope.capture.compiles.signature.values import ObjectIds, short_dtype, static_argument
 
 _MOST = 16
 _FUNCTIONS = 20_000
@@ -74,21 +68,12 @@ class EarlierTraces:
         self, call: CallSignature, names: list[str], trace: _jax.EarlierTrace
     ) -> CallSignature:
         arguments = [TracedArgument(name, BARE, (_leaf(aval),)) for name, aval in trace.leaves]
-        statics: list[StaticArgument] = []
-        for place, value in trace.statics:
-            keyword = isinstance(place, str)
-            text, token = describe(value, self._ids)
-            identity = compares_by_identity(value)
-            statics.append(
-                StaticArgument(
-                    place if keyword else names[place],
-                    text,
-                    self._ids.of(value) if identity else token,
-                    type(value).__name__,
-                    identity,
-                    keyword=keyword,
-                )
-            )
+        statics = [
+            static_argument(place, value, self._ids, keyword=True)
+            if isinstance(place, str)
+            else static_argument(names[place], value, self._ids, keyword=False)
+            for place, value in trace.statics
+        ]
         return CallSignature(
             call.function,
             tuple(arguments),

@@ -25,10 +25,8 @@ from jaxscope.analysis.compiles.causes import (
 )
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.arrays import Leaves, Structures
-from jaxscope.capture.compiles.signature.cell_identity import current
-from jaxscope.capture.compiles.signature.functions import function
-from jaxscope.capture.compiles.signature.object_ids import ObjectIds
-from jaxscope.capture.compiles.signature.values import compares_by_identity, describe, shortened
+from jaxscope.capture.compiles.signature.functions import current, function
+from jaxscope.capture.compiles.signature.values import ObjectIds, shortened, static_argument
 from jaxscope.model.compiles import CompileKind
 
 _OPERATION_PARAMETERS = 24
@@ -66,7 +64,9 @@ class SignatureReader:
         for position, (name, value) in enumerate(given):
             keyword = position >= len(args)
             if (position in static and not keyword) or name in call.static_argnames:
-                statics.append(self._static(name, value, keyword, position))
+                statics.append(
+                    static_argument(name, value, self.ids, keyword=keyword, position=position)
+                )
             else:
                 arguments.append(self._argument(name, value, keyword, position))
         if call.given is not None:
@@ -142,21 +142,6 @@ class SignatureReader:
                 self._tuples.clear()
             known = self._tuples[key] = leaves
         return known
-
-    def _static(self, name: str, value: Any, keyword: bool, position: int) -> StaticArgument:
-        text, token = describe(value, self.ids)
-        identity = compares_by_identity(value)
-        if identity:
-            token = self.ids.of(value)
-        return StaticArgument(
-            name,
-            text,
-            token,
-            type(value).__name__,
-            identity,
-            keyword=keyword,
-            position=position,
-        )
 
     def _settings(self) -> tuple[tuple[str, str], ...]:
         """JAX's settings by name: one object while they are equal."""

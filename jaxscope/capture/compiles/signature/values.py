@@ -1,4 +1,4 @@
-"""Descriptions of non-array values: a short text to show, and a token to compare for equality.
+"""Ids of live objects; of non-array values also a short text, and a token for equality.
 
 Keeps no value alive, and calls no `__repr__` that may be slow or read an array.
 """
@@ -8,13 +8,61 @@ from __future__ import annotations
 import dataclasses
 import enum
 import itertools
+import threading
 import types
+import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from jaxscope.capture.compiles.signature.object_ids import ObjectIds
+from jaxscope import words
+from jaxscope.analysis.compiles.causes import StaticArgument
+
+
+class ObjectIds:
+    """A number for each object, never reused, unlike `id()`: Python reuses addresses."""
+
+    def __init__(self) -> None:
+        self._next = itertools.count(1)
+        self._live: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._numbers: set[int] = set()
+        # A garbage collection may end an object's life, and call us, at any point.
+        self._lock = threading.RLock()
+
+    def of(self, value: Any) -> int:
+        """The number of this object; compares by identity, whatever `__eq__` says.
+
+        An object without weak references, such as a bare `object()`, has its negated address.
+        """
+        key = id(value)
+        with self._lock:
+            known = self._live.get(key)
+            if known is not None and known[0]() is value:
+                return known[1]
+            try:
+                reference = weakref.ref(value, lambda dead: self._forget(key, dead))
+            except TypeError:
+                return -key
+            number = next(self._next)
+            self._live[key] = (reference, number)
+            self._numbers.add(number)
+            return number
+
+    def alive(self, number: int) -> bool:
+        """Whether the object of this number still exists; True when unknown."""
+        return number <= 0 or number in self._numbers
+
+    def _forget(self, key: int, dead: weakref.ref[Any]) -> None:
+        with self._lock:
+            known = self._live.get(key)
+            if known is not None and known[0] is dead:
+                del self._live[key]
+                self._numbers.discard(known[1])
+
+    def __len__(self) -> int:
+        return len(self._live)
+
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _SHOWN = 60  # characters of a value
@@ -33,8 +81,18 @@ def describe(value: Any, ids: ObjectIds) -> tuple[str, int]:
 
 
 def shortened(text: str, limit: int = _SHOWN) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return words.cut(" ".join(text.split()), limit)
+
+
+def static_argument(
+    name: str, value: Any, ids: ObjectIds, *, keyword: bool, position: int = 0
+) -> StaticArgument:
+    """A static argument as JAX's caches compare it."""
+    text, token = describe(value, ids)
+    identity = compares_by_identity(value)
+    token = ids.of(value) if identity else token
+    kind = type(value).__name__
+    return StaticArgument(name, text, token, kind, identity, keyword=keyword, position=position)
 
 
 def compares_by_identity(value: Any) -> bool:

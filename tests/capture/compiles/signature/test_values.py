@@ -9,8 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxscope.capture.compiles.signature.object_ids import ObjectIds
-from jaxscope.capture.compiles.signature.values import code_text, describe
+from jaxscope.capture.compiles.signature.values import ObjectIds, code_text, describe
 
 
 class Color(enum.Enum):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxscope.view.base.highlight import python
+from jaxscope.view.base.html import python
 from jaxscope.view.base.visible import visible
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from jaxscope.analysis.profile.bounds import Bottleneck, Bound
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import OpTime, Profile
-from jaxscope.view.profile.roofline import measured_peaks, roofs
+from jaxscope.view.profile.figures import measured_peaks, roofs
 
 PEAKS = Roofline("cpu", 100e9, 10e9, "", "", flops_spread=(60e9, 100e9), bytes_spread=(8e9, 10e9))
 OPS = (

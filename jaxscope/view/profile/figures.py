@@ -1,17 +1,26 @@
-"""The roofline: each long instruction of a program against the peaks of its device."""
+"""The figures of a profile: long instructions against the device's peaks, threads over time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import collections
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from jaxscope import words
 from jaxscope.analysis.profile.bounds import Bottleneck, Bound, Point, points
+from jaxscope.analysis.trace import Op
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import Profile
 from jaxscope.view.base import svg
 from jaxscope.view.base.document import Part
-from jaxscope.view.base.figure import Figure, FigureSeries, SeriesForm
-from jaxscope.view.base.roofline import INTENSITY, RATE, roof
+from jaxscope.view.base.figure import (
+    INTENSITY,
+    RATE,
+    Figure,
+    FigureAxis,
+    FigureSeries,
+    SeriesForm,
+    roof,
+)
 
 _COLORS = {Bottleneck.COMPUTE: 0, Bottleneck.MEMORY: 1}
 _OTHER = 2
@@ -31,11 +40,13 @@ def roofs(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> tu
         *(f"not drawn: {_name(point)}: {point.off}" for point in found if point.off),
     )
     caption = f"Instructions above 1 % of the time against the roofs of {peaks.device}"
-    picture = svg.figure(figure(program, profile, bounds), measured_peaks(peaks).removesuffix("."))
+    picture = svg.figure(
+        roofline(program, profile, bounds), measured_peaks(peaks).removesuffix(".")
+    )
     return (Part(caption, picture=picture, drawing=text),)
 
 
-def figure(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> Figure:
+def roofline(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> Figure:
     """Each instruction above 1 % of the time, under the roof where the peaks were measured."""
     found = points(profile, bounds)
     placed = [point for point in found if not point.off]
@@ -102,3 +113,75 @@ def _words(point: Point) -> str:
         f"{_name(point)}: {words.intensity(limit.intensity)}, {words.flop_rate(limit.flops)}"
         f"{verdict}"
     )
+
+
+_MOST_EVENTS = 5000
+_BINS = 400
+
+
+def timeline(ops: Sequence[Op], lines: Mapping[str, str]) -> Figure:
+    """Threads over time, a bar per instruction; above 5000 executions, busy shares of time bins."""
+    threads = list(dict.fromkeys(op.thread for op in sorted(ops, key=lambda op: op.start)))
+    number = {thread: float(i) for i, thread in enumerate(threads)}
+    names = tuple(f"{i}: {name.rpartition('/')[0] or name}" for i, name in enumerate(threads))
+    title = f"{words.count(len(ops), 'execution')} of instructions by thread"
+    if not ops:
+        title = "The profile has no instruction."
+    elif len(ops) > _MOST_EVENTS:
+        title = f"{words.count(len(ops), 'execution')}, merged into {_BINS} time bins"
+    drawn = _binned if len(ops) > _MOST_EVENTS else _bars
+    return Figure(
+        "instructions by thread",
+        FigureAxis("since the first", words.seconds, unit="s"),
+        FigureAxis(names=names),
+        tuple(drawn(ops, number, names, lines)) if ops else (),
+        title=title,
+    )
+
+
+def _bars(
+    ops: Sequence[Op], number: Mapping[str, float], names: Sequence[str], lines: Mapping[str, str]
+) -> Iterator[FigureSeries]:
+    zero = min(op.start for op in ops)
+    groups: dict[str, list[Op]] = collections.defaultdict(list)
+    for op in ops:
+        groups[lines.get(op.name, "unattributed")].append(op)
+    longest = sorted(groups, key=lambda line: -sum(op.end - op.start for op in groups[line]))
+    for color, line in enumerate(longest):
+        mine = groups[line]
+        yield FigureSeries(
+            line,
+            tuple((op.end - op.start) / 1e9 for op in mine),
+            tuple(number[op.thread] for op in mine),
+            SeriesForm.BARS,
+            color,
+            texts=tuple(
+                f"{op.name}\n{words.seconds((op.end - op.start) / 1e9)}\n{line}" for op in mine
+            ),
+            start=tuple((op.start - zero) / 1e9 for op in mine),
+        )
+
+
+def _binned(
+    ops: Iterable[Op], number: Mapping[str, float], names: Sequence[str], lines: Mapping[str, str]
+) -> Iterator[FigureSeries]:
+    ops = list(ops)
+    zero, end = min(op.start for op in ops), max(op.end for op in ops)
+    size = (end - zero) / _BINS
+    busy = {thread: [0.0] * _BINS for thread in number}
+    for op in ops:
+        first, last = int((op.start - zero) / size), int((op.end - zero) / size)
+        for b in range(first, min(last, _BINS - 1) + 1):
+            begin, stop = zero + b * size, zero + (b + 1) * size
+            busy[op.thread][b] += max(min(op.end, stop) - max(op.start, begin), 0.0) / size
+    for color, (thread, shares) in enumerate(busy.items()):
+        yield FigureSeries(
+            names[round(number[thread])],
+            (size / 1e9,) * _BINS,
+            (number[thread],) * _BINS,
+            SeriesForm.BARS,
+            color,
+            texts=tuple(f"busy {min(share, 1):.0%}" for share in shares),
+            shares=tuple(min(share, 1.0) for share in shares),
+            start=tuple(b * size / 1e9 for b in range(_BINS)),
+        )
