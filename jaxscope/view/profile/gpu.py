@@ -5,8 +5,7 @@ from __future__ import annotations
 import collections
 
 from jaxscope import words
-from jaxscope.model.gpu_activity import DeviceActivity, Kernel
-from jaxscope.model.profile import Profile
+from jaxscope.model.profile import DeviceActivity, Kernel, Profile
 from jaxscope.view.base.document import Part
 from jaxscope.view.base.table import Table
 
