@@ -6,7 +6,7 @@ import collections
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from jaxscope import words
-from jaxscope.analysis.trace import Op
+from jaxscope.analysis.trace.event import Op
 from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm
 
 _MOST_EVENTS = 5000

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jaxscope.analysis.compiles.causes import CapturedValue, JittedFunction
+from jaxscope.analysis.compiles.causes.signature import CapturedValue, JittedFunction
 from jaxscope.capture.compiles.signature.object_ids import ObjectIds
 
 

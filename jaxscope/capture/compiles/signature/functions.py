@@ -7,7 +7,7 @@ import inspect
 import types
 from typing import Any
 
-from jaxscope.analysis.compiles.causes import CapturedValue, JittedFunction
+from jaxscope.analysis.compiles.causes.signature import CapturedValue, JittedFunction
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.object_ids import ObjectIds
 from jaxscope.capture.compiles.signature.values import code_text, describe
