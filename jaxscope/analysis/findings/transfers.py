@@ -5,8 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence, timing
-from jaxscope.analysis.findings.traced_code import TracedCode, line_of, root, value_names
+from jaxscope.analysis.findings.evidence import (
+    Evidence,
+    TracedCode,
+    line_of,
+    root,
+    timing,
+    value_names,
+)
 from jaxscope.model import Finding, FindingKind, Form, Program, Value, ValueKind
 from jaxscope.words import count, names, seconds, size
 
@@ -71,7 +77,12 @@ def _waiting(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         if not isinstance(loop, ast.For | ast.While):
             continue
         results: set[str] = set()
-        tested = {name for test in _tests(loop) for name in value_names(test)}
+        tested = {
+            name
+            for node in ast.walk(loop)
+            if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert)
+            for name in value_names(node.test)
+        }
         for statement in loop.body:
             match statement:
                 case ast.Assign(targets=targets, value=ast.Call(func=ast.Name(id=called))) if (
@@ -97,12 +108,6 @@ def _waiting(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                     return
                 case _:
                     continue
-
-
-def _tests(loop: ast.For | ast.While) -> Iterator[ast.expr]:
-    for node in ast.walk(loop):
-        if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
-            yield node.test
 
 
 def _fetched(

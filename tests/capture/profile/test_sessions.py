@@ -17,15 +17,14 @@ import pytest
 import jaxscope
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.memory.donations import donations
-from jaxscope.analysis.trace import TraceEvent
+from jaxscope.analysis.trace.event import TraceEvent
 from jaxscope.capture.options.profile_plan import Calls, ProfilePlan
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.profile import sessions as profiling
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.run import measure
 from jaxscope.model import Phase, Roofline, Unavailable
-from jaxscope.model.memory_plan import BufferTimeline
-from jaxscope.model.profile import Profile
+from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.view.profile.instructions import times_of
 
 

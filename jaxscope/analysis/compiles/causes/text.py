@@ -13,7 +13,7 @@ from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.settings import MESH
 from jaxscope.analysis.compiles.causes.signature import CallSignature
-from jaxscope.model import Cause
+from jaxscope.model import Cause, CauseKind
 
 TRANSFORMS = "the transforms"
 """Name of the constant of a cell that holds its composition of transforms."""
@@ -51,7 +51,9 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "Create the partial once, or pass its bound values as arguments of the jitted "
                 "function."
             )
-        case diff.NewFunction() if wrapper := _transform(d):
+        case diff.NewFunction() if wrapper := next(
+            (w for w in d.wrappers if w.startswith("jax.")), ""
+        ):
             text = f"`{wrapper}({d.path})` is a new function: each call of `{wrapper}` returns one."
             fix = f"Create it once, outside the loop: `g = jax.jit({wrapper}({d.path}))`."
         case diff.NewFunction():
@@ -168,7 +170,8 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "last batch."
             )
         case diff.ScalarTypeChange():
-            text = f"The Python scalar type of {path} changed: {_scalars(d)}."
+            types = change.replace("Python ", "")
+            text = f"The Python scalar type of {path} changed: {types} ({' → '.join(d.dtypes)})."
             fix = (
                 f"Pass one scalar type in every call, such as `float({d.path})`, or "
                 f"{_cast(d.dtypes[0])}."
@@ -228,22 +231,58 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
     return Cause(d.kind, d.path, d.before, d.after, text, fix=fix)
 
 
-def _transform(d: diff.NewFunction) -> str:
-    """`jax.grad`, where that is what returned the new function."""
-    return next((word for word in d.wrappers if word.startswith("jax.")), "")
-
-
 def _cast(dtype: str) -> str:
     name = _DTYPES.get(dtype)
     return f"`jnp.asarray(value, {f'jnp.{name}' if name else 'dtype'})`"
 
 
-def _scalars(d: diff.ScalarTypeChange) -> str:
-    """`float → int (f32 → i32)`."""
-    before, after = (text.removeprefix("Python ") for text in (d.before, d.after))
-    return f"{before} → {after} ({' → '.join(d.dtypes)})"
-
-
 def _root(path: str) -> str:
     """`params` of `params['w'].x`."""
     return re.split(r"[\[.]", path, maxsplit=1)[0]
+
+
+def first_call(name: str, *, sure: bool, under: str = "", note: str = "") -> Cause:
+    """`sure`: JAX's own cache held nothing of it either."""
+    if under:
+        text = f"`{name}` was compiled under {under} for the first time."
+    elif sure:
+        text = f"`{name}` was compiled for the first time."
+    else:
+        text = f"This is the first compilation of `{name}` that jaxscope observed."
+    return Cause(CauseKind.FIRST_CALL, "", "", "", f"{text} {note}".rstrip(), fix="")
+
+
+def eager_op(name: str) -> Cause:
+    """An operation outside any jit."""
+    text = f"The operation `{name}` ran eagerly (outside any jit) for the first time."
+    fix = (
+        "Put the surrounding code into a function under `jax.jit`, so that it compiles as one "
+        "program."
+    )
+    return Cause(CauseKind.EAGER_OP, name, "", "", text, fix=fix)
+
+
+PLACE_IT = (
+    "Pass a NumPy array, which needs no program to shard, or shard the input once beforehand: "
+    "`x = jax.device_put(x, sharding)`."
+)
+"""For the sharding of inputs: a user cannot jit it, or pad its arguments."""
+
+
+def sharded_for_devices(name: str, given: str, before: str) -> Cause:
+    """An operation of JAX's own, which shards an input over its devices; `before` is its previous
+    input, if any."""
+    text = f"JAX sharded {f'an input, {given},' if given else 'an input'} with its own `{name}`"
+    if not before:
+        return Cause(CauseKind.EAGER_OP, "", "", "", f"{text}.", fix=PLACE_IT)
+    if before == given:
+        text = f"{text}, in a different way than before."
+        return Cause(CauseKind.EAGER_SHAPE, "", "", "", text, fix=PLACE_IT)
+    text = f"{text}; the previous one was {before}."
+    return Cause(CauseKind.EAGER_SHAPE, "", before, given, text, fix=PLACE_IT)
+
+
+def unknown(name: str, why: str) -> Cause:
+    """A compilation that cannot be explained."""
+    text = f"The cause of compiling `{name}` is unknown: {why}."
+    return Cause(CauseKind.UNKNOWN, "", "", "", text, fix="")
