@@ -171,7 +171,7 @@ class Guards:
         self._kept = (function, tuple(static))
 
     def hold(self) -> bool:
-        """Whether everything is as it was; False where that cannot be told."""
+        """Whether everything is as it was; False if that cannot be determined."""
         try:
             return self._hold()
         except Exception:

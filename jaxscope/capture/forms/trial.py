@@ -22,7 +22,7 @@ from jaxscope.capture.options.refusals import (
 
 
 class Trial:
-    """What the code may reach before it is traced, so that changes are found and undone."""
+    """Values that the code can reach, snapshotted before the trace to find and undo changes."""
 
     def __init__(self, reads: Reads, syntax: CellSyntax, file: str) -> None:
         """`file` is that of the code, in which the lines of errors are looked up."""
