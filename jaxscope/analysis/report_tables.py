@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from jaxscope.analysis.cost import InstructionCost
-from jaxscope.analysis.hlo import HloModule, real_instructions
+from jaxscope.analysis.hlo import real_instructions
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
     counted,
@@ -83,7 +83,7 @@ def ops(record: Record) -> tuple[Columns, Rows]:
         return columns, ()
     module, cost = known
     costs = {row.name: row for row in (*cost.fused, *cost.by_instruction)}
-    inside = _fusions(module)
+    inside = module.callers("fusion")
     line_of = defining_lines(program)
     anchors = {anchor.line: anchor for anchor in stage.anchors}
     rows: list[tuple[object, ...]] = []
@@ -98,7 +98,7 @@ def ops(record: Record) -> tuple[Columns, Rows]:
                 instruction.opcode,
                 instruction.shape.text,
                 *_figures_of(costs.get(instruction.name)),
-                inside.get(instruction.computation, ""),
+                fusion.name if (fusion := inside.get(instruction.computation)) else "",
                 own or link.lines,
                 anchor is not None and anchor.exact,
                 phase_of(program, anchor),
@@ -197,17 +197,6 @@ def _line_row(found: LineFigures) -> tuple[object, ...]:
     flops = None if found.flops is None else back.flops or 0.0
     whole = found.equations, found.instructions, found.flops, found.exact
     return *whole, back.equations, instructions, flops
-
-
-def _fusions(module: HloModule) -> dict[str, str]:
-    """Computation → the fusion instruction that calls it."""
-    return {
-        name: instruction.name
-        for computation in module.computations
-        for instruction in computation.instructions
-        if instruction.opcode == "fusion"
-        for name in instruction.called
-    }
 
 
 def _figures_of(cost: InstructionCost | None) -> tuple[float | None, ...]:

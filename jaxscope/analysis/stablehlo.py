@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from jaxscope.analysis.hlo import HloFrame
+from jaxscope.analysis.hlo.attributes import closing_parenthesis
 
 _ALIAS = re.compile(r"(#loc\d*) = loc\((.*)\)\s*$")
 _FUNCTION = re.compile(r'\s*func\.func (?:\w+ )?@("[^"]*"|[\w$.\-]+)\(')
@@ -11,6 +12,7 @@ _CALL = re.compile(r'\bcall @("[^"]*"|[\w$.\-]+)\(')
 # The common spellings of a location at the end of an operation or behind a block argument.
 _LOCATION = re.compile(r' loc\((#loc\d*|unknown|"(?:[^"\\]|\\.)*")\)')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_CALLSITE = re.compile(rf"{_STRING.pattern}|[()]| at ")
 _POSITION = re.compile(r":(\d+):(\d+)")
 
 
@@ -92,30 +94,10 @@ def _take_locations(line: str) -> tuple[str, list[str]]:
     locations = _LOCATION.findall(line)
     line = _LOCATION.sub("", line).rstrip()
     while (start := line.find(" loc(")) >= 0:
-        end = _closing(line, start + 4)
+        end = closing_parenthesis(line, start + 5)
         locations.append(line[start + 5 : end])
         line = (line[:start] + line[end + 1 :]).rstrip()
     return line, locations
-
-
-def _closing(text: str, opening: int) -> int:
-    """The index of the parenthesis that closes the one at `opening`; the end if none does."""
-    depth = 0
-    position = opening
-    while position < len(text):
-        character = text[position]
-        if character == '"':
-            string = _STRING.match(text, position)
-            position = string.end() if string else len(text)
-            continue
-        if character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-            if depth == 0:
-                return position
-        position += 1
-    return len(text) - 1
 
 
 def _depth(line: str) -> int:
@@ -168,7 +150,7 @@ class _LocationParser:
 
     def _read_stack(self, text: str, function: str) -> tuple[HloFrame, ...]:
         if text.startswith("callsite("):
-            callee, _, caller = _split_callsite(text[9:-1])
+            callee, caller = _split_callsite(text[9:-1])
             return self._stack(callee) + self._stack(caller)
         string = _STRING.match(text)
         if string is None:
@@ -182,24 +164,14 @@ class _LocationParser:
         return ()
 
 
-def _split_callsite(text: str) -> tuple[str, str, str]:
+def _split_callsite(text: str) -> tuple[str, str]:
     """`callee at caller`, the ` at ` outside strings and parentheses."""
     depth = 0
-    position = 0
-    while position < len(text):
-        character = text[position]
-        if character == '"':
-            string = _STRING.match(text, position)
-            position = string.end() if string else len(text)
-            continue
-        if character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-        elif depth == 0 and text.startswith(" at ", position):
-            return text[:position], " at ", text[position + 4 :]
-        position += 1
-    return text, "", ""
+    for token in _CALLSITE.finditer(text):
+        if token[0] == " at " and depth == 0:
+            return text[: token.start()], text[token.end() :]
+        depth += (token[0] == "(") - (token[0] == ")")
+    return text, ""
 
 
 def _unquote(text: str) -> str:

@@ -8,17 +8,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.hlo import Instruction, Shape
+from jaxscope.analysis.hlo import Instruction, Shape, numbers
 
-# HandleElementwiseOp: one transcendental per element, no FLOPs.
+# HandleElementwiseOp, HandleRng: one transcendental per element, no FLOPs.
 TRANSCENDENTAL = frozenset({
     "erf", "exponential", "log", "logistic", "power", "sqrt", "cbrt", "rsqrt", "tanh", "sine",
-    "cosine", "exponential-minus-one", "log-plus-one", "atan2", "tan",
+    "cosine", "exponential-minus-one", "log-plus-one", "atan2", "tan", "rng", "rng-bit-generator",
 })  # fmt: skip
 
-# HandleElementwiseOp: one FLOP per element, of any type.
+# HandleElementwiseOp: one FLOP per element, of any type. HandleAllReduce assumes two replicas: one
+# addition per element.
 ELEMENTWISE = frozenset({
-    "abs", "add", "and", "bitcast-convert", "ceil", "clamp", "compare", "complex", "convert",
+    "abs", "add", "all-reduce", "all-reduce-start", "and", "bitcast-convert", "ceil", "clamp",
+    "compare", "complex", "convert",
     "count-leading-zeros", "divide", "floor", "imag", "is-finite", "maximum", "minimum",
     "multiply", "negate", "not", "or", "popcnt", "real", "reduce-precision", "remainder",
     "round-nearest-afz", "round-nearest-even", "select", "shift-left", "shift-right-arithmetic",
@@ -194,11 +196,6 @@ def _valid_positions(
         if begin <= high:
             count += (high - begin) // period + 1
     return count
-
-
-def numbers(text: str | None) -> tuple[int, ...]:
-    """The integers in an attribute such as `{0,2}`."""
-    return tuple(map(int, re.findall(r"-?\d+", text or "")))
 
 
 def _window(instruction: Instruction) -> dict[str, str]:

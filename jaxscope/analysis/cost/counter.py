@@ -1,5 +1,7 @@
 """Counts the cost of instructions and computations, each computation once."""
 
+import functools
+import math
 from dataclasses import replace
 
 from jaxscope.analysis.cost.arithmetic import (
@@ -82,48 +84,41 @@ class CostCounter:
             estimate = estimate_custom_call(instruction, self.operands(instruction))
             return estimate.cost if estimate else CostCounts()
         if instruction.opcode.endswith("-start") and instruction.opcode not in _NATIVE_STARTS:
-            return self.of_instruction(_unwrapped(instruction))
+            # The operation inside `op-start`, whose shape is (operands, result, context).
+            shape = (*instruction.shape.parts[1:2], instruction.shape)[0]
+            opcode = instruction.opcode.removesuffix("-start")
+            return self.of_instruction(replace(instruction, opcode=opcode, shape=shape))
         operands = self.operands(instruction)
         moved = instruction_bytes(instruction, operands, self._rules)
         if instruction.opcode in _APPLYING:
-            applied = self._applied(instruction, operands)
-            return CostCounts(applied.flops, applied.transcendentals, moved)
-        work = self._work(instruction, operands)
-        return CostCounts(work.flops, work.transcendentals, moved)
+            work = self._applied(instruction, operands)
+        else:
+            work = self._work(instruction, operands)
+        return replace(work, bytes_accessed=moved)
 
     def operands(self, instruction: Instruction) -> list[Shape]:
         """The shapes of its operands."""
-        sources = map(self._module.instruction, instruction.operands)
-        return [source.shape for source in sources if source is not None]
-
-    def called(self, instruction: Instruction) -> list[Computation]:
-        """The computations that it calls."""
-        found = map(self._module.computation, instruction.called)
-        return [computation for computation in found if computation is not None]
+        return [source.shape for source in self._module.operands(instruction)]
 
     def _fusion(self, fusion: Instruction) -> CostCounts:
         total = CostCounts()
-        for fused in self.called(fusion):
+        for fused in self._module.called(fusion):
             gathers = [i for i in fused.instructions if i.opcode in ("gather", "scatter")]
             if self._as_xla and gathers and fusion.fusion_kind == "kCustom":
                 return self.of_instruction(gathers[0])
-            inside = self.of_computation(fused)
             moved = self._traffic.bytes_accessed(fused)
-            total += CostCounts(inside.flops, inside.transcendentals, moved)
+            total += replace(self.of_computation(fused), bytes_accessed=moved)
         return total
 
     def _container(self, instruction: Instruction) -> CostCounts:
-        costs = [self.of_computation(computation) for computation in self.called(instruction)]
+        costs = list(map(self.of_computation, self._module.called(instruction)))
         if instruction.opcode != "conditional":
             return sum(costs, CostCounts())
-        most = CostCounts()
-        for cost in costs:
-            most = most.most(cost)
-        return most
+        return functools.reduce(CostCounts.most, costs, CostCounts())
 
     def _applied(self, instruction: Instruction, operands: list[Shape]) -> CostCounts:
         """The applied computation, times its number of applications."""
-        costs = [self.of_computation(computation) for computation in self.called(instruction)]
+        costs = list(map(self.of_computation, self._module.called(instruction)))
         if not costs:
             return CostCounts()
         output = instruction.shape.parts[0] if instruction.shape.parts else instruction.shape
@@ -136,41 +131,26 @@ class CostCounter:
         if instruction.opcode == "scatter":
             return costs[0] * operands[len(operands) // 2 + 1].elements
         # select-and-scatter: one select less than the window has elements, then one scatter.
-        sources = operands[1].elements
-        selects = 1
-        for size in window_sizes(instruction):
-            selects *= size
+        sources, selects = operands[1].elements, math.prod(window_sizes(instruction))
         return costs[0] * (sources * (selects - 1)) + costs[-1] * sources
 
     def _work(self, instruction: Instruction, operands: list[Shape]) -> CostCounts:
-        opcode = instruction.opcode
-        if opcode in TRANSCENDENTAL:
-            return CostCounts(transcendentals=instruction.shape.elements)
-        if opcode in ELEMENTWISE:
-            return CostCounts(instruction.shape.elements)
-        if opcode in ("dot", "ragged-dot"):
-            return CostCounts(dot_flops(instruction, operands))
-        if opcode == "convolution":
-            return CostCounts(convolution_flops(instruction, operands, instruction.shape))
-        if opcode == "fft":
-            count = fft_flops_of_xla if self._as_xla else fft_flops
-            return CostCounts(count(instruction, operands))
-        if opcode == "sort":
-            return CostCounts(sort_flops(operands))
-        if opcode == "cholesky":
-            return CostCounts(cholesky_flops(operands))
-        if opcode == "triangular-solve":
-            return CostCounts(triangular_solve_flops(operands))
-        if opcode in ("rng", "rng-bit-generator"):
-            return CostCounts(transcendentals=instruction.shape.elements)
-        if opcode in ("all-reduce", "all-reduce-start"):
-            # HandleAllReduce assumes two replicas: one addition per element.
-            return CostCounts(instruction.shape.elements)
-        return CostCounts()
-
-
-def _unwrapped(start: Instruction) -> Instruction:
-    """The operation inside `op-start`, whose shape is (operands, result, context)."""
-    parts = start.shape.parts
-    shape = parts[1] if len(parts) > 1 else start.shape
-    return replace(start, opcode=start.opcode.removesuffix("-start"), shape=shape)
+        elements = instruction.shape.elements
+        match instruction.opcode:
+            case "dot" | "ragged-dot":
+                flops = dot_flops(instruction, operands)
+            case "convolution":
+                flops = convolution_flops(instruction, operands, instruction.shape)
+            case "fft":
+                flops = (fft_flops_of_xla if self._as_xla else fft_flops)(instruction, operands)
+            case "sort":
+                flops = sort_flops(operands)
+            case "cholesky":
+                flops = cholesky_flops(operands)
+            case "triangular-solve":
+                flops = triangular_solve_flops(operands)
+            case opcode if opcode in TRANSCENDENTAL:
+                return CostCounts(transcendentals=elements)
+            case opcode:
+                flops = elements if opcode in ELEMENTWISE else 0.0
+        return CostCounts(flops)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.cost.arithmetic import CostCounts, convolution_flops, numbers
-from jaxscope.analysis.hlo import Instruction, Shape
+from jaxscope.analysis.cost.arithmetic import CostCounts, convolution_flops
+from jaxscope.analysis.hlo import Instruction, Shape, numbers
 
 _LAWN41 = "LAPACK Working Note 41"
 _GOLUB = "Golub and Van Loan"
@@ -35,7 +35,7 @@ _SYNONYMS = {
     "ProductOfElementaryHouseholderReflectors": "orgqr",
     "ungqr": "orgqr", "heevd": "syevd", "syevj": "syevd", "hetrd": "sytrd",
     "gesvd": "gesdd", "gesvdj": "gesdd", "gesvdp": "gesdd", "trsm_batched": "trsm",
-    "getrf_batched": "getrf", "geqrf_batched": "geqrf",
+    "getrf_batched": "getrf", "geqrf_batched": "geqrf", "geqp3": "geqrf",
 }  # fmt: skip
 
 
@@ -48,34 +48,14 @@ class CustomCallCost:
     """The formula with its source; empty where nothing is estimated."""
 
 
-def _potrf(m: int, n: int) -> float:
-    return min(m, n) ** 3 / 3
-
-
-def _getrf(m: int, n: int) -> float:
-    m, n = max(m, n), min(m, n)
-    return m * n**2 - n**3 / 3
-
-
-def _geqrf(m: int, n: int) -> float:
-    m, n = max(m, n), min(m, n)
-    return 2 * m * n**2 - 2 * n**3 / 3
-
-
-def _gesdd(m: int, n: int) -> float:
-    m, n = max(m, n), min(m, n)
-    return 6 * m * n**2 + 20 * n**3
-
-
-# FLOPs of one m by n matrix; the formula as shown; its source.
+# FLOPs of one m by n matrix, m ≥ n; the formula as shown; its source.
 _MATRIX_ROUTINES: dict[str, tuple[Callable[[int, int], float], str, str]] = {
-    "potrf": (_potrf, "n^3/3", _LAWN41),
-    "getrf": (_getrf, "m n^2 - n^3/3", _LAWN41),
-    "geqrf": (_geqrf, "2 m n^2 - 2 n^3/3", _LAWN41),
-    "geqp3": (_geqrf, "2 m n^2 - 2 n^3/3", _LAWN41),
+    "potrf": (lambda _, n: n**3 / 3, "n^3/3", _LAWN41),
+    "getrf": (lambda m, n: m * n**2 - n**3 / 3, "m n^2 - n^3/3", _LAWN41),
+    "geqrf": (lambda m, n: 2 * m * n**2 - 2 * n**3 / 3, "2 m n^2 - 2 n^3/3", _LAWN41),
     "gehrd": (lambda _, n: 10 * n**3 / 3, "10 n^3/3", _LAWN41),
     "sytrd": (lambda _, n: 4 * n**3 / 3, "4 n^3/3", _LAWN41),
-    "gesdd": (_gesdd, "6 m n^2 + 20 n^3, with vectors", _GOLUB),
+    "gesdd": (lambda m, n: 6 * m * n**2 + 20 * n**3, "6 m n^2 + 20 n^3, with vectors", _GOLUB),
     "syevd": (lambda _, n: 9.0 * n**3, "9 n^3, with vectors", _GOLUB),
     "geev": (lambda _, n: 25.0 * n**3, "25 n^3, with vectors", _GOLUB),
     "gees": (lambda _, n: 25.0 * n**3, "25 n^3", _GOLUB),
@@ -120,9 +100,9 @@ def _linear_algebra(name: str, operands: Sequence[Shape]) -> tuple[float, str] |
     if len(matrix.dims) < 2:
         return None
     m, n = matrix.dims[-2:]
-    batch = math.prod(matrix.dims[:-2]) * (4 if matrix.dtype.startswith("c") else 1)
+    factor = 4 if matrix.dtype.startswith("c") else 1
+    batch = math.prod(matrix.dims[:-2]) * factor
     if name == "trsm" and len(operands) > 1:
-        factor = 4 if matrix.dtype.startswith("c") else 1
         return factor * n * operands[1].elements, f"m n^2 ({_LAWN41})"
     if name == "orgqr" and len(operands) > 1:
         k = operands[1].dims[-1]
@@ -131,7 +111,7 @@ def _linear_algebra(name: str, operands: Sequence[Shape]) -> tuple[float, str] |
     if name not in _MATRIX_ROUTINES:
         return None
     count, formula, source = _MATRIX_ROUTINES[name]
-    return batch * count(m, n), f"{formula} ({source})"
+    return batch * count(max(m, n), min(m, n)), f"{formula} ({source})"
 
 
 def _gemm(instruction: Instruction, operands: Sequence[Shape]) -> tuple[float, str] | None:

@@ -147,7 +147,7 @@ class _ProgramCounter:
         """The computations that a container calls, with their executions per run of it."""
         if instruction.opcode not in CONTAINERS:
             return []
-        called = self._counter.called(instruction)
+        called = self._module.called(instruction)
         if instruction.opcode == "while":
             return self._loop(instruction, called, noting=noting)
         if instruction.opcode == "conditional" and called:
@@ -208,13 +208,12 @@ class _ProgramCounter:
     def _inside(self, fusion: Instruction, run: _Run) -> Iterator[InstructionCost]:
         """Work of the instructions in a fusion. Bytes are 0, because data inside is not moved."""
         known = self._executions[run.computation.name].known
-        for fused in self._counter.called(fusion):
-            for instruction in fused.instructions:
-                if instruction.custom_call_target is not None:
-                    self._estimate(instruction)
-                cost = replace(self._counter.of_instruction(instruction), bytes_accessed=0.0)
-                if cost != CostCounts():
-                    yield _row_of(instruction.name, cost, run, known)
+        for instruction in self._module.inside(fusion):
+            if instruction.custom_call_target is not None:
+                self._estimate(instruction)
+            cost = replace(self._counter.of_instruction(instruction), bytes_accessed=0.0)
+            if cost != CostCounts():
+                yield _row_of(instruction.name, cost, run, known)
 
 
 def _row_of(name: str, cost: CostCounts, run: _Run, known: bool) -> InstructionCost:

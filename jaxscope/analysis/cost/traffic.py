@@ -7,7 +7,7 @@ docstring lists the differences.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape
+from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape, numbers, users
 
 # Their data stays in place; only the compiler's view of it changes.
 _FREE = frozenset({
@@ -99,8 +99,7 @@ def _at(sizes: Sequence[int], position: int) -> int:
 
 def _is_view(transpose: Instruction, operands: Sequence[Shape]) -> bool:
     """IsEffectiveBitcast: layout and dimensions are permuted alike, so no data moves."""
-    dims = (transpose.attribute("dimensions") or "").strip("{}")
-    permutation = [int(dim) for dim in dims.split(",") if dim]
+    permutation = numbers(transpose.attribute("dimensions"))
     if len(permutation) != len(operands[0].dims):
         return False
     moved = tuple(permutation[dim] for dim in transpose.shape.minor_to_major)
@@ -135,20 +134,14 @@ class FusionTraffic:
             return self._written_by(root)
         if root.opcode != "tuple":
             return root.shape.bytes
-        parts = map(self._module.instruction, root.operands)
         return sum(
             part.shape.bytes if part.shape.is_tuple else self._written_by(part)
-            for part in parts
-            if part is not None
+            for part in self._module.operands(root)
         )
 
     def _written_by(self, root: Instruction) -> float:
-        if not self._as_xla:
-            while root.opcode == "bitcast":
-                source = self._module.instruction(root.operands[0])
-                if source is None:
-                    break
-                root = source
+        while not self._as_xla and root.opcode == "bitcast" and self._module.operands(root):
+            root = self._module.operands(root)[0]
         if root.opcode == "dynamic-update-slice":
             update = self._module.instruction(root.operands[1])
             return update.shape.bytes if update else root.shape.bytes
@@ -226,18 +219,14 @@ class FusionTraffic:
         return total
 
     def _inner_parameters(self, fusion: Instruction, value: Instruction) -> list[Instruction]:
-        inner = self._module.computation(fusion.called[0]) if fusion.called else None
-        if inner is None:
-            return []
-        pairs = zip(fusion.operands, inner.parameters, strict=False)
+        parameters = [p for inner in self._module.called(fusion)[:1] for p in inner.parameters]
+        pairs = zip(fusion.operands, parameters, strict=False)
         return [parameter for operand, parameter in pairs if operand == value.name]
 
     def _uses(self, value: Instruction) -> list[Instruction]:
-        users = self._users.get(value.computation)
-        if users is None:
-            users = self._users[value.computation] = {}
+        known = self._users.get(value.computation)
+        if known is None:
             computation = self._module.computation(value.computation)
-            for instruction in computation.instructions if computation else ():
-                for operand in dict.fromkeys(instruction.operands):
-                    users.setdefault(operand, []).append(instruction)
-        return users.get(value.name, [])
+            known = users(computation.instructions if computation else ())
+            self._users[value.computation] = known
+        return known.get(value.name, [])

@@ -16,7 +16,7 @@ from jaxscope.analysis.findings.traced_code import (
     value_names,
 )
 from jaxscope.analysis.hlo import HloTextError, parse_module, real_instructions
-from jaxscope.model import Equation, Finding, FindingKind, Program, Value, ValueKind
+from jaxscope.model import Finding, FindingKind, Program, Value, ValueKind
 from jaxscope.words import count, names, seconds, size
 
 CAPTURED_BYTES = 64 * 1024
@@ -126,11 +126,8 @@ def _first_use(name: str, traced: TracedCode) -> tuple[TracedScope, int] | None:
     """The place where traced code first reads a name of the namespace."""
     for scope in traced.scopes:
         for node in scope.nodes() if name not in scope.own else ():
-            match node:
-                case ast.Name(id=read, ctx=ast.Load()) if read == name:
-                    return scope, node.lineno
-                case _:
-                    continue
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+                return scope, node.lineno
     return None
 
 
@@ -176,7 +173,13 @@ def _value_use(name: str, traced: TracedCode) -> tuple[int, int] | None:
 
 
 def _folded(program: Program, computing: int | None) -> Iterator[Finding]:
-    work = [e for e in program.equations if e.primitive not in _MOVES and not _is_container(e)]
+    work = [
+        equation
+        for equation in program.equations
+        if equation.primitive not in _MOVES
+        and not equation.primitive.startswith("custom_")
+        and not equation.primitive.endswith("_call")
+    ]
     # A program that takes arguments and computes nothing may return them on purpose.
     takes = any(v.kind in (ValueKind.TRACED, ValueKind.DONATED) for v in program.inputs)
     if computing != 0 or takes or not work or not program.outputs:
@@ -200,7 +203,3 @@ def _folded(program: Program, computing: int | None) -> Iterator[Finding]:
         f" ({names(kinds)}), but no instruction of the optimized HLO does.",
         source=source or 0,
     )
-
-
-def _is_container(equation: Equation) -> bool:
-    return equation.primitive.startswith("custom_") or equation.primitive.endswith("_call")

@@ -65,11 +65,11 @@ def progress_bars(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         for code in traced.codes:
             for unrolled in _unrolled(code, program):
                 node = unrolled.node
-                if (
-                    isinstance(node, ast.For)
-                    and unrolled.copies >= 2
-                    and _is_bar(node.iter, traced)
-                ):
+                if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+                    continue
+                words = traced.dotted(node.iter.func).split(".")
+                is_bar = words[0] == "tqdm" and words[-1] in ("tqdm", "trange")
+                if unrolled.copies >= 2 and is_bar:
                     yield Finding(
                         FindingKind.TRACE_TIME_SIDE_EFFECT,
                         node.lineno,
@@ -81,13 +81,6 @@ def progress_bars(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                         "from the body of this loop.",
                         source=code.index,
                     )
-
-
-def _is_bar(call: ast.expr, traced: TracedCode) -> bool:
-    if not isinstance(call, ast.Call):
-        return False
-    name = traced.dotted(call.func)
-    return name.partition(".")[0] == "tqdm" and name.rpartition(".")[2] in ("tqdm", "trange")
 
 
 def _unrolled(code: Code, program: Program) -> Iterator[Unrolled]:

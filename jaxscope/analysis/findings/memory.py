@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from jaxscope.analysis.findings.evidence import Evidence
 from jaxscope.analysis.findings.traced_code import TracedCode, root
 from jaxscope.analysis.findings.transfers import from_numpy
-from jaxscope.model import Checkpoint, Finding, FindingKind, Form, Memory, Program, ValueKind
+from jaxscope.model import Finding, FindingKind, Form, Memory, Program, ValueKind
 from jaxscope.words import names, percent, size
 
 DONATE_BYTES = 1_000_000
@@ -121,18 +121,16 @@ def _is_kept(name: str, traced: TracedCode) -> bool:
     cell = traced.cell
     for node in ast.walk(cell.tree) if cell is not None else ():
         match node:
-            case ast.Assign(value=ast.Name(id=kept)) if kept == name:
-                return True
-            case ast.Assign(value=ast.Tuple(elts=items) | ast.List(elts=items)) if any(
-                isinstance(item, ast.Name) and item.id == name for item in items
-            ):
-                return True
-            case ast.Call(func=ast.Attribute(attr="append"), args=[ast.Name(id=kept)]) if (
-                kept == name
-            ):
-                return True
+            case ast.Assign(value=ast.Tuple(elts=items) | ast.List(elts=items)):
+                kept = items
+            case ast.Assign(value=item):
+                kept = [item]
+            case ast.Call(func=ast.Attribute(attr="append"), args=[item]):
+                kept = [item]
             case _:
                 continue
+        if any(isinstance(item, ast.Name) and item.id == name for item in kept):
+            return True
     return False
 
 
@@ -147,7 +145,8 @@ def checkpoints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
             if (
                 advice.freed_bytes >= max(SAVED_BYTES, SAVED_SHARE * memory.peak)
                 and advice.flops <= MOST_WORK * total
-                and _is_effective(advice, program)
+                # Outside loops, CSE in XLA for the CPU may undo a checkpoint.
+                and (advice.loop or not any(d.startswith("cpu") for d in program.devices))
             ):
                 name = advice.function.rpartition("<locals>.")[2]
                 share = advice.flops / total if total else 0.0
@@ -163,8 +162,3 @@ def checkpoints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                     source=advice.source,
                 )
                 break
-
-
-def _is_effective(advice: Checkpoint, program: Program) -> bool:
-    """Outside loops, CSE in XLA for the CPU may undo a checkpoint."""
-    return advice.loop or not any(device.startswith("cpu") for device in program.devices)

@@ -23,16 +23,15 @@ _ENABLE = "run with `--x64` or set `jax.config.update('jax_enable_x64', True)`"
 
 def precision(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """float64 in the text or in the inputs while x64 is off."""
-    if evidence.record.environment.x64 or any(_enables(code) for code in traced.codes):
+    if evidence.record.environment.x64 or any(
+        # The text enables x64 itself, for a part or for all of it.
+        "enable_x64" in code.source.text or "experimental.x64" in code.source.text
+        for code in traced.codes
+    ):
         return
     yield from _inputs(evidence, traced)
     for code in traced.codes:
         yield from _requested(code, evidence, traced)
-
-
-def _enables(code: Code) -> bool:
-    """Whether the text enables x64 itself, for a part or for all of it."""
-    return "enable_x64" in code.source.text or "experimental.x64" in code.source.text
 
 
 def _inputs(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:

@@ -62,12 +62,17 @@ def _prints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     if printed == ():
         return
     for scope in traced.scopes:
+        if "print" in traced.modules or "print" in scope.own:
+            continue
         # The recorded lines are lines of the cell.
         seen = printed if scope.source == 0 else None
         texts = None if seen is None else {effect.line: effect.text for effect in seen}
         for node in scope.unconditional() if texts is None else scope.nodes():
-            if not _is_print(node, traced, scope):
-                continue
+            match node:
+                case ast.Call(func=ast.Name(id="print")):
+                    pass
+                case _:
+                    continue
             line = line_of(node)
             if texts is None and traced.block:
                 if traced.uses_tracer(node):
@@ -99,14 +104,6 @@ def _block_print(line: int | None, scope: TracedScope, evidence: str) -> Finding
         _PRINT_FIX,
         evidence,
     )
-
-
-def _is_print(node: ast.AST, traced: TracedCode, scope: TracedScope) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id="print")):
-            return "print" not in traced.modules and "print" not in scope.own
-        case _:
-            return False
 
 
 # Files

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from jaxscope.analysis.findings.evidence import Evidence
 from jaxscope.analysis.python.parse import Code, parsed
-from jaxscope.analysis.python.scopes import Binds, Function
+from jaxscope.analysis.python.scopes import Binds, parameters
 from jaxscope.analysis.python.statements import own_nodes
 from jaxscope.model import Form, ValueKind
 
@@ -151,7 +151,7 @@ class TracedCode:
                 )
                 is_program = code.index == 0 and node in code.tree.body and node.name in programs
                 if ran or (is_program and not self.block):
-                    own = frozenset(_own_names(node))
+                    own = frozenset(parameters(node.args)) | Binds.of(node.body).names
                     found.append(TracedScope(code.index, node.name, tuple(node.body), own))
         return found
 
@@ -208,10 +208,3 @@ def _container(value: ast.expr) -> str:
             return "logging.Logger" if name == "getLogger" else _BUILDERS.get(name, "")
         case _:
             return ""
-
-
-def _own_names(node: Function) -> set[str]:
-    arguments = node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
-    return {argument.arg for argument in every} | Binds.of(node.body).names

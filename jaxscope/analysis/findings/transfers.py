@@ -71,7 +71,12 @@ def _waiting(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         if not isinstance(loop, ast.For | ast.While):
             continue
         results: set[str] = set()
-        tested = {name for test in _tests(loop) for name in value_names(test)}
+        tested = {
+            name
+            for node in ast.walk(loop)
+            if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert)
+            for name in value_names(node.test)
+        }
         for statement in loop.body:
             match statement:
                 case ast.Assign(targets=targets, value=ast.Call(func=ast.Name(id=called))) if (
@@ -97,12 +102,6 @@ def _waiting(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                     return
                 case _:
                     continue
-
-
-def _tests(loop: ast.For | ast.While) -> Iterator[ast.expr]:
-    for node in ast.walk(loop):
-        if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
-            yield node.test
 
 
 def _fetched(

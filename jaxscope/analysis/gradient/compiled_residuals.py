@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.hlo import Computation, Instruction
+from jaxscope.analysis.hlo import Computation, Instruction, users
 from jaxscope.analysis.links.line_figures import BACKWARD, counted, stage_of
 from jaxscope.model import Equation, Phase, Program, Stage, StageKind
 
@@ -66,10 +66,7 @@ def _in(
     computation: Computation, phases: dict[int, tuple[Phase, int]]
 ) -> Iterator[CompiledResidual]:
     by_name = {instruction.name: instruction for instruction in computation.instructions}
-    readers: dict[str, list[Instruction]] = {}
-    for instruction in computation.instructions:
-        for operand in instruction.operands:
-            readers.setdefault(operand, []).append(instruction)
+    readers = users(computation.instructions)
     for instruction in computation.instructions:
         maker = _maker(instruction, by_name)
         if maker is None or maker.line not in phases:

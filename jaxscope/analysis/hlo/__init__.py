@@ -5,6 +5,7 @@ for instruction in real_instructions(module):
     print(instruction.name, instruction.shape.text, module.frames(instruction)[:1])
 """
 
+from jaxscope.analysis.hlo.attributes import numbers
 from jaxscope.analysis.hlo.execution import (
     Executions,
     callers_first,
@@ -13,7 +14,7 @@ from jaxscope.analysis.hlo.execution import (
 )
 from jaxscope.analysis.hlo.frames import HloFrame, StackFrames
 from jaxscope.analysis.hlo.loops import trip_count
-from jaxscope.analysis.hlo.module import Alias, Computation, HloModule, Instruction
+from jaxscope.analysis.hlo.module import Alias, Computation, HloModule, Instruction, users
 from jaxscope.analysis.hlo.parser import HloTextError, parse_module
 from jaxscope.analysis.hlo.shape import Shape, parse_shape
 
@@ -29,8 +30,10 @@ __all__ = [
     "StackFrames",
     "callers_first",
     "executed_times",
+    "numbers",
     "parse_module",
     "parse_shape",
     "real_instructions",
     "trip_count",
+    "users",
 ]

@@ -66,6 +66,11 @@ def _unescaped_byte(match: re.Match[bytes]) -> bytes:
     return _NAMED_ESCAPES.get(other, other)
 
 
+def numbers(text: str | None) -> tuple[int, ...]:
+    """The integers in an attribute such as `{0,2}`."""
+    return tuple(map(int, re.findall(r"-?\d+", text or "")))
+
+
 def closing_parenthesis(text: str, start: int) -> int:
     """Index of the parenthesis that closes the one before `start`; the end if there is none."""
     depth = 1

@@ -34,13 +34,12 @@ def real_instructions(module: HloModule) -> tuple[Instruction, ...]:
     of the operation it serves (`.../cholesky`, `.../while`); a copy that JAX requested ends in a
     primitive that moves data.
     """
-    return tuple(filter(_is_real, module.instructions()))
-
-
-def _is_real(instruction: Instruction) -> bool:
-    if instruction.opcode == "copy":
-        return instruction.op_name.rpartition("/")[2] in _MOVING
-    return instruction.opcode not in _NOT_REAL
+    return tuple(
+        instruction
+        for instruction in module.instructions()
+        if instruction.opcode not in _NOT_REAL
+        and (instruction.opcode != "copy" or instruction.op_name.rpartition("/")[2] in _MOVING)
+    )
 
 
 def executed_times(module: HloModule) -> dict[str, Executions]:

@@ -1,10 +1,11 @@
 """A parsed HLO module: computations, their instructions, and Python frames."""
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 
-from jaxscope.analysis.hlo.attributes import parse_attributes, parse_fields, unescape
+from jaxscope.analysis.hlo.attributes import numbers, parse_attributes, parse_fields, unescape
 from jaxscope.analysis.hlo.frames import HloFrame, StackFrames, inline_frame
 from jaxscope.analysis.hlo.shape import Shape
 
@@ -162,6 +163,25 @@ class HloModule:
         for computation in self.computations:
             yield from computation.instructions
 
+    def operands(self, instruction: Instruction) -> list[Instruction]:
+        """The instructions that make its operands."""
+        found = map(self._instructions.get, instruction.operands)
+        return [source for source in found if source is not None]
+
+    def called(self, instruction: Instruction) -> list[Computation]:
+        """The computations that it calls."""
+        found = map(self._computations.get, instruction.called)
+        return [computation for computation in found if computation is not None]
+
+    def inside(self, instruction: Instruction) -> Iterator[Instruction]:
+        """The instructions of the computations that it calls."""
+        return itertools.chain.from_iterable(c.instructions for c in self.called(instruction))
+
+    def callers(self, opcode: str) -> dict[str, Instruction]:
+        """Computation → the instruction of that opcode that calls it."""
+        found = (i for i in self.instructions() if i.opcode == opcode)
+        return {name: instruction for instruction in found for name in instruction.called}
+
     def frames(self, instruction: Instruction) -> tuple[HloFrame, ...]:
         """The Python stack of an instruction, innermost first; empty if XLA kept none."""
         if instruction.frame is not None:
@@ -178,10 +198,15 @@ class HloModule:
         """Outputs in the buffers of parameters."""
         text = self.attributes.get("input_output_alias", "")
         return tuple(
-            Alias(_path(output), int(parameter), _path(path), kind or "may-alias")
+            Alias(numbers(output), int(parameter), numbers(path), kind or "may-alias")
             for output, parameter, path, kind in _ALIAS.findall(text)
         )
 
 
-def _path(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in text.replace(",", " ").split())
+def users(instructions: Iterable[Instruction]) -> dict[str, list[Instruction]]:
+    """Value → the instructions with it as an operand, each once."""
+    found: dict[str, list[Instruction]] = {}
+    for instruction in instructions:
+        for operand in dict.fromkeys(instruction.operands):
+            found.setdefault(operand, []).append(instruction)
+    return found

@@ -79,7 +79,12 @@ def parse_module(text: str) -> HloModule:
             opened = (start[2], number, bool(start[1]))
     computations = _computations(raw)
     if not computations:
-        raise HloTextError(_complaint(text))
+        start = text.strip()[:60]
+        raise HloTextError(
+            f"This text has no HLO computation; it begins with {start!r}."
+            if start
+            else "There is no HLO: the text is empty."
+        )
     entry = next((c.name for c in computations if c.is_entry), computations[-1].name)
     return HloModule(
         name, computations, entry, heading, parse_stack_frames(tables), unread=tuple(unread)
@@ -101,13 +106,6 @@ def _computations(
         for name, instructions, line, end, is_entry in raw
         if instructions
     )
-
-
-def _complaint(text: str) -> str:
-    start = text.strip()[:60]
-    if not start:
-        return "There is no HLO: the text is empty."
-    return f"This text has no HLO computation; it begins with {start!r}."
 
 
 class _InstructionReader:

@@ -4,6 +4,8 @@ import math
 import re
 from dataclasses import dataclass
 
+from jaxscope.analysis.hlo.attributes import split_top_level
+
 # XLA's primitive types, xla_data.proto. A type below eight bits still takes a whole byte in
 # memory unless its layout says otherwise (see `Shape.bytes`).
 _BITS = {
@@ -85,31 +87,11 @@ def parse_shape(text: str) -> Shape:
     """
     text = _COMMENT.sub("", text).strip()
     if text.startswith("("):
-        return Shape(text, "tuple", parts=tuple(map(parse_shape, _split_tuple(text[1:-1]))))
+        parts = [parse_shape(part) for part in split_top_level(text[1:-1]) if part.strip()]
+        return Shape(text, "tuple", parts=tuple(parts))
     array = _ARRAY.match(text)
     if array is None:
         return Shape(text, text)
     dtype, sizes, layout = array[1], array[2], array[3] or ""
-    dims = tuple(map(_size, sizes.split(","))) if sizes.strip() else ()
-    return Shape(text, dtype, dims, layout)
-
-
-def _size(text: str) -> int:
-    text = text.strip().removeprefix("<=")
-    return int(text) if text.isdigit() else -1
-
-
-def _split_tuple(text: str) -> list[str]:
-    """Split at the commas outside brackets; sizes and layouts have commas, too."""
-    pieces: list[str] = []
-    depth = start = 0
-    for mark in re.finditer(r"[(){}\[\],]", text):
-        if mark[0] in "({[":
-            depth += 1
-        elif mark[0] in ")}]":
-            depth -= 1
-        elif depth == 0:
-            pieces.append(text[start : mark.start()])
-            start = mark.end()
-    pieces.append(text[start:])
-    return [piece for piece in map(str.strip, pieces) if piece]
+    dims = [size.strip().removeprefix("<=") for size in sizes.split(",")] if sizes.strip() else []
+    return Shape(text, dtype, tuple([int(d) if d.isdigit() else -1 for d in dims]), layout)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction, callers_first
+from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction, callers_first, users
 from jaxscope.analysis.links.tags import (
     NO_MATCH,
     TagMatch,
@@ -197,14 +197,9 @@ class _HloAnchors:
                 self._locate(instruction)
         for computation in reached:
             self._inherit(computation.instructions)
-        anchors: list[Anchor] = []
-        for computation in self._module.computations:
-            for instruction in computation.instructions:
-                anchor = self._anchor(instruction, shown.get(instruction.line))
-                if anchor is not None:
-                    anchors.append(anchor)
-        anchors.sort(key=lambda anchor: anchor.line)
-        return tuple(anchors)
+        made = (self._anchor(i, shown.get(i.line)) for i in self._module.instructions())
+        anchors = [anchor for anchor in made if anchor is not None]
+        return tuple(sorted(anchors, key=lambda anchor: anchor.line))
 
     def _locate(self, instruction: Instruction) -> None:
         around = self._contexts.get(instruction.computation, {})
@@ -242,14 +237,11 @@ class _HloAnchors:
         ]
         if not missing:
             return
-        users: dict[str, list[str]] = {}
-        for instruction in instructions:
-            for operand in instruction.operands:
-                users.setdefault(operand, []).append(instruction.name)
-        operands = {instruction.name: list(instruction.operands) for instruction in instructions}
+        readers = {name: [i.name for i in found] for name, found in users(instructions).items()}
+        operands = {instruction.name: instruction.operands for instruction in instructions}
         for instruction in missing:
             name = instruction.name
-            found = self._nearest(name, users) or self._nearest(name, operands)
+            found = self._nearest(name, readers) or self._nearest(name, operands)
             why = ADDED
             if not found:
                 callers = self._callers.get(instruction.computation, ())
@@ -260,7 +252,7 @@ class _HloAnchors:
             if 0 < len(found) <= _NEIGHBORS:
                 self._guessed[instruction.name] = found, why
 
-    def _nearest(self, start: str, neighbors: Mapping[str, list[str]]) -> tuple[int, ...]:
+    def _nearest(self, start: str, neighbors: Mapping[str, Sequence[str]]) -> tuple[int, ...]:
         """Equations of the nearest tagged instructions."""
         seen = {start}
         border = [start]
@@ -289,10 +281,7 @@ class _HloAnchors:
         if held is None:
             self._held[instruction.name] = ()
             found: dict[int, None] = {}
-            for called in instruction.called:
-                computation = self._module.computation(called)
-                if computation is None:
-                    continue
+            for computation in self._module.called(instruction):
                 # The root first: it is the result of the fusion.
                 for inner in reversed(computation.instructions):
                     if inner.opcode not in _PLAIN:

@@ -106,17 +106,16 @@ class FusionSplitter(Generic[K]):
 
     def runs_others(self, instruction: Instruction) -> bool:
         """Whether something that it calls has events of its own."""
-        waiting, known = list(instruction.called), set[str]()
+        waiting, known = self._module.called(instruction), set[str]()
         while waiting:
-            name = waiting.pop()
-            computation = self._module.computation(name)
-            if name in known or computation is None:
+            computation = waiting.pop()
+            if computation.name in known:
                 continue
-            known.add(name)
+            known.add(computation.name)
             for inner in computation.instructions:
                 if inner.name in self._seen:
                     return True
-                waiting += inner.called
+                waiting += self._module.called(inner)
         return False
 
     def _open(
@@ -129,25 +128,27 @@ class FusionSplitter(Generic[K]):
     ) -> None:
         if instruction.opcode == "while":
             times *= trip_count(self._module, instruction) or 1
-        for name in instruction.called:
-            computation = self._module.computation(name)
-            for inner in computation.instructions if computation is not None else ():
-                if inner.opcode in _OPENED and inner.called and depth < _DEEPEST:
-                    self._open(inner, times, inside, sure, depth + 1)
-                    continue
-                owner = self._owners.get(inner.name)
-                if inner.opcode in FREE or owner is None:
-                    continue
-                inside[owner[0]] += times * self.cost(inner)
-                sure[0] = sure[0] and owner[1]
+        for inner in self._module.inside(instruction):
+            if inner.opcode in _OPENED and inner.called and depth < _DEEPEST:
+                self._open(inner, times, inside, sure, depth + 1)
+                continue
+            owner = self._owners.get(inner.name)
+            if inner.opcode in FREE or owner is None:
+                continue
+            inside[owner[0]] += times * self.cost(inner)
+            sure[0] = sure[0] and owner[1]
 
     def cost(self, instruction: Instruction) -> float:
         """Estimated ns of one instruction as part of a fused loop; never 0."""
         elements = max(instruction.shape.elements, 1)
-        first = self._operand_elements(instruction)
+        shapes = [operand.shape for operand in self._module.operands(instruction)[:2]]
+        first = max(shapes[0].elements if shapes else 1, 1)
         match instruction.opcode:
-            case "dot" | "convolution":
-                return max(self._products(instruction) * _FLOP, 1e-3)
+            case "dot" if len(shapes) == 2:
+                return max(dot_flops(instruction, shapes) * _FLOP, 1e-3)
+            case "convolution" if len(shapes) == 2:
+                flops = convolution_flops(instruction, shapes, instruction.shape)
+                return max(flops * _FLOP, 1e-3)
             case "reduce" | "reduce-window" | "select-and-scatter":
                 return first * _REDUCED
             case "sort":
@@ -156,17 +157,3 @@ class FusionSplitter(Generic[K]):
                 return elements * _BROADCAST
             case opcode:
                 return elements * _ELEMENT.get(opcode, _PLAIN)
-
-    def _operand_elements(self, instruction: Instruction) -> int:
-        names = instruction.operands[:1]
-        operand = self._module.instruction(names[0]) if names else None
-        return max(operand.shape.elements if operand is not None else 1, 1)
-
-    def _products(self, instruction: Instruction) -> float:
-        operands = [self._module.instruction(name) for name in instruction.operands[:2]]
-        shapes = [operand.shape for operand in operands if operand is not None]
-        if len(shapes) < 2:
-            return float(instruction.shape.elements)
-        if instruction.opcode == "dot":
-            return dot_flops(instruction, shapes)
-        return convolution_flops(instruction, shapes, instruction.shape)

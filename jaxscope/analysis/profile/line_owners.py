@@ -58,7 +58,11 @@ def of_equations(
         else:
             # Candidates that disagree are no answer, but they may agree on the line.
             places = {lines.get(equation) for equation in anchor.equations}
-            place = places.pop() if len(places) == 1 else _same_line(places)
+            lines_of = {place and (place.source, place.line) for place in places}
+            only = lines_of.pop() if len(lines_of) == 1 else None
+            # Of several directions, the line as an undifferentiated one.
+            undirected = SourceLine(*only, Phase.PRIMAL) if only else None
+            place = places.pop() if len(places) == 1 else undirected
         if place is not None:
             found[instruction.name] = LineOwner(place, anchor.exact)
     for name, equation in untagged_scans(program, stage, module).items():
@@ -67,13 +71,6 @@ def of_equations(
         else:
             found.pop(name, None)
     return found
-
-
-def _same_line(places: set[SourceLine | None]) -> SourceLine | None:
-    """The common line of several directions, as an undifferentiated one."""
-    lines = {place and (place.source, place.line) for place in places}
-    only = lines.pop() if len(lines) == 1 else None
-    return SourceLine(*only, Phase.PRIMAL) if only else None
 
 
 def of_frames(module: HloModule, files: Mapping[str, int], source: int) -> LineOwners:
@@ -160,36 +157,28 @@ def untagged_scans(program: Program, stage: Stage, module: HloModule) -> dict[st
 def _with_users(module: HloModule, windows: Collection[str], sure: Collection[str]) -> set[str]:
     """The windows and the untagged instructions that combine their results."""
     found = set(windows)
-    for computation in module.computations:
-        for instruction in computation.instructions:
-            if instruction.name in sure or instruction.opcode in FREE:
-                continue
-            inside = {
-                inner.name
-                for called in instruction.called
-                if (body := module.computation(called)) is not None
-                for inner in body.instructions
-            }
-            if (
-                inside & found
-                or instruction.op_name.startswith("reduce_window")
-                or any(operand in found for operand in _operands(module, instruction))
-            ):
-                found.add(instruction.name)
+    for instruction in module.instructions():
+        if instruction.name in sure or instruction.opcode in FREE:
+            continue
+        if (
+            any(inner.name in found for inner in module.inside(instruction))
+            or instruction.op_name.startswith("reduce_window")
+            or any(operand in found for operand in _operands(module, instruction))
+        ):
+            found.add(instruction.name)
     return found
 
 
 def _operands(module: HloModule, instruction: Instruction) -> list[str]:
     """Its operands, seen through instructions that cost nothing."""
-    waiting, found, seen = list(instruction.operands), list[str](), set[str]()
+    waiting, found, seen = module.operands(instruction), list[str](), set[str]()
     while waiting:
-        name = waiting.pop()
-        operand = module.instruction(name)
-        if name in seen or operand is None:
+        operand = waiting.pop()
+        if operand.name in seen:
             continue
-        seen.add(name)
+        seen.add(operand.name)
         if operand.opcode in FREE:
-            waiting += operand.operands
+            waiting += module.operands(operand)
         else:
-            found.append(name)
+            found.append(operand.name)
     return found

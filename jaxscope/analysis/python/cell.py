@@ -24,14 +24,8 @@ _CHANGING_METHODS = frozenset(
     "appendleft extendleft popleft rotate fill resize put itemset".split()
 )
 _LAYOUT = frozenset(
-    (
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.COMMENT,
-        tokenize.ENDMARKER,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-    )
+    {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    | {tokenize.COMMENT, tokenize.ENDMARKER}
 )
 
 
@@ -202,9 +196,7 @@ class CellSyntax:
 
     @cached_property
     def _flow(self) -> NameFlow:
-        flow = NameFlow()
-        flow.visit(self.tree)
-        return flow
+        return NameFlow.of(self.tree)
 
 
 NO_CODE = CellSyntax(ast.Module([], type_ignores=[]))
@@ -261,12 +253,21 @@ def _entry_points(
     named: set[str] = set()
     for statement in tree.body:
         if statement not in definitions.values():
-            owner, given = _passed(statement)
+            owner, given = "", set[str]()
+            match statement:  # `f.defvjp(forward, backward)`
+                case ast.Expr(
+                    value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=arguments)
+                ):
+                    given = {a.id for a in arguments if isinstance(a, ast.Name)}
+                case _:
+                    pass
             uses.setdefault(owner, set()).update(given)
             named |= _used(statement) - given
     found: list[str] = []
     for name, node in definitions.items():
-        if not isinstance(node, ast.FunctionDef) or _yields(node):
+        if not isinstance(node, ast.FunctionDef) or any(
+            isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node.body)
+        ):
             continue
         reached = _reachable(name, uses)
         users = {user for user in definitions if name in uses[user] and user != name}
@@ -281,19 +282,7 @@ def _entry_points(
 
 def _used(node: ast.stmt) -> set[str]:
     """The global names that a statement or the body of a definition may read."""
-    flow = NameFlow()
-    flow.visit(node)
-    return set(flow.reads)
-
-
-def _passed(statement: ast.stmt) -> tuple[str, set[str]]:
-    """`f.defvjp(forward, backward)` → f, {forward, backward}."""
-    match statement:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=arguments)):
-            pass
-        case _:
-            return "", set()
-    return owner, {a.id for a in arguments if isinstance(a, ast.Name)}
+    return set(NameFlow.of(node).reads)
 
 
 def _reachable(name: str, uses: dict[str, set[str]]) -> set[str]:
@@ -304,10 +293,6 @@ def _reachable(name: str, uses: dict[str, set[str]]) -> set[str]:
             seen.add(other)
             waiting.append(other)
     return seen
-
-
-def _yields(node: ast.FunctionDef) -> bool:
-    return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(node.body))
 
 
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:

@@ -19,6 +19,7 @@ from jaxscope.analysis.python.scopes import (
     Function,
     always_matches,
     annotation_expressions,
+    captured,
     deleted,
     elements,
     imported_names,
@@ -63,15 +64,19 @@ class NameFlow(ast.NodeVisitor):
         self._scopes = [_Scope(_Kind.MODULE, 0, Binds())]
         self._next_id = 1
 
+    @classmethod
+    def of(cls, node: ast.AST) -> NameFlow:
+        flow = cls()
+        flow.visit(node)
+        return flow
+
     # Names
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             self._load(node.id, node)
-        elif isinstance(node.ctx, ast.Store):
-            self._store(node.id)
         else:
-            self._unbind(node.id)
+            self._store(node.id, certain=isinstance(node.ctx, ast.Store))
 
     def _mangled(self, name: str) -> str:
         owner = self._scopes[-1].class_name.lstrip("_")
@@ -120,25 +125,21 @@ class NameFlow(ast.NodeVisitor):
                     return (0, self._mangled(name))
         return None
 
-    def _store(self, name: str) -> None:
+    def _store(self, name: str, *, certain: bool = True) -> None:
+        """Bind a name, or without `certain` delete it."""
         key = self._key(name)
         if key is None:
             return
         if key[0] == 0:
             self.bound.setdefault(key[1])
         if self.state is not None:
-            self.state.add(key)
-
-    def _unbind(self, name: str) -> None:
-        key = self._key(name)
-        if key is None:
-            return
-        if key[0] == 0:
-            self.bound.setdefault(key[1])
-        if self.state is not None:
-            self.state.discard(key)
+            (self.state.add if certain else self.state.discard)(key)
 
     # Paths
+
+    def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            self.visit(node)
 
     def _copy(self) -> State:
         return None if self.state is None else set(self.state)
@@ -146,8 +147,7 @@ class NameFlow(ast.NodeVisitor):
     def _block(self, nodes: Sequence[ast.AST], start: State) -> State:
         """Walk the nodes from this state; the state at their end."""
         self.state = None if start is None else set(start)
-        for node in nodes:
-            self.visit(node)
+        self._visit_all(nodes)
         return self.state
 
     def _perhaps(self, nodes: Sequence[ast.AST]) -> None:
@@ -162,23 +162,21 @@ class NameFlow(ast.NodeVisitor):
         gone = {self._key(name) for name in deleted(nodes)}
         return {key for key in state if key not in gone}
 
-    def visit_If(self, node: ast.If | ast.IfExp) -> None:
+    def _if(self, node: ast.If | ast.IfExp) -> None:
         self.visit(node.test)
         start = self._copy()
         body = node.body if isinstance(node.body, list) else [node.body]
         orelse = node.orelse if isinstance(node.orelse, list) else [node.orelse]
         self.state = _meet(self._block(body, start), self._block(orelse, start))
 
-    def visit_IfExp(self, node: ast.IfExp) -> None:
-        self.visit_If(node)
+    visit_If = visit_IfExp = _if
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
         self.visit(node.values[0])
         self._perhaps(node.values[1:])
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        for operand in operands(node):
-            self.visit(operand)
+        self._visit_all(operands(node))
 
     def visit_Compare(self, node: ast.Compare) -> None:
         self.visit(node.left)
@@ -190,12 +188,11 @@ class NameFlow(ast.NodeVisitor):
         if node.msg is not None:
             self._perhaps([node.msg])
 
-    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
+    def _for(self, node: ast.For | ast.AsyncFor) -> None:
         self.visit(node.iter)
         self._loop([node.target, *node.body], node.orelse)
 
-    def visit_AsyncFor(self, node: ast.AsyncFor) -> None:
-        self.visit_For(node)
+    visit_For = visit_AsyncFor = _for
 
     def visit_While(self, node: ast.While) -> None:
         self.visit(node.test)
@@ -224,20 +221,18 @@ class NameFlow(ast.NodeVisitor):
         self.state = self._without_deleted(before, [*guarded, *node.finalbody])
         for part in ([*node.body, *node.orelse], *([h] for h in node.handlers)):
             self._perhaps(part)
-        for part in node.finalbody:
-            self.visit(part)
+        self._visit_all(node.finalbody)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.type is not None:
             self.visit(node.type)
         if node.name:
             self._store(node.name)
-        for part in node.body:
-            self.visit(part)
+        self._visit_all(node.body)
         if node.name:
-            self._unbind(node.name)
+            self._store(node.name, certain=False)
 
-    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+    def _with(self, node: ast.With | ast.AsyncWith) -> None:
         for item in node.items:
             self.visit(item.context_expr)
             if item.optional_vars is not None:
@@ -246,11 +241,9 @@ class NameFlow(ast.NodeVisitor):
             self.state = self._without_deleted(self.state, node.body)
             self._perhaps(node.body)
         else:
-            for part in node.body:
-                self.visit(part)
+            self._visit_all(node.body)
 
-    def visit_AsyncWith(self, node: ast.AsyncWith) -> None:
-        self.visit_With(node)
+    visit_With = visit_AsyncWith = _with
 
     def visit_Match(self, node: ast.Match) -> None:
         self.visit(node.subject)
@@ -264,8 +257,7 @@ class NameFlow(ast.NodeVisitor):
 
     def _capture(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
         self.generic_visit(node)
-        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
-        if name:
+        if name := captured(node):
             self._store(name)
 
     visit_MatchAs = visit_MatchStar = visit_MatchMapping = _capture
@@ -279,9 +271,7 @@ class NameFlow(ast.NodeVisitor):
     # Bindings
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        self.visit(node.value)
-        for target in node.targets:
-            self.visit(target)
+        self._visit_all((node.value, *node.targets))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
@@ -306,12 +296,11 @@ class NameFlow(ast.NodeVisitor):
                 self.visit(key)
             self.visit(value)
 
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for name in imported_names(node):
             self._store(name)
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        self.visit_Import(node)
+    visit_Import = visit_ImportFrom = _import
 
     # Scopes
 
@@ -320,14 +309,12 @@ class NameFlow(ast.NodeVisitor):
         self._scopes.append(_Scope(kind, self._next_id, binds, inherited))
         self._next_id += 1
 
-    def visit_FunctionDef(self, node: Function) -> None:
-        for part in node.decorator_list:
-            self.visit(part)
-        for part in signature_expressions(node.args):
-            self.visit(part)
+    def _function(self, node: Function) -> None:
+        self._visit_all((*node.decorator_list, *signature_expressions(node.args)))
         parameters = self._typeparameters(node)
-        for part in (*annotation_expressions(node.args), *([node.returns] if node.returns else [])):
-            self.visit(part)
+        self._visit_all(annotation_expressions(node.args))
+        if node.returns is not None:
+            self.visit(node.returns)
         if not node.decorator_list:
             self._store(node.name)  # only a decorator could call it before it has its name
         self._deferred(node.args, node.body)
@@ -335,12 +322,10 @@ class NameFlow(ast.NodeVisitor):
             self._scopes.pop()
         self._store(node.name)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self.visit_FunctionDef(node)
+    visit_FunctionDef = visit_AsyncFunctionDef = _function
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        for part in signature_expressions(node.args):
-            self.visit(part)
+        self._visit_all(signature_expressions(node.args))
         self._deferred(node.args, [node.body])
 
     def _deferred(self, arguments: ast.arguments, body: Sequence[ast.AST]) -> None:
@@ -351,14 +336,11 @@ class NameFlow(ast.NodeVisitor):
         self._scopes.pop()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        for part in node.decorator_list:
-            self.visit(part)
+        self._visit_all(node.decorator_list)
         parameters = self._typeparameters(node)
-        for part in (*node.bases, *node.keywords):
-            self.visit(part)
+        self._visit_all((*node.bases, *node.keywords))
         self._push(_Kind.CLASS, Binds.of(node.body), node.name)
-        for part in node.body:
-            self.visit(part)
+        self._visit_all(node.body)
         self._scopes.pop()
         if parameters:
             self._scopes.pop()

@@ -46,13 +46,7 @@ def function(
     elif value is not None:
         values.append(value)
     returned = values[0] if len(values) == 1 else ast.Tuple(values, ast.Load())
-    arguments = ast.arguments(
-        posonlyargs=[],
-        args=[ast.arg(parameter) for parameter in parameters],
-        kwonlyargs=[],
-        kw_defaults=[],
-        defaults=[],
-    )
+    arguments = ast.arguments([], [ast.arg(name) for name in parameters], None, [], [], None, [])
     decorator = ast.Attribute(ast.Name("jax", ast.Load()), "jit", ast.Load())
     statements: list[ast.stmt] = [*tree.body]
     if values:

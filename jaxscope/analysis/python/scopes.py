@@ -24,50 +24,45 @@ class Binds(ast.NodeVisitor):
     @staticmethod
     def of(nodes: Iterable[ast.AST]) -> Binds:
         found = Binds()
-        for node in nodes:
-            found.visit(node)
+        found._visit_all(nodes)
         found.names -= found.global_names | found.nonlocal_names
         return found
+
+    def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            self.visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
         if not isinstance(node.ctx, ast.Load):
             self.names.add(node.id)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        for operand in operands(node):
-            self.visit(operand)
+        self._visit_all(operands(node))
 
-    def visit_FunctionDef(self, node: Function) -> None:
+    def _function(self, node: Function) -> None:
         self.names.add(node.name)
-        for part in (*node.decorator_list, *signature_expressions(node.args)):
-            self.visit(part)
+        self._visit_all((*node.decorator_list, *signature_expressions(node.args)))
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self.visit_FunctionDef(node)
+    visit_FunctionDef = visit_AsyncFunctionDef = _function
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.names.add(node.name)
-        for part in (*node.decorator_list, *node.bases, *node.keywords):
-            self.visit(part)
+        self._visit_all((*node.decorator_list, *node.bases, *node.keywords))
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        for part in signature_expressions(node.args):
-            self.visit(part)
+        self._visit_all(signature_expressions(node.args))
 
     def _comprehension(self, node: Comprehension) -> None:
         for generator in node.generators:
-            for part in (generator.iter, *generator.ifs):
-                self.visit(part)
-        for part in elements(node):
-            self.visit(part)
+            self._visit_all((generator.iter, *generator.ifs))
+        self._visit_all(elements(node))
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         self.names.update(imported_names(node))
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        self.visit_Import(node)
+    visit_Import = visit_ImportFrom = _import
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name:
@@ -75,8 +70,7 @@ class Binds(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _capture(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
-        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
-        if name:
+        if name := captured(node):
             self.names.add(name)
         self.generic_visit(node)
 
@@ -87,6 +81,11 @@ class Binds(ast.NodeVisitor):
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
         self.nonlocal_names.update(node.names)
+
+
+def captured(node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> str | None:
+    """The name that a part of a pattern binds."""
+    return node.rest if isinstance(node, ast.MatchMapping) else node.name
 
 
 def operands(node: ast.BinOp) -> list[ast.expr]:
@@ -153,10 +152,8 @@ def may_swallow(context: ast.expr) -> bool:
 def always_matches(pattern: ast.pattern) -> bool:
     """Whether a `case` with this pattern and no guard is taken whatever comes."""
     match pattern:
-        case ast.MatchAs(pattern=None):
-            return True
-        case ast.MatchAs(pattern=inner) if inner is not None:
-            return always_matches(inner)
+        case ast.MatchAs(pattern=inner):
+            return inner is None or always_matches(inner)
         case ast.MatchOr(patterns=patterns):
             return any(always_matches(p) for p in patterns)
         case _:

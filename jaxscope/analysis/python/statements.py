@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from jaxscope.analysis.python.scopes import signature_expressions
+
 
 class Forbidden(NamedTuple):
     """A statement that is not allowed at the top level of a compiled cell."""
@@ -26,7 +28,7 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
             if isinstance(node, ast.ClassDef):
                 inner += [*node.bases, *node.keywords, *node.body]
         elif isinstance(node, ast.Lambda):
-            inner = [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+            inner = list(signature_expressions(node.args))
         else:
             inner = list(ast.iter_child_nodes(node))
         waiting.extend(reversed(inner))

@@ -56,12 +56,7 @@ def find_collectives(module: HloModule, devices: int) -> Iterator[HloCollective]
     """Every collective that the program runs, in the order of the text; of a pair, its start."""
     executions = executed_times(module)
     # A collective inside a generic asynchronous call runs as often as the call is started.
-    starts = {
-        name: instruction
-        for instruction in module.instructions()
-        if instruction.opcode == "async-start"
-        for name in instruction.called
-    }
+    starts = module.callers("async-start")
     for instruction in module.instructions():
         opcode = instruction.opcode
         kind = _KINDS.get(opcode.removesuffix("-start"))
@@ -73,11 +68,7 @@ def find_collectives(module: HloModule, devices: int) -> Iterator[HloCollective]
             continue
         groups = _groups(kind, instruction, devices)
         size = max((len(group) for group in groups), default=0)
-        operands = [
-            source.shape
-            for name in instruction.operands
-            if (source := module.instruction(name)) is not None
-        ]
+        operands = [source.shape for source in module.operands(instruction)]
         given = sum(shape.bytes for shape in operands)
         result = instruction.shape.bytes
         # The shape of a start holds operands, results and context; the plain one is the result.
@@ -95,7 +86,8 @@ def find_collectives(module: HloModule, devices: int) -> Iterator[HloCollective]
             wire_bytes=sent,
             times=runs.times,
             times_known=runs.known,
-            reduction=_reduction(module, instruction),
+            # The root of the computation that is applied; none where data only moves.
+            reduction=next((c.root.opcode for c in module.called(instruction)), ""),
             shapes=tuple(f"{s.dtype}[{','.join(map(str, s.dims))}]" for s in operands),
             asynchronous=start is not None or opcode.endswith("-start"),
         )
@@ -121,7 +113,7 @@ def wire_bytes(kind: CollectiveKind, size: int, operand: float, result: float) -
             return 2 * share * operand
         case CollectiveKind.ALL_GATHER:
             return share * result
-        case CollectiveKind.COLLECTIVE_PERMUTE | CollectiveKind.COLLECTIVE_BROADCAST:
+        case CollectiveKind.COLLECTIVE_BROADCAST:
             return operand
         case _:
             return share * operand
@@ -133,12 +125,3 @@ def _result_bytes(kind: CollectiveKind, operand: int, size: int) -> int:
     if kind is CollectiveKind.REDUCE_SCATTER:
         return operand // max(size, 1)
     return operand
-
-
-def _reduction(module: HloModule, instruction: Instruction) -> str:
-    """The root of the computation that is applied; empty for a collective that only moves data."""
-    for name in instruction.called:
-        computation = module.computation(name)
-        if computation is not None:
-            return computation.root.opcode
-    return ""

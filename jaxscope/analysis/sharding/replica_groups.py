@@ -16,6 +16,8 @@ import itertools
 import math
 import re
 
+from jaxscope.analysis.hlo import numbers
+
 _SET = re.compile(r"\{([\d,\s]*)\}")
 _IOTA = re.compile(r"\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?")
 _MESH = re.compile(r"mesh\[([^\]]*)\]")
@@ -42,13 +44,13 @@ def read_groups(attributes: dict[str, str], devices: int) -> tuple[tuple[int, ..
         return _along_mesh(text if order is None else f"{text}, device_ids={order}", devices)
     iota = _IOTA.fullmatch(text)
     if iota is not None:
-        rows = _numbers(iota[1])
-        ids = _counted(_numbers(iota[2]), _numbers(iota[3] or ""))
+        rows = numbers(iota[1])
+        ids = _counted(numbers(iota[2]), numbers(iota[3] or ""))
         width = rows[-1] if len(rows) > 1 else math.prod(rows)
         return tuple(tuple(ids[i : i + width]) for i in range(0, len(ids), width))
     if text and not text.startswith("{"):
         raise GroupTextError(f"Unsupported replica groups: {text[:60]!r}.")
-    sets = tuple(_numbers(found) for found in _SET.findall(text))
+    sets = tuple(numbers(found) for found in _SET.findall(text))
     sets = tuple(found for found in sets if found)
     return sets or (tuple(range(devices)),)
 
@@ -56,12 +58,8 @@ def read_groups(attributes: dict[str, str], devices: int) -> tuple[tuple[int, ..
 def read_pairs(attributes: dict[str, str]) -> tuple[tuple[int, ...], ...]:
     """The (from, to) pairs of a permutation."""
     return tuple(
-        _numbers(found) for found in _SET.findall(attributes.get("source_target_pairs", ""))
+        numbers(found) for found in _SET.findall(attributes.get("source_target_pairs", ""))
     )
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in text.replace(",", " ").split())
 
 
 def _counted(sizes: tuple[int, ...], order: tuple[int, ...]) -> list[int]:
@@ -82,9 +80,9 @@ def _along_mesh(text: str, devices: int) -> tuple[tuple[int, ...], ...]:
     sizes = {name: int(size) for name, size in _AXIS.findall(mesh[1])}
     order, listed = _ORDER.search(text), _LISTED.search(text)
     if order is not None:
-        ids = _counted(_numbers(order[1]), _numbers(order[2] or ""))
+        ids = _counted(numbers(order[1]), numbers(order[2] or ""))
     elif listed is not None:
-        ids = list(_numbers(listed[1]))
+        ids = list(numbers(listed[1]))
     else:
         ids = list(range(math.prod(sizes.values()) or devices))
     # Every axis becomes three: before the named part, the part, after it.

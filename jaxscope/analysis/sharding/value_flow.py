@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxscope.analysis.hlo import HloModule, Instruction
+from jaxscope.analysis.hlo import HloModule, Instruction, users
 from jaxscope.model import CollectiveKind
 
 _MOVING = frozenset({
@@ -19,6 +19,7 @@ _COLLECTIVE = frozenset(
     [f"{kind}{end}" for kind in CollectiveKind for end in ("", "-start", "-done")]
 )
 _INERT = frozenset({"parameter", "constant", "iota", "partition-id", "replica-id"})
+_PASSIVE = _MOVING | _INERT | {"tuple"}
 # Integers of one element, such as the offsets of a slice: index arithmetic.
 _INDEX_ELEMENTS = 1
 
@@ -47,21 +48,13 @@ class HloDataflow:
 
     def __init__(self, module: HloModule) -> None:
         self._module = module
-        self._users: dict[str, list[Instruction]] = {}
-        for instruction in module.instructions():
-            for operand in dict.fromkeys(instruction.operands):
-                self._users.setdefault(operand, []).append(instruction)
+        self._users = users(module.instructions())
         self._moving: dict[str, bool] = {}
         root = module.entry_computation.root
         self._outputs: dict[str, list[int]] = {root.name: [0]}
         for number, operand in enumerate(root.operands if root.opcode == "tuple" else ()):
             self._outputs.setdefault(operand, []).append(number)
-        self._fusions = {
-            name: instruction
-            for instruction in module.instructions()
-            if instruction.opcode == "fusion"
-            for name in instruction.called
-        }
+        self._fusions = module.callers("fusion")
 
     def users(self, instruction: Instruction) -> tuple[Instruction, ...]:
         """The instructions with the value as an operand."""
@@ -154,10 +147,7 @@ class HloDataflow:
 
     def _inside(self, fusion: Instruction, operand: str) -> Iterator[HloUse]:
         """The instructions inside a fusion that compute with its operand."""
-        for name in fusion.called:
-            inner = self._module.computation(name)
-            if inner is None:
-                continue
+        for inner in self._module.called(fusion):
             for parameter, given in zip(inner.parameters, fusion.operands, strict=False):
                 if given == operand:
                     uses, _ = self.uses(parameter)
@@ -166,18 +156,9 @@ class HloDataflow:
     def _only_moves(self, fusion: Instruction) -> bool:
         known = self._moving.get(fusion.name)
         if known is None:
-            inner = [
-                instruction
-                for name in fusion.called
-                if (computation := self._module.computation(name)) is not None
-                for instruction in computation.instructions
-            ]
+            inner = list(self._module.inside(fusion))
             known = bool(inner) and all(
-                i.opcode in _MOVING
-                or i.opcode in _INERT
-                or i.opcode == "tuple"
-                or self._is_index(i.name)
-                for i in inner
+                i.opcode in _PASSIVE or self._is_index(i.name) for i in inner
             )
             self._moving[fusion.name] = known
         return known
