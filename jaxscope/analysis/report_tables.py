@@ -5,21 +5,36 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from jaxscope.analysis.compiles.groups import line_text, place, storm_of
 from jaxscope.analysis.cost import InstructionCost
 from jaxscope.analysis.hlo import real_instructions
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
-    counted,
+    compiled_program,
     defining_lines,
     figures,
     phase_of,
-    stage_of,
 )
 from jaxscope.analysis.links.line_links import source_lines
-from jaxscope.model import Compile, Program, Record, StageKind, Timing, Value
+from jaxscope.model import Compile, Program, Record, Timing, Value
+from jaxscope.model.compile_log import Log
 
 Columns = tuple[str, ...]
 Rows = tuple[tuple[object, ...], ...]
+
+
+_LINE_FIGURES: dict[str, Callable[[LineFigures], object]] = {
+    "equations": lambda found: found.equations,
+    "instructions": lambda found: found.instructions,
+    "flops": lambda found: found.flops,
+    "exact": lambda found: found.exact,
+    # The backward part is zero where the total is known.
+    "backward": lambda found: found.backward.equations,
+    "backward_instructions": lambda found: (
+        None if found.instructions is None else found.backward.instructions or 0
+    ),
+    "backward_flops": lambda found: None if found.flops is None else found.backward.flops or 0.0,
+}
 
 
 def lines(record: Record) -> tuple[Columns, Rows]:
@@ -29,28 +44,18 @@ def lines(record: Record) -> tuple[Columns, Rows]:
     is False where some instruction is a heuristic match. `backward` and the columns that start with
     it are the part of a line in backward passes.
     """
-    columns = (
-        "source",
-        "line",
-        "text",
-        "equations",
-        "instructions",
-        "flops",
-        "exact",
-        "backward",
-        "backward_instructions",
-        "backward_flops",
-    )
+    columns = ("source", "line", "text", *_LINE_FIGURES)
+    compiled = bool(record.programs) and compiled_program(record.programs[0]) is not None
+    nothing = LineFigures(0, 0, 0.0) if compiled else LineFigures()
     rows: list[tuple[object, ...]] = []
     for index, source in enumerate(record.sources):
         known = figures(record.programs[0], index) if record.programs else {}
-        nothing = _nothing(record.programs[0]) if record.programs else _UNKNOWN
         for number, text in enumerate(source.lines, 1):
             if not text.strip():
                 continue
-            found = known.get(number)
-            numbers = nothing if found is None else _line_row(found)
-            rows.append((source.name, number, text, *numbers))
+            found = known.get(number, nothing)
+            figures_of = [get(found) for get in _LINE_FIGURES.values()]
+            rows.append((source.name, number, text, *figures_of))
     return columns, tuple(rows)
 
 
@@ -77,11 +82,10 @@ def ops(record: Record) -> tuple[Columns, Rows]:
         "op_name",
     )
     program = record.programs[0] if record.programs else None
-    stage = None if program is None else stage_of(program, StageKind.OPTIMIZED_HLO)
-    known = None if stage is None else counted(stage.text)
-    if program is None or stage is None or known is None:
+    compiled = None if program is None else compiled_program(program)
+    if program is None or compiled is None:
         return columns, ()
-    module, cost = known
+    stage, module, cost = compiled
     costs = {row.name: row for row in (*cost.fused, *cost.by_instruction)}
     inside = module.callers("fusion")
     line_of = defining_lines(program)
@@ -142,6 +146,32 @@ _TIMINGS: dict[str, Callable[[Program, Timing], object]] = {
 }
 
 
+def compile_log(log: Log) -> tuple[Columns, Rows]:
+    """One row per compilation of a log, including failed ones, in the order they began."""
+    storms = storm_of(log)
+    columns: dict[str, Callable[[Compile], object]] = {
+        "number": lambda one: one.serial,
+        "function": _COMPILES["function"],
+        "kind": _COMPILES["kind"],
+        "cell": lambda one: one.cell,
+        "place": lambda one: place(one, log),
+        "line": lambda one: line_text(one, log),
+        **{name: _COMPILES[name] for name in ("trace_s", "lower_s", "compile_s", "total_s")},
+        "recompile": lambda one: one.is_recompile,
+        "cause": lambda one: str(one.causes[0].kind) if one.causes else "",
+        "why": _COMPILES["causes"],
+        "fix": lambda one: " ".join(dict.fromkeys(c.fix for c in one.causes if c.fix)),
+        "pattern": lambda one: storms[one.serial].pattern if one.serial in storms else "",
+        "signature": _COMPILES["signature"],
+        "persistent": _COMPILES["persistent"],
+        "persistent_why": lambda one: one.persistent_why,
+        "thread": lambda one: one.thread,
+        "error": lambda one: one.error,
+    }
+    made = sorted((*log.compiles, *log.failed), key=lambda compile: compile.serial)
+    return tuple(columns), tuple([tuple([get(one) for get in columns.values()]) for one in made])
+
+
 def timings(record: Record) -> tuple[Columns, Rows]:
     """One row per measured time: its median in seconds per call, and its 95 % interval."""
     rows = [
@@ -179,26 +209,6 @@ def values(record: Record) -> tuple[Columns, Rows]:
     return tuple(_VALUES), tuple(rows)
 
 
-_UNKNOWN = (0, None, None, True, 0, None, None)
-
-
-def _nothing(program: Program) -> tuple[object, ...]:
-    """The figures of a line without equations and instructions."""
-    stage = stage_of(program, StageKind.OPTIMIZED_HLO)
-    if stage is None or counted(stage.text) is None:
-        return _UNKNOWN
-    return 0, 0, 0.0, True, 0, 0, 0.0
-
-
-def _line_row(found: LineFigures) -> tuple[object, ...]:
-    """The figures of a line; its backward part is zero where the total is known."""
-    back = found.backward
-    instructions = None if found.instructions is None else back.instructions or 0
-    flops = None if found.flops is None else back.flops or 0.0
-    whole = found.equations, found.instructions, found.flops, found.exact
-    return *whole, back.equations, instructions, flops
-
-
 def _figures_of(cost: InstructionCost | None) -> tuple[float | None, ...]:
     """FLOPs, bytes, transcendentals and executions; zero for an instruction without a row."""
     if cost is None:
@@ -208,3 +218,45 @@ def _figures_of(cost: InstructionCost | None) -> tuple[float | None, ...]:
 
 def _finite(seconds: float) -> float | None:
     return None if math.isnan(seconds) else seconds
+
+
+def collectives(record: Record) -> tuple[Columns, Rows]:
+    """A row for each collective of each program; bytes are per device and execution.
+
+    `line` is a line of the first source; None where it is unknown or in a different source.
+    """
+    columns = (
+        "program", "kind", "line", "axes", "origin", "primitive", "operand_bytes", "result_bytes",
+        "wire_bytes", "times", "sent_bytes", "groups", "value", "reason", "consumer", "exact",
+        "instruction",
+    )  # fmt: skip
+    rows: list[tuple[object, ...]] = []
+    for program in record.programs:
+        known = program.sharding
+        if known is None:
+            continue
+        home = defining_lines(program)
+        for one in known.collectives:
+            groups = known.device_groups[one.device_groups]
+            rows.append(
+                (
+                    program.title,
+                    str(one.kind),
+                    None if one.equation is None else home.get(one.equation),
+                    groups.axes,
+                    str(one.origin),
+                    one.primitive,
+                    one.operand_bytes,
+                    one.result_bytes,
+                    one.wire_bytes,
+                    one.times,
+                    one.sent,
+                    groups.groups,
+                    one.value,
+                    "" if one.reason is None else str(one.reason),
+                    one.consumer,
+                    one.exact,
+                    one.name,
+                )
+            )
+    return columns, tuple(rows)

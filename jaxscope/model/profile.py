@@ -1,4 +1,5 @@
-"""Measured time inside a compiled program: by instruction and by line of Python."""
+"""Measured time inside a compiled program by instruction and by line of Python; activity of GPUs;
+XLA's memory plan."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ import statistics
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
-from jaxscope.model.gpu_activity import DeviceActivity
 from jaxscope.model.stage import Phase
 
 
@@ -79,6 +79,61 @@ class MergedLine:
     primitives: tuple[str, ...]
     into: tuple[int, ...]
     """Lines of the same source that do its work; empty when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel that an HLO instruction launches."""
+
+    op: str
+    """The instruction; empty where the event names none."""
+    name: str
+    """The kernel's name in the driver."""
+    seconds: float
+    """Of all its launches, per call."""
+    times: float
+    """Launches per call."""
+    occupancy: float | None = None
+    """Theoretical occupancy, 0 to 1: how many of the warps that fit can be resident, by registers
+    and shared memory. None where the driver reports none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One stream of the device."""
+
+    device: int
+    name: str
+    """`Stream #7(Compute)`."""
+    busy_s: float
+    """Time in which something ran on it, per call."""
+    events: float
+    """Kernels and copies per call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Copies of one kind."""
+
+    kind: str
+    """`host to device`, `device to host`, `device to device`, `between devices`."""
+    seconds: float
+    bytes: float
+    """Of all copies, per call; 0 where the driver reports none."""
+    times: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceActivity:
+    """Kernels, streams and copies, per call."""
+
+    kernels: tuple[Kernel, ...]
+    """The longest first."""
+    streams: tuple[Stream, ...]
+    transfers: tuple[Transfer, ...] = ()
+    hidden: float = 0.0
+    """Kernels per call that CUDA graphs ran, whose instruction is unknown."""
+    hidden_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +293,53 @@ class CellProfile:
     """Arrays alive after the cell, of all cells, by the line that made them."""
     waited_s: float = 0.0
     """From the end of the last line until the dispatched work was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveBuffer:
+    """A temporary buffer that is alive when most of them are."""
+
+    instruction: str
+    """The instruction that writes it first."""
+    bytes: int
+    place: SourceLine | None
+    """Its line in the first source; None when unknown."""
+    inside: SourceLine | None = None
+    """Its line in a function of another source, which the first one calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeapStep:
+    """One allocation or release."""
+
+    instruction: str
+    live: int
+    """Bytes of temporaries alive afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTimeline:
+    """XLA's buffer assignment in schedule order. The axis is the schedule, not time."""
+
+    static: int
+    """Bytes of arguments, results and constants, alive throughout."""
+    temp: int
+    """Bytes that XLA allocates for all temporaries."""
+    steps: tuple[HeapStep, ...]
+    peak_at: str
+    """The instruction at which the most bytes of temporaries are alive."""
+    alive: tuple[LiveBuffer, ...]
+    """The temporaries at that point, the largest first."""
+
+    @property
+    def peak_temp(self) -> int:
+        """Most bytes of temporaries alive at once; XLA may allocate a little more."""
+        return max((step.live for step in self.steps), default=0)
+
+    @property
+    def overallocates(self) -> bool:
+        """Whether XLA allocates over 10 % more than the peak, which a view has to explain."""
+        return self.temp > 1.1 * self.peak_temp
 
 
 def _median(values: list[float] | tuple[float, ...]) -> float:

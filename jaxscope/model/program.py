@@ -6,8 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from jaxscope.model.gradient import Gradient
-from jaxscope.model.memory_plan import BufferTimeline
-from jaxscope.model.profile import Profile
+from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.model.sharding import ProgramSharding
 from jaxscope.model.stage import Equation, Stage, Unavailable
 from jaxscope.model.timing import Timing

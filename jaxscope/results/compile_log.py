@@ -188,9 +188,9 @@ class CompileLog(Saved):
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per compilation. Needs pandas."""
-        from jaxscope.analysis.compiles.table import table
+        from jaxscope.analysis.report_tables import compile_log
 
-        return data_frame(*table(self.log))
+        return data_frame(*compile_log(self.log))
 
     def plot(self) -> go.Figure:
         """A plotly figure: time by function and stage, and over time. Needs plotly."""

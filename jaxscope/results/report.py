@@ -36,8 +36,7 @@ from jaxscope.model import (
     Unavailable,
     Value,
 )
-from jaxscope.model.memory_plan import BufferTimeline
-from jaxscope.model.profile import Profile
+from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.results.base import Viewed, data_frame, needed
 
 if TYPE_CHECKING:
@@ -416,7 +415,6 @@ class Report(Viewed):
         """
         from jaxscope.analysis import report_tables
         from jaxscope.analysis.gradient import residual_rows
-        from jaxscope.analysis.sharding.table import collective_rows
 
         makers = {
             "lines": report_tables.lines,
@@ -425,7 +423,7 @@ class Report(Viewed):
             "timings": report_tables.timings,
             "values": report_tables.values,
             "residuals": residual_rows.residual_rows,
-            "collectives": collective_rows,
+            "collectives": report_tables.collectives,
         }
         if table not in makers:
             raise ValueError(f"There is no table {table!r}. The tables are: {', '.join(makers)}.")

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from jaxscope.analysis.findings.calls import calls
+from jaxscope.analysis.findings.calls import calls, uncertainty
 from jaxscope.analysis.findings.constants import constants, count_computing
-from jaxscope.analysis.findings.eager import eager
 from jaxscope.analysis.findings.evidence import Evidence, NameFact, ObservedSideEffect
-from jaxscope.analysis.findings.loops import loops, progress_bars
+from jaxscope.analysis.findings.loops import eager, loops, progress_bars
 from jaxscope.analysis.findings.memory import checkpoints, donation
 from jaxscope.analysis.findings.precision import precision
 from jaxscope.analysis.findings.sharding import sharding
 from jaxscope.analysis.findings.side_effects import side_effects
 from jaxscope.analysis.findings.traced_code import TracedCode
 from jaxscope.analysis.findings.transfers import transfers
-from jaxscope.analysis.findings.uncertainty import uncertainty
 from jaxscope.analysis.findings.vmap import vmap
 from jaxscope.model import Finding, FindingKind
 

@@ -11,8 +11,7 @@ import collections
 from collections.abc import Mapping
 
 from jaxscope.analysis import protobuf as pb
-from jaxscope.model.memory_plan import BufferTimeline, HeapStep, LiveBuffer
-from jaxscope.model.profile import SourceLine
+from jaxscope.model.profile import BufferTimeline, HeapStep, LiveBuffer, SourceLine
 
 # XSpace.planes, XPlane.name, XPlane.event_metadata (a map: value = 2), XEventMetadata.name and
 # .stats, XStat.bytes_value.

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.trace import Op, Shares, shares
-from jaxscope.model.gpu_activity import DeviceActivity
+from jaxscope.model.profile import DeviceActivity
 
 _NS = 1e-9
 

@@ -113,7 +113,7 @@ def wire_bytes(kind: CollectiveKind, size: int, operand: float, result: float) -
             return 2 * share * operand
         case CollectiveKind.ALL_GATHER:
             return share * result
-        case CollectiveKind.COLLECTIVE_BROADCAST:
+        case CollectiveKind.COLLECTIVE_PERMUTE | CollectiveKind.COLLECTIVE_BROADCAST:
             return operand
         case _:
             return share * operand

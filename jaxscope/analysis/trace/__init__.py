@@ -1,9 +1,8 @@
 """A profiler's trace as data: operations, their times, and shares of overlapping time."""
 
 from jaxscope.analysis.trace.activity import device_activity, hidden_in_graphs
-from jaxscope.analysis.trace.event import Op, TraceEvent
+from jaxscope.analysis.trace.event import Op, Shares, TraceEvent, shares
 from jaxscope.analysis.trace.operations import operations
-from jaxscope.analysis.trace.overlap import Shares, shares
 
 __all__ = [
     "Op",

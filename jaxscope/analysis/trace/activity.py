@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 
 from jaxscope.analysis.trace.event import TraceEvent
-from jaxscope.model.gpu_activity import DeviceActivity, Kernel, Stream, Transfer
+from jaxscope.model.profile import DeviceActivity, Kernel, Stream, Transfer
 
 _NS = 1e-9
 _DEVICE = re.compile(r"/device:[A-Z]+:(\d+) (.*)", re.S)

@@ -7,7 +7,7 @@ from jaxscope.analysis.profile import of_equations
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import Memory, Program, StageKind, Unavailable
-from jaxscope.model.memory_plan import BufferTimeline
+from jaxscope.model.profile import BufferTimeline
 
 
 def buffers_of(program: Program, handles: Handles) -> BufferTimeline | Unavailable:

@@ -41,8 +41,7 @@ from jaxscope.model import (
     Unavailable,
     ValueKind,
 )
-from jaxscope.model.memory_plan import BufferTimeline
-from jaxscope.model.profile import Profile
+from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.version import __version__
 from jaxscope.words import names
 

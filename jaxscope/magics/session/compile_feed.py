@@ -43,7 +43,7 @@ class _Subscriber:
 
     def __init__(self, comm: Any, backlog: Iterable[RawCompile]) -> None:
         # Imported here, since `%load_ext` is to be quick and a front end subscribes later.
-        from jaxscope.analysis.compiles.live_storms import LiveStorms
+        from jaxscope.analysis.compiles.storms import LiveStorms
 
         self.comm = comm
         self.waiting = collections.deque(backlog)

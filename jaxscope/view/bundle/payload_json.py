@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
-from jaxscope.analysis.compiles.live_storms import StormUpdate
+from jaxscope.analysis.compiles.storms import StormUpdate
 from jaxscope.model import Equation, Record, Stage, StageKind
 from jaxscope.model.compile_log import CompileEvent
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from jaxscope import words
 from jaxscope.analysis.memory.donations import Donation, donations
 from jaxscope.model import Memory, Program, Record, Unavailable
-from jaxscope.model.memory_plan import BufferTimeline
-from jaxscope.model.profile import SourceLine
+from jaxscope.model.profile import BufferTimeline, SourceLine
 from jaxscope.view.base import svg
 from jaxscope.view.base.document import Chapter, Part
 from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm

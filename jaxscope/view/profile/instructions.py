@@ -11,8 +11,7 @@ from jaxscope.analysis.links.line_figures import compiled_program
 from jaxscope.analysis.profile.bounds import Bottleneck, Bound, bound
 from jaxscope.analysis.profile.stacks import by_equation, by_instruction_and_equation, stack
 from jaxscope.model import Program, Roofline
-from jaxscope.model.gpu_activity import DeviceActivity, Kernel
-from jaxscope.model.profile import Profile
+from jaxscope.model.profile import DeviceActivity, Kernel, Profile
 from jaxscope.view.base.document import Part
 from jaxscope.view.base.table import Table
 from jaxscope.view.profile.icicle import svg, tree

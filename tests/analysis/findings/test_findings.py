@@ -15,8 +15,8 @@ from jaxscope.analysis.findings import (
     count_computing,
     findings,
 )
+from jaxscope.analysis.findings.calls import uncertainty
 from jaxscope.analysis.findings.traced_code import TracedCode, line_of
-from jaxscope.analysis.findings.uncertainty import uncertainty
 from jaxscope.analysis.python.parse import parsed
 from jaxscope.model import (
     Compile,

@@ -24,8 +24,7 @@ from jaxscope.capture.profile import sessions as profiling
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.run import measure
 from jaxscope.model import Phase, Roofline, Unavailable
-from jaxscope.model.memory_plan import BufferTimeline
-from jaxscope.model.profile import Profile
+from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.view.profile.instructions import times_of
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from jaxscope import words
 from jaxscope.analysis.compiles import groups
-from jaxscope.analysis.compiles.table import table
+from jaxscope.analysis.report_tables import compile_log
 from jaxscope.model import CauseKind, Compile, CompileKind, Persistent, from_json, to_json
 from jaxscope.model.compile_log import CompileEvent, Log
 from jaxscope.model.schema import event_schema, log_schema
@@ -233,7 +233,7 @@ def test_an_empty_log_says_so_everywhere() -> None:
     assert text(empty) == "Nothing was compiled.\n"
     assert markdown(empty) == "**Nothing was compiled.**\n"
     assert "Nothing was compiled." in static_html(empty)
-    assert table(empty)[1] == ()
+    assert compile_log(empty)[1] == ()
     assert footer(empty) == "jaxscope: Nothing was compiled."
 
 

@@ -9,12 +9,14 @@ import pytest
 
 from jaxscope.model import Phase, Record, Source, SourceKind, Unavailable, Value, ValueKind
 from jaxscope.model.gradient import Checkpoint, Gradient, Residual, ResidualKind
-from jaxscope.model.memory_plan import BufferTimeline, HeapStep, LiveBuffer
 from jaxscope.model.profile import (
+    BufferTimeline,
     CellLine,
     CellProfile,
+    HeapStep,
     JointTime,
     LineTime,
+    LiveBuffer,
     MergedLine,
     OpTime,
     Profile,

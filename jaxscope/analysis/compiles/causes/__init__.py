@@ -6,13 +6,6 @@ from jaxscope.analysis.compiles.causes.explain import (
     Explained,
     explain,
 )
-from jaxscope.analysis.compiles.causes.first_call import (
-    PLACE_IT,
-    eager_op,
-    first_call,
-    sharded_for_devices,
-    unknown,
-)
 from jaxscope.analysis.compiles.causes.signature import (
     BARE,
     ArgumentLeaf,
@@ -25,7 +18,14 @@ from jaxscope.analysis.compiles.causes.signature import (
     Structure,
     TracedArgument,
 )
-from jaxscope.analysis.compiles.causes.text import TRANSFORMS
+from jaxscope.analysis.compiles.causes.text import (
+    PLACE_IT,
+    TRANSFORMS,
+    eager_op,
+    first_call,
+    sharded_for_devices,
+    unknown,
+)
 
 __all__ = [
     "BARE",

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes.arguments import arguments
 from jaxscope.analysis.compiles.causes.difference import Difference
-from jaxscope.analysis.compiles.causes.eager import bodies, eagerly
-from jaxscope.analysis.compiles.causes.first_call import unknown
 from jaxscope.analysis.compiles.causes.settings import (
+    at,
     context,
     functions,
     options,
     without_consequences,
 )
 from jaxscope.analysis.compiles.causes.signature import CallSignature
-from jaxscope.analysis.compiles.causes.text import worded
+from jaxscope.analysis.compiles.causes.text import unknown, worded
 from jaxscope.model import Cause
 
 NEAREST_OF = 64
@@ -60,9 +60,15 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
     one, found = min(pairs, key=lambda pair: sum(d.distance for d in pair[1]))
     found = diff.merged(without_consequences(found))
     if signature.eager:
-        found = eagerly(found, signature)
+        found = _eagerly(found, signature)
     elif "vmap" in signature.transform:
-        found = [_batched(d) for d in found]
+        # The first axis that changed is taken for the batch.
+        found = [
+            diff.BatchSizeChange(d.path, d.before, d.after, d.others)
+            if isinstance(d, diff.ShapeChange) and len(d.axes) == 1
+            else d
+            for d in found
+        ]
     if not found and signature.function.cell_id:
         found = [diff.Redefinition("", code="same", of_cell=True)]
     if not found:
@@ -78,14 +84,64 @@ def _differences(one: EarlierCompile, now: CallSignature) -> Iterator[Difference
     """All differences, unordered."""
     before = one.signature
     yield from functions(before.function, now.function, elsewhere=one.elsewhere, dead=one.dead)
-    yield from bodies(before, now)
+    yield from _bodies(before, now)
     yield from arguments(before, now)
     yield from options(before, now)
     yield from context(before, now)
 
 
-def _batched(found: Difference) -> Difference:
-    """Under vmap, the first axis that changed is taken for the batch."""
-    if not isinstance(found, diff.ShapeChange) or len(found.axes) > 1:
+_MOST_SHOWN = 3  # differences of one operation
+_PLACE = re.compile(r" at ([^,\n]+?):(\d+)")
+_ARGUMENTS = (
+    diff.ShapeChange,
+    diff.RankChange,
+    diff.DtypeChange,
+    diff.WeakTypeChange,
+    diff.ScalarTypeChange,
+    diff.StructureChange,
+    diff.StaticValueChange,
+    diff.StaticIdentityChange,
+    diff.CallStyleChange,
+    diff.Redefinition,
+    diff.NewFunction,
+    diff.CollectedFunction,
+    diff.ClosureChange,
+)
+"""Differences that are one to the user: the arguments of the operation changed."""
+
+
+def _bodies(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
+    """New body functions of an eager `scan`, `cond` or `while_loop`."""
+    old = {body.name: body for body in a.bodies}
+    for now in b.bodies:
+        before = old.get(now.name)
+        if before is None or before.jaxpr_id != now.jaxpr_id:
+            was = before.function if before is not None else "none"
+            yield diff.EagerBodyChange(now.name, _short(was), _short(now.function))
+
+
+def _short(text: str) -> str:
+    return _PLACE.sub(lambda found: f" at {at(found[1], int(found[2]))}", text)
+
+
+def _eagerly(found: list[Difference], signature: CallSignature) -> list[Difference]:
+    """Differences of an eager operation, with those of its arguments as one difference."""
+    body = next((d for d in found if isinstance(d, diff.EagerBodyChange)), None)
+    if body is not None:
+        # The body's own constants and settings change with it.
+        implied = (diff.EagerBodyChange, diff.StaticValueChange, diff.ClosureChange)
+        return [body, *[d for d in found if not isinstance(d, implied)]]
+    given = [d for d in found if isinstance(d, _ARGUMENTS)]
+    if not given:
         return found
-    return diff.BatchSizeChange(found.path, found.before, found.after, found.others)
+    shown = given[:_MOST_SHOWN]
+    # A primitive has no names for its arguments, unlike a function of `jax.numpy`.
+    named = bool(signature.function.file)
+    names = tuple([d.path for d in shown if named or isinstance(d, diff.StaticValueChange)])
+    one = diff.EagerArgumentsChange(
+        names[0] if names else signature.function.name,
+        ", ".join(d.before for d in shown),
+        ", ".join(d.after for d in shown),
+        names=names,
+    )
+    return [one, *[d for d in found if d not in given]]

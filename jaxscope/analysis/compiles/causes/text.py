@@ -13,7 +13,7 @@ from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.settings import MESH
 from jaxscope.analysis.compiles.causes.signature import CallSignature
-from jaxscope.model import Cause
+from jaxscope.model import Cause, CauseKind
 
 TRANSFORMS = "the transforms"
 """Name of the constant of a cell that holds its composition of transforms."""
@@ -247,3 +247,50 @@ def _scalars(d: diff.ScalarTypeChange) -> str:
 def _root(path: str) -> str:
     """`params` of `params['w'].x`."""
     return re.split(r"[\[.]", path, maxsplit=1)[0]
+
+
+def first_call(name: str, *, sure: bool, under: str = "", note: str = "") -> Cause:
+    """`sure`: JAX's own cache held nothing of it either."""
+    if under:
+        text = f"`{name}` was compiled under {under} for the first time."
+    elif sure:
+        text = f"`{name}` was compiled for the first time."
+    else:
+        text = f"This is the first compilation of `{name}` that jaxscope observed."
+    return Cause(CauseKind.FIRST_CALL, "", "", "", f"{text} {note}".rstrip(), fix="")
+
+
+def eager_op(name: str) -> Cause:
+    """An operation outside any jit."""
+    text = f"The operation `{name}` ran eagerly (outside any jit) for the first time."
+    fix = (
+        "Put the surrounding code into a function under `jax.jit`, so that it compiles as one "
+        "program."
+    )
+    return Cause(CauseKind.EAGER_OP, name, "", "", text, fix=fix)
+
+
+PLACE_IT = (
+    "Pass a NumPy array, which needs no program to shard, or shard the input once beforehand: "
+    "`x = jax.device_put(x, sharding)`."
+)
+"""For the sharding of inputs: a user cannot jit it, or pad its arguments."""
+
+
+def sharded_for_devices(name: str, given: str, before: str) -> Cause:
+    """An operation of JAX's own, which shards an input over its devices; `before` is its previous
+    input, if any."""
+    text = f"JAX sharded {f'an input, {given},' if given else 'an input'} with its own `{name}`"
+    if not before:
+        return Cause(CauseKind.EAGER_OP, "", "", "", f"{text}.", fix=PLACE_IT)
+    if before == given:
+        text = f"{text}, in a different way than before."
+        return Cause(CauseKind.EAGER_SHAPE, "", "", "", text, fix=PLACE_IT)
+    text = f"{text}; the previous one was {before}."
+    return Cause(CauseKind.EAGER_SHAPE, "", before, given, text, fix=PLACE_IT)
+
+
+def unknown(name: str, why: str) -> Cause:
+    """A compilation that cannot be explained."""
+    text = f"The cause of compiling `{name}` is unknown: {why}."
+    return Cause(CauseKind.UNKNOWN, "", "", "", text, fix="")

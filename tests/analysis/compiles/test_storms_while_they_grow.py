@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jaxscope.analysis.compiles.live_storms import LiveStorms
-from jaxscope.analysis.compiles.storms import storms
+from jaxscope.analysis.compiles.storms import LiveStorms, storms
 from jaxscope.model import CauseKind, CompileKind
 from tests.analysis.compiles.test_storms import FIRST, cause, compiled, shapes
 
