@@ -77,6 +77,12 @@ class Equation:
     """Short avals, such as `f32[4,8]`."""
     outputs: tuple[str, ...] = ()
 
+    @property
+    def frame(self) -> Frame | None:
+        """The innermost frame of a stored source: the cell's where one of the frames is there."""
+        frames = [frame for frame in self.frames if frame.source is not None]
+        return next((f for f in frames if f.source == 0), frames[0] if frames else None)
+
 
 @dataclass(frozen=True, slots=True)
 class Anchor:

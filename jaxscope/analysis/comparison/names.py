@@ -97,14 +97,13 @@ def bare(ratio: Ratio) -> str:
     """A ratio with its interval as plain numbers, time over time: `0.322 (0.303–0.345)`."""
     if not math.isfinite(ratio.estimate):
         return words.UNKNOWN
-    low, median, high = (_plain(value) for value in (ratio.low, ratio.estimate, ratio.high))
+    low, median, high = (
+        # Three digits; two with a power of ten for tiny and huge values.
+        words.significant(value) if 0.001 <= value < 10_000 else f"{value:.1e}"
+        for value in (ratio.low, ratio.estimate, ratio.high)
+    )
     # A single round has no interval.
     return median if ratio.low == ratio.high else f"{median} ({low}–{high})"
-
-
-def _plain(value: float) -> str:
-    """Three digits; two with a power of ten for tiny and huge values."""
-    return words.significant(value) if 0.001 <= value < 10_000 else f"{value:.1e}"
 
 
 def sentence(text: str) -> str:

@@ -58,29 +58,25 @@ def _one(
 
 def differences(now: ComparisonRecord, then: ComparisonRecord) -> tuple[str, ...]:
     """Other changes between the two: `jax: 0.10.2 now, 0.8.1 then`."""
-    pairs: list[tuple[str, str, str]] = [
-        ("jax", now.environment.jax, then.environment.jax),
-        ("jaxlib", now.environment.jaxlib, then.environment.jaxlib),
-        ("Python", now.environment.python, then.environment.python),
-        ("the platform", now.environment.platform, then.environment.platform),
-        ("the devices", _list(now.environment.devices), _list(then.environment.devices)),
-        ("64-bit types", _on(now.environment.x64), _on(then.environment.x64)),
-        ("the cores", str(now.machine.cores or "?"), str(then.machine.cores or "?")),
-    ]
-    versions, old = dict(now.versions), dict(then.versions)
-    names = [name for name in versions if name in old]
-    pairs += [(name, versions[name], old[name]) for name in names]
+    shown = _settings(now), _settings(then)
+    pairs = [(name, here, shown[1][name]) for name, here in shown[0].items() if name in shown[1]]
     flags, were = dict(now.environment.flags), dict(then.environment.flags)
-    for name in sorted({*flags, *were}):
-        pairs.append((name, flags.get(name, "not set"), were.get(name, "not set")))
+    names = sorted({*flags, *were})
+    pairs += [(name, flags.get(name, "not set"), were.get(name, "not set")) for name in names]
     return tuple(
         [f"{name}: {here} now, {there} then" for name, here, there in pairs if here != there]
     )
 
 
-def _list(names: tuple[str, ...]) -> str:
-    return ", ".join(names) or "none"
-
-
-def _on(x64: bool) -> str:
-    return "enabled" if x64 else "disabled"
+def _settings(record: ComparisonRecord) -> dict[str, str]:
+    environment = record.environment
+    return {
+        "jax": environment.jax,
+        "jaxlib": environment.jaxlib,
+        "Python": environment.python,
+        "the platform": environment.platform,
+        "the devices": ", ".join(environment.devices) or "none",
+        "64-bit types": "enabled" if environment.x64 else "disabled",
+        "the cores": str(record.machine.cores or "?"),
+        **dict(record.versions),
+    }

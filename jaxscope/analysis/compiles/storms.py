@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from jaxscope.analysis.compiles.causes import PLACE_IT
+from jaxscope.analysis.compiles.causes.text import PLACE_IT
 from jaxscope.analysis.compiles.series import ValueSeries, describe, listed
-from jaxscope.model import Cause, CauseKind, Compile, CompileKind
+from jaxscope.model import CauseKind, Compile, CompileKind
 from jaxscope.model.compile_log import Storm
 
 LEAST = 3
@@ -18,6 +19,7 @@ _MANY = 8
 """Recompilations of one line that make a storm, whatever their causes."""
 
 _SHAPES = frozenset({CauseKind.SHAPE, CauseKind.RANK, CauseKind.EAGER_SHAPE, CauseKind.VMAP_SIZE})
+_WITH_VALUES = _SHAPES | {CauseKind.STATIC_VALUE, CauseKind.STRUCTURE}
 _JIT_IT = "Put the line into a function under `jax.jit`, so that it compiles as one program."
 _KEEP_SIZE = (
     "Keep the array at its final size and mask the unfilled part, or move the loop into `lax.scan` "
@@ -38,7 +40,7 @@ _HOIST = (
 )
 _BODY = "Define the body once, outside the loop, or put the call into a function under `jax.jit`."
 
-_PATTERNS: dict[CauseKind, tuple[str, str]] = {
+_PATTERNS: dict[CauseKind | None, tuple[str, str]] = {
     CauseKind.NEW_FUNCTION: ("a new `{0}` each time", _HOIST),
     CauseKind.CLOSURE: ("a new `{0}` each time, closing over a different value", _HOIST),
     CauseKind.REDEFINED: ("`{0}` is redefined each time", ""),
@@ -112,13 +114,17 @@ def _with_exceptions(group: Sequence[Compile], pattern: str, fix: str) -> tuple[
 def _eager(group: Sequence[Compile]) -> tuple[str, str]:
     sharded = [compile for compile in group if any(c.fix == PLACE_IT for c in compile.causes)]
     if 2 * len(sharded) > len(group):
-        return _sharded(sharded), PLACE_IT
+        arrays = [_split(one)[1] for compile in sharded for one in compile.signature[:1]]
+        which = f" ({listed(tuple(dict.fromkeys(arrays)))})" if arrays else ""
+        return f"JAX shards inputs over their devices{which}", PLACE_IT
     if sharded:  # beside operations of the user's, which can be changed
         return _eager([compile for compile in group if compile not in sharded])
     counts = Counter(compile.fun_name for compile in group)
     name, most = counts.most_common(1)[0]
     if most < LEAST:
-        return _operations(tuple(counts)), _JIT_IT
+        names = tuple(counts)
+        several = f"{len(names)} different operations ({listed(names)})"
+        return several if len(names) > 1 else f"`{name}`", _JIT_IT
     same = [compile for compile in group if compile.fun_name == name]
     series = _series(same)
     others = f", in {len(counts)} operations" if len(counts) > 1 else f", in `{name}`"
@@ -130,34 +136,25 @@ def _eager(group: Sequence[Compile]) -> tuple[str, str]:
             return found.text + others, _JIT_IT
         return found.text + others, _KEEP_SIZE if found.regular else _SHAPE.format(path)
     kind = _main_kind(same)
-    if kind is not None and kind in _PATTERNS:
+    if kind in _PATTERNS:
         pattern, fix = _PATTERNS[kind]
-        return pattern.format(name), fix or _last_fix(same) or _JIT_IT
-    return f"`{name}` {most} times", _last_fix(same) or _JIT_IT
-
-
-def _sharded(group: Sequence[Compile]) -> str:
-    arrays = [_split(one)[1] for compile in group for one in compile.signature[:1]]
-    which = f" ({listed(tuple(dict.fromkeys(arrays)))})" if arrays else ""
-    return f"JAX shards inputs over their devices{which}"
-
-
-def _operations(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return f"`{names[0]}`"
-    return f"{len(names)} different operations ({listed(names)})"
+        return pattern.format(name), fix or _last(same, "fix") or _JIT_IT
+    return f"`{name}` {most} times", _last(same, "fix") or _JIT_IT
 
 
 def _function(group: Sequence[Compile]) -> tuple[str, str]:
     name, kind = group[0].fun_name, _main_kind(group)
-    if kind is not None and kind in _PATTERNS and kind is not CauseKind.STRUCTURE:
+    if kind in _PATTERNS and kind is not CauseKind.STRUCTURE:
         pattern, fix = _PATTERNS[kind]
-        return pattern.format(name), fix or _last_fix(group)
+        return pattern.format(name), fix or _last(group, "fix")
     series = _series(group)
     if series is None:
-        known = _PATTERNS.get(kind) if kind is not None else None
-        pattern = known[0].format(name) if known is not None else _last_text(group)
-        return pattern or f"`{name}` {len(group)} times", _last_fix(group)
+        pattern = (
+            _PATTERNS[kind][0].format(name)
+            if kind in _PATTERNS
+            else _last(group, "text").rstrip(".")
+        )
+        return pattern or f"`{name}` {len(group)} times", _last(group, "fix")
     path, found = series
     if kind is CauseKind.STATIC_VALUE or (kind is None and _is_static(path, group)):
         return found.text, _STATIC.format(path)
@@ -181,7 +178,7 @@ def _series(group: Sequence[Compile]) -> tuple[str, ValueSeries] | None:
     by_path: dict[str, list[str]] = {}
     for compile in group:
         for cause in compile.causes:
-            if cause.path and cause.after and (cause.kind in _SHAPES or _has_value(cause)):
+            if cause.path and cause.after and cause.kind in _WITH_VALUES:
                 values = by_path.setdefault(cause.path, [cause.before] if cause.before else [])
                 values.append(cause.after)
     if not by_path:
@@ -196,10 +193,6 @@ def _series(group: Sequence[Compile]) -> tuple[str, ValueSeries] | None:
         # The value before the first one belongs to a different line.
         found = describe(path, own)
     return None if found is None else (path, found)
-
-
-def _has_value(cause: Cause) -> bool:
-    return cause.kind in (CauseKind.STATIC_VALUE, CauseKind.STRUCTURE)
 
 
 def _by_signature(group: Sequence[Compile]) -> dict[str, list[str]]:
@@ -229,13 +222,9 @@ def _is_static(path: str, group: Iterable[Compile]) -> bool:
     )
 
 
-def _last_fix(group: Sequence[Compile]) -> str:
-    return next((c.fix for one in reversed(group) for c in one.causes if c.fix), "")
-
-
-def _last_text(group: Sequence[Compile]) -> str:
-    text = next((c.text for one in reversed(group) for c in one.causes if c.text), "")
-    return text.rstrip(".")
+def _last(group: Sequence[Compile], field: Literal["fix", "text"]) -> str:
+    found = (getattr(c, field) for one in reversed(group) for c in one.causes)
+    return next(filter(None, found), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,8 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[Pairs, bool]:
         if low_a == high_a or low_b == high_b:
             continue
         part_a, part_b = a[low_a:high_a], b[low_b:high_b]
-        work = _work(part_a, part_b)
+        of_a, of_b = collections.Counter(part_a), collections.Counter(part_b)
+        work = sum(count * of_b[item] for item, count in of_a.items())  # pairs of equal items
         if not work:
             continue
         if work <= _WORK and max(len(part_a), len(part_b)) <= _LENGTH:
@@ -57,12 +58,6 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[Pairs, bool]:
             previous = (low_a + i + 1, low_b + j + 1)
         waiting.append((previous[0], high_a, previous[1], high_b))
     return sorted(found), best
-
-
-def _work(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """Pairs of equal items."""
-    of_a, of_b = collections.Counter(a), collections.Counter(b)
-    return sum(count * of_b[item] for item, count in of_a.items())
 
 
 def _closely(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:

@@ -46,13 +46,9 @@ def ir_functions(kind: StageKind, text: str) -> tuple[IrFunction, ...]:
     try:
         return tuple(_computations(text))
     except HloTextError:
-        return (IrFunction("", tuple(_plain(text)), entry=True),)
-
-
-def _plain(text: str) -> Iterator[IrLine]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield IrLine(number, line, line.strip(), "")
+        numbered = enumerate(text.split("\n"), 1)
+        lines = [IrLine(n, line, line.strip(), "") for n, line in numbered if line.strip()]
+        return (IrFunction("", tuple(lines), entry=True),)
 
 
 # Addresses of Python objects in parameters differ between processes.

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator
 
 from jaxscope.analysis.findings.calls import calls, uncertainty
 from jaxscope.analysis.findings.constants import constants, count_computing
-from jaxscope.analysis.findings.evidence import Evidence, NameFact, ObservedSideEffect
+from jaxscope.analysis.findings.evidence import Evidence, NameFact, ObservedSideEffect, TracedCode
 from jaxscope.analysis.findings.loops import eager, loops, progress_bars
 from jaxscope.analysis.findings.memory import checkpoints, donation
 from jaxscope.analysis.findings.precision import precision
 from jaxscope.analysis.findings.sharding import sharding
 from jaxscope.analysis.findings.side_effects import side_effects
-from jaxscope.analysis.findings.traced_code import TracedCode
 from jaxscope.analysis.findings.transfers import transfers
 from jaxscope.analysis.findings.vmap import vmap
 from jaxscope.model import Finding, FindingKind
@@ -60,7 +59,10 @@ def findings(
         except Exception as error:
             if on_failure is None:
                 raise
-            on_failure(_failure_note(rule, error))
+            # One line, also for an error with a long text.
+            reason = f"{type(error).__name__}: {error}".partition("\n")[0].removesuffix(": ")[:160]
+            name = getattr(rule, "__name__", "?")
+            on_failure(f"jaxscope: the rule `{name}` failed ({reason}); its findings are missing.")
             continue
         for finding in made:
             found.setdefault((finding.kind, finding.source, finding.line, finding.message), finding)
@@ -71,10 +73,3 @@ def findings(
             key=lambda f: (order.index(f.kind), f.source, f.line is None, f.line or 0),
         )
     )
-
-
-def _failure_note(rule: Rule, error: Exception) -> str:
-    """One line, also for an error with a long text."""
-    reason = f"{type(error).__name__}: {error}".partition("\n")[0].removesuffix(": ")
-    name = getattr(rule, "__name__", "?")
-    return f"jaxscope: the rule `{name}` failed ({reason[:160]}); its findings are missing."

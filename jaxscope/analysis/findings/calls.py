@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence, timing
-from jaxscope.analysis.findings.traced_code import TracedCode
+from jaxscope.analysis.findings.evidence import Evidence, TracedCode, timing
 from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import Cost, Finding, FindingKind, Form, Program, Roofline
 from jaxscope.words import count, seconds

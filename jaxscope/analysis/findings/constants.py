@@ -7,8 +7,8 @@ import math
 import re
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.traced_code import (
+from jaxscope.analysis.findings.evidence import (
+    Evidence,
     TracedCode,
     TracedScope,
     line_of,

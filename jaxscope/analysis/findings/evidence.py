@@ -1,10 +1,16 @@
-"""The input of the rules: the record of a run and a few facts that only capture sees."""
+"""The input of the rules: the record of a run, a few facts that only capture sees, and the user's
+code as syntax, with the parts that JAX is known to have traced."""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 
-from jaxscope.model import Program, Record, Timing
+from jaxscope.analysis.python.parse import Code, parsed
+from jaxscope.analysis.python.scopes import Binds, parameters
+from jaxscope.analysis.python.statements import own_nodes
+from jaxscope.model import Form, Program, Record, Timing, ValueKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +60,201 @@ class Evidence:
 def timing(program: Program, label: str) -> Timing | None:
     """The timing of this label, if it has samples."""
     return next((t for t in program.timings if t.label == label and t.samples), None)
+
+
+# Known at trace time, also of a tracer.
+STATIC_ATTRIBUTES = frozenset(
+    {"shape", "dtype", "ndim", "size", "sharding", "weak_type", "columns", "index", "itemsize"}
+)
+STATIC_CALLS = frozenset({"len", "type", "isinstance", "hasattr", "callable", "id"})
+
+
+@dataclass(frozen=True, slots=True)
+class TracedScope:
+    """A function whose body was traced, or in block form the cell itself."""
+
+    source: int
+    name: str
+    """Empty for the cell."""
+    body: tuple[ast.stmt, ...]
+    own: frozenset[str]
+    """Local names; empty for the cell."""
+
+    @property
+    def title(self) -> str:
+        return f"`{self.name}`" if self.name else "the cell"
+
+    @property
+    def evidence(self) -> str:
+        """The reason why this code is known to have been traced."""
+        if not self.name:
+            return "JAX traces this cell on every run."
+        return f"The compiled program contains `{self.name}`, so JAX traced its body."
+
+    def nodes(self) -> Iterator[ast.AST]:
+        """Every node that runs in this scope, whether or not a condition guards it."""
+        return own_nodes(list(self.body))
+
+    def unconditional(self) -> Iterator[ast.AST]:
+        """The nodes that run whenever the body does: nothing under `if`, `while`, `except` …"""
+        waiting: list[ast.AST] = list(reversed(self.body))
+        while waiting:
+            node = waiting.pop()
+            yield node
+            match node:
+                case ast.If() | ast.While() | ast.IfExp():
+                    inner: list[ast.AST] = [node.test]
+                case ast.BoolOp():
+                    inner = [node.values[0]]
+                case ast.Match():
+                    inner = [node.subject]
+                case ast.Try():
+                    inner = [*node.body, *node.finalbody]
+                case ast.Lambda() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    inner = []
+                case _:
+                    inner = list(ast.iter_child_nodes(node))
+            waiting.extend(reversed(inner))
+
+
+class TracedCode:
+    """The sources of a run, parsed, and the scopes of them that were traced."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        record = evidence.record
+        self.block = record.form is Form.BLOCK
+        self.codes = [
+            Code(index, source, tree)
+            for index, source in enumerate(record.sources)
+            if (tree := parsed(source)) is not None
+        ]
+        self.cell = next((code for code in self.codes if code.index == 0), None)
+        self.modules = dict(_imports(code.tree for code in self.codes)) | {
+            fact.name: fact.kind.removeprefix("module:")
+            for fact in evidence.names
+            if fact.kind.startswith("module:")
+        }
+        self.kinds = {fact.name: fact.kind for fact in evidence.names} | self._literals()
+        self.scopes = self._find_scopes(evidence)
+        inputs = [v for p in record.programs for v in p.inputs]
+        outputs = [v for p in record.programs for v in p.outputs]
+        entering = [v for v in inputs if v.kind in (ValueKind.TRACED, ValueKind.DONATED)]
+        self.tracer_names = {root(v.name) for v in (*entering, *outputs)} - {"Out"}
+        """Block form: names that hold tracers while the cell runs."""
+
+    def dotted(self, node: ast.AST, scope: TracedScope | None = None) -> str:
+        """`numpy.random.normal` for `np.random.normal`; empty if it is not a name of a module."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or (scope is not None and node.id in scope.own):
+            return ""
+        module = self.modules.get(node.id)
+        return ".".join([module, *reversed(parts)]) if module else ""
+
+    def uses_tracer(self, node: ast.AST) -> bool:
+        """Whether the expression uses more of a tracer than its shape and type."""
+        return any(name in self.tracer_names for name in value_names(node))
+
+    def name_lines(
+        self, name: str, context: type[ast.expr_context] = ast.expr_context
+    ) -> list[int]:
+        """Lines of the cell on which a name occurs, read or stored as `context` says."""
+        return [
+            node.lineno
+            for node in (ast.walk(self.cell.tree) if self.cell is not None else ())
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, context)
+        ]
+
+    def _literals(self) -> dict[str, str]:
+        """Names that a module assigns a container or a logger to."""
+        found: dict[str, str] = {}
+        for code in self.codes:
+            for node in code.tree.body:
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                        if kind := _container(value):
+                            found[name] = kind
+                    case _:
+                        pass
+        return found
+
+    def _find_scopes(self, evidence: Evidence) -> list[TracedScope]:
+        """The cell in block form, and functions that an equation or a program comes from."""
+        frames = {
+            (frame.source, frame.function.rpartition(".")[2], frame.span.line)
+            for program in evidence.record.programs
+            for equation in program.equations
+            for frame in equation.frames
+        }
+        programs = {program.name for program in evidence.record.programs}
+        found: list[TracedScope] = []
+        if self.block and self.cell is not None:
+            found.append(TracedScope(0, "", tuple(self.cell.tree.body), frozenset()))
+        for code in self.codes:
+            for node in code.functions:
+                lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                ran = any(
+                    source == code.index and name == node.name and line in lines
+                    for source, name, line in frames
+                )
+                is_program = code.index == 0 and node in code.tree.body and node.name in programs
+                if ran or (is_program and not self.block):
+                    own = frozenset(parameters(node.args)) | Binds.of(node.body).names
+                    found.append(TracedScope(code.index, node.name, tuple(node.body), own))
+        return found
+
+
+def root(path: str) -> str:
+    """`params` of `params['w'].x`."""
+    for sign in "[.":
+        path = path.partition(sign)[0]
+    return path
+
+
+def value_names(node: ast.AST) -> Iterator[str]:
+    """Names whose values an expression uses: not those under `.shape`, `len(…)` and the like."""
+    match node:
+        case ast.Name(ctx=ast.Load()):
+            yield node.id
+        case ast.Attribute(attr=attr) if attr in STATIC_ATTRIBUTES:
+            return
+        case ast.Call(func=ast.Name(id=called)) if called in STATIC_CALLS:
+            return
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from value_names(child)
+
+
+def line_of(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0))
+
+
+def _imports(trees: Iterable[ast.Module]) -> Iterator[tuple[str, str]]:
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    top = alias.name.partition(".")[0]
+                    yield (alias.asname, alias.name) if alias.asname else (top, top)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                for alias in node.names:
+                    yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+_BUILDERS = {"list": "list", "dict": "dict", "set": "set", "defaultdict": "dict", "deque": "list"}
+
+
+def _container(value: ast.expr) -> str:
+    match value:
+        case ast.List() | ast.ListComp():
+            return "list"
+        case ast.Dict() | ast.DictComp():
+            return "dict"
+        case ast.Set() | ast.SetComp():
+            return "set"
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return "logging.Logger" if name == "getLogger" else _BUILDERS.get(name, "")
+        case _:
+            return ""

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.traced_code import TracedCode
+from jaxscope.analysis.findings.evidence import Evidence, TracedCode
 from jaxscope.analysis.python.parse import Code
 from jaxscope.model import CompileKind, Equation, Finding, FindingKind, Form, Phase, Program
 from jaxscope.words import count, seconds

@@ -6,8 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.traced_code import TracedCode, root
+from jaxscope.analysis.findings.evidence import Evidence, TracedCode, root
 from jaxscope.analysis.findings.transfers import from_numpy
 from jaxscope.model import Finding, FindingKind, Form, Memory, Program, ValueKind
 from jaxscope.words import names, percent, size

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.traced_code import TracedCode, root
+from jaxscope.analysis.findings.evidence import Evidence, TracedCode, root
 from jaxscope.analysis.python.parse import Code
 from jaxscope.model import Finding, FindingKind, ValueKind
 from jaxscope.words import names

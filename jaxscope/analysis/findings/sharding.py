@@ -6,8 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.traced_code import TracedCode
+from jaxscope.analysis.findings.evidence import Evidence, TracedCode
 from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import (
     Collective,

@@ -6,8 +6,13 @@ import ast
 import re
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.traced_code import TracedCode, TracedScope, line_of, value_names
+from jaxscope.analysis.findings.evidence import (
+    Evidence,
+    TracedCode,
+    TracedScope,
+    line_of,
+    value_names,
+)
 from jaxscope.model import Finding, FindingKind
 
 

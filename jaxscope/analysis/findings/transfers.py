@@ -5,8 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence, timing
-from jaxscope.analysis.findings.traced_code import TracedCode, line_of, root, value_names
+from jaxscope.analysis.findings.evidence import (
+    Evidence,
+    TracedCode,
+    line_of,
+    root,
+    timing,
+    value_names,
+)
 from jaxscope.model import Finding, FindingKind, Form, Program, Value, ValueKind
 from jaxscope.words import count, names, seconds, size
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence
-from jaxscope.analysis.findings.traced_code import TracedCode
+from jaxscope.analysis.findings.evidence import Evidence, TracedCode
 from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import Batching, BatchingResult, Finding, FindingKind
 from jaxscope.words import count

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jaxscope.analysis.jaxpr.autodiff_phase import phase
+from jaxscope.analysis.jaxpr.autodiff_phase import BACKWARD, gradient_numbers, phase
 from jaxscope.analysis.jaxpr.calls import (
     CalledEquations,
     Function,
@@ -26,7 +26,6 @@ from jaxscope.model import Checkpoint, Equation, Phase, Source
 _LEAST = 0.05
 """A reduction below this share of the residuals is not worth a line in the report."""
 _MOST = 5
-_BACKWARD = (Phase.BACKWARD, Phase.REMATERIALIZED)
 
 
 @dataclass(slots=True)
@@ -142,17 +141,17 @@ def _heres(
     read = {
         value
         for step, its_phase in zip(steps, phases, strict=True)
-        if its_phase in _BACKWARD
+        if its_phase in BACKWARD
         for value in step.inputs
     }
     saved = frozenset((made & read) | results) - {-1}
     if not saved and not any(step.inner for step in steps):
         return
     gradient, iterations = outer or (None, 1.0)
-    gradients = tuple([gradient or (use.first, number) for number in _numbers(phases)])
+    gradients = tuple([gradient or (use.first, number) for number in gradient_numbers(phases)])
     yield _Here(use, saved, free, tuple(phases), gradients, iterations)
     for step, its_phase, its_gradient in zip(steps, phases, gradients, strict=True):
-        for inner in step.inner if its_phase not in _BACKWARD else ():
+        for inner in step.inner if its_phase not in BACKWARD else ():
             given = inner.region.results
             needed = frozenset(
                 given[index]
@@ -162,16 +161,6 @@ def _heres(
             further = (its_gradient, iterations * inner.times) if needed else None
             free_inside = _free_inside(use, step, inner, saved | free)
             yield from _heres(use.use(step, inner), needed, free_inside, further)
-
-
-def _numbers(phases: Sequence[Phase]) -> Iterator[int]:
-    """By step, the number of the gradient that it belongs to, of several in a row: a new one begins
-    where forward work follows backward work."""
-    number, before = 0, Phase.FORWARD
-    for each in phases:
-        number += each is Phase.FORWARD and before in _BACKWARD
-        before = before if each is Phase.PRIMAL else each
-        yield number
 
 
 def _free_inside(
@@ -267,7 +256,7 @@ def _readers(here: _Here, equations: Sequence[Equation]) -> dict[int, frozenset[
     """Saved value → the functions that all backward equations which read it belong to."""
     found: dict[int, frozenset[Function]] = {}
     for step, its_phase in zip(here.use.region.steps, here.phases, strict=True):
-        wanted = here.saved.intersection(step.inputs) if its_phase in _BACKWARD else ()
+        wanted = here.saved.intersection(step.inputs) if its_phase in BACKWARD else ()
         if not wanted:
             continue
         frames = equations[here.use.first + step.offset].frames

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxscope.analysis.hlo import Computation, Instruction, users
-from jaxscope.analysis.links.line_figures import BACKWARD, counted, stage_of
+from jaxscope.analysis.jaxpr.autodiff_phase import BACKWARD
+from jaxscope.analysis.links.line_figures import counted, stage_of
 from jaxscope.model import Equation, Phase, Program, Stage, StageKind
 
 _NO_WORK = frozenset({"parameter", "constant", "tuple", "after-all", "partition-id", "replica-id"})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxscope.model import Frame, Program, Record, Residual, ResidualKind
 
@@ -38,28 +39,19 @@ def frame_of(program: Program, equation: int | None) -> Frame | None:
     """The user's innermost frame of an equation, in the cell if there is one."""
     if equation is None or equation >= len(program.equations):
         return None
-    frames = [f for f in program.equations[equation].frames if f.source is not None]
-    return next((f for f in frames if f.source == 0), frames[0] if frames else None)
+    return program.equations[equation].frame
 
 
 def equal_residuals(program: Program) -> tuple[EqualResiduals, ...]:
     """The residuals with equal ones merged, the most bytes first."""
-    found: dict[tuple[object, ...], list[Residual]] = {}
-    for residual in _residuals(program):
-        made, used = frame_of(program, residual.equation), frame_of(program, residual.used_by)
-        name = "" if residual.kind in INPUTS else residual.origin
-        key = (residual.aval, residual.kind, name, made, used, residual.iterations)
-        found.setdefault(key, []).append(residual)
-    groups = [
-        EqualResiduals(
-            group[0],
-            len(group),
-            sum(residual.bytes for residual in group),
-            frame_of(program, group[0].equation),
-            frame_of(program, group[0].used_by),
-        )
-        for group in found.values()
-    ]
+    found: dict[tuple[object, ...], EqualResiduals] = {}
+    for one in _residuals(program):
+        made, used = frame_of(program, one.equation), frame_of(program, one.used_by)
+        name = "" if one.kind in INPUTS else one.origin
+        key = (one.aval, one.kind, name, made, used, one.iterations)
+        known = found.get(key, EqualResiduals(one, 0, 0, made, used))
+        found[key] = replace(known, number=known.number + 1, bytes=known.bytes + one.bytes)
+    groups = found.values()
     return tuple(sorted(groups, key=lambda row: (row.residual.kind in INPUTS, -row.bytes)))
 
 
@@ -88,7 +80,6 @@ def residual_rows(record: Record) -> tuple[tuple[str, ...], tuple[tuple[object, 
         "aval", "bytes", "kind", "origin", "source", "line", "used_source", "used_line",
         "iterations", "derivatives",
     )  # fmt: skip
-    program = record.programs[0] if record.programs else None
     rows = [
         (
             residual.aval,
@@ -100,8 +91,8 @@ def residual_rows(record: Record) -> tuple[tuple[str, ...], tuple[tuple[object, 
             residual.iterations,
             residual.derivatives,
         )
-        for residual in (_residuals(program) if program is not None else ())
-        if program is not None
+        for program in record.programs[:1]
+        for residual in _residuals(program)
     ]
     return columns, tuple(rows)
 
@@ -115,11 +106,10 @@ def _place(record: Record, frame: Frame | None) -> tuple[str | None, int | None]
 def peak_bytes(residuals: Sequence[Residual]) -> int:
     """Bytes of residuals that are alive together, without arguments and constants: of several
     gradients in a row, those of the one that saves most."""
-    calls: dict[tuple[int | None, int], int] = {}
+    calls = Counter[tuple[int | None, int]]()
     for residual in residuals:
         if residual.kind not in INPUTS:
-            key = (residual.parent, residual.call)
-            calls[key] = calls.get(key, 0) + residual.bytes
+            calls[residual.parent, residual.call] += residual.bytes
     return max(calls.values(), default=0)
 
 

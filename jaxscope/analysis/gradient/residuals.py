@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from jaxscope.analysis.jaxpr.autodiff_phase import Passes, levels, phase, residual_level
+from jaxscope.analysis.jaxpr.autodiff_phase import (
+    BACKWARD,
+    Passes,
+    gradient_numbers,
+    levels,
+    phase,
+    residual_level,
+)
 from jaxscope.analysis.jaxpr.dataflow import InnerRegion, Region, RegionStep, RegionUse, uses
 from jaxscope.model import Phase, Residual, ResidualKind
-
-_BACKWARD = (Phase.BACKWARD, Phase.REMATERIALIZED)
 
 
 def residuals(region: Region, names: Sequence[str] = ()) -> tuple[Residual, ...]:
@@ -28,7 +33,7 @@ def _saved_in(use: RegionUse, names: Sequence[str]) -> list[Residual]:
     """The residuals that are made, saved and used within one region."""
     passes = [use.passes + step.passes for step in use.region.steps]
     phases = [phase(each) for each in passes]
-    if not any(each in _BACKWARD for each in phases):
+    if not any(each in BACKWARD for each in phases):
         return []
     # Values named by `checkpoint_name` that are read under their old name too.
     named = {
@@ -64,13 +69,9 @@ def _crossings(
         for value in step.inputs if prefixes else ():
             read_by.setdefault(value, set()).update(prefixes)
     found: dict[int, _Crossing] = {}
-    call = 0
-    before = Phase.FORWARD
-    for step, its_passes, its_phase in zip(region.steps, passes, phases, strict=True):
-        if its_phase is Phase.FORWARD and before in _BACKWARD:
-            call += 1
-        before = before if its_phase is Phase.PRIMAL else its_phase
-        for value in step.inputs if its_phase in _BACKWARD else ():
+    calls = gradient_numbers(phases)
+    for step, its_passes, its_phase, call in zip(region.steps, passes, phases, calls, strict=True):
+        for value in step.inputs if its_phase in BACKWARD else ():
             if value < 0:
                 continue
             level = _level(use, value, made.get(value, use.passes), its_passes, read_by)

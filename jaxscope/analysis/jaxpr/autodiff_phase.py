@@ -9,12 +9,15 @@ that of a linear function, as solvers use them, and not a pass of a derivative.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Iterator
 
 from jaxscope.model import Phase
 
 Passes = tuple[Phase, ...]
 """Outermost first: `transpose(jvp(jvp()))` is backward, then forward."""
 
+BACKWARD = (Phase.BACKWARD, Phase.REMATERIALIZED)
+"""The phases that run in a backward pass."""
 _REMATERIALIZED = "rematted_computation"
 
 
@@ -45,6 +48,16 @@ def phase(passes: Passes) -> Phase:
         return Phase.FORWARD if Phase.FORWARD in passes else Phase.PRIMAL
     inside = passes[passes.index(Phase.BACKWARD) :]
     return Phase.REMATERIALIZED if Phase.REMATERIALIZED in inside else Phase.BACKWARD
+
+
+def gradient_numbers(phases: Iterable[Phase]) -> Iterator[int]:
+    """By equation, the number of the gradient that it belongs to, of several in a row: a new one
+    begins where forward work follows backward work."""
+    number, before = 0, Phase.FORWARD
+    for each in phases:
+        number += each is Phase.FORWARD and before in BACKWARD
+        before = before if each is Phase.PRIMAL else each
+        yield number
 
 
 def levels(passes: Passes) -> Passes:

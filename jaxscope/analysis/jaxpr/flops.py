@@ -54,8 +54,9 @@ def equation_flops(
             return 2.0 * out * math.prod(kernel) / features
         case "scatter-add" | "scatter_add" | "scatter-mul" | "scatter_mul":
             return float(math.prod(inputs[2]))
-        case "integer_pow":
-            return out * _squarings(abs(int(params["y"])))
+        case "integer_pow":  # multiplications by repeated squaring
+            power = abs(int(params["y"]))
+            return out * max(0, power.bit_length() - 1 + power.bit_count() - 1)
         case "sort" | "top_k":
             size = math.prod(inputs[0])
             along = inputs[0][int(params.get("dimension", -1))] if inputs[0] else 1
@@ -82,11 +83,6 @@ def _batches(shape: Shape) -> float:
     return float(math.prod(shape[:-2]))
 
 
-def _squarings(power: int) -> int:
-    """Multiplications of x^power by repeated squaring."""
-    return max(0, power.bit_length() - 1 + power.bit_count() - 1)
-
-
 def step_flops(step: RegionStep) -> float:
     """FLOPs of one execution of a step and its inner regions; of a `cond`, of its costliest
     branch."""
@@ -104,32 +100,28 @@ def flops_by_phase(region: Region) -> dict[Phase, float]:
 
     Loops count as often as they run; one with an unknown number of iterations counts once.
     """
-    return _Sums().of(region, ())
+    # Equal regions inside equal passes are summed once: the layers of a model share them.
+    known: dict[tuple[int, Passes], dict[Phase, float]] = {}
 
+    def of_region(inside: Region, around: Passes) -> dict[Phase, float]:
+        key = (id(inside), around)
+        if key not in known:
+            sums: dict[Phase, float] = {}
+            for step in inside.steps:
+                _add(sums, of_step(step, around + step.passes))
+            known[key] = sums
+        return known[key]
 
-class _Sums:
-    """Equal regions inside equal passes are summed once: the layers of a model share them."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, Passes], dict[Phase, float]] = {}
-
-    def of(self, region: Region, around: Passes) -> dict[Phase, float]:
-        key = (id(region), around)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = {}
-            for step in region.steps:
-                _add(known, self._step(step, around + step.passes))
-        return known
-
-    def _step(self, step: RegionStep, passes: Passes) -> dict[Phase, float]:
-        parts = [(self.of(inner.region, passes), inner.times) for inner in step.inner]
+    def of_step(step: RegionStep, passes: Passes) -> dict[Phase, float]:
+        parts = [(of_region(inner.region, passes), inner.times) for inner in step.inner]
         if parts and step.primitive == "cond":
             return max((sums for sums, _ in parts), key=lambda sums: sum(sums.values()))
         found = {phase(passes): step.flops} if step.flops else {}
         for sums, times in parts:
             _add(found, sums, times)
         return found
+
+    return of_region(region, ())
 
 
 def _add(total: dict[Phase, float], more: Mapping[Phase, float], times: float = 1.0) -> None:

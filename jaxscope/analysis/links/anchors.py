@@ -254,13 +254,18 @@ class _HloAnchors:
 
     def _nearest(self, start: str, neighbors: Mapping[str, Sequence[str]]) -> tuple[int, ...]:
         """Equations of the nearest tagged instructions."""
+
+        def inside(name: str) -> tuple[int, ...]:
+            instruction = self._module.instruction(name)
+            return () if instruction is None else self._inside(instruction)
+
         seen = {start}
         border = [start]
         for _ in range(_REACH):
             ahead = [n for name in border for n in neighbors.get(name, ()) if n not in seen]
             seen.update(ahead)
             found = dict.fromkeys(
-                i for name in ahead for i in (self._exact.get(name) or self._holding(name))[:1]
+                i for name in ahead for i in (self._exact.get(name) or inside(name))[:1]
             )
             if found:
                 return tuple(found)
@@ -268,10 +273,6 @@ class _HloAnchors:
             if not border:
                 break
         return ()
-
-    def _holding(self, name: str) -> tuple[int, ...]:
-        instruction = self._module.instruction(name)
-        return () if instruction is None else self._inside(instruction)
 
     def _inside(self, instruction: Instruction) -> tuple[int, ...]:
         """The exact equations inside a fusion or call."""

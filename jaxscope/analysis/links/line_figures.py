@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from jaxscope.analysis.cost import ProgramCost, program_cost
 from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions
+from jaxscope.analysis.jaxpr.autodiff_phase import BACKWARD
 from jaxscope.model import Anchor, Phase, Program, Stage, StageKind
 
 
@@ -21,18 +22,15 @@ class PhaseFigures:
 
     equations: int = 0
     instructions: int | None = None
-    flops: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LineFigures:
-    """The figures of one source line."""
-
-    equations: int = 0
-    instructions: int | None = None
     """Real instructions of the optimized HLO; None when there is no such text."""
     flops: float | None = None
     """FLOPs of one run; None when there is no such text."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineFigures(PhaseFigures):
+    """The figures of one source line."""
+
     exact: bool = True
     """False where an instruction is an approximate match."""
     phases: Mapping[Phase, PhaseFigures] = field(default_factory=dict[Phase, PhaseFigures])
@@ -48,10 +46,6 @@ class LineFigures:
     def backward_share(self) -> float | None:
         """The share of the line's FLOPs in the backward pass; None for a line without FLOPs."""
         return (self.backward.flops or 0.0) / self.flops if self.flops else None
-
-
-BACKWARD = (Phase.BACKWARD, Phase.REMATERIALIZED)
-"""The phases that run in a backward pass."""
 
 
 def differentiates(program: Program) -> bool:

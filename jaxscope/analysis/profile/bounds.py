@@ -79,14 +79,10 @@ def bound(op: OpTime, cost: InstructionCost | None, peaks: Roofline | None) -> B
         return Bound(flops, moved, nan, nan, Bottleneck.UNKNOWN)
     known = 0.0 if math.isnan(flops) else flops
     compute, memory = known / peaks.peak_flops, moved / peaks.peak_bytes
-    slow_flops = (peaks.flops_spread or (peaks.peak_flops,))[0]
-    slow_bytes = (peaks.bytes_spread or (peaks.peak_bytes,))[0]
-    if compute >= memory:
-        share = (compute, known / slow_flops)
-        near = share[0] <= moved / slow_bytes
-    else:
-        share = (memory, moved / slow_bytes)
-        near = share[0] <= known / slow_flops
+    slow_compute = known / (peaks.flops_spread or (peaks.peak_flops,))[0]
+    slow_memory = moved / (peaks.bytes_spread or (peaks.peak_bytes,))[0]
+    share = (compute, slow_compute) if compute >= memory else (memory, slow_memory)
+    near = share[0] <= (slow_memory if compute >= memory else slow_compute)
     if max(compute, memory) < _LOW:
         return Bound(flops, moved, compute, memory, Bottleneck.LATENCY, share=share)
     verdict = Bottleneck.COMPUTE if compute >= memory else Bottleneck.MEMORY
@@ -99,8 +95,7 @@ def line_verdict(
     """The limit of a line: that of the instructions that take most of its time."""
     found: dict[Bottleneck, float] = {}
     for name in ops:
-        verdict = bounds[name].verdict if name in bounds else Bottleneck.UNKNOWN
-        if verdict:
+        if name in bounds and (verdict := bounds[name].verdict):
             found[verdict] = found.get(verdict, 0.0) + seconds.get(name, 0.0)
     return max(found, key=lambda verdict: found[verdict], default=Bottleneck.UNKNOWN)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import collections
 import statistics
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from jaxscope.analysis.trace import Op, Shares, shares
+from jaxscope.analysis.trace.event import Op, Shares, shares
 from jaxscope.model.profile import DeviceActivity
 
 _NS = 1e-9
@@ -69,11 +69,15 @@ def call_times(calls: Sequence[ProfiledCall], containers: Collection[str]) -> Ca
     dispatch, idle, completion = (
         _median([edges[i] for edges in (_edges(*pair) for pair in found)]) * _NS for i in range(3)
     )
+    cpu: list[dict[str, float]] = [collections.defaultdict(float) for _ in calls]
+    for call, sums in zip(calls, cpu, strict=True):
+        for op in call.ops:
+            sums[op.name] += op.cpu
     return CallTimes(
         _medians([share.by_op for _, share in found], _NS),
         _medians([share.overhead for _, share in found], _NS),
-        _medians([_sums((op.name, op.cpu) for op in call.ops) for call in calls], _NS),
-        _medians([_sums((op.name, 1.0) for op in call.ops) for call in calls], 1.0),
+        _medians(cpu, _NS),
+        _medians([collections.Counter(op.name for op in call.ops) for call in calls], 1.0),
         _median([share.concurrent for _, share in found]) * _NS,
         dispatch=dispatch,
         idle=idle,
@@ -103,13 +107,6 @@ def _edges(call: ProfiledCall, share: Shares) -> tuple[float, float, float]:
     last = max(op.end for op in call.ops)
     idle = max(last - first - share.covered, 0.0)
     return max(first - call.start, 0.0), idle, max(call.end - last, 0.0)
-
-
-def _sums(values: Iterable[tuple[str, float]]) -> dict[str, float]:
-    found: dict[str, float] = collections.defaultdict(float)
-    for name, value in values:
-        found[name] += value
-    return dict(found)
 
 
 def _medians(found: Sequence[Mapping[str, float]], unit: float) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from typing import NamedTuple
 
 from jaxscope.model import Program
@@ -71,9 +72,9 @@ def op_shares(program: Program) -> dict[str, OpShare]:
     if not isinstance(found, Profile):
         return {}
     call = found.whole_s
-    seconds: dict[str, float] = {}
+    seconds: dict[str, float] = collections.defaultdict(float)
     for op in found.ops:
-        seconds[op.name] = seconds.get(op.name, 0.0) + op.seconds
+        seconds[op.name] += op.seconds
     return {name: OpShare(s, s / call if call > 0 else 0.0) for name, s in seconds.items()}
 
 

@@ -7,7 +7,7 @@ import statistics
 
 from jaxscope import words
 from jaxscope.analysis.hlo import HloModule
-from jaxscope.model.profile import Profile, SessionTimes
+from jaxscope.model.profile import Profile
 
 SHORTEST_S = 0.5e-3
 """Below this, dispatch and thread wake-up outweigh the work; shares were off by 9 points at 0.7 ms
@@ -122,14 +122,11 @@ def warnings(profile: Profile) -> tuple[str, ...]:
         found.append(f"{share} of the time is unattributed.")
     if _NOTICED < profile.profiled_ratio <= DISTORTED:
         found.append(f"Profiling made the call {profile.profiled_ratio:.2f} times as long.")
-    if (drift := _drift(profile.sessions)) > _DRIFT:
+    medians = [statistics.median(s.profiled) for s in profile.sessions if s.profiled] or [math.nan]
+    drift = (max(medians) - min(medians)) / statistics.median(medians)
+    if drift > _DRIFT:
         found.append(
             f"The profiler sessions differ by {words.percent(drift)} in the time of a call: the "
             "machine was busy."
         )
     return tuple(found)
-
-
-def _drift(sessions: tuple[SessionTimes, ...]) -> float:
-    medians = [statistics.median(s.profiled) for s in sessions if s.profiled]
-    return (max(medians) - min(medians)) / statistics.median(medians) if len(medians) > 1 else 0.0

@@ -80,16 +80,10 @@ def _spec(sharding: Sharding, mesh: Mesh) -> str | None:
             for d in range(rank)
         ]
         if shard_devices(entries, sharding.shard_counts, mesh) == sharding.devices:
-            words = [_entry(axes, mesh) for axes in entries]
+            names = [tuple(mesh.axes[axis] for axis in axes) for axes in entries]
+            words = [repr(n if len(n) > 1 else n[0] if n else None) for n in names]
             return f"P({', '.join(words) if any(entries) else ''})"
     return None
-
-
-def _entry(axes: tuple[int, ...], mesh: Mesh) -> str:
-    names = [mesh.axes[axis] for axis in axes]
-    if not names:
-        return "None"
-    return repr(names[0]) if len(names) == 1 else repr(tuple(names))
 
 
 def shard_devices(

@@ -125,7 +125,10 @@ class CollectiveReader:
         if primitive in _MANUAL:
             return replace(made, reason=ReshardingReason.MANUAL)
         own = replace(made, consumer=primitive, consumer_equation=equation)
-        if primitive in _PRODUCTS and not self._product_uses(instruction):
+        uses, results = self._flow.uses(instruction)
+        # A product that takes the value is the reason, not the product before.
+        taken = any(self._primitive(use.instruction) in _PRODUCTS for use in uses[:1])
+        if primitive in _PRODUCTS and not taken:
             return replace(own, reason=ReshardingReason.PRODUCT)
         if primitive in _ALONG:
             return replace(own, reason=ReshardingReason.DIMENSION)
@@ -133,7 +136,6 @@ class CollectiveReader:
             # Lowered, a reshape or a slice only moves data; as JAX's operation it is the reason.
             if self._primitive(user) in _ALONG:
                 return replace(self._consumed(made, user), reason=ReshardingReason.DIMENSION)
-        uses, results = self._flow.uses(instruction)
         if not uses:
             return self._as_result(made, results)
         use = uses[0]
@@ -159,11 +161,6 @@ class CollectiveReader:
         equation, exact = self._equation(consumer)
         made = replace(made, consumer=self._primitive(consumer), consumer_equation=equation)
         return made if made.equation is not None else replace(made, equation=equation, exact=exact)
-
-    def _product_uses(self, instruction: Instruction) -> bool:
-        """Whether a product takes the value: it is then the reason, not the product before."""
-        uses, _ = self._flow.uses(instruction)
-        return any(self._primitive(use.instruction) in _PRODUCTS for use in uses[:1])
 
     def _as_result(self, made: Collective, results: Sequence[int]) -> Collective:
         """A value that becomes a result of the program."""
@@ -200,7 +197,8 @@ class CollectiveReader:
             return None, True
         if anchor.exact or len(anchor.equations) == 1:
             return anchor.equations[0], anchor.exact
-        lines = {_line(self.context.equations[i]) for i in anchor.equations}
+        frames = [self.context.equations[i].frames[:1] for i in anchor.equations]
+        lines = {tuple([(f.source, f.span.line) for f in innermost]) for innermost in frames}
         return (anchor.equations[0], False) if len(lines) == 1 else (None, False)
 
     def _primitive(self, instruction: Instruction) -> str:
@@ -217,8 +215,3 @@ class CollectiveReader:
 def _constrained(made: Collective, primitive: str) -> Collective:
     origin = CollectiveOrigin.SHARDING_CONSTRAINT
     return replace(made, origin=origin, primitive=primitive, reason=None)
-
-
-def _line(equation: Equation) -> tuple[int | None, int] | None:
-    frame = equation.frames[0] if equation.frames else None
-    return None if frame is None else (frame.source, frame.span.line)

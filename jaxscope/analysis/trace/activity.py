@@ -121,7 +121,7 @@ def _transfers(events: Iterable[TraceEvent], calls: int) -> tuple[Transfer, ...]
         Transfer(
             kind,
             sum(event.end - event.start for event in group) * _NS / calls,
-            sum(_bytes(event) for event in group) / calls,
+            sum(int(size[1]) for event in group if (size := _size(event))) / calls,
             len(group) / calls,
         )
         for kind, group in groups.items()
@@ -136,6 +136,5 @@ def _copy(event: TraceEvent) -> str | None:
     return next((words for short, words in _COPIES if short in event.name), "copy")
 
 
-def _bytes(event: TraceEvent) -> float:
-    match = _SIZE.search(str(event.stats.get("memcpy_details", "")))
-    return float(match[1]) if match else 0.0
+def _size(event: TraceEvent) -> re.Match[str] | None:
+    return _SIZE.search(str(event.stats.get("memcpy_details", "")))

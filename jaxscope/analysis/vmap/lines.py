@@ -62,8 +62,7 @@ def batched_lines(program: Program, batching: Batching) -> dict[Place | None, Ba
 
 def place_of(equation: Equation) -> Place | None:
     """The innermost line of the user's code: the cell's where one of its frames is there."""
-    frames = [frame for frame in equation.frames if frame.source is not None]
-    frame = next((f for f in frames if f.source == 0), frames[0] if frames else None)
+    frame = equation.frame
     return None if frame is None else (frame.source or 0, frame.span.line)
 
 

@@ -7,6 +7,8 @@ masks of their carry no longer change.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
@@ -281,10 +283,7 @@ def _over(here: _Around, *masks: int) -> tuple[int, ...]:
 
 
 def _union(masks: Sequence[int]) -> int:
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union
+    return functools.reduce(operator.or_, masks, 0)
 
 
 def _is_transposed(step: RegionStep) -> bool:

@@ -53,23 +53,28 @@ def result_of(
 
     `operands` are the masks of axes of its operands, `sizes` the sizes of its axes.
     """
+
+    def calls() -> Calls:
+        made = tracebacks.jax_calls(step.traceback)
+        return [call for call in made if call[0] not in _MACHINERY]
+
+    def called(wanted: str) -> str:
+        """The function that the code called, where it differs from the primitive."""
+        return f"from {wanted}" if any(name == wanted for _, name in calls()) else ""
+
     match step.primitive:
         case "dot_general":
             return _product(region, step, operands)
         case "conv_general_dilated" if operands[1] and _groups(step) > 1:
             return ResultForm(BatchingResult.GROUPED_CONVOLUTION, f"{_groups(step)} groups")
         case "gather" if operands[1]:
-            return ResultForm(
-                BatchingResult.GATHER, _called(_calls(step, tracebacks), "dynamic_slice")
-            )
+            return ResultForm(BatchingResult.GATHER, called("dynamic_slice"))
         case name if name.startswith("scatter") and operands[1]:
-            return ResultForm(
-                BatchingResult.SCATTER, _called(_calls(step, tracebacks), "dynamic_update_slice")
-            )
+            return ResultForm(BatchingResult.SCATTER, called("dynamic_update_slice"))
         case "select_n":
-            return _select(region, step, _calls(step, tracebacks))
+            return _select(region, step, calls())
         case "scan":
-            return _loop(int(step.params["length"]), sizes, _calls(step, tracebacks))
+            return _loop(int(step.params["length"]), sizes, calls())
         case "debug_callback" | "debug_print":
             return ResultForm(BatchingResult.SEQUENTIAL_LOOP, "one call per example")
         case "pure_callback" | "io_callback" | "ffi_call":
@@ -135,15 +140,6 @@ def _loop(length: int, sizes: Sequence[int | None], calls: Calls) -> ResultForm:
     file, name = asked[0]
     detail = f"{length} iterations of one example"
     return ResultForm(BatchingResult.SEQUENTIAL_LOOP, detail, _BY_FILE.get(file, name))
-
-
-def _calls(step: RegionStep, tracebacks: TracebackReader) -> Calls:
-    return [call for call in tracebacks.jax_calls(step.traceback) if call[0] not in _MACHINERY]
-
-
-def _called(calls: Calls, wanted: str) -> str:
-    """The function that the code called, where it differs from the primitive."""
-    return f"from {wanted}" if any(name == wanted for _, name in calls) else ""
 
 
 def _groups(step: RegionStep) -> int:

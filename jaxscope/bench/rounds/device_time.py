@@ -11,7 +11,8 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jaxscope.analysis.trace import Op, operations
+from jaxscope.analysis.trace.event import Op
+from jaxscope.analysis.trace.operations import operations
 from jaxscope.capture.profile import profiler
 from jaxscope.model import Unavailable
 

@@ -11,13 +11,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from jaxscope.analysis.compiles.causes import (
-    NEAREST_OF,
-    CallSignature,
-    EarlierCompile,
-    Explained,
+from jaxscope.analysis.compiles.causes.explain import NEAREST_OF, EarlierCompile, Explained, explain
+from jaxscope.analysis.compiles.causes.signature import CallSignature
+from jaxscope.analysis.compiles.causes.text import (
     eager_op,
-    explain,
     first_call,
     sharded_for_devices,
     unknown,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from jaxscope.analysis.compiles.causes import CallSignature, Explained
+from jaxscope.analysis.compiles.causes.explain import Explained
+from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.capture.compiles.guards import Guards
 from jaxscope.capture.source.frames import RawFrame
 from jaxscope.model.compiles import CompileKind, Persistent

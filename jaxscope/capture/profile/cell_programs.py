@@ -11,15 +11,10 @@ import jax.numpy as jnp
 
 from jaxscope.analysis.hlo import HloModule, parse_module
 from jaxscope.analysis.links.tags import clean_hlo
-from jaxscope.analysis.profile import (
-    ExecutedProgram,
-    ProfiledCall,
-    ProfiledSession,
-    ProgramExecution,
-    frames_inside,
-    of_frames,
-    profile,
-)
+from jaxscope.analysis.profile.attribute import profile
+from jaxscope.analysis.profile.cell import ExecutedProgram, ProgramExecution
+from jaxscope.analysis.profile.line_owners import frames_inside, of_frames
+from jaxscope.analysis.profile.profiled_calls import ProfiledCall, ProfiledSession
 from jaxscope.capture import _jax
 from jaxscope.capture.profile import barriers
 from jaxscope.capture.source.sources import SourceFiles

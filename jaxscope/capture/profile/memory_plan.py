@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxscope.analysis.memory.plan import module_messages, timeline
-from jaxscope.analysis.profile import of_equations
+from jaxscope.analysis.profile.line_owners import of_equations
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import Memory, Program, StageKind, Unavailable

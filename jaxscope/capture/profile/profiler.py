@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from jaxscope.analysis.trace import TraceEvent
+from jaxscope.analysis.trace.event import TraceEvent
 from jaxscope.capture import _jax
 from jaxscope.capture.options.settings import SettingsError
 

@@ -9,16 +9,14 @@ from typing import Any
 
 import jax
 
-from jaxscope.analysis import profile as lines
 from jaxscope.analysis.hlo import HloModule, executed_times
-from jaxscope.analysis.profile import ProfiledCall, ProfiledSession
-from jaxscope.analysis.trace import (
-    Op,
-    TraceEvent,
-    device_activity,
-    hidden_in_graphs,
-    operations,
-)
+from jaxscope.analysis.profile.attribute import profile
+from jaxscope.analysis.profile.line_owners import of_equations
+from jaxscope.analysis.profile.merged_lines import merged_lines
+from jaxscope.analysis.profile.profiled_calls import ProfiledCall, ProfiledSession
+from jaxscope.analysis.trace.activity import device_activity, hidden_in_graphs
+from jaxscope.analysis.trace.event import Op, TraceEvent
+from jaxscope.analysis.trace.operations import operations
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.capture.profile import profiler
@@ -192,12 +190,12 @@ def profile_of(
         return module
     stage = handles.text(StageKind.OPTIMIZED_HLO)
     mine = [_of_module(session, module) for session in sessions]
-    return lines.profile(
+    return profile(
         module,
-        [lines.of_equations(program, stage, module, i) for i in range(sources)],
+        [of_equations(program, stage, module, i) for i in range(sources)],
         mine,
         ", ".join(program.devices),
-        lines.merged_lines(program, stage, module, 0, lambda: handles.text(StageKind.STABLEHLO)),
+        merged_lines(program, stage, module, 0, lambda: handles.text(StageKind.STABLEHLO)),
         split,
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from jaxscope.analysis.profile import ProfiledSession
+from jaxscope.analysis.profile.profiled_calls import ProfiledSession
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.devices import memory
 from jaxscope.capture.options.profile_plan import ProfilePlan

@@ -15,15 +15,16 @@ from jax.core import Tracer
 
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.memory.live_arrays import by_line, live_buffers
-from jaxscope.analysis.profile import (
+from jaxscope.analysis.profile.cell import (
     ExecutedProgram,
     ProgramExecution,
     cell_profile,
+    compile_phases,
     program_runs,
 )
-from jaxscope.analysis.profile.compile_phases import compile_phases
 from jaxscope.analysis.python.cell import CellSyntax, CellText
-from jaxscope.analysis.trace import TraceEvent, operations
+from jaxscope.analysis.trace.event import TraceEvent
+from jaxscope.analysis.trace.operations import operations
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import collecting
 from jaxscope.capture.forms.reads import Reads

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from jaxscope.analysis.compiles.causes import TRANSFORMS
+from jaxscope.analysis.compiles.causes.text import TRANSFORMS
 from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import PlainCall
 from jaxscope.capture.inputs.arguments import Arguments, named

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from jaxscope import words
 from jaxscope.analysis.profile.bounds import Bottleneck, Bound, Point, points
-from jaxscope.analysis.trace import Op
+from jaxscope.analysis.trace.event import Op
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import Profile
 from jaxscope.view.base import svg

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jaxscope.analysis.compiles.causes import PLACE_IT, sharded_for_devices
+from jaxscope.analysis.compiles.causes.text import PLACE_IT, sharded_for_devices
 from jaxscope.analysis.compiles.series import describe, listed, numbers
 from jaxscope.analysis.compiles.storms import LEAST, storms
 from jaxscope.model import Cause, CauseKind, Compile, CompileKind, Frame, Span

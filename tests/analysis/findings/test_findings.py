@@ -16,7 +16,7 @@ from jaxscope.analysis.findings import (
     findings,
 )
 from jaxscope.analysis.findings.calls import uncertainty
-from jaxscope.analysis.findings.traced_code import TracedCode, line_of
+from jaxscope.analysis.findings.evidence import TracedCode, line_of
 from jaxscope.analysis.python.parse import parsed
 from jaxscope.model import (
     Compile,

@@ -8,10 +8,12 @@ import math
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.profile import LineOwner, ProfiledCall, ProfiledSession, profile
+from jaxscope.analysis.profile.attribute import profile
 from jaxscope.analysis.profile.fusion_split import FusionSplitter
+from jaxscope.analysis.profile.line_owners import LineOwner
+from jaxscope.analysis.profile.profiled_calls import ProfiledCall, ProfiledSession
 from jaxscope.analysis.profile.warnings import warnings
-from jaxscope.analysis.trace import Op
+from jaxscope.analysis.trace.event import Op
 from jaxscope.model import Phase
 from jaxscope.model.profile import SessionTimes, SourceLine
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.profile import ExecutedProgram, ProgramExecution, cell_profile, program_runs
-from jaxscope.analysis.profile.compile_phases import compile_phases
-from jaxscope.analysis.trace import Op, TraceEvent
+from jaxscope.analysis.profile.cell import (
+    ExecutedProgram,
+    ProgramExecution,
+    cell_profile,
+    compile_phases,
+    program_runs,
+)
+from jaxscope.analysis.trace.event import Op, TraceEvent
 from jaxscope.model import Phase
 from jaxscope.model.profile import SourceLine
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxscope.analysis.hlo import HloModule, parse_module
-from jaxscope.analysis.profile import of_frames
+from jaxscope.analysis.profile.line_owners import of_frames
 
 HELPER, FUNCTION, CALLER = (1, "helper"), (2, "step"), (3, "<module>")
 

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxscope.analysis.trace import Op, TraceEvent, hidden_in_graphs, operations, shares
+from jaxscope.analysis.trace.activity import hidden_in_graphs
+from jaxscope.analysis.trace.event import Op, TraceEvent, shares
+from jaxscope.analysis.trace.operations import operations
 
 
 def thunk(name: str, thread: str, start: float, end: float, number: int = -1) -> TraceEvent:

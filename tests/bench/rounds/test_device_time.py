@@ -5,7 +5,7 @@ import time
 import jax
 import jax.numpy as jnp
 
-from jaxscope.analysis.trace import Op
+from jaxscope.analysis.trace.event import Op
 from jaxscope.bench.rounds.device_time import by_call, device_seconds, union_ns
 from jaxscope.capture.profile import profiler
 from jaxscope.model import Unavailable

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxscope.analysis.compiles.causes import (
+from jaxscope.analysis.compiles.causes.signature import (
     BARE,
     ArgumentLeaf,
     CallSignature,

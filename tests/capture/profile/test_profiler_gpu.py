@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.profile import LineOwner, ProfiledSession, profile
-from jaxscope.analysis.trace import device_activity, hidden_in_graphs
+from jaxscope.analysis.profile.attribute import profile
+from jaxscope.analysis.profile.line_owners import LineOwner
+from jaxscope.analysis.profile.profiled_calls import ProfiledSession
+from jaxscope.analysis.trace.activity import device_activity, hidden_in_graphs
 from jaxscope.capture.profile import sessions as profiling
 from jaxscope.capture.profile.profiler import CALL, Recording
 from jaxscope.model import Phase

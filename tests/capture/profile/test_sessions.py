@@ -17,7 +17,7 @@ import pytest
 import jaxscope
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.memory.donations import donations
-from jaxscope.analysis.trace import TraceEvent
+from jaxscope.analysis.trace.event import TraceEvent
 from jaxscope.capture.options.profile_plan import Calls, ProfilePlan
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.profile import sessions as profiling

@@ -10,7 +10,7 @@ import pytest
 
 import jaxscope
 from jaxscope.analysis.profile.stacks import Node, by_equation, stack
-from jaxscope.analysis.trace import Op
+from jaxscope.analysis.trace.event import Op
 from jaxscope.model import Phase, Unavailable
 from jaxscope.model.profile import Profile
 from jaxscope.view.profile import icicle

@@ -21,12 +21,8 @@ _Value = TracedArgument | StaticArgument
 
 def arguments(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
     """Changes of the arguments from `a` to `b`, by name, in any calling style."""
-    old: dict[str, TracedArgument | StaticArgument] = {
-        x.name: x for x in (*a.arguments, *a.statics)
-    }
-    new: dict[str, TracedArgument | StaticArgument] = {
-        x.name: x for x in (*b.arguments, *b.statics)
-    }
+    old: dict[str, _Value] = {x.name: x for x in (*a.arguments, *a.statics)}
+    new: dict[str, _Value] = {x.name: x for x in (*b.arguments, *b.statics)}
     defaults = {*a.parameters, *b.parameters}
     for name, now in new.items():
         before = old.get(name)
@@ -38,7 +34,11 @@ def arguments(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
             yield diff.CallStyleChange(name, how[not before.keyword], how[not now.keyword])
         if isinstance(before, StaticArgument) and isinstance(now, StaticArgument):
             if (before.token, before.type) != (now.token, now.type):
-                yield _static(before, now)
+                texts = (name, before.text, now.text)
+                if before.identity and now.identity and before.type == now.type:
+                    yield diff.StaticIdentityChange(*texts, type=now.type)
+                else:
+                    yield diff.StaticValueChange(*texts)
         elif isinstance(before, TracedArgument) and isinstance(now, TracedArgument):
             yield from _traced(before, now)
         else:
@@ -61,13 +61,6 @@ def _missing(name: str, before: str, after: str, defaults: set[str]) -> Differen
     return diff.StructureChange(name, before, after, change="argument")
 
 
-def _static(before: StaticArgument, now: StaticArgument) -> Difference:
-    texts = (now.name, before.text, now.text)
-    if before.identity and now.identity and before.type == now.type:
-        return diff.StaticIdentityChange(*texts, type=now.type)
-    return diff.StaticValueChange(*texts)
-
-
 def _traced(before: TracedArgument, now: TracedArgument) -> Iterator[Difference]:
     if before.structure.token == now.structure.token:
         # Leaves are interned: those that did not change are the same objects.
@@ -88,15 +81,12 @@ def _structure(before: TracedArgument, now: TracedArgument) -> Difference:
     gone = [path for path in old if path not in set(new)]
     come = [path for path in new if path not in set(old)]
     leaves, bare = len(gone) + len(come), "" in (*old, *new)
-    if come and not gone and not bare:
-        path = now.name + come[0]
-        return diff.StructureChange(
-            path, "absent", "present", len(come) - 1, change="added", leaves=leaves
+    if not bare and bool(come) != bool(gone):
+        states, change = (
+            (("absent", "present"), "added") if come else (("present", "absent"), "removed")
         )
-    if gone and not come and not bare:
-        path = now.name + gone[0]
         return diff.StructureChange(
-            path, "present", "absent", len(gone) - 1, change="removed", leaves=leaves
+            now.name + (come or gone)[0], *states, leaves - 1, change=change, leaves=leaves
         )
     was, is_now = (summary(a) if a.is_bare else a.structure.text for a in (before, now))
     texts = _around_change(was, is_now)

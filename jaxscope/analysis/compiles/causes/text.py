@@ -51,7 +51,9 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "Create the partial once, or pass its bound values as arguments of the jitted "
                 "function."
             )
-        case diff.NewFunction() if wrapper := _transform(d):
+        case diff.NewFunction() if wrapper := next(
+            (w for w in d.wrappers if w.startswith("jax.")), ""
+        ):
             text = f"`{wrapper}({d.path})` is a new function: each call of `{wrapper}` returns one."
             fix = f"Create it once, outside the loop: `g = jax.jit({wrapper}({d.path}))`."
         case diff.NewFunction():
@@ -168,7 +170,8 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "last batch."
             )
         case diff.ScalarTypeChange():
-            text = f"The Python scalar type of {path} changed: {_scalars(d)}."
+            types = change.replace("Python ", "")
+            text = f"The Python scalar type of {path} changed: {types} ({' → '.join(d.dtypes)})."
             fix = (
                 f"Pass one scalar type in every call, such as `float({d.path})`, or "
                 f"{_cast(d.dtypes[0])}."
@@ -228,20 +231,9 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
     return Cause(d.kind, d.path, d.before, d.after, text, fix=fix)
 
 
-def _transform(d: diff.NewFunction) -> str:
-    """`jax.grad`, where that is what returned the new function."""
-    return next((word for word in d.wrappers if word.startswith("jax.")), "")
-
-
 def _cast(dtype: str) -> str:
     name = _DTYPES.get(dtype)
     return f"`jnp.asarray(value, {f'jnp.{name}' if name else 'dtype'})`"
-
-
-def _scalars(d: diff.ScalarTypeChange) -> str:
-    """`float → int (f32 → i32)`."""
-    before, after = (text.removeprefix("Python ") for text in (d.before, d.after))
-    return f"{before} → {after} ({' → '.join(d.dtypes)})"
 
 
 def _root(path: str) -> str:

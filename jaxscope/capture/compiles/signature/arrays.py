@@ -11,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.sharding import NamedSharding, SingleDeviceSharding
 
-from jaxscope.analysis.compiles.causes import BARE, ArgumentLeaf, Holder, Structure
+from jaxscope.analysis.compiles.causes.signature import BARE, ArgumentLeaf, Holder, Structure
 from jaxscope.capture.compiles.signature.values import short_dtype
 
 _TEXTS_KEPT = 8192

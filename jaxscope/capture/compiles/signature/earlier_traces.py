@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from jaxscope.analysis.compiles.causes import (
+from jaxscope.analysis.compiles.causes.signature import (
     BARE,
     ArgumentLeaf,
     CallSignature,

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jaxscope.analysis.compiles.causes import CapturedValue, JittedFunction
+from jaxscope.analysis.compiles.causes.signature import CapturedValue, JittedFunction
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.values import ObjectIds, code_text, describe
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.analysis.compiles.causes import (
+from jaxscope.analysis.compiles.causes.signature import (
     BARE,
     ArgumentLeaf,
     CallSignature,

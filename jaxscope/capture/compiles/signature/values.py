@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from jaxscope import words
-from jaxscope.analysis.compiles.causes import StaticArgument
+from jaxscope.analysis.compiles.causes.signature import StaticArgument
 
 
 class ObjectIds:

@@ -7,22 +7,21 @@ from typing import get_args
 
 import pytest
 
-from jaxscope.analysis.compiles.causes import (
+from jaxscope.analysis.compiles.causes import difference as diff
+from jaxscope.analysis.compiles.causes.difference import Difference
+from jaxscope.analysis.compiles.causes.explain import EarlierCompile, explain
+from jaxscope.analysis.compiles.causes.signature import (
     BARE,
     ArgumentLeaf,
     CallSignature,
     CapturedValue,
     ControlFlowBody,
-    EarlierCompile,
     Holder,
     JittedFunction,
     StaticArgument,
     Structure,
     TracedArgument,
-    explain,
 )
-from jaxscope.analysis.compiles.causes import difference as diff
-from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.text import worded
 from jaxscope.model import CauseKind as K
 
