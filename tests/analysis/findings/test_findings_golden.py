@@ -26,7 +26,7 @@ from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.run import evidence, run
 from jaxscope.capture.timing.peaks import PeakCache
-from jaxscope.model import Finding, FindingKind
+from jaxscope.model import Finding, FindingKind, Form
 from tests.analysis.findings.wording import assert_reads_well
 from tests.paths import TESTS
 
@@ -98,7 +98,8 @@ def found_in(golden: Golden, name: str) -> tuple[tuple[Finding, ...], list[str]]
     with Listener() as listener, SideEffectRecorder(file) as effects:
         context = run.RunContext(namespace, listener, PeakCache(), other_cells.get)
         cell = CellText(text, body, file, syntax)
-        ran = run.cell(cell, settings(golden.options), context)
+        form = Form.DECORATOR if "--decorate" in golden.options else None
+        ran = run.cell(cell, settings(golden.options), context, form)
     known = evidence.evidence(ran.record, ran.texts, evidence.Known(names, effects))
     findings(known)  # raises where a rule fails; the report would only have a note
     return ran.record.findings, [source.name for source in ran.record.sources]

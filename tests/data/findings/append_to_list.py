@@ -6,7 +6,7 @@ import jax.numpy as jnp
 x = jnp.arange(3.0)
 history = []
 
-# %% cell
+# %% cell --decorate
 def f(x):
     history.append("f")
     return x * 2

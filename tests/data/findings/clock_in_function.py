@@ -5,7 +5,7 @@
 import time, jax.numpy as jnp
 x = jnp.arange(3.0)
 
-# %% cell
+# %% cell --decorate
 def f(x):
     start = time.perf_counter()
     y = jnp.sin(x)

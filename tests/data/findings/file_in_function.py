@@ -5,7 +5,7 @@
 import os, jax.numpy as jnp
 x = jnp.arange(3.0)
 
-# %% cell
+# %% cell --decorate
 def f(x):
     with open(os.devnull, "w") as file:
         file.write(str(x.shape))

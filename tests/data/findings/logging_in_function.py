@@ -8,7 +8,7 @@ logger = logging.getLogger("quiet")
 logger.addHandler(logging.NullHandler())
 logger.propagate = False
 
-# %% cell
+# %% cell --decorate
 def f(x):
     logger.info("f of %s", x)
     return x * 2

@@ -5,7 +5,7 @@
 import jax, jax.numpy as jnp
 from functools import partial
 
-# %% cell
+# %% cell --decorate
 class Layer:
     calls = 0
 

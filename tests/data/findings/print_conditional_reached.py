@@ -5,7 +5,7 @@
 import jax.numpy as jnp
 x = jnp.arange(3.0)
 
-# %% cell
+# %% cell --decorate
 def f(x, verbose=True):
     if verbose:
         print("f of", x)

@@ -5,7 +5,7 @@
 import jax.numpy as jnp
 x = jnp.arange(3.0)
 
-# %% cell
+# %% cell --decorate
 import numpy as np
 
 def noisy(x):

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import random
 x = jnp.arange(3.0)
 
-# %% cell
+# %% cell --decorate
 def f(x):
     y = x * 2
     return y * random.random()
