@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
@@ -15,7 +16,7 @@ from jaxscope.magics.cells import prompt
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import bench
 from jaxscope.magics.options.bench import BenchOptions
-from jaxscope.magics.options.parser import UsageError, completer, documented, require_jax
+from jaxscope.magics.options.parser import completer, documented, require_jax, usage_error
 from jaxscope.magics.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _parsed(text: str) -> ast.Expression:
         return ast.parse(text.strip(), filename="<jaxbench>", mode="eval")
     except (SyntaxError, ValueError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise UsageError(f"`{text}` is not a Python expression: {reason}.") from None
+        raise usage_error(f"`{text}` is not a Python expression: {reason}.") from None
 
 
 def _unreadable(error: SyntaxError) -> UsageError:
@@ -90,10 +91,10 @@ def _unreadable(error: SyntaxError) -> UsageError:
     line = (error.text or "").rstrip()
     text = f"Line {error.lineno} of the cell is not valid Python: {error.msg}."
     if not line.strip():
-        return UsageError(text)
+        return usage_error(text)
     left = len(line) - len(line.lstrip())
     caret = max((error.offset or 1) - 1 - left, 0)
-    return UsageError(f"{text}\n    {line.lstrip()}\n    {' ' * caret}^")
+    return usage_error(f"{text}\n    {line.lstrip()}\n    {' ' * caret}^")
 
 
 @magics_class
@@ -116,7 +117,7 @@ class Benchmarking(Family):
         __tracebackhide__ = True
         given = bench.parse(line, _PARSER, cell is not None, self.scope.view)
         if cell is not None and not cell.strip():
-            raise UsageError("The %%jaxbench cell has no code to time.")
+            raise usage_error("The %%jaxbench cell has no code to time.")
         require_jax("jaxbench")
         from jaxscope.bench.baselines import BaselineError
         from jaxscope.bench.compare import measured, x64_enabled
@@ -132,7 +133,7 @@ class Benchmarking(Family):
             try:
                 comparison = measured(plan, given.save, given.against)
             except (BaselineError, PlanError, SchemaError) as error:
-                raise UsageError(str(error)) from None
+                raise usage_error(str(error)) from None
         if given.name is not None:
             self._shell.user_ns[given.name] = comparison
         self._show(comparison, given)
@@ -161,7 +162,7 @@ class Benchmarking(Family):
                 progress=bar,
             )
         except (CellError, PlanError) as error:
-            raise UsageError(str(error)) from None
+            raise usage_error(str(error)) from None
         except SyntaxError as error:
             raise _unreadable(error) from None
         except (Exception, KeyboardInterrupt) as error:  # of the set-up
@@ -183,7 +184,7 @@ class Benchmarking(Family):
                 progress=bar,
             )
         except (CellError, PlanError) as error:
-            raise UsageError(str(error)) from None
+            raise usage_error(str(error)) from None
 
     def _labeled(self, texts: Sequence[str], given: BenchOptions) -> list[tuple[str, str, str]]:
         """(implementation, label, expression) of each, with unique labels."""
@@ -192,7 +193,7 @@ class Benchmarking(Family):
         from jaxscope.bench.frameworks import registry
 
         if given.request.vs:
-            raise UsageError("--vs is for cells. %jaxbench compares the expressions on its line.")
+            raise usage_error("--vs is for cells. %jaxbench compares the expressions on its line.")
         known = registry.names()
         made: list[tuple[str, str, str]] = []
         for text in texts:

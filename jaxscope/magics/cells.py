@@ -8,7 +8,7 @@ from typing import Any
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.statements import misplaced, shell_line
 from jaxscope.magics import display
-from jaxscope.magics.options.parser import UsageError
+from jaxscope.magics.options.parser import usage_error
 
 MOST_TEXT = 2_000_000
 """Characters of a cell; CPython's parser takes minutes beyond."""
@@ -25,7 +25,7 @@ def read_cell(
     code that cannot be compiled.
     """
     if len(body) > MOST_TEXT:
-        raise UsageError(
+        raise usage_error(
             f"The cell has {len(body) / 1e6:.0f} MB of text, but the limit is "
             f"{MOST_TEXT // 10**6} MB. Load the data from a file."
         )
@@ -37,11 +37,11 @@ def read_cell(
     except SyntaxError as error:
         found = shell_line(numbered, error.lineno, whole)
         if found is not None:
-            raise UsageError(found.message) from None
+            raise usage_error(found.message) from None
         raise
     found = misplaced(tree, whole)
     if found is not None:
-        raise UsageError(found.message)
+        raise usage_error(found.message)
     tree = _shown(shell, shell.transform_ast(tree))
     return CellText(text, body, name, CellSyntax(tree), shell.compile.flags)
 
@@ -91,7 +91,7 @@ def run_as_usual(shell: Any, head: str, body: str, raw: str = "") -> Any:
         statements, expression = text.code()
     except SyntaxError as error:
         if "await" in str(error) or "async" in str(error):
-            raise UsageError(
+            raise usage_error(
                 "%%jaxwatch cannot run `await` outside a function. Run `%jaxwatch on` in an "
                 "earlier cell, and this cell without %%jaxwatch."
             ) from None

@@ -8,7 +8,7 @@ from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from jaxscope.magics import status_pages
-from jaxscope.magics.options.parser import UsageError, completer, documented
+from jaxscope.magics.options.parser import completer, documented, usage_error
 from jaxscope.magics.session.session import Session
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class JaxScope(Magics):
     def jaxscope(self, line: str) -> None:
         """Version, devices, state, and all magics."""
         if line.strip():
-            raise UsageError("%jaxscope takes no options; `%jaxjit?` lists those of %%jaxjit.")
+            raise usage_error("%jaxscope takes no options; `%jaxjit?` lists those of %%jaxjit.")
         status_pages.overview(self.session, self._shell)
 
     def before_cell(self, info: Any) -> None:

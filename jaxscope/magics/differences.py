@@ -9,7 +9,7 @@ from IPython.core.magic import line_magic, magics_class, no_var_expand
 from jaxscope.magics import display
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, UsageError, completer, documented
+from jaxscope.magics.options.parser import Parser, completer, documented, usage_error
 
 if TYPE_CHECKING:
     from jaxscope.results.report import Report
@@ -87,7 +87,7 @@ class Differences(Family):
     def _reports(self, names: list[str]) -> tuple[Report, Report]:
         """The two reports to compare: those named, else the last ones."""
         if len(names) > 2:
-            raise UsageError(
+            raise usage_error(
                 f"%jaxdiff compares two reports, but got {len(names)} names: {' '.join(names)}."
             )
         named = [self._named(name) for name in names]
@@ -95,21 +95,21 @@ class Differences(Family):
             return named[0], named[1]
         session = self.scope.session
         if not session.reports:
-            raise UsageError(
+            raise usage_error(
                 "There is no report yet: run a %%jaxjit cell, change it, run it again, then "
                 "%jaxdiff."
             )
         last = session.reports[-1]
         if named:
             if named[0] is last:
-                raise UsageError(
+                raise usage_error(
                     f"`{names[0]}` is the last report itself. Run the cell again, or name two "
                     "reports: %jaxdiff before after."
                 )
             return named[0], last
         runs = session.last_runs()
         if len(runs) < 2:
-            raise UsageError(
+            raise usage_error(
                 f"There is only one report of the cell that ran last ({last.record.title}). Run "
                 f"the cell again. {_NAME_THEM}"
             )
@@ -120,11 +120,11 @@ class Differences(Family):
 
         space = self._shell.user_ns
         if not transforms.is_name(name):
-            raise UsageError(f"%jaxdiff takes names of variables, and {name!r} is not a name.")
+            raise usage_error(f"%jaxdiff takes names of variables, and {name!r} is not a name.")
         if name not in space:
-            raise UsageError(f"There is no variable `{name}`. {_NAME_THEM}")
+            raise usage_error(f"There is no variable `{name}`. {_NAME_THEM}")
         value = space[name]
         if not isinstance(value, Report):
             kind = type(value).__name__
-            raise UsageError(f"`{name}` is not a report; its type is {kind}. {_NAME_THEM}")
+            raise usage_error(f"`{name}` is not a report; its type is {kind}. {_NAME_THEM}")
         return value

@@ -12,7 +12,7 @@ from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family, MagicScope
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, UsageError, completer, documented, require_jax
+from jaxscope.magics.options.parser import Parser, completer, documented, require_jax, usage_error
 from jaxscope.magics.progress import Status
 from jaxscope.results.report import Report
 
@@ -75,12 +75,12 @@ class Profiling(Family):
         rest = rest.rstrip("; ")
         given = _PARSER.parse_args(tokens)
         if cell is not None and rest:
-            raise UsageError(
+            raise usage_error(
                 f"%%jaxprof takes only options, but got {rest!r}. For one call, write "
                 f"%jaxprof {rest}"
             )
         if cell is None and not rest:
-            raise UsageError(
+            raise usage_error(
                 "%jaxprof needs a call, such as %jaxprof f(x, y). For a cell, write %%jaxprof."
             )
         transforms.check_name(given.report, "report")
@@ -147,7 +147,7 @@ class Profiling(Family):
                 context = self.scope.session.context(f"line:{call}", status.say)
                 return run.expression(call, settings, context, "jaxprof")
             except SettingsError as error:
-                raise UsageError(str(error)) from None
+                raise usage_error(str(error)) from None
             except BaseException as error:
                 raise display.without_our_frames(error, FILE)  # noqa: B904
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.magics.options.parser import Parser, UsageError, require_jax
+from jaxscope.magics.options.parser import Parser, require_jax, usage_error
 from jaxscope.version import __version__
 from jaxscope.words import UNKNOWN, byte_rate, flop_rate, size
 
@@ -62,7 +62,7 @@ def devices(session: Session, line: str) -> None:
         try:
             found.simulate_cpu(given.cpu)
         except found.DeviceError as error:
-            raise UsageError(str(error)) from None
+            raise usage_error(str(error)) from None
     rows: list[tuple[str, ...]] = [_HEADINGS]
     measured: set[str] = set()
     for device in found.devices():

@@ -12,7 +12,7 @@ from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import compose, transforms
-from jaxscope.magics.options.parser import UsageError, completer, documented, require_jax
+from jaxscope.magics.options.parser import completer, documented, require_jax, usage_error
 from jaxscope.magics.options.transform_help import EXAMPLES, PARSERS
 from jaxscope.magics.progress import Status
 from jaxscope.model import Form
@@ -87,17 +87,17 @@ class Transforms(Family):
             and rest.split()[:1]
             and rest.split()[0] in PARSERS
         ):
-            raise UsageError(
+            raise usage_error(
                 f"There is no `|` before {rest!r}: write `|` between transforms, such as "
                 f"%%{magic} jit | grad -w w."
             )
         if cell is not None and rest:
-            raise UsageError(
+            raise usage_error(
                 f"%%{magic} takes only options, but got {rest!r}. For one call, write "
                 f"%{magic} {given.rest}"
             )
         if cell is None and not rest:
-            raise UsageError(
+            raise usage_error(
                 f"%{magic} needs a call, such as %{magic} f(x, y). For a cell, write %%{magic}."
             )
         transforms.check_name(given.report, "report")
@@ -129,7 +129,7 @@ class Transforms(Family):
                 context = session.context(session.cell_key(body), status.say)
                 return run.cell(text, settings, context, form)
             except SettingsError as error:
-                raise UsageError(str(error)) from None
+                raise usage_error(str(error)) from None
             except BaseException as error:
                 if not error_origin.is_ours(error, text.file):
                     raise display.without_our_frames(error, text.file)  # noqa: B904
@@ -152,7 +152,7 @@ class Transforms(Family):
                 return run.expression(call, settings, context, magic)
             except SettingsError as error:  # in a cell it begins with the line
                 words = str(error)
-                raise UsageError(words[:1].upper() + words[1:]) from None
+                raise usage_error(words[:1].upper() + words[1:]) from None
             except BaseException as error:
                 raise display.without_our_frames(error, FILE)  # noqa: B904
 
@@ -172,4 +172,4 @@ class Transforms(Family):
                 composition=composition,
             )
         except ValueError as error:
-            raise UsageError(str(error)) from None
+            raise usage_error(str(error)) from None

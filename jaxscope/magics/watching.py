@@ -7,13 +7,14 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, line_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
 from jaxscope.magics.cells import run_as_usual
 from jaxscope.magics.family import Completer, Family, MagicScope
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, UsageError, completer, documented
+from jaxscope.magics.options.parser import Parser, completer, documented, usage_error
 
 if TYPE_CHECKING:
     from jaxscope.results.compile_log import CompileLog
@@ -152,9 +153,9 @@ class Watching(Family):
             return self._switch(switch, rest_of_line)
         given = _WATCH.parse_args(tokens)
         if rest:
-            raise UsageError(f"%%jaxwatch takes only options, not {rest!r}. {_WATCH.page()}")
+            raise usage_error(f"%%jaxwatch takes only options, not {rest!r}. {_WATCH.page()}")
         if given.over is not None:
-            raise UsageError(
+            raise usage_error(
                 f"--over belongs to `%jaxwatch on`: write `%jaxwatch on --over {given.over:g}` in "
                 "its own cell."
             )
@@ -168,10 +169,10 @@ class Watching(Family):
         tokens, rest = transforms.split(line, _LOG)
         given = _LOG.parse_args(tokens)
         if rest:
-            raise UsageError(f"%jaxlog takes only options, not {rest!r}. {_LOG.page()}")
+            raise usage_error(f"%jaxlog takes only options, not {rest!r}. {_LOG.page()}")
         transforms.check_name(given.log, "log")
         if given.since is not None and given.since > self._shell.execution_count:
-            raise UsageError(
+            raise usage_error(
                 f"There is no cell In [{given.since}] yet; this is In "
                 f"[{self.scope.session.cells.running}]."
             )
@@ -187,7 +188,7 @@ class Watching(Family):
 
     def _switch(self, switch: str, rest: str) -> None:
         if switch not in ("on", "off", ""):
-            raise UsageError(
+            raise usage_error(
                 f"%jaxwatch takes on or off, not {switch!r}. To watch one cell, write %%jaxwatch "
                 "on its first line."
             )
@@ -197,7 +198,7 @@ class Watching(Family):
         of_cells["--slow-path"] = given.slow_path
         wrong = left or next((option for option, value in of_cells.items() if value), "")
         if wrong:
-            raise UsageError(f"%jaxwatch {switch} takes only --over SECONDS, not {wrong!r}.")
+            raise usage_error(f"%jaxwatch {switch} takes only --over SECONDS, not {wrong!r}.")
         over = given.over
         if over is not None:
             self.scope.footer_s = over

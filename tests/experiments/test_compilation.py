@@ -274,13 +274,18 @@ def test_in_a_function_a_number_may_be_made_static_and_an_array_may_not(
 ) -> None:
     notebook.must("a = np.ones(3, np.float32)")
     body = "def head(v, n):\n    return v[:n]\nhead(a, 2)"
-    ran = notebook.run(f"%%jaxjit\n{body}")
+    ran = notebook.run(f"%%jaxjit --decorate\n{body}")
     assert "Line 3: `n` is traced" in ran.message
     assert "`-s n`" in ran.message
-    notebook.must(f"%%jaxjit -n 1 -s n\n{body}")
-    ran = notebook.run("%%jaxjit\ndef sign(v):\n    return v if v[0] > 0 else -v\nsign(a)")
+    assert notebook.must(f"%%jaxjit -n 1 -s n\n{body}").value.shape == (2,)
+    assert notebook.must(f"%%jaxjit -n 1\n{body}").value.shape == (2,)
+    sign = "def sign(v):\n    return v if v[0] > 0 else -v\nsign(a)"
+    ran = notebook.run(f"%%jaxjit --decorate\n{sign}")
     assert "`jnp.where`" in ran.message
     assert "-s" not in ran.message
+    ran = notebook.must(f"%%jaxjit\n{sign}")
+    assert "`sign` ran as plain Python" in ran.text
+    assert "`jnp.where`" in ran.text
 
 
 # A Python loop traced many times.

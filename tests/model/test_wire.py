@@ -91,7 +91,11 @@ def _broken(path: str, value: object) -> dict:
 @pytest.mark.parametrize(
     ("path", "value", "text"),
     [
-        ("form", "sideways", "Record.form is 'sideways'; it must be one of block, decorator"),
+        (
+            "form",
+            "sideways",
+            "Record.form is 'sideways'; it must be one of block, function, decorator",
+        ),
         ("title", 3, "Record.title must be str, not int."),
         ("sources", {}, "Record.sources must be an array, not dict."),
         ("programs/0", [], "Record.programs[0] must be an object, not list."),

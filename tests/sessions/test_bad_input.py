@@ -137,7 +137,7 @@ CASES = {
         2,
     ),
     "unhashable static": Bad(
-        jit("def scaled(v, k):\n    return v * k[0]\nscaled(x, [1, 2])", "-s k"),
+        jit("def scaled(v, k):\n    return v * k[0]\nscaled(x, [1, 2])", "--decorate -s k"),
         "ValueError",
         ("Line 4: A static argument must be hashable: pass a tuple instead of a list",),
         4,

@@ -8,8 +8,10 @@ own code caught one is refused.
 from __future__ import annotations
 
 import builtins
+import dis
 import inspect
 import sys
+import types
 from collections.abc import Callable, Generator, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -152,13 +154,45 @@ def _line_of_user(file: str) -> int | bool | None:
         frame.f_code.co_filename.startswith(jax_home) or frame.f_code.co_filename == __file__
     ):
         frame = frame.f_back
-    if frame is None or not (
-        frame.f_code.co_filename == file or is_user_file(frame.f_code.co_filename)
-    ):
+    if frame is None or not _is_users(frame, file):
         return False
+    catches = False
     while frame is not None and frame.f_code.co_filename != file:
+        catches = catches or (_is_users(frame, file) and _catches(frame))
         frame = frame.f_back
-    return None if frame is None else frame.f_lineno
+    line = None if frame is None else frame.f_lineno
+    while frame is not None and not catches:
+        catches = frame.f_code.co_filename == file and _catches(frame)
+        frame = frame.f_back
+    return line if catches else False
+
+
+def _is_users(frame: types.FrameType, file: str) -> bool:
+    return frame.f_code.co_filename == file or is_user_file(frame.f_code.co_filename)
+
+
+def _catches(frame: types.FrameType) -> bool:
+    """Whether the instruction is inside a `try` with an `except`; JAX catches such errors, too."""
+    bytecode = dis.Bytecode(frame.f_code)
+    entries = getattr(bytecode, "exception_entries", None)
+    if entries is None:  # private: without it any code may catch
+        return True
+    handlers = {entry.target for entry in entries if entry.start <= frame.f_lasti < entry.end}
+    if not handlers:
+        return False
+    names = [(one.offset, one.opname) for one in bytecode]
+    for index, (offset, _) in enumerate(names):
+        if offset in handlers:
+            following = [name for _, name in names[index + 1 : index + _HANDLER]]
+            if following[:1] == ["POP_TOP"] or "CHECK_EXC_MATCH" in following:
+                return True
+            if "WITH_EXCEPT_START" in following[:1] and "suppress" in frame.f_code.co_names:
+                return True
+    return False
+
+
+_HANDLER = 14
+"""Instructions of a handler up to its test of the exception's class."""
 
 
 MOST_NOTES = 100

@@ -8,6 +8,7 @@ a reference that does not come from the trace's own outcome is one that the user
 from __future__ import annotations
 
 import collections
+import functools
 import gc
 import sys
 import types
@@ -72,25 +73,22 @@ class TracerNet:
     def released(self, tracers: Sequence[Tracer], earlier: Mapping[int, Any]) -> str:
         """Remove tracers from the containers that keep them; the place of the first, in words.
 
+        Empty if only JAX and jaxscope keep them: the rule of `eigvals` does.
+
         `earlier` has the contents of modules, classes and closure cells before the trace, by their
         identity.
         """
         places: list[str] = []
         known = {*self._explained, id(tracers)}
         for tracer in tracers:
-            holders = [
-                holder
-                for holder in gc.get_referrers(tracer)
-                if id(holder) not in known and not isinstance(holder, types.FrameType)
-            ]
-            if not holders:
+            holders = _holders(tracer, known)
+            if not holders and not _referrers(tracer, known):
                 places.append("an object array, a jitted closure or an object in C")
-            for holder in holders:
-                if not isinstance(holder, _CONTAINERS) or _is_jaxs(holder):
-                    continue
+            for item, holder in holders:
                 places.append(_place(holder))
-                _remove(tracer, holder, earlier)
-        return next(iter(places), "an object outside of the cell")
+                if isinstance(holder, _CONTAINERS):
+                    _remove(item, holder, earlier)
+        return next(iter(places), "")
 
 
 def _references_of_search() -> int:
@@ -103,12 +101,48 @@ def _references_of_search() -> int:
 
 
 _NOT_FOLLOWED = (types.FrameType, types.ModuleType)
+_WRAPPERS = (tuple, frozenset, functools.partial, types.MethodType)
+_MOST_WRAPPERS = 4
 _CONTAINERS = (dict, list, set, collections.deque, types.CellType)
 
 
+def _referrers(item: Any, known: set[int]) -> list[Any]:
+    return [
+        one
+        for one in gc.get_referrers(item)
+        if id(one) not in known and not isinstance(one, types.FrameType)
+    ]
+
+
+def _holders(tracer: Tracer, known: set[int]) -> list[tuple[Any, Any]]:
+    """What is kept, the tracer or a tuple with it, and the object of user's code that keeps it."""
+    found: list[tuple[Any, Any]] = []
+    level: list[Any] = [tracer]
+    for _ in range(_MOST_WRAPPERS):
+        further: list[Any] = []
+        for item in level:
+            for holder in _referrers(item, known | {id(level), id(further)}):
+                if isinstance(holder, _WRAPPERS):
+                    further.append(holder)
+                elif not _is_own(holder) and not _is_jaxs(holder):
+                    found.append((item, holder))
+        level = further
+    return found
+
+
+def _is_own(holder: Any) -> bool:
+    """Whether it is an object of JAX or jaxscope."""
+    return type(holder).__module__.partition(".")[0] in ("jax", "jaxlib", "jaxscope")
+
+
 def _is_jaxs(holder: Any) -> bool:
-    """Whether JAX's record of an equation holds the container."""
-    return any(type(one).__module__.startswith("jax.") for one in gc.get_referrers(holder))
+    """Whether it is a container that JAX or, unless it is a dict, jaxscope holds."""
+    if not isinstance(holder, _CONTAINERS):
+        return False
+    owners = [one for one in gc.get_referrers(holder) if not isinstance(one, types.FrameType)]
+    if isinstance(holder, dict):  # jaxscope knows the user's namespace
+        return any(type(one).__module__.startswith(("jax.", "jaxlib.")) for one in owners)
+    return any(_is_own(one) for one in owners)
 
 
 def _place(holder: Any) -> str:
@@ -119,7 +153,7 @@ def _place(holder: Any) -> str:
     return f"a {type(holder).__name__}"
 
 
-def _remove(tracer: Tracer, holder: Any, earlier: Mapping[int, Any]) -> None:
+def _remove(tracer: Any, holder: Any, earlier: Mapping[int, Any]) -> None:
     """Put back what the holder had in place of the tracer, as far as it is known."""
     if isinstance(holder, types.CellType):
         if id(holder) in earlier:

@@ -69,8 +69,8 @@ class Run:
                 if made is not None:
                     with suppress(Exception):  # the search is a net below the snapshot's
                         kept = net.kept(made.traced_objects())
-            if made is not None and kept:
-                raise keeps_tracer(net.released(kept, made.earlier()))
+            if made is not None and kept and (place := net.released(kept, made.earlier())):
+                raise keeps_tracer(place)
             return traced
 
     def compile(self, traced: TracedProgram) -> Captured:

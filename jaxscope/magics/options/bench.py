@@ -7,7 +7,7 @@ import re
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.magics.options.parser import Parser, UsageError
+from jaxscope.magics.options.parser import Parser, usage_error
 from jaxscope.magics.options.transforms import check_name, is_name
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOp
             seed=found.seed,
         )
     except CellError as error:
-        raise UsageError(str(error)) from None
+        raise usage_error(str(error)) from None
     check_name(found.report, "comparison")
     return BenchOptions(
         request,
@@ -136,7 +136,7 @@ def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tup
             at += 1
             break
         if _UNKNOWN.fullmatch(name) and name not in takes_value:
-            raise UsageError(_unknown(name, using, is_cell))
+            raise usage_error(_unknown(name, using, is_cell))
         if piece.startswith("-") and (name in takes_value or is_cell):
             flags.append(_unquoted(piece))
             if takes_value.get(name) and not equals and following:
@@ -147,7 +147,7 @@ def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tup
         elif (pair := split_input(piece)) is not None:
             inputs.append(pair)
         elif is_cell:
-            raise UsageError(
+            raise usage_error(
                 f"{piece!r} is neither an option nor an input such as `x=normal(n,n)`. To compare "
                 "expressions, write %jaxbench f(x) vs g(x)."
             )
@@ -198,11 +198,11 @@ def _axes(text: str) -> tuple[tuple[str, int | None], ...]:
     for part in _listed([text]):
         name, equals, axis = (piece.strip() for piece in part.partition("="))
         if not is_name(name):
-            raise UsageError(
+            raise usage_error(
                 f"--vmap takes names of inputs, as in --vmap x=0,w=none; got {part!r}."
             )
         if equals and axis.lower() != "none" and not axis.lstrip("-").isdigit():
-            raise UsageError(f"--vmap {part}: {axis!r} is not an axis. Give an integer or none.")
+            raise usage_error(f"--vmap {part}: {axis!r} is not an axis. Give an integer or none.")
         made.append((name, None if axis.lower() == "none" else int(axis or 0)))
     return tuple(made)
 

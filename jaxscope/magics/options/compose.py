@@ -17,7 +17,7 @@ from jaxscope.capture.options.composition import (
     VmapOptions,
 )
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, UsageError
+from jaxscope.magics.options.parser import Parser, usage_error
 
 _NAMES: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
 _MAPPED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
@@ -135,7 +135,7 @@ def read_composition(text: str) -> tuple[list[Segment], str]:
         match = re.match(r"[A-Za-z_]\w*", rest)
         number = len(found) + 1
         if match is None or (match[0] not in _OWN and match[0] not in _ALIASES):
-            raise UsageError(_no_transform(rest, number))
+            raise usage_error(_no_transform(rest, number))
         name, more = _ALIASES.get(match[0], (match[0], ""))
         parser = _SegmentParser(name, "")
         parser.place = f"segment {number}, `{match[0]}`"
@@ -173,7 +173,7 @@ class _SegmentParser(Parser):
         what = f", has no option {given}."
         if given == message:
             what = f": {self.sentence(message)}"
-        raise UsageError(
+        raise usage_error(
             f"Line 1: {self.place}{what} {has}; shared options go before the first transform."
         )
 
@@ -200,7 +200,7 @@ def _parts(text: str) -> list[str]:
 def _named_axis(text: str) -> tuple[str, int | None]:
     name, sign, axis = text.rpartition("=")
     if not sign or not name.strip():
-        raise UsageError(
+        raise usage_error(
             f"Line 1: -i takes a name and an axis, but got {text!r}. Write `-i {text or 'x'}=0`, "
             "or `=None` to leave an input whole."
         )
@@ -213,14 +213,14 @@ def _axis(text: str, option: str = "--out-axes") -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise UsageError(
+        raise usage_error(
             f"Line 1: {option} needs an axis, a whole number or None, but got {text!r}."
         ) from None
 
 
 def _number(text: str, option: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"Line 1: {option} needs a whole number of 1 or more, but got {text!r}.")
+        raise usage_error(f"Line 1: {option} needs a whole number of 1 or more, but got {text!r}.")
     return int(text)
 
 
@@ -228,6 +228,6 @@ def _mode(text: str) -> GradMode:
     try:
         return GradMode(text)
     except ValueError:
-        raise UsageError(
+        raise usage_error(
             f"Line 1: --mode {text!r} does not exist; it is one of {', '.join(GradMode)}."
         ) from None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from IPython.core import error
+from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
 from jaxscope.view.base.visible import visible
@@ -34,14 +34,13 @@ _OF_SEGMENT = (
 _DEVICES = ("cpu:0", "gpu:0", "tpu:0")
 
 
-class UsageError(error.UsageError):
-    """IPython's, printed in one line without a traceback.
+def usage_error(text: str) -> UsageError:
+    """IPython's error, printed in one line without a traceback.
 
     It repeats what was typed, in which a notebook from elsewhere may hide escape sequences.
+    IPython prints a subclass with a traceback.
     """
-
-    def __init__(self, text: str) -> None:
-        super().__init__("\n".join(map(visible, text.split("\n"))))
+    return UsageError("\n".join(map(visible, text.split("\n"))))
 
 
 class _PageFormatter(argparse.RawDescriptionHelpFormatter):
@@ -76,7 +75,7 @@ class Parser(MagicArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError."""
-        raise UsageError(self.sentence(message))
+        raise usage_error(self.sentence(message))
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -150,7 +149,7 @@ def require_jax(magic: str) -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("jax", "jaxlib"):
             raise
-        raise UsageError(
+        raise usage_error(
             f"%{magic} needs JAX, which is not installed: run `%pip install jax` and restart the "
             "kernel."
         ) from None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.magics.options.parser import Parser, UsageError
+from jaxscope.magics.options.parser import Parser, usage_error
 
 if TYPE_CHECKING:
     from jaxscope.analysis.python.cell import CellSyntax
@@ -78,7 +78,7 @@ def parse(line: str, using: Parser, default_view: str = "auto") -> Options:
     tokens, rest = split(line, using)
     found = using.parse_args(tokens)
     if found.block and found.decorate:
-        raise UsageError("--block and --decorate exclude each other; use one of them.")
+        raise usage_error("--block and --decorate exclude each other; use one of them.")
     return Options(
         names(found.static),
         names(found.traced),
@@ -117,13 +117,13 @@ def is_name(text: str) -> bool:
 def check_name(given: str | None, what: str) -> None:
     """Raises UsageError for a value of `-o` that is not a name."""
     if given is not None and not is_name(given):
-        raise UsageError(f"-o needs a name for the {what}, but got {given!r}.")
+        raise usage_error(f"-o needs a name for the {what}, but got {given!r}.")
 
 
 def check_report_name(given: str | None, syntax: CellSyntax) -> None:
     """Raises UsageError for a value of `-o` that the cell uses itself."""
     if given is not None and given in (*syntax.bound, *syntax.reads):
-        raise UsageError(
+        raise usage_error(
             f"-o names `{given}`, which this cell uses itself, so the report would replace its "
             "value. Choose a different name."
         )
@@ -135,12 +135,12 @@ def names(given: Sequence[str]) -> tuple[str, ...]:
     for name in found:
         whole = re.match(r"\w+(?=[.\[])", name)
         if whole is not None and is_name(whole[0]):
-            raise UsageError(
+            raise usage_error(
                 f"{name!r} is not a name; give names separated by commas: {whole[0]}. For a part "
                 "of it, bind the part to a name in an earlier cell."
             )
         if not is_name(name):
-            raise UsageError(f"{name!r} is not a name; give names separated by commas: n,mode")
+            raise usage_error(f"{name!r} is not a name; give names separated by commas: n,mode")
     return tuple(dict.fromkeys(found))
 
 

@@ -65,7 +65,7 @@ def test_two_cells_are_not_compared_with_each_other(notebook: Notebook) -> None:
 
 
 def test_a_decorated_cell_that_is_run_again_defines_its_function_again(notebook: Notebook) -> None:
-    cell = "%%jaxjit -n 1 -o r\ndef g(a):\n    return a + 1\ng(x)"
+    cell = "%%jaxjit --decorate -n 1 -o r\ndef g(a):\n    return a + 1\ng(x)"
     assert causes(notebook, cell)[0][0] is CauseKind.FIRST_CALL
     assert causes(notebook, cell)[0] == (CauseKind.REDEFINED, "g", "g was redefined")
 

@@ -301,7 +301,7 @@ def test_static_traced_donated_x64_and_report(notebook: Notebook) -> None:
 
 def test_a_root_is_decorated_with_jax_itself(notebook: Notebook, compiled: list[str]) -> None:
     cell = (
-        "%%jaxgrad -q -n 1 -w w --value -o r\n"
+        "%%jaxgrad --decorate -q -n 1 -w w --value -o r\n"
         "def square(u):\n    return u ** 2\n"
         "def g(v, w):\n    return square(v @ w).sum()\n"
         "out = g(x, w)"
@@ -388,14 +388,14 @@ def test_the_report_holds_the_program_before_the_transforms(notebook: Notebook) 
 
     seen: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        from jaxscope.capture.run import run
+        from jaxscope.capture.run import program_run
 
         def watched(request: Any, *args: Any) -> Any:
             traced = trace_program(request, *args)
             seen.append(request)
             return traced
 
-        patch.setattr(run, "trace_program", watched)
+        patch.setattr(program_run, "trace_program", watched)
         notebook.must("%%jaxcompose -q -n 1 vmap -i x=0 | grad -w w\n(x @ w) ** 2")
     (request,) = seen
     one = request.untransformed

@@ -52,19 +52,25 @@ CASES = {
         f"%%jaxgrad\n{TWO}",
         USAGE,
         (
-            "Line 4: `jit | grad` decorates one function, but this cell has 2 entry points",
+            "Line 4: `jit | grad` transforms one function, but this cell calls 2",
             "`one` (line 2) and `two` (line 4). Choose one with `--only one`",
         ),
     ),
-    "two roots under vmap": Bad(f"%%jaxvmap\n{TWO}", USAGE, ("Line 4: `jit | vmap` decorates",)),
-    "two roots under pmap": Bad(f"%%jaxpmap\n{TWO}", USAGE, ("Line 4: `pmap` decorates",)),
+    "two roots under vmap": Bad(
+        f"%%jaxvmap\n{TWO}", USAGE, ("Line 4: `jit | vmap` transforms one function",)
+    ),
+    "two roots under pmap": Bad(
+        f"%%jaxpmap\n{TWO}", USAGE, ("Line 4: `pmap` transforms one function",)
+    ),
     "two roots under a stack": Bad(
-        f"%%jaxcompose vmap | grad\n{TWO}", USAGE, ("Line 4: `jit | vmap | grad` decorates",)
+        f"%%jaxcompose vmap | grad\n{TWO}",
+        USAGE,
+        ("Line 4: `jit | vmap | grad` transforms one function",),
     ),
     "no root": Bad(
         "%%jaxgrad\nclass Model:\n    pass",
         USAGE,
-        ("Line 1: `jit | grad` decorates one function, but this cell defines none", "--block"),
+        ("Line 1: `jit | grad` transforms one function, but this cell defines none", "--block"),
     ),
     "loss that is no scalar": Bad(
         "%%jaxgrad -w w\nerror = x @ w\nerror ** 2",
@@ -392,7 +398,7 @@ CASES = {
         "%jaxvmap -i v=0,u=0 f(x, w)", USAGE, ("The batch sizes differ: `v` has 4",)
     ),
     "parameter that is decorated": Bad(
-        "%%jaxgrad -w q\ndef g(v):\n    return v.sum()\ng(w)",
+        "%%jaxgrad --decorate -w q\ndef g(v):\n    return v.sum()\ng(w)",
         USAGE,
         (
             "Line 1: -w names `q`, which is not a positional parameter of `g`.",
@@ -400,27 +406,27 @@ CASES = {
         ),
     ),
     "decorated by jvp": Bad(
-        "%%jaxgrad --mode jvp\ndef g(v):\n    return v.sum()\ng(w)",
+        "%%jaxgrad --decorate --mode jvp\ndef g(v):\n    return v.sum()\ng(w)",
         USAGE,
         ("Line 1: JAX has no decorator for jvp.", "%jaxgrad --mode jvp"),
     ),
     "decorated loss that is no scalar": Bad(
-        "%%jaxgrad\ndef g(v):\n    return v * 2\ng(w)",
+        "%%jaxgrad --decorate\ndef g(v):\n    return v * 2\ng(w)",
         "TypeError",
         ("Line 4: A gradient needs one scalar",),
     ),
     "decorated integer": Bad(
-        "%%jaxgrad\ndef g(v):\n    return v.sum()\ng(whole)",
+        "%%jaxgrad --decorate\ndef g(v):\n    return v.sum()\ng(whole)",
         "TypeError",
         ("Line 4: JAX differentiates by floats: choose different parameters with `-w`",),
     ),
     "decorated map that does not fit": Bad(
-        "%%jaxvmap\ndef g(v, u):\n    return v.sum() * u\ng(x, y)",
+        "%%jaxvmap --decorate\ndef g(v, u):\n    return v.sum() * u\ng(x, y)",
         "ValueError",
         ("Line 4: Mapped axes must have equal sizes",),
     ),
     "decorated axis that is not there": Bad(
-        "%%jaxvmap -i v=3\ndef g(v):\n    return v.sum()\ng(x)",
+        "%%jaxvmap --decorate -i v=3\ndef g(v):\n    return v.sum()\ng(x)",
         "ValueError",
         ("Line 4: An argument has no such axis",),
     ),

@@ -495,7 +495,7 @@ def test_tabs_show_one_part_each(viewer: Viewer) -> None:
     for name, words in (
         ("Time", "51 × 2 calls"),
         ("Work and memory", "387 kB"),
-        ("Compiles", "The shape of x changed"),
+        ("Compiles", "changed: f32[128,64] → f32[256,64]"),
         ("Inputs and outputs", "int, so static"),
         ("Environment", "0.10.2"),
     ):
@@ -504,7 +504,7 @@ def test_tabs_show_one_part_each(viewer: Viewer) -> None:
         expect(panel).to_have_count(1)
         expect(panel).to_contain_text(words)
     page.keyboard.press("ArrowLeft")
-    expect(page.get_by_role("tabpanel")).to_contain_text("CLASS_WEIGHTS")
+    expect(page.get_by_role("tabpanel")).to_contain_text("Compiles of this run")
     page.keyboard.press("Home")
     expect(row(page, "source", 3)).to_be_visible()
 
