@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import subprocess
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +16,7 @@ import pytest
 
 import jaxscope
 from tests.magics.notebook import Notebook, Ran, open_notebook
+from tests.paths import ROOT
 from tests.private_names import break_private, private_functions, private_functions_called
 
 SETUP = """
@@ -347,30 +351,34 @@ ENTRIES = {
 @pytest.mark.parametrize(
     "name", ["event_listener", "event_duration_secs_listener", "scalar_listener", "un"]
 )
-def test_without_a_listener_of_jax_every_entry_still_runs_the_code(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from jax import monitoring
-    from jax._src import monitoring as registered
-
-    lists = [
-        registered._event_listeners,
-        registered._event_duration_secs_listeners,
-        registered._scalar_listeners,
-    ]
-    before = [list(there) for there in lists]
+def test_without_a_listener_of_jax_every_entry_still_runs_the_code(name: str) -> None:
     gone = [f"register_{name}"]
     if name == "un":
         gone = [f"unregister_{kind}" for kind in ("event_listener", "scalar_listener")]
-    for one in gone:
-        monkeypatch.delattr(monitoring, one)
+    # In a process of its own: listeners that cannot be removed would stay for other tests.
+    done = subprocess.run(
+        [sys.executable, "-c", f"{WITHOUT_LISTENERS}run({gone!r}, {SETUP!r}, {ENTRIES!r})"],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+WITHOUT_LISTENERS = """
+from jax import monitoring
+from tests.magics.notebook import open_notebook
+
+def run(gone, setup, entries):
+    for name in gone:
+        delattr(monitoring, name)
     with open_notebook() as opened:
-        opened.must(SETUP)
-        for entry, cell in ENTRIES.items():
+        opened.must(setup)
+        for entry, cell in entries.items():
             ran = opened.run(cell)
             assert ran.error is None, (entry, ran.error)
             if "y = " in cell:
                 assert opened.names.pop("y").shape == (2, 3), entry
-    monkeypatch.undo()
-    for there, was in zip(lists, before, strict=True):  # some could not be removed
-        there[:] = was
+
+"""
