@@ -41,7 +41,7 @@ def test_a_callback_makes_every_call_slow_and_is_named():
         "Every call of `logged` goes through Python, because it has a callback"
     )
     assert "once for many steps" in call.fix
-    assert any(note.startswith("Slow calls at test_slowpath.py:") for note in log.notes)
+    assert any(note.startswith("Slow calls at test_slow_calls.py:") for note in log.notes)
     assert from_json(Log, to_json(log.log)).slow_calls == log.slow_calls
 
 
