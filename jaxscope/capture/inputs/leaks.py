@@ -115,7 +115,7 @@ def _referrers(item: Any, known: set[int]) -> list[Any]:
 
 
 def _holders(tracer: Tracer, known: set[int]) -> list[tuple[Any, Any]]:
-    """What is kept, the tracer or a tuple with it, and the object of user's code that keeps it."""
+    """Pairs of a kept value, the tracer or a tuple with it, and the user's object that keeps it."""
     found: list[tuple[Any, Any]] = []
     level: list[Any] = [tracer]
     for _ in range(_MOST_WRAPPERS):
