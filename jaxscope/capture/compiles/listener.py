@@ -129,7 +129,7 @@ class Listener:
 
         for name, listener in self._listeners.items():
             unregister = getattr(monitoring, f"unregister_{name}", None)
-            if unregister is None:  # then it stays, and hears nothing while nobody has entered
+            if unregister is None:  # then it stays; its events count once it is entered again
                 self._stuck.add(name)
                 continue
             # AssertionError (ValueError under -O): all listeners were cleared.

@@ -149,6 +149,11 @@ class FunctionCell:
                 f"{', '.join(sorted(self.python))} computed nothing with JAX, so there is no "
                 "program; --block compiles the whole cell."
             )
+        called = [name for name in self.text.syntax.called_functions if name in defined]
+        wrapped = [n for n in called if type(self.namespace.get(n)) is not FunctionType]
+        if wrapped:
+            names = [f"`{name}`" for name in wrapped]
+            return f"{words.listed(names, 3)} ran as decorated, so jaxscope compiled nothing."
         return (
             f"This cell calls no function that it defines, so nothing was compiled. Call "
             f"{defined[0]} here, run %jaxjit {defined[0]}(...), or compile the whole cell with "

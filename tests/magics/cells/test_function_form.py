@@ -216,3 +216,17 @@ def test_a_thousand_functions_in_one_cell(notebook: Notebook) -> None:
     body = "\n".join(f"def f{i}(v):\n    return v + {i}" for i in range(1000))
     notebook.must(f"%%jaxjit -q -n 1\n{body}\ny = f7(x)")
     np.testing.assert_array_equal(notebook.names["y"], notebook.names["x"] + 7)
+
+
+def test_a_function_whose_decorator_jits_it_is_said_to_run_as_decorated(
+    notebook: Notebook,
+) -> None:
+    notebook.must(
+        "class Wrapped:\n"
+        "    def __init__(self, f): self.jitted = jax.jit(f)\n"
+        "    def __call__(self, *args): return self.jitted(*args)\n"
+    )
+    ran = notebook.must("%%jaxjit\n@Wrapped\ndef train(v):\n    return v * 2\ny = train(x)\n")
+    assert "`train` ran as decorated, so jaxscope compiled nothing." in words(ran)
+    assert "calls no function" not in words(ran)
+    assert float(notebook.names["y"].sum()) == 6.0
