@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
-import hatch_build
 from jaxscope.version import __version__
 from tests.paths import ROOT
+
+pytest.importorskip("hatchling", reason="the package is built in the main environment")
+
+import hatch_build
 
 HOME = "https://github.com/owner/name"
 

@@ -58,9 +58,8 @@ def test_the_tests_beside_a_module_are_those_that_mirror_it() -> None:
 def test_a_bug_is_killed_by_a_test_that_sees_it(
     check: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "code.py").write_text("def twice(x):\n    return x * 2\n")
     test = f"from code_under_test import twice\ndef test_it():\n    {check}\n"
-    (tmp_path / "code_under_test.py").write_text((tmp_path / "code.py").read_text())
+    (tmp_path / "code_under_test.py").write_text("def twice(x):\n    return x * 2\n")
     (tmp_path / "test_it.py").write_text(test)
     monkeypatch.setattr(mutants, "mirroring", lambda module: ["test_it.py"])
     text = (tmp_path / "code_under_test.py").read_text()
