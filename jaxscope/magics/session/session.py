@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 REPORTS_KEPT = 16
 """So that after all cells of a usual notebook ran again, each can be compared with its last run."""
-CELLS_KEPT = 256
-"""Cells whose compiled programs are kept: notebooks have fewer."""
+CELLS_KEPT = 64
+"""Cells whose compiled programs are kept: each holds about 1.5 MB, most of it XLA's."""
 
 
 class Session:

@@ -1,0 +1,21 @@
+# A function that reads the environment, and one that writes it.
+
+# %% setup
+import jax
+import jax.numpy as jnp
+import numpy as np
+x = jnp.arange(3.0)
+
+# %% cell
+import os
+
+def f(v): return v * int(os.environ.get("JAXSCOPE_CELL", "2"))
+
+a = f(x)
+os.environ["JAXSCOPE_CELL"] = "5"
+b = f(x)
+del os.environ["JAXSCOPE_CELL"]
+c = f(x)
+
+# %% change
+x = x + 1
