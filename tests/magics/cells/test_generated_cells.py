@@ -15,6 +15,7 @@ from tests.magics.cells.cell_check import FALLEN_BACK, RUNS, Session, mismatches
 from tests.magics.cells.cell_compare import SameObjects, compare_names
 from tests.magics.cells.cell_grammar import AFTER, SETUP, cells
 from tests.magics.cells.cell_shell import CellShell, open_shell, play
+from tests.magics.cells.function_grammar import function_cells
 
 REFUSALS = ("RefusedError", "TracerBoolConversionError", "ConcretizationTypeError")
 
@@ -78,6 +79,22 @@ def problems_of_failure(
 )
 @given(case=cells())
 def test_a_generated_cell_means_the_same_under_the_magic(
+    jaxscope_shell: CellShell, case: Case
+) -> None:
+    note(f"{case.cell}\n# change\n{case.change}")
+    found = list(problems(jaxscope_shell, case, "%%jaxjit -n 1"))
+    assert not found, "\n".join(found)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(case=function_cells())
+def test_a_generated_cell_with_functions_means_the_same_under_the_magic(
     jaxscope_shell: CellShell, case: Case
 ) -> None:
     note(f"{case.cell}\n# change\n{case.change}")

@@ -1,0 +1,15 @@
+# The last line is a call with a semicolon.
+
+# %% setup
+import jax
+import jax.numpy as jnp
+import numpy as np
+x = jnp.arange(3.0)
+
+# %% cell
+def f(v): return v * 2
+
+f(x);
+
+# %% change
+x = x + 1
