@@ -24,6 +24,7 @@ from jaxscope.capture.inputs import nnx, pytrees
 from jaxscope.capture.inputs.mutation import contents, same_contents
 from jaxscope.capture.inputs.results import Outcome
 from jaxscope.capture.inputs.traced_or_static import check_range, choose
+from jaxscope.capture.options.refusals import RetracedError
 
 MOST_GUARDS = 200
 """Values compared before each reuse: some 20 µs. A function that reads more is traced again."""
@@ -232,6 +233,11 @@ class ReusableCall:
             raise NotReusableError
         flat, self._treedef = jax.tree_util.tree_flatten(args)
         self._flat = flat
+        used = {one.index for one in flat if type(one) is _Slot}
+        self._unused = [
+            (i, jax.typeof(leaf)) for i, leaf in enumerate(given.leaves) if i not in used
+        ]
+        """Leaves that the program does not take, with the types that the trace has seen."""
         self._call = captured.entry.call
         reader = _ValueReader(call.outcome, call.originals, by_identity)
         self._value = reader.read(call.outcome.value)
@@ -248,8 +254,10 @@ class ReusableCall:
         return self._guards.hold()
 
     def run(self, given: Signature) -> Any:
-        """The value of the call."""
+        """The value of the call. Raises RetracedError for leaves of other types."""
         leaves = given.leaves
+        if any(jax.typeof(leaves[i]) != aval for i, aval in self._unused):
+            raise RetracedError("the call")
         packed = self._treedef.unflatten(
             [leaves[one.index] if type(one) is _Slot else one for one in self._flat]
         )
