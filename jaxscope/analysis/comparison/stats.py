@@ -17,13 +17,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from jaxscope import words
-from jaxscope.model.comparison import (
-    ComparisonRecord,
-    ComparisonRow,
-    Ratio,
-    RatioVerdict,
-    Rounds,
-)
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, RatioVerdict, Rounds
 from jaxscope.model.timing import order_interval
 
 DIFFERENT = 0.01

@@ -99,11 +99,7 @@ def _forward_passes(step: RegionStep, passes: Passes) -> set[Passes]:
 
 
 def _level(
-    use: RegionUse,
-    value: int,
-    producer: Passes,
-    consumer: Passes,
-    read_by: dict[int, set[Passes]],
+    use: RegionUse, value: int, producer: Passes, consumer: Passes, read_by: dict[int, set[Passes]]
 ) -> int | None:
     """The derivative that saves the value; None when it is not a residual."""
     found = residual_level(producer, consumer)

@@ -17,12 +17,7 @@ from jaxscope.analysis.profile.profiled_calls import (
     call_times,
     median_of_sessions,
 )
-from jaxscope.analysis.profile.warnings import (
-    command_buffers,
-    graph_warnings,
-    unreliable,
-    warnings,
-)
+from jaxscope.analysis.profile.warnings import command_buffers, graph_warnings, unreliable, warnings
 from jaxscope.model.profile import (
     JointTime,
     LineTime,

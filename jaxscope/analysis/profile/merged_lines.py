@@ -34,11 +34,7 @@ _OPCODES = {
 
 
 def merged_lines(
-    program: Program,
-    stage: Stage,
-    module: HloModule,
-    source: int,
-    lowered: Callable[[], Stage],
+    program: Program, stage: Stage, module: HloModule, source: int, lowered: Callable[[], Stage]
 ) -> tuple[MergedLine, ...]:
     """Lines with costly equations and no instruction of their own.
 

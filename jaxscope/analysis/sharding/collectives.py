@@ -21,11 +21,7 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.hlo import HloModule, Instruction, executed_times
-from jaxscope.analysis.sharding.replica_groups import (
-    GroupTextError,
-    read_groups,
-    read_pairs,
-)
+from jaxscope.analysis.sharding.replica_groups import GroupTextError, read_groups, read_pairs
 from jaxscope.model import CollectiveKind
 
 _KINDS = {str(kind): kind for kind in CollectiveKind}

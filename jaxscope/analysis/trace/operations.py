@@ -75,9 +75,7 @@ def _device(thread: str) -> int:
     return int(number) if head.startswith("/device:") and number.isdigit() else 0
 
 
-def _read(
-    events: Iterable[TraceEvent],
-) -> tuple[dict[str, _Thread], dict[int, tuple[str, float]]]:
+def _read(events: Iterable[TraceEvent]) -> tuple[dict[str, _Thread], dict[int, tuple[str, float]]]:
     threads: dict[str, _Thread] = collections.defaultdict(_Thread)
     ends: dict[int, tuple[str, float]] = {}
     open_regions: dict[str, tuple[float, int]] = {}
