@@ -12,14 +12,13 @@ from jaxscope.analysis.cost.arithmetic import (
     convolution_flops,
     dot_flops,
     fft_flops,
-    fft_flops_of_xla,
     reduce_window_applications,
     sort_flops,
     triangular_solve_flops,
     window_sizes,
 )
 from jaxscope.analysis.cost.custom_calls import estimate_custom_call
-from jaxscope.analysis.cost.traffic import FusionTraffic, Rules, instruction_bytes
+from jaxscope.analysis.cost.traffic import FusionTraffic, instruction_bytes
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape
 
 # Run other computations and do nothing themselves.
@@ -36,32 +35,12 @@ _NATIVE_STARTS = frozenset({
 })  # fmt: skip
 
 
-def xla_cost(
-    module: HloModule, *, pointer_bytes: int = 8, tuple_results_as_arrays: bool = True
-) -> CostCounts:
-    """The sums of `compiled.cost_analysis()`: loop bodies once, a custom call as -1.
-
-    The rules are those of jaxlib 0.10. Others differ only in tuples: jaxlib 0.8 counts them as
-    index tables (`tuple_results_as_arrays=False`), jaxlib 0.12 has `pointer_bytes=4` in one.
-    """
-    rules = Rules(
-        as_xla=True, pointer_bytes=pointer_bytes, tuple_results_as_arrays=tuple_results_as_arrays
-    )
-    counter = CostCounter(module, rules)
-    # The text lists callees first, so no recursion is deeper than one step.
-    for computation in module.computations:
-        counter.of_computation(computation)
-    return counter.of_computation(module.entry_computation)
-
-
 class CostCounter:
     """Applies the rules to one module and caches each computation's counts."""
 
-    def __init__(self, module: HloModule, rules: Rules) -> None:
+    def __init__(self, module: HloModule) -> None:
         self._module = module
-        self._rules = rules
-        self._as_xla = rules.as_xla
-        self._traffic = FusionTraffic(module, rules)
+        self._traffic = FusionTraffic(module)
         self._computations: dict[str, CostCounts] = {}
 
     def of_computation(self, computation: Computation) -> CostCounts:
@@ -79,8 +58,6 @@ class CostCounter:
         if instruction.opcode in CONTAINERS:
             return self._container(instruction)
         if instruction.opcode == "custom-call":
-            if self._as_xla:
-                return CostCounts(-1, 0, -1)
             estimate = estimate_custom_call(instruction, self.operands(instruction))
             return estimate.cost if estimate else CostCounts()
         if instruction.opcode.endswith("-start") and instruction.opcode not in _NATIVE_STARTS:
@@ -89,7 +66,7 @@ class CostCounter:
             opcode = instruction.opcode.removesuffix("-start")
             return self.of_instruction(replace(instruction, opcode=opcode, shape=shape))
         operands = self.operands(instruction)
-        moved = instruction_bytes(instruction, operands, self._rules)
+        moved = self._moved(instruction, operands)
         if instruction.opcode in _APPLYING:
             work = self._applied(instruction, operands)
         else:
@@ -100,12 +77,12 @@ class CostCounter:
         """The shapes of its operands."""
         return [source.shape for source in self._module.operands(instruction)]
 
+    def _moved(self, instruction: Instruction, operands: list[Shape]) -> float:
+        return instruction_bytes(instruction, operands)
+
     def _fusion(self, fusion: Instruction) -> CostCounts:
         total = CostCounts()
         for fused in self._module.called(fusion):
-            gathers = [i for i in fused.instructions if i.opcode in ("gather", "scatter")]
-            if self._as_xla and gathers and fusion.fusion_kind == "kCustom":
-                return self.of_instruction(gathers[0])
             moved = self._traffic.bytes_accessed(fused)
             total += replace(self.of_computation(fused), bytes_accessed=moved)
         return total
@@ -142,7 +119,7 @@ class CostCounter:
             case "convolution":
                 flops = convolution_flops(instruction, operands, instruction.shape)
             case "fft":
-                flops = (fft_flops_of_xla if self._as_xla else fft_flops)(instruction, operands)
+                flops = fft_flops(instruction, operands)
             case "sort":
                 flops = sort_flops(operands)
             case "cholesky":

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from jaxscope.analysis.cost.arithmetic import CostCounts
 from jaxscope.analysis.cost.counter import CONTAINERS, CostCounter
 from jaxscope.analysis.cost.custom_calls import CustomCallCost, estimate_custom_call
-from jaxscope.analysis.cost.traffic import OURS
 from jaxscope.analysis.hlo import (
     Computation,
     HloModule,
@@ -83,7 +82,7 @@ def _sentences(notes: Sequence[_Note]) -> tuple[str, ...]:
 class _ProgramCounter:
     def __init__(self, module: HloModule) -> None:
         self._module = module
-        self._counter = CostCounter(module, OURS)
+        self._counter = CostCounter(module)
         self._executions = executed_times(module)
         self._totals: dict[str, CostCounts] = {}
         self._unknown: list[_Note] = []
