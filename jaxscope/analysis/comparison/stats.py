@@ -6,8 +6,6 @@ round, Chairmarks.jl · a verdict that may be "unclear", `nvbench_compare` · pe
 Efron and Tibshirani, An Introduction to the Bootstrap.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
@@ -135,7 +133,7 @@ class LogRatio:
         return (self.high - self.low) / 2
 
 
-def estimate(logs: Sequence[float], confidence: float = 0.95) -> LogRatio:
+def estimate(logs: Sequence[float]) -> LogRatio:
     """The median of the rounds' log ratios with its interval.
 
     Rounds that resemble their neighbors (autocorrelation ρ > 0) carry less information than their
@@ -149,7 +147,7 @@ def estimate(logs: Sequence[float], confidence: float = 0.95) -> LogRatio:
     if rho > 2 / math.sqrt(len(logs)):
         capped = min(rho, 0.95)
         inflation = math.sqrt((1 + capped) / (1 - capped))
-    low, high = interval(logs, confidence, inflation)
+    low, high = interval(logs, inflation=inflation)
     return LogRatio(statistics.median(logs), low, high, rho, len(logs))
 
 
@@ -251,7 +249,7 @@ def _covering(found: Sequence[LogRatio]) -> tuple[float, float]:
     return min(low, mean - half), max(high, mean + half)
 
 
-def ratio_to_stored(row: ComparisonRow, stored: ComparisonRow, seed: int = 0) -> Ratio:
+def ratio_to_stored(row: ComparisonRow, stored: ComparisonRow) -> Ratio:
     """The time of `row` over that of a row of an earlier run: unpaired, and so less certain.
 
     A percentile bootstrap of the ratio of medians. Between processes and days a machine changes by
@@ -262,7 +260,7 @@ def ratio_to_stored(row: ComparisonRow, stored: ComparisonRow, seed: int = 0) ->
     if len(now) < _FEWEST or len(then) < _FEWEST:
         few = "One side has fewer than 6 rounds, too few for an interval."
         return Ratio(math.nan, math.nan, math.nan, RatioVerdict.UNCLEAR, few, paired=False)
-    draw = random.Random(seed)
+    draw = random.Random(0)
     resampled = [
         [statistics.median(draw.choices(side, k=len(side))) for _ in range(_RESAMPLES)]
         for side in (now, then)

@@ -4,19 +4,8 @@ import functools
 import math
 from dataclasses import replace
 
-from jaxscope.analysis.cost.arithmetic import (
-    ELEMENTWISE,
-    TRANSCENDENTAL,
-    CostCounts,
-    cholesky_flops,
-    convolution_flops,
-    dot_flops,
-    fft_flops,
-    reduce_window_applications,
-    sort_flops,
-    triangular_solve_flops,
-    window_sizes,
-)
+from jaxscope.analysis.cost import arithmetic
+from jaxscope.analysis.cost.arithmetic import ELEMENTWISE, TRANSCENDENTAL, CostCounts
 from jaxscope.analysis.cost.custom_calls import estimate_custom_call
 from jaxscope.analysis.cost.traffic import FusionTraffic, instruction_bytes
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape
@@ -56,7 +45,9 @@ class CostCounter:
         if instruction.opcode == "fusion":
             return self._fusion(instruction)
         if instruction.opcode in CONTAINERS:
-            return self._container(instruction)
+            costs = map(self.of_computation, self._module.called(instruction))
+            joined = CostCounts.most if instruction.opcode == "conditional" else CostCounts.__add__
+            return functools.reduce(joined, costs, CostCounts())
         if instruction.opcode == "custom-call":
             estimate = estimate_custom_call(instruction, self.operands(instruction))
             return estimate.cost if estimate else CostCounts()
@@ -87,12 +78,6 @@ class CostCounter:
             total += replace(self.of_computation(fused), bytes_accessed=moved)
         return total
 
-    def _container(self, instruction: Instruction) -> CostCounts:
-        costs = list(map(self.of_computation, self._module.called(instruction)))
-        if instruction.opcode != "conditional":
-            return sum(costs, CostCounts())
-        return functools.reduce(CostCounts.most, costs, CostCounts())
-
     def _applied(self, instruction: Instruction, operands: list[Shape]) -> CostCounts:
         """The applied computation, times its number of applications."""
         costs = list(map(self.of_computation, self._module.called(instruction)))
@@ -104,28 +89,28 @@ class CostCounter:
         if instruction.opcode == "reduce":
             return costs[0] * (operands[0].elements - output.elements)
         if instruction.opcode == "reduce-window":
-            return costs[0] * reduce_window_applications(instruction, output)
+            return costs[0] * arithmetic.reduce_window_applications(instruction, output)
         if instruction.opcode == "scatter":
             return costs[0] * operands[len(operands) // 2 + 1].elements
         # select-and-scatter: one select less than the window has elements, then one scatter.
-        sources, selects = operands[1].elements, math.prod(window_sizes(instruction))
+        sources, selects = operands[1].elements, math.prod(arithmetic.window_sizes(instruction))
         return costs[0] * (sources * (selects - 1)) + costs[-1] * sources
 
     def _work(self, instruction: Instruction, operands: list[Shape]) -> CostCounts:
         elements = instruction.shape.elements
         match instruction.opcode:
             case "dot" | "ragged-dot":
-                flops = dot_flops(instruction, operands)
+                flops = arithmetic.dot_flops(instruction, operands)
             case "convolution":
-                flops = convolution_flops(instruction, operands, instruction.shape)
+                flops = arithmetic.convolution_flops(instruction, operands, instruction.shape)
             case "fft":
-                flops = fft_flops(instruction, operands)
+                flops = arithmetic.fft_flops(instruction, operands)
             case "sort":
-                flops = sort_flops(operands)
+                flops = arithmetic.sort_flops(operands)
             case "cholesky":
-                flops = cholesky_flops(operands)
+                flops = arithmetic.cholesky_flops(operands)
             case "triangular-solve":
-                flops = triangular_solve_flops(operands)
+                flops = arithmetic.triangular_solve_flops(operands)
             case opcode if opcode in TRANSCENDENTAL:
                 return CostCounts(transcendentals=elements)
             case opcode:

@@ -4,8 +4,6 @@ Source: S. Williams, A. Waterman, D. Patterson, "Roofline", CACM 52(4), 2009, wi
 instead of data-sheet ones.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import KW_ONLY, dataclass
 
@@ -41,12 +39,8 @@ class Peaks:
     """ISO 8601, UTC."""
 
     @property
-    def ridge(self) -> float:
-        """FLOP per byte at which both roofs are equally high."""
-        return self.flops / self.bytes_per_s
-
-    @property
     def ridge_spread(self) -> tuple[float, float]:
+        """FLOP per byte at which both roofs are equally high, from the lowest to the highest."""
         (slow, fast), (low, high) = self.flops_spread, self.bytes_spread
         return slow / high, fast / low
 

@@ -1,7 +1,5 @@
 """The cost of a call besides computing: tracing, callbacks, dispatch; caveats about the figures."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

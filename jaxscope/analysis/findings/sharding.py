@@ -1,7 +1,5 @@
 """Communication that XLA inserts because shardings do not match, and replicated computation."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator
@@ -36,7 +34,7 @@ def sharding(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     for program in evidence.record.programs:
         if program.sharding is not None:
             yield from _resharding(program, program.sharding)
-            yield from _replicated(program, program.sharding)
+            yield from _replicated(program.sharding)
 
 
 def _resharding(program: Program, known: ProgramSharding) -> Iterator[Finding]:
@@ -148,7 +146,7 @@ def _advice(
     return None
 
 
-def _replicated(program: Program, known: ProgramSharding) -> Iterator[Finding]:
+def _replicated(known: ProgramSharding) -> Iterator[Finding]:
     balance = known.matmul_flops
     if (
         not isinstance(balance, MatmulFlops)

@@ -1,7 +1,5 @@
 """Arguments copied to the device on every call, and results fetched in every iteration."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ A residual is a value that a backward pass reads and did not make. The forward p
 it, unlike the cotangent that the backward pass starts from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """From profiled calls to seconds by instruction and by line, with their uncertainty."""
 
-from __future__ import annotations
-
 import collections
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -113,8 +111,6 @@ def _ops(whole: CallTimes, module: HloModule) -> tuple[OpTime, ...]:
 
 @dataclass(slots=True)
 class _Sums:
-    """Seconds of one line."""
-
     estimate: float = 0.0
     low: float = 0.0
     high: float = 0.0
@@ -146,7 +142,6 @@ def _lines(
 
 
 def _split(times: CallTimes, owners_of: _Owners) -> tuple[dict[SourceLine, _Sums], float]:
-    """The seconds of each line, and the unattributed seconds."""
     found: dict[SourceLine, _Sums] = collections.defaultdict(_Sums)
     lost = 0.0
     ops = ((name, seconds, True) for name, seconds in times.by_op.items())

@@ -1,7 +1,5 @@
 """The vmaps of a program: the axes, the values that enter them, and the equations under them."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -5,8 +5,6 @@ when one of its operands is, which is the rule of JAX's own batching; loops are 
 masks of their carry no longer change.
 """
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Hashable, Sequence

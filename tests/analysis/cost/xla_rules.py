@@ -51,7 +51,7 @@ class XlaCounter(CostCounter):
     def _fusion(self, fusion: Instruction) -> CostCounts:
         inside = self._module.inside(fusion)
         gathers = [i for i in inside if i.opcode in ("gather", "scatter")]
-        if gathers and fusion.fusion_kind == "kCustom":
+        if gathers and fusion.attribute("kind") == "kCustom":
             return self.of_instruction(gathers[0])
         return super()._fusion(fusion)
 

@@ -4,8 +4,6 @@ To add a cause: a member of `CauseKind`, which joins `PlainKind` or has a class 
 `Difference`, and its sentence in `text.py`, which does not type-check without it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal

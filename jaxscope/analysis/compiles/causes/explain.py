@@ -1,21 +1,13 @@
 """Explain a compilation by its smallest difference to an earlier one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jaxscope.analysis.compiles.causes import difference as diff
+from jaxscope.analysis.compiles.causes import settings
 from jaxscope.analysis.compiles.causes.arguments import arguments
 from jaxscope.analysis.compiles.causes.difference import Difference
-from jaxscope.analysis.compiles.causes.settings import (
-    at,
-    context,
-    functions,
-    options,
-    without_consequences,
-)
 from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.analysis.compiles.causes.text import unknown, worded
 from jaxscope.model import Cause, CauseKind
@@ -58,7 +50,7 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
         return Explained((unknown(signature.function.name, why),))
     pairs = [(one, list(_differences(one, signature))) for one in reversed(earlier)]
     one, found = min(pairs, key=lambda pair: sum(d.distance for d in pair[1]))
-    found = diff.merged(without_consequences(found))
+    found = diff.merged(settings.without_consequences(found))
     if signature.eager:
         found = _eagerly(found, signature)
     elif "vmap" in signature.transform:
@@ -81,13 +73,14 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
 
 
 def _differences(one: EarlierCompile, now: CallSignature) -> Iterator[Difference]:
-    """All differences, unordered."""
     before = one.signature
-    yield from functions(before.function, now.function, elsewhere=one.elsewhere, dead=one.dead)
+    yield from settings.functions(
+        before.function, now.function, elsewhere=one.elsewhere, dead=one.dead
+    )
     yield from _bodies(before, now)
     yield from arguments(before, now)
-    yield from options(before, now)
-    yield from context(before, now)
+    yield from settings.options(before, now)
+    yield from settings.context(before, now)
 
 
 _MOST_SHOWN = 3  # differences of one operation
@@ -112,7 +105,7 @@ def _bodies(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
 
 
 def _short(text: str) -> str:
-    return _PLACE.sub(lambda found: f" at {at(found[1], int(found[2]))}", text)
+    return _PLACE.sub(lambda found: f" at {settings.at(found[1], int(found[2]))}", text)
 
 
 def _eagerly(found: list[Difference], signature: CallSignature) -> list[Difference]:

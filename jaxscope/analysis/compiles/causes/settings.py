@@ -1,7 +1,5 @@
 """Differences outside the arguments: the function itself, options of the jit, trace context."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -111,7 +109,6 @@ def functions(
 
 
 def _recaptured(a: JittedFunction, b: JittedFunction) -> Iterator[tuple[str, str, str]]:
-    """Captured values that differ."""
     old = {value.name: value for value in a.captured}
     for now in b.captured:
         before = old.get(now.name)

@@ -3,8 +3,6 @@
 A row is a `case`, so that the type checker names a missing row and an unknown field.
 """
 
-from __future__ import annotations
-
 import re
 from typing import assert_never
 
