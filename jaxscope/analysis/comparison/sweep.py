@@ -122,11 +122,8 @@ def crossovers(
         if name and found is not None and math.isfinite(found.estimate) and along(size, name) > 0:
             points.append((along(size, name), found))
     points.sort(key=lambda point: point[0])
-    sure = [
-        i
-        for i, (_, r) in enumerate(points)
-        if r.verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER)
-    ]
+    clear = (RatioVerdict.FASTER, RatioVerdict.SLOWER)
+    sure = [i for i, (_, r) in enumerate(points) if r.verdict in clear]
     return tuple(
         [
             Crossover(

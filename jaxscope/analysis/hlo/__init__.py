@@ -20,21 +20,7 @@ from jaxscope.analysis.hlo.parser import HloTextError, parse_module
 from jaxscope.analysis.hlo.shape import Shape, parse_shape
 
 __all__ = [
-    "Computation",
-    "Executions",
-    "HloFrame",
-    "HloModule",
-    "HloTextError",
-    "Instruction",
-    "Shape",
-    "StackFrames",
-    "callers_first",
-    "calls",
-    "executed_times",
-    "numbers",
-    "parse_module",
-    "parse_shape",
-    "real_instructions",
-    "trip_count",
-    "users",
-]
+    "Computation", "Executions", "HloFrame", "HloModule", "HloTextError", "Instruction",
+    "Shape", "StackFrames", "callers_first", "calls", "executed_times", "numbers",
+    "parse_module", "parse_shape", "real_instructions", "trip_count", "users",
+]  # fmt: skip

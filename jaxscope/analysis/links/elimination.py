@@ -4,6 +4,7 @@ XLA does not report its rewrites. Certain are those that its input proves: an op
 on no input, one that occurs twice, one that no result depends on. Other reasons stay vague.
 """
 
+import functools
 from collections import Counter
 from dataclasses import dataclass
 
@@ -122,7 +123,6 @@ class _Text:
                     self._defined[function, line.defines[0]] = line.number
                     self._twins[function, line.key, line.uses] += 1
         self._fixed: dict[int, bool] = {}
-        self._live: set[int] | None = None
 
     def reason(self, line: int) -> str:
         """The reason for the elimination of this line's operation; empty if unknown."""
@@ -135,7 +135,7 @@ class _Text:
         if _opcode(operation) not in _OPEN:
             if self._twins[function, operation.key, operation.uses] > 1:
                 return TWICE
-            if line not in self._alive():
+            if line not in self._alive:
                 return DEAD
         return MOVED if _opcode(operation) in _MOVING else MERGED
 
@@ -158,22 +158,22 @@ class _Text:
         self._fixed.update(dict.fromkeys(seen, True))
         return True
 
+    @functools.cached_property
     def _alive(self) -> set[int]:
         """Lines that a result may depend on. A line that defines nothing (a `return`, a region)
         keeps all its operands alive, and so does an operation that may have an effect."""
-        if self._live is None:
-            waiting = [
-                (function, name)
-                for (function, name), lines in self._uses.items()
-                if any(
-                    (known := self._by_line.get(line)) is None or _opcode(known[1]) in _OPEN
-                    for line in lines
-                )
-            ]
-            self._live = set()
-            while waiting:
-                made = self._defined.get(key := waiting.pop())
-                if made is not None and made not in self._live:
-                    self._live.add(made)
-                    waiting += [(key[0], name) for name in self._by_line[made][1].uses]
-        return self._live
+        waiting = [
+            (function, name)
+            for (function, name), lines in self._uses.items()
+            if any(
+                (known := self._by_line.get(line)) is None or _opcode(known[1]) in _OPEN
+                for line in lines
+            )
+        ]
+        live: set[int] = set()
+        while waiting:
+            made = self._defined.get(key := waiting.pop())
+            if made is not None and made not in live:
+                live.add(made)
+                waiting += [(key[0], name) for name in self._by_line[made][1].uses]
+        return live

@@ -92,20 +92,18 @@ def profile(
 
 
 def _ops(whole: CallTimes, module: HloModule) -> tuple[OpTime, ...]:
-    rows: list[OpTime] = []
-    for overhead, seconds in ((False, whole.by_op), (True, whole.overhead)):
-        for name, value in seconds.items():
-            instruction = module.instruction(name)
-            rows.append(
-                OpTime(
-                    name,
-                    instruction.opcode if instruction is not None else "",
-                    value,
-                    whole.cpu.get(name, 0.0),
-                    whole.times.get(name, 0.0),
-                    overhead=overhead,
-                )
-            )
+    rows = [
+        OpTime(
+            name,
+            instruction.opcode if (instruction := module.instruction(name)) is not None else "",
+            value,
+            whole.cpu.get(name, 0.0),
+            whole.times.get(name, 0.0),
+            overhead=overhead,
+        )
+        for overhead, seconds in ((False, whole.by_op), (True, whole.overhead))
+        for name, value in seconds.items()
+    ]
     return tuple(sorted(rows, key=lambda row: -row.seconds))
 
 

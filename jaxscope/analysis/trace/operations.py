@@ -103,7 +103,7 @@ def _end(launch: TraceEvent, ended: tuple[str, float] | None, threads: dict[str,
     region = _region(thread.regions, recorded)
     earliest = max(launch.end, region[0] if region else 0.0)
     next_work = bisect.bisect_left(thread.starts, earliest)
-    return min(recorded, *thread.starts[next_work : next_work + 1])
+    return min([recorded, *thread.starts[next_work : next_work + 1]])
 
 
 def _region(

@@ -88,7 +88,14 @@ class VmapAxes:
             self._enter(call, present)
         for axis in self.all:
             axis.told = not axis.observed and axis.key in told
-        if not self._observed_all(regions):
+        observed_all = all(
+            site in self._by_site
+            for one in regions
+            for step in one.steps
+            if (depth := step.scopes.count(VMAP))
+            for site in self._tracebacks.vmap_sites(step.traceback)[-depth:]
+        )
+        if not observed_all:
             self._infer_sizes(region)
         self._inferred = any(axis.inferred for axis in self.all)
 
@@ -167,16 +174,6 @@ class VmapAxes:
         self.all.append(axis)
         known.append(axis)
         return axis
-
-    def _observed_all(self, regions: Sequence[Region]) -> bool:
-        """Whether every call site in the program was observed."""
-        return all(
-            site in self._by_site
-            for region in regions
-            for step in region.steps
-            if (depth := step.scopes.count(VMAP))
-            for site in self._tracebacks.vmap_sites(step.traceback)[-depth:]
-        )
 
     def _infer_sizes(self, region: Region) -> None:
         """Infer the sizes of unobserved axes from the first dimension of their last result."""

@@ -157,20 +157,10 @@ class JitOptionChange(_Changed):
 
 
 Difference = (
-    PlainChange
-    | NewFunction
-    | Redefinition
-    | StaticIdentityChange
-    | StaticValueChange
-    | StructureChange
-    | EagerArgumentsChange
-    | ShapeChange
-    | ScalarTypeChange
-    | DtypeChange
-    | WeakTypeChange
-    | CommitChange
-    | JitOptionChange
-)
+    PlainChange | NewFunction | Redefinition | StaticIdentityChange | StaticValueChange |
+    StructureChange | EagerArgumentsChange | ShapeChange | ScalarTypeChange | DtypeChange |
+    WeakTypeChange | CommitChange | JitOptionChange
+)  # fmt: skip
 """Every kind of difference, for the type checker: `text.worded` has a sentence for each."""
 
 _ORDER = {kind: position for position, kind in enumerate(CauseKind)}
