@@ -5,14 +5,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import (
-    Evidence,
-    TracedCode,
-    TracedScope,
-    line_of,
-    root,
-    value_names,
-)
+from jaxscope.analysis.findings.evidence import Evidence, TracedCode, TracedScope, root, value_names
 from jaxscope.analysis.hlo import HloTextError, parse_module, real_instructions
 from jaxscope.model import Finding, FindingKind, Program, Value, ValueKind
 from jaxscope.words import count, names, seconds, size
@@ -161,7 +154,7 @@ def _value_use(name: str, traced: TracedCode) -> tuple[int, int] | None:
                 case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Return() | ast.Expr():
                     value = node.value
                     if value is not None and name in value_names(value):
-                        return scope.source, line_of(node)
+                        return scope.source, node.lineno
                 case _:
                     continue
     return None

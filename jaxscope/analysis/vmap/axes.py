@@ -208,3 +208,11 @@ def _looks_batched(shape: tuple[int, ...], axis: VmapAxis, depth: int) -> bool:
         if (inner in axis.batched) != (inner in axis.unbatched):
             return inner in axis.batched
     return axis.size is not None and axis.size in shape[: depth + 1]
+
+
+def is_transposed(step: RegionStep) -> bool:
+    """Whether an equation is the transpose of a batched one, and not a batched transpose."""
+    scopes = step.scopes
+    if TRANSPOSE not in scopes or VMAP not in scopes:
+        return False
+    return scopes.index(TRANSPOSE) < scopes.index(VMAP)
