@@ -12,7 +12,7 @@ import math
 import random
 import statistics
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 from jaxscope import words
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, RatioVerdict, Rounds
@@ -48,8 +48,6 @@ class Spread:
     mad: float
     """Median absolute deviation, scaled to a normal distribution's standard deviation."""
     minimum: float
-    _: KW_ONLY
-    count: int
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -66,12 +64,10 @@ def quantile(values: Sequence[float], share: float) -> float:
 def spread(values: Sequence[float]) -> Spread:
     """Median, 10th and 90th percentile, deviation and minimum; NaN of nothing."""
     if not values:
-        return Spread(*[math.nan] * 5, count=0)
+        return Spread(*[math.nan] * 5)
     median = statistics.median(values)
     mad = 1.4826 * statistics.median([abs(value - median) for value in values])
-    return Spread(
-        median, quantile(values, 0.1), quantile(values, 0.9), mad, min(values), count=len(values)
-    )
+    return Spread(median, quantile(values, 0.1), quantile(values, 0.9), mad, min(values))
 
 
 def interval(
