@@ -4,8 +4,6 @@ XLA's messages ship without Python classes, and only a few numbered fields are n
 Source: https://protobuf.dev/programming-guides/encoding/
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 Value = int | memoryview
@@ -39,12 +37,9 @@ def fields(message: bytes | memoryview) -> Iterator[tuple[int, Value]]:
         at += length
 
 
-def number(message: bytes | memoryview, wanted: int, default: int = 0) -> int:
-    """The first integer field of that number."""
-    return next(
-        (value for key, value in fields(message) if key == wanted and isinstance(value, int)),
-        default,
-    )
+def number(message: bytes | memoryview, wanted: int) -> int:
+    """The first integer field of that number; 0 if there is none."""
+    return next((v for key, v in fields(message) if key == wanted and isinstance(v, int)), 0)
 
 
 def numbers(message: bytes | memoryview, wanted: int) -> list[int]:
@@ -70,10 +65,7 @@ def text(message: bytes | memoryview, wanted: int) -> str:
 
 def submessage(message: bytes | memoryview, wanted: int) -> memoryview:
     """The first message of that number; empty if there is none."""
-    return next(
-        (value for key, value in fields(message) if key == wanted and not isinstance(value, int)),
-        memoryview(b""),
-    )
+    return next(submessages(message, wanted), memoryview(b""))
 
 
 def submessages(message: bytes | memoryview, wanted: int) -> Iterator[memoryview]:

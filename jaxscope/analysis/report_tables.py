@@ -1,7 +1,5 @@
 """Tables of a report: column names and rows of plain values, for data frames and other tools."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -68,19 +66,9 @@ def ops(record: Record) -> tuple[Columns, Rows]:
     own equation, for a fusion that of its root; else it is empty.
     """
     columns = (
-        "name",
-        "opcode",
-        "shape",
-        "flops",
-        "bytes_accessed",
-        "transcendentals",
-        "times",
-        "fusion",
-        "lines",
-        "exact",
-        "phase",
-        "op_name",
-    )
+        "name", "opcode", "shape", "flops", "bytes_accessed", "transcendentals", "times", "fusion",
+        "lines", "exact", "phase", "op_name",
+    )  # fmt: skip
     program = record.programs[0] if record.programs else None
     compiled = None if program is None else compiled_program(program)
     if program is None or compiled is None:
@@ -232,31 +220,16 @@ def collectives(record: Record) -> tuple[Columns, Rows]:
     )  # fmt: skip
     rows: list[tuple[object, ...]] = []
     for program in record.programs:
-        known = program.sharding
+        known, home = program.sharding, defining_lines(program)
         if known is None:
             continue
-        home = defining_lines(program)
         for one in known.collectives:
             groups = known.device_groups[one.device_groups]
-            rows.append(
-                (
-                    program.title,
-                    str(one.kind),
-                    None if one.equation is None else home.get(one.equation),
-                    groups.axes,
-                    str(one.origin),
-                    one.primitive,
-                    one.operand_bytes,
-                    one.result_bytes,
-                    one.wire_bytes,
-                    one.times,
-                    one.sent,
-                    groups.groups,
-                    one.value,
-                    "" if one.reason is None else str(one.reason),
-                    one.consumer,
-                    one.exact,
-                    one.name,
-                )
-            )
+            line = None if one.equation is None else home.get(one.equation)
+            reason = "" if one.reason is None else str(one.reason)
+            rows.append((
+                program.title, str(one.kind), line, groups.axes, str(one.origin), one.primitive,
+                one.operand_bytes, one.result_bytes, one.wire_bytes, one.times, one.sent,
+                groups.groups, one.value, reason, one.consumer, one.exact, one.name,
+            ))  # fmt: skip
     return columns, tuple(rows)

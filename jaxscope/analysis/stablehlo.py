@@ -1,5 +1,6 @@
 """StableHLO text printed with locations: the text without them, and the location of each line."""
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -77,9 +78,9 @@ def parse_stablehlo(text: str) -> StableText:
                     found.append((start_line, function, locations[-1], start_callee))
         elif locations and not line.lstrip().startswith("}"):
             found.append((number, function, locations[-1], callee))
-    read = _LocationParser(aliases)
+    parse = _LocationParser(aliases).parse
     operations = [
-        Operation(line, owner, read(location), callee)
+        Operation(line, owner, parse(location), callee)
         for line, owner, location, callee in found
         # The closing brace of a function or of the module is not the end of an operation.
         if "func.func" not in shown[line - 1] and not shown[line - 1].startswith("module")
@@ -113,14 +114,8 @@ class _LocationParser:
 
     def __init__(self, aliases: dict[str, str]) -> None:
         self._aliases = aliases
-        self._read: dict[str, Location] = {}
-        self._frames: dict[str, tuple[HloFrame, ...]] = {}
-
-    def __call__(self, text: str) -> Location:
-        location = self._read.get(text)
-        if location is None:
-            location = self._read[text] = self._location(text)
-        return location
+        self.parse = functools.cache(self._location)
+        self._stack = functools.cache(self._frames)
 
     def _location(self, text: str) -> Location:
         # "name"(child); JAX may wrap the name in the primitive's name with a colon.
@@ -142,11 +137,8 @@ class _LocationParser:
             seen += 1
         return text
 
-    def _stack(self, text: str) -> tuple[HloFrame, ...]:
-        known = self._frames.get(text)
-        if known is None:
-            known = self._frames[text] = self._read_stack(self._resolve(text), "")
-        return known
+    def _frames(self, text: str) -> tuple[HloFrame, ...]:
+        return self._read_stack(self._resolve(text), "")
 
     def _read_stack(self, text: str, function: str) -> tuple[HloFrame, ...]:
         if text.startswith("callsite("):

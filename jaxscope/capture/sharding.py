@@ -135,13 +135,14 @@ def _with_collectives(
     reader = CollectiveReader(module, context)
     groups: list[DeviceGroups] = []
     collectives: list[Collective] = []
-    for found in find_collectives(module, known.devices):
-        numbers = [tuple([order[i] for i in group if i < len(order)]) for group in found.groups]
-        pairs = found.kind is CollectiveKind.COLLECTIVE_PERMUTE
+    for instruction, made, found in find_collectives(module, known.devices):
+        numbers = [tuple([order[i] for i in group if i < len(order)]) for group in found]
+        pairs = made.kind is CollectiveKind.COLLECTIVE_PERMUTE
         group = device_groups(numbers, known.meshes, pairs=pairs)
         if group not in groups:
             groups.append(group)
-        collectives.append(reader.collective(found, groups.index(group)))
+        made = replace(made, device_groups=groups.index(group))
+        collectives.append(reader.collective(instruction, made))
     return replace(
         known,
         device_groups=tuple(groups),

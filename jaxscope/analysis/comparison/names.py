@@ -1,7 +1,5 @@
 """Names of implementations, sizes and ratios, for a sentence and for a table."""
 
-from __future__ import annotations
-
 import math
 
 from jaxscope import words

@@ -1,7 +1,5 @@
 """A comparison against a stored one: rows that became faster or slower since."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.comparison import stats

@@ -6,24 +6,16 @@ round, Chairmarks.jl · a verdict that may be "unclear", `nvbench_compare` · pe
 Efron and Tibshirani, An Introduction to the Bootstrap.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
 import random
 import statistics
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 from jaxscope import words
-from jaxscope.model.comparison import (
-    ComparisonRecord,
-    ComparisonRow,
-    Ratio,
-    RatioVerdict,
-    Rounds,
-)
+from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, RatioVerdict, Rounds
 from jaxscope.model.timing import order_interval
 
 DIFFERENT = 0.01
@@ -56,8 +48,6 @@ class Spread:
     mad: float
     """Median absolute deviation, scaled to a normal distribution's standard deviation."""
     minimum: float
-    _: KW_ONLY
-    count: int
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -74,12 +64,10 @@ def quantile(values: Sequence[float], share: float) -> float:
 def spread(values: Sequence[float]) -> Spread:
     """Median, 10th and 90th percentile, deviation and minimum; NaN of nothing."""
     if not values:
-        return Spread(*[math.nan] * 5, count=0)
+        return Spread(*[math.nan] * 5)
     median = statistics.median(values)
     mad = 1.4826 * statistics.median([abs(value - median) for value in values])
-    return Spread(
-        median, quantile(values, 0.1), quantile(values, 0.9), mad, min(values), count=len(values)
-    )
+    return Spread(median, quantile(values, 0.1), quantile(values, 0.9), mad, min(values))
 
 
 def interval(
@@ -141,7 +129,7 @@ class LogRatio:
         return (self.high - self.low) / 2
 
 
-def estimate(logs: Sequence[float], confidence: float = 0.95) -> LogRatio:
+def estimate(logs: Sequence[float]) -> LogRatio:
     """The median of the rounds' log ratios with its interval.
 
     Rounds that resemble their neighbors (autocorrelation ρ > 0) carry less information than their
@@ -155,7 +143,7 @@ def estimate(logs: Sequence[float], confidence: float = 0.95) -> LogRatio:
     if rho > 2 / math.sqrt(len(logs)):
         capped = min(rho, 0.95)
         inflation = math.sqrt((1 + capped) / (1 - capped))
-    low, high = interval(logs, confidence, inflation)
+    low, high = interval(logs, inflation=inflation)
     return LogRatio(statistics.median(logs), low, high, rho, len(logs))
 
 
@@ -257,7 +245,7 @@ def _covering(found: Sequence[LogRatio]) -> tuple[float, float]:
     return min(low, mean - half), max(high, mean + half)
 
 
-def ratio_to_stored(row: ComparisonRow, stored: ComparisonRow, seed: int = 0) -> Ratio:
+def ratio_to_stored(row: ComparisonRow, stored: ComparisonRow) -> Ratio:
     """The time of `row` over that of a row of an earlier run: unpaired, and so less certain.
 
     A percentile bootstrap of the ratio of medians. Between processes and days a machine changes by
@@ -268,7 +256,7 @@ def ratio_to_stored(row: ComparisonRow, stored: ComparisonRow, seed: int = 0) ->
     if len(now) < _FEWEST or len(then) < _FEWEST:
         few = "One side has fewer than 6 rounds, too few for an interval."
         return Ratio(math.nan, math.nan, math.nan, RatioVerdict.UNCLEAR, few, paired=False)
-    draw = random.Random(seed)
+    draw = random.Random(0)
     resampled = [
         [statistics.median(draw.choices(side, k=len(side))) for _ in range(_RESAMPLES)]
         for side in (now, then)

@@ -1,7 +1,5 @@
 """A comparison over sizes: ratios to the baseline, crossovers, and break-even points."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import statistics
@@ -124,24 +122,20 @@ def crossovers(
         if name and found is not None and math.isfinite(found.estimate) and along(size, name) > 0:
             points.append((along(size, name), found))
     points.sort(key=lambda point: point[0])
-    sure = [
-        i
-        for i, (_, r) in enumerate(points)
-        if r.verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER)
-    ]
-    made: list[Crossover] = []
-    for left, right in itertools.pairwise(sure):
-        if points[left][1].verdict is points[right][1].verdict:
-            continue
-        made.append(
+    clear = (RatioVerdict.FASTER, RatioVerdict.SLOWER)
+    sure = [i for i, (_, r) in enumerate(points) if r.verdict in clear]
+    return tuple(
+        [
             Crossover(
                 _zero(points[left : right + 1]),
                 points[left][0],
                 points[right][0],
                 points[right][1].verdict is RatioVerdict.FASTER,
             )
-        )
-    return tuple(made)
+            for left, right in itertools.pairwise(sure)
+            if points[left][1].verdict is not points[right][1].verdict
+        ]
+    )
 
 
 def _zero(points: Sequence[tuple[float, Ratio]]) -> float:

@@ -1,7 +1,5 @@
 """A comparison as one flat table of plain numbers, for data frames and CSV files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jaxscope.analysis.comparison import stats, sweep

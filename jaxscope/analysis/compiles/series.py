@@ -1,7 +1,5 @@
 """A series of values in words: shapes that grow, values that repeat."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence

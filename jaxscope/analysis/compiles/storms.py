@@ -1,9 +1,7 @@
 """Repeated recompilation ("storms"): compilations of one line as one row, with pattern and fix."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,7 +56,7 @@ _PATTERNS: dict[CauseKind | None, tuple[str, str]] = {
 }
 
 
-def storms(compiles: Sequence[Compile], least: int = LEAST) -> tuple[Storm, ...]:
+def storms(compiles: Sequence[Compile]) -> tuple[Storm, ...]:
     """The storms among the compilations, in the order they began.
 
     A group is the eager operations of one line, or the compilations of one function there.
@@ -69,7 +67,7 @@ def storms(compiles: Sequence[Compile], least: int = LEAST) -> tuple[Storm, ...]
         if key is not None:
             groups.setdefault(key, []).append(compile)
     return tuple(
-        _storm(group) for group in groups.values() if len(group) >= least and _of_one_kind(group)
+        _storm(group) for group in groups.values() if len(group) >= LEAST and _of_one_kind(group)
     )
 
 
@@ -135,28 +133,21 @@ def _eager(group: Sequence[Compile]) -> tuple[str, str]:
         if static and not found.regular:  # such as the requested shape: no array to pad
             return found.text + others, _JIT_IT
         return found.text + others, _KEEP_SIZE if found.regular else _SHAPE.format(path)
-    kind = _main_kind(same)
-    if kind in _PATTERNS:
-        pattern, fix = _PATTERNS[kind]
-        return pattern.format(name), fix or _last(same, "fix") or _JIT_IT
-    return f"`{name}` {most} times", _last(same, "fix") or _JIT_IT
+    pattern, fix = _PATTERNS.get(_main_kind(same), (f"`{{0}}` {most} times", ""))
+    return pattern.format(name), fix or _last(same, "fix") or _JIT_IT
 
 
 def _function(group: Sequence[Compile]) -> tuple[str, str]:
     name, kind = group[0].fun_name, _main_kind(group)
-    if kind in _PATTERNS and kind is not CauseKind.STRUCTURE:
-        pattern, fix = _PATTERNS[kind]
-        return pattern.format(name), fix or _last(group, "fix")
-    series = _series(group)
+    pattern, fix = _PATTERNS.get(kind, ("", ""))
+    series = None if pattern and kind is not CauseKind.STRUCTURE else _series(group)
     if series is None:
-        pattern = (
-            _PATTERNS[kind][0].format(name)
-            if kind in _PATTERNS
-            else _last(group, "text").rstrip(".")
-        )
-        return pattern or f"`{name}` {len(group)} times", _last(group, "fix")
+        pattern = pattern.format(name) or _last(group, "text").rstrip(".")
+        return pattern or f"`{name}` {len(group)} times", fix or _last(group, "fix")
     path, found = series
-    if kind is CauseKind.STATIC_VALUE or (kind is None and _is_static(path, group)):
+    arguments = [_split(argument) for compile in group for argument in compile.signature]
+    static = any(name == path and is_static for name, _, is_static in arguments)
+    if kind is CauseKind.STATIC_VALUE or (kind is None and static):
         return found.text, _STATIC.format(path)
     return found.text, (_GROWING if found.regular else _SHAPE).format(path)
 
@@ -182,7 +173,10 @@ def _series(group: Sequence[Compile]) -> tuple[str, ValueSeries] | None:
                 values = by_path.setdefault(cause.path, [cause.before] if cause.before else [])
                 values.append(cause.after)
     if not by_path:
-        by_path = _by_signature(group)
+        # The causes name no argument: by the signatures.
+        for argument in (argument for compile in group for argument in compile.signature):
+            path, value, _ = _split(argument)
+            by_path.setdefault(path, []).append(value)
     changed = {path: len(set(values)) for path, values in by_path.items() if len(set(values)) > 1}
     if not changed:
         return None
@@ -195,16 +189,6 @@ def _series(group: Sequence[Compile]) -> tuple[str, ValueSeries] | None:
     return None if found is None else (path, found)
 
 
-def _by_signature(group: Sequence[Compile]) -> dict[str, list[str]]:
-    """Values by argument, from the signatures: for causes that name no argument."""
-    by_path: dict[str, list[str]] = {}
-    for compile in group:
-        for argument in compile.signature:
-            path, value, _ = _split(argument)
-            by_path.setdefault(path, []).append(value)
-    return by_path
-
-
 def _split(argument: str) -> tuple[str, str, bool]:
     """Name, value and whether it is static, of `x: f32[3]` or `n=3`."""
     name, colon, value = argument.partition(": ")
@@ -212,14 +196,6 @@ def _split(argument: str) -> tuple[str, str, bool]:
         return name, value, False
     name, _, value = argument.partition("=")
     return name, value, True
-
-
-def _is_static(path: str, group: Iterable[Compile]) -> bool:
-    return any(
-        name == path and static
-        for compile in group
-        for name, _, static in map(_split, compile.signature)
-    )
 
 
 def _last(group: Sequence[Compile], field: Literal["fix", "text"]) -> str:

@@ -1,8 +1,8 @@
 """The cost of a program: FLOPs, bytes and transcendentals by instruction, loops multiplied out.
 
 The rules are those of XLA's HloCostAnalysis (xla/service/hlo_cost_analysis.cc), so that a figure
-can be compared with `compiled.cost_analysis()`: `xla_cost(module)` gives the same sums, and the
-tests compare them. As there, FLOPs count every elementwise operation, integer ones included; a
+can be compared with `compiled.cost_analysis()`: the tests take the differences below back, and get
+the same sums. As there, FLOPs count every elementwise operation, integer ones included; a
 multiply-add is two; and sin, exp, tanh and the like are transcendentals instead.
 
 `program_cost` differs from XLA where XLA's figure is not true:
@@ -23,7 +23,6 @@ multiply-add is two; and sin, exp, tanh and the like are transcendentals instead
 """
 
 from jaxscope.analysis.cost.arithmetic import CostCounts
-from jaxscope.analysis.cost.counter import xla_cost
 from jaxscope.analysis.cost.program import InstructionCost, ProgramCost, program_cost
 
-__all__ = ["CostCounts", "InstructionCost", "ProgramCost", "program_cost", "xla_cost"]
+__all__ = ["CostCounts", "InstructionCost", "ProgramCost", "program_cost"]

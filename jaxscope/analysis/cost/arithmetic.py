@@ -73,13 +73,6 @@ def dot_flops(instruction: Instruction, operands: Sequence[Shape]) -> float:
     return _FMA * instruction.shape.elements * math.prod(lhs.dims[dim] for dim in dims)
 
 
-def fft_flops_of_xla(instruction: Instruction, operands: Sequence[Shape]) -> float:
-    """HandleFft: 8 n times the product of the logarithms of the transformed axes."""
-    lengths = numbers(instruction.attribute("fft_length"))
-    logarithms = math.prod(max(0, length.bit_length() - 1) for length in lengths)
-    return _FMA * 4 * logarithms * operands[0].leaves[0].elements
-
-
 def fft_flops(instruction: Instruction, operands: Sequence[Shape]) -> float:
     """5 n log2 n real operations, half for real data.
 

@@ -4,22 +4,10 @@ import functools
 import math
 from dataclasses import replace
 
-from jaxscope.analysis.cost.arithmetic import (
-    ELEMENTWISE,
-    TRANSCENDENTAL,
-    CostCounts,
-    cholesky_flops,
-    convolution_flops,
-    dot_flops,
-    fft_flops,
-    fft_flops_of_xla,
-    reduce_window_applications,
-    sort_flops,
-    triangular_solve_flops,
-    window_sizes,
-)
+from jaxscope.analysis.cost import arithmetic
+from jaxscope.analysis.cost.arithmetic import ELEMENTWISE, TRANSCENDENTAL, CostCounts
 from jaxscope.analysis.cost.custom_calls import estimate_custom_call
-from jaxscope.analysis.cost.traffic import FusionTraffic, Rules, instruction_bytes
+from jaxscope.analysis.cost.traffic import FusionTraffic, instruction_bytes
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape
 
 # Run other computations and do nothing themselves.
@@ -36,32 +24,12 @@ _NATIVE_STARTS = frozenset({
 })  # fmt: skip
 
 
-def xla_cost(
-    module: HloModule, *, pointer_bytes: int = 8, tuple_results_as_arrays: bool = True
-) -> CostCounts:
-    """The sums of `compiled.cost_analysis()`: loop bodies once, a custom call as -1.
-
-    The rules are those of jaxlib 0.10. Others differ only in tuples: jaxlib 0.8 counts them as
-    index tables (`tuple_results_as_arrays=False`), jaxlib 0.12 has `pointer_bytes=4` in one.
-    """
-    rules = Rules(
-        as_xla=True, pointer_bytes=pointer_bytes, tuple_results_as_arrays=tuple_results_as_arrays
-    )
-    counter = CostCounter(module, rules)
-    # The text lists callees first, so no recursion is deeper than one step.
-    for computation in module.computations:
-        counter.of_computation(computation)
-    return counter.of_computation(module.entry_computation)
-
-
 class CostCounter:
     """Applies the rules to one module and caches each computation's counts."""
 
-    def __init__(self, module: HloModule, rules: Rules) -> None:
+    def __init__(self, module: HloModule) -> None:
         self._module = module
-        self._rules = rules
-        self._as_xla = rules.as_xla
-        self._traffic = FusionTraffic(module, rules)
+        self._traffic = FusionTraffic(module)
         self._computations: dict[str, CostCounts] = {}
 
     def of_computation(self, computation: Computation) -> CostCounts:
@@ -77,10 +45,10 @@ class CostCounter:
         if instruction.opcode == "fusion":
             return self._fusion(instruction)
         if instruction.opcode in CONTAINERS:
-            return self._container(instruction)
+            costs = map(self.of_computation, self._module.called(instruction))
+            joined = CostCounts.most if instruction.opcode == "conditional" else CostCounts.__add__
+            return functools.reduce(joined, costs, CostCounts())
         if instruction.opcode == "custom-call":
-            if self._as_xla:
-                return CostCounts(-1, 0, -1)
             estimate = estimate_custom_call(instruction, self.operands(instruction))
             return estimate.cost if estimate else CostCounts()
         if instruction.opcode.endswith("-start") and instruction.opcode not in _NATIVE_STARTS:
@@ -89,7 +57,7 @@ class CostCounter:
             opcode = instruction.opcode.removesuffix("-start")
             return self.of_instruction(replace(instruction, opcode=opcode, shape=shape))
         operands = self.operands(instruction)
-        moved = instruction_bytes(instruction, operands, self._rules)
+        moved = self._moved(instruction, operands)
         if instruction.opcode in _APPLYING:
             work = self._applied(instruction, operands)
         else:
@@ -100,21 +68,15 @@ class CostCounter:
         """The shapes of its operands."""
         return [source.shape for source in self._module.operands(instruction)]
 
+    def _moved(self, instruction: Instruction, operands: list[Shape]) -> float:
+        return instruction_bytes(instruction, operands)
+
     def _fusion(self, fusion: Instruction) -> CostCounts:
         total = CostCounts()
         for fused in self._module.called(fusion):
-            gathers = [i for i in fused.instructions if i.opcode in ("gather", "scatter")]
-            if self._as_xla and gathers and fusion.fusion_kind == "kCustom":
-                return self.of_instruction(gathers[0])
             moved = self._traffic.bytes_accessed(fused)
             total += replace(self.of_computation(fused), bytes_accessed=moved)
         return total
-
-    def _container(self, instruction: Instruction) -> CostCounts:
-        costs = list(map(self.of_computation, self._module.called(instruction)))
-        if instruction.opcode != "conditional":
-            return sum(costs, CostCounts())
-        return functools.reduce(CostCounts.most, costs, CostCounts())
 
     def _applied(self, instruction: Instruction, operands: list[Shape]) -> CostCounts:
         """The applied computation, times its number of applications."""
@@ -127,28 +89,28 @@ class CostCounter:
         if instruction.opcode == "reduce":
             return costs[0] * (operands[0].elements - output.elements)
         if instruction.opcode == "reduce-window":
-            return costs[0] * reduce_window_applications(instruction, output)
+            return costs[0] * arithmetic.reduce_window_applications(instruction, output)
         if instruction.opcode == "scatter":
             return costs[0] * operands[len(operands) // 2 + 1].elements
         # select-and-scatter: one select less than the window has elements, then one scatter.
-        sources, selects = operands[1].elements, math.prod(window_sizes(instruction))
+        sources, selects = operands[1].elements, math.prod(arithmetic.window_sizes(instruction))
         return costs[0] * (sources * (selects - 1)) + costs[-1] * sources
 
     def _work(self, instruction: Instruction, operands: list[Shape]) -> CostCounts:
         elements = instruction.shape.elements
         match instruction.opcode:
             case "dot" | "ragged-dot":
-                flops = dot_flops(instruction, operands)
+                flops = arithmetic.dot_flops(instruction, operands)
             case "convolution":
-                flops = convolution_flops(instruction, operands, instruction.shape)
+                flops = arithmetic.convolution_flops(instruction, operands, instruction.shape)
             case "fft":
-                flops = (fft_flops_of_xla if self._as_xla else fft_flops)(instruction, operands)
+                flops = arithmetic.fft_flops(instruction, operands)
             case "sort":
-                flops = sort_flops(operands)
+                flops = arithmetic.sort_flops(operands)
             case "cholesky":
-                flops = cholesky_flops(operands)
+                flops = arithmetic.cholesky_flops(operands)
             case "triangular-solve":
-                flops = triangular_solve_flops(operands)
+                flops = arithmetic.triangular_solve_flops(operands)
             case opcode if opcode in TRANSCENDENTAL:
                 return CostCounts(transcendentals=elements)
             case opcode:

@@ -6,14 +6,13 @@ from dataclasses import KW_ONLY, dataclass, replace
 from jaxscope.analysis.cost.arithmetic import CostCounts
 from jaxscope.analysis.cost.counter import CONTAINERS, CostCounter
 from jaxscope.analysis.cost.custom_calls import CustomCallCost, estimate_custom_call
-from jaxscope.analysis.cost.traffic import OURS
 from jaxscope.analysis.hlo import (
     Computation,
     HloModule,
     Instruction,
     callers_first,
+    calls,
     executed_times,
-    trip_count,
 )
 
 
@@ -55,12 +54,6 @@ def program_cost(module: HloModule) -> ProgramCost:
     return _ProgramCounter(module).count()
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    computation: Computation
-    times: float
-
-
 _Note = tuple[str, str]
 """The name of an instruction, and a remark on it."""
 
@@ -83,7 +76,7 @@ def _sentences(notes: Sequence[_Note]) -> tuple[str, ...]:
 class _ProgramCounter:
     def __init__(self, module: HloModule) -> None:
         self._module = module
-        self._counter = CostCounter(module, OURS)
+        self._counter = CostCounter(module)
         self._executions = executed_times(module)
         self._totals: dict[str, CostCounts] = {}
         self._unknown: list[_Note] = []
@@ -97,12 +90,13 @@ class _ProgramCounter:
                 self._total(computation)
         rows: list[InstructionCost] = []
         fused: list[InstructionCost] = []
-        for run in self._runs():
-            for instruction in run.computation.instructions:
-                if (row := self._row(instruction, run)) is not None:
+        for computation, times in self._runs():
+            known = self._executions[computation.name].known
+            for instruction in computation.instructions:
+                if (row := self._row(instruction, times, known)) is not None:
                     rows.append(row)
                 if instruction.opcode == "fusion":
-                    fused += self._inside(instruction, run)
+                    fused += self._inside(instruction, times, known)
         return ProgramCost(
             flops=sum((row.flops or 0) * row.times for row in rows),
             bytes_accessed=sum((row.bytes_accessed or 0) * row.times for row in rows),
@@ -113,15 +107,15 @@ class _ProgramCounter:
             estimated=_sentences(self._estimated),
         )
 
-    def _runs(self) -> list[_Run]:
+    def _runs(self) -> list[tuple[Computation, float]]:
         """Every computation that runs by itself, with its executions; cheaper branches with 0."""
         times = {self._module.entry: 1.0}
-        runs: list[_Run] = []
+        runs: list[tuple[Computation, float]] = []
         for computation in callers_first(self._module):
             here = times.get(computation.name)
             if here is None:
                 continue
-            runs.append(_Run(computation, here))
+            runs.append((computation, here))
             for instruction in computation.instructions:
                 for callee, factor in self._factors(instruction, noting=True):
                     times[callee.name] = times.get(callee.name, 0.0) + here * factor
@@ -148,24 +142,14 @@ class _ProgramCounter:
         if instruction.opcode not in CONTAINERS:
             return []
         called = self._module.called(instruction)
-        if instruction.opcode == "while":
-            return self._loop(instruction, called, noting=noting)
         if instruction.opcode == "conditional" and called:
             return self._branches(instruction, called, noting=noting)
-        return [(callee, 1.0) for callee in called]
-
-    def _loop(
-        self, loop: Instruction, called: list[Computation], *, noting: bool
-    ) -> list[tuple[Computation, float]]:
-        count = trip_count(self._module, loop)
-        if count is None and noting:
-            self._unknown.append(
-                (loop.name, "runs an unknown number of times; its body is counted once.")
-            )
-        body = (loop.attribute("body") or "").removeprefix("%")
-        iterations = 1.0 if count is None else float(count)
-        checks = 1.0 if count is None else iterations + 1
-        return [(callee, iterations if callee.name == body else checks) for callee in called]
+        made = calls(self._module, instruction)
+        if noting and any(unknown for *_, unknown in made):
+            text = "runs an unknown number of times; its body is counted once."
+            self._unknown.append((instruction.name, text))
+        factors = {name: factor for name, factor, _ in made}
+        return [(callee, factors[callee.name]) for callee in called]
 
     def _branches(
         self, conditional: Instruction, called: list[Computation], *, noting: bool
@@ -180,18 +164,17 @@ class _ProgramCounter:
             self._unknown.append((conditional.name, text))
         return [(callee, float(number == dearest)) for number, callee in enumerate(called)]
 
-    def _row(self, instruction: Instruction, run: _Run) -> InstructionCost | None:
+    def _row(self, instruction: Instruction, times: float, known: bool) -> InstructionCost | None:
         """The cost of an instruction that is not a container; None if it costs nothing."""
         if instruction.opcode in CONTAINERS:
             return None
-        known = self._executions[run.computation.name].known
         if instruction.custom_call_target is not None:
             estimate = self._estimate(instruction)
             if estimate is None:
-                return InstructionCost(instruction.name, None, None, None, run.times, known=False)
+                return InstructionCost(instruction.name, None, None, None, times, known=False)
             known = known and not estimate.basis
         cost = self._counter.of_instruction(instruction)
-        return None if cost == CostCounts() else _row_of(instruction.name, cost, run, known)
+        return None if cost == CostCounts() else _row_of(instruction.name, cost, times, known)
 
     def _estimate(self, call: Instruction) -> CustomCallCost | None:
         """The estimated cost of a custom call, with a remark; None where it is unknown."""
@@ -205,17 +188,16 @@ class _ProgramCounter:
             self._estimated.append((call.name, text))
         return estimate
 
-    def _inside(self, fusion: Instruction, run: _Run) -> Iterator[InstructionCost]:
+    def _inside(self, fusion: Instruction, times: float, known: bool) -> Iterator[InstructionCost]:
         """Work of the instructions in a fusion. Bytes are 0, because data inside is not moved."""
-        known = self._executions[run.computation.name].known
         for instruction in self._module.inside(fusion):
             if instruction.custom_call_target is not None:
                 self._estimate(instruction)
             cost = replace(self._counter.of_instruction(instruction), bytes_accessed=0.0)
             if cost != CostCounts():
-                yield _row_of(instruction.name, cost, run, known)
+                yield _row_of(instruction.name, cost, times, known)
 
 
-def _row_of(name: str, cost: CostCounts, run: _Run, known: bool) -> InstructionCost:
+def _row_of(name: str, cost: CostCounts, times: float, known: bool) -> InstructionCost:
     figures = cost.flops, cost.bytes_accessed, cost.transcendentals
-    return InstructionCost(name, *figures, run.times, known=known)
+    return InstructionCost(name, *figures, times, known=known)

@@ -4,8 +4,6 @@ Source: S. Williams, A. Waterman, D. Patterson, "Roofline", CACM 52(4), 2009, wi
 instead of data-sheet ones.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import KW_ONLY, dataclass
 
@@ -16,11 +14,11 @@ from jaxscope.model.timing import Timing
 
 _LOW = 0.10
 """Below this share of both roofs, neither is the limit."""
-_DISPATCH_SHARE = 0.5
-_LAUNCH_S = 50e-6
+DISPATCH_SHARE = 0.5
+LAUNCH_S = 50e-6
 """Upper bound of JAX's dispatch: about 10 µs and 2 µs per output. A call that returns later has
 computed something first, as small CPU programs do."""
-_FLOPS_PER_TRANSCENDENTAL = 25  # a vectorized float32 exp or sin, some 20 to 30 operations
+FLOPS_PER_TRANSCENDENTAL = 25  # a vectorized float32 exp or sin, some 20 to 30 operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +39,8 @@ class Peaks:
     """ISO 8601, UTC."""
 
     @property
-    def ridge(self) -> float:
-        """FLOP per byte at which both roofs are equally high."""
-        return self.flops / self.bytes_per_s
-
-    @property
     def ridge_spread(self) -> tuple[float, float]:
+        """FLOP per byte at which both roofs are equally high, from the lowest to the highest."""
         (slow, fast), (low, high) = self.flops_spread, self.bytes_spread
         return slow / high, fast / low
 
@@ -60,7 +54,7 @@ def verdict(
         return Unavailable("the call was not timed, so its limit is unknown")
     flops, moved = max(cost.flops, 0.0), max(cost.bytes_accessed, 0.0)
     compute, memory = flops / peaks.flops / seconds, moved / peaks.bytes_per_s / seconds
-    special = max(cost.transcendentals, 0.0) * _FLOPS_PER_TRANSCENDENTAL / peaks.flops / seconds
+    special = max(cost.transcendentals, 0.0) * FLOPS_PER_TRANSCENDENTAL / peaks.flops / seconds
     rates = (
         (flops, compute, peaks.flops, words.flop_rate),
         (moved, memory, peaks.bytes_per_s, words.byte_rate),
@@ -71,7 +65,7 @@ def verdict(
     ]
     returned = dispatch.median_s if dispatch is not None else math.nan
     share = returned / seconds
-    if share > _DISPATCH_SHARE and returned <= _LAUNCH_S and max(compute, memory, special) < _LOW:
+    if share > DISPATCH_SHARE and returned <= LAUNCH_S and max(compute, memory, special) < _LOW:
         bound = "host-bound"
         reached.insert(0, f"dispatch takes {words.percent(share)} of the call")
     elif max(compute, memory) < _LOW:

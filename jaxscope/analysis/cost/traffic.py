@@ -1,11 +1,10 @@
 """Bytes that an instruction reads and writes, and those through the boundary of a fusion.
 
-The rules are those of xla/service/hlo_cost_analysis.cc, or ours where marked; the package's
-docstring lists the differences.
+The rules are those of xla/service/hlo_cost_analysis.cc, except where the package's docstring says
+otherwise.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape, numbers, users
 
@@ -22,40 +21,31 @@ _BY_INDEX = ("dynamic-slice", "gather")
 _IMMEDIATE_ELEMENTS = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Counting rules: XLA's or ours."""
-
-    as_xla: bool
-    pointer_bytes: int = 8
-    """Size of a tuple's index table entry, which XLA counts and we do not."""
-    tuple_results_as_arrays: bool = True
-    """Whether a tuple result counts as its arrays, not as its index table."""
-
-    def size(self, shape: Shape) -> int:
-        if self.as_xla and shape.is_tuple:
-            return self.table(shape)
-        return shape.bytes
-
-    def result_size(self, shape: Shape) -> int:
-        return shape.bytes if self.tuple_results_as_arrays else self.size(shape)
-
-    def table(self, shape: Shape) -> int:
-        return self.pointer_bytes * len(shape.parts) if self.as_xla else 0
-
-
-OURS = Rules(as_xla=False)
-
-
-def instruction_bytes(instruction: Instruction, operands: Sequence[Shape], rules: Rules) -> float:
+def instruction_bytes(instruction: Instruction, operands: Sequence[Shape]) -> float:
     """Bytes of an instruction that is neither a fusion nor a call of computations."""
+    opcode, parts = instruction.opcode, instruction.shape.parts
+    sizes = [operand.bytes for operand in operands]
+    if opcode in ("tuple", "opt-barrier") or opcode.endswith(("-done", "-update")):
+        return 0
+    if opcode == "send":
+        return sizes[0]
+    if opcode == "recv":
+        return parts[0].bytes
+    if opcode == "copy-start":
+        return 2 * sizes[0]
+    if opcode.endswith("-start") and opcode != "all-reduce-start" and len(parts) > 1:
+        # Native collectives: (inputs, outputs, context...).
+        return sum(sizes) + parts[1].bytes
+    return common_bytes(instruction, operands, instruction.shape.bytes, sizes)
+
+
+def common_bytes(
+    instruction: Instruction, operands: Sequence[Shape], output: int, sizes: Sequence[int]
+) -> float:
+    """The rules that XLA and we have in common, for a result and operands of these sizes."""
     opcode = instruction.opcode
-    output = rules.result_size(instruction.shape)
-    sizes = [rules.size(operand) for operand in operands]
     if opcode in _FREE or (opcode == "transpose" and _is_view(instruction, operands)):
         return 0
-    if opcode == "tuple":
-        return rules.table(instruction.shape)
     if opcode == "slice":
         return 2 * output
     if opcode == "dynamic-slice":
@@ -77,18 +67,6 @@ def instruction_bytes(instruction: Instruction, operands: Sequence[Shape], rules
         return sum(operand.bytes for operand in operands)
     if opcode in ("all-reduce", "all-reduce-start"):
         return instruction.shape.bytes + sum(sizes)
-    if not rules.as_xla:
-        if opcode.endswith(("-done", "-update")) or opcode == "opt-barrier":
-            return 0
-        if opcode == "send":
-            return sizes[0]
-        if opcode == "recv":
-            return instruction.shape.parts[0].bytes
-        if opcode == "copy-start":
-            return 2 * sizes[0]
-        if opcode.endswith("-start") and len(instruction.shape.parts) > 1:
-            # Native collectives: (inputs, outputs, context...).
-            return sum(sizes) + instruction.shape.parts[1].bytes
     return output + sum(sizes)
 
 
@@ -112,9 +90,8 @@ class FusionTraffic:
     Caches the users of each value in a fused computation.
     """
 
-    def __init__(self, module: HloModule, rules: Rules) -> None:
+    def __init__(self, module: HloModule) -> None:
         self._module = module
-        self._as_xla = rules.as_xla
         self._users: dict[str, dict[str, list[Instruction]]] = {}
 
     def bytes_accessed(self, fused: Computation) -> float:
@@ -140,7 +117,7 @@ class FusionTraffic:
         )
 
     def _written_by(self, root: Instruction) -> float:
-        while not self._as_xla and root.opcode == "bitcast" and self._module.operands(root):
+        while root.opcode == "bitcast" and self._module.operands(root):
             root = self._module.operands(root)[0]
         if root.opcode == "dynamic-update-slice":
             update = self._module.instruction(root.operands[1])
@@ -149,7 +126,7 @@ class FusionTraffic:
 
     def _read(self, parameter: Instruction) -> float:
         if not parameter.shape.is_tuple:
-            return self._read_as_xla(parameter) if self._as_xla else self._touched(parameter)
+            return self._touched(parameter)
         elements = (user for user in self._uses(parameter) if user.opcode == "get-tuple-element")
         return sum(map(self._read, elements))
 
@@ -170,53 +147,6 @@ class FusionTraffic:
             else:
                 return value.shape.bytes
         return min(total, value.shape.bytes)
-
-    def _read_as_xla(self, value: Instruction) -> float:
-        """FusionParameterReadBytes, exactly."""
-        total = 0.0
-        seen_trivial_user = False
-        for user in self._uses(value):
-            if user.opcode == "fusion":
-                total += self._read_by_nested(user, value)
-                continue
-            amount = self._sliced(value, user)
-            if user.opcode in ("broadcast", "reshape"):
-                total += value.shape.bytes
-            elif amount is not None:
-                total += amount
-            elif not seen_trivial_user:
-                seen_trivial_user = True
-                total += value.shape.bytes
-        return total
-
-    def _sliced(self, value: Instruction, user: Instruction) -> float | None:
-        """Bytes that a slicing user reads; None for a user that reads the whole value."""
-        is_first = user.operands[0] == value.name
-        if user.opcode == "slice" or (user.opcode == "dynamic-slice" and is_first):
-            return user.shape.bytes
-        if user.opcode == "dynamic-update-slice" and is_first:
-            return 0.0
-        return None
-
-    def _read_by_nested(self, fusion: Instruction, value: Instruction) -> float:
-        """Bytes read by a nested fusion; for a trivial one, by its own users."""
-        total = 0.0
-        inner = self._module.computation(fusion.called[0])
-        if inner is None:
-            return total
-        for parameter in self._inner_parameters(fusion, value):
-            simple = not inner.root.operands or inner.root.operands[0] == parameter.name
-            seen_trivial_user = False
-            for user in self._uses(fusion):
-                amount = self._sliced(fusion, user) if simple else None
-                slices = user.opcode in ("dynamic-slice", "dynamic-update-slice")
-                if amount is not None:
-                    total += amount
-                elif not seen_trivial_user:
-                    seen_trivial_user = True
-                    by_index = simple and slices
-                    total += fusion.shape.bytes if by_index else self._read_as_xla(parameter)
-        return total
 
     def _inner_parameters(self, fusion: Instruction, value: Instruction) -> list[Instruction]:
         parameters = [p for inner in self._module.called(fusion)[:1] for p in inner.parameters]

@@ -1,7 +1,5 @@
 """Pairs of equal items in two sequences, also in very long ones."""
 
-from __future__ import annotations
-
 import bisect
 import collections
 import difflib

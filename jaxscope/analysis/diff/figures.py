@@ -1,7 +1,5 @@
 """The figures of two programs side by side: times with a verdict, work, memory, compiles."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

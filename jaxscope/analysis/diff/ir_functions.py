@@ -99,59 +99,46 @@ _OPERATION = re.compile(r"(?:= )?\"?([a-z_]\w*\.[\w.]+|return|call)\b")
 
 def _functions(text: str) -> Iterator[IrFunction]:
     lines = text.split("\n")
-    starts = [index for index, line in enumerate(lines) if _FUNCTION.match(line)]
-    names = {_FUNCTION.match(lines[index])[1] for index in starts}  # type: ignore[index]
-    ends = [*starts[1:], len(lines)]
-    heading = lines[: starts[0]] if starts else lines
-    if heading:
-        yield IrFunction("module", tuple(_stable(heading, 0, names)), entry=not starts)
-    for start, end in zip(starts, ends, strict=True):
-        match = _FUNCTION.match(lines[start])
-        name = match[1] if match else ""
+    starts = {
+        index: match[1]
+        for index, line in enumerate(lines)
+        if "func.func" in line and (match := _FUNCTION.match(line)) is not None
+    }
+    names = frozenset(starts.values())
+    first, *ends = [*starts, len(lines)]
+    if first:
+        yield IrFunction("module", tuple(_stable(lines[:first], 0, names)), entry=not starts)
+    for (start, name), end in zip(starts.items(), ends, strict=True):
         yield IrFunction(name, tuple(_stable(lines[start:end], start, names)), entry=name == "main")
 
 
-def _stable(lines: list[str], offset: int, functions: set[str]) -> Iterator[IrLine]:
+def _stable(lines: list[str], offset: int, functions: frozenset[str]) -> Iterator[IrLine]:
+    calls: list[str] = []
+    defines: list[str] = []
+    uses: list[str] = []
+    head = False
+
+    def symbol(match: re.Match[str]) -> str:
+        if not head and match[1] not in functions:
+            return match[0]
+        if not head:
+            calls.append(match[1])
+        return "@·"
+
+    def value(match: re.Match[str]) -> str:
+        name, several, part, binds = match.groups("")
+        (defines if binds else uses).append(name)
+        return f"·{several}{part}{binds}"
+
     for number, raw in enumerate(lines, offset + 1):
         if not raw.strip(" })>"):
             continue
         head = raw.lstrip().startswith(("func.func", "module"))
-        calls: list[str] = []
-        defines: list[str] = []
-        uses: list[str] = []
-        key = _remove_symbols(raw, functions, head, calls)
-        key = _remove_values(key, defines, uses)
+        calls, defines, uses = [], [], []
+        key = _VALUE.sub(value, _SYMBOL.sub(symbol, raw) if "@" in raw else raw).strip()
         operation = _OPERATION.search(raw)
-        yield IrLine(
-            number,
-            raw,
-            key.strip(),
-            operation[1] if operation else "",
-            tuple(defines),
-            tuple(uses),
-            tuple(calls),
-        )
-
-
-def _remove_symbols(text: str, functions: set[str], head: bool, calls: list[str]) -> str:
-    def taken(match: re.Match[str]) -> str:
-        if head:
-            return "@·"
-        if match[1] not in functions:
-            return match[0]
-        calls.append(match[1])
-        return "@·"
-
-    return _SYMBOL.sub(taken, text) if "@" in text else text
-
-
-def _remove_values(text: str, defines: list[str], uses: list[str]) -> str:
-    def taken(match: re.Match[str]) -> str:
-        name, several, part, binds = match.groups()
-        (defines if binds else uses).append(name)
-        return f"·{several or ''}{part or ''}{binds or ''}"
-
-    return _VALUE.sub(taken, text)
+        name = operation[1] if operation else ""
+        yield IrLine(number, raw, key, name, tuple(defines), tuple(uses), tuple(calls))
 
 
 # HLO: `%add.1 = f32[4]{0} add(%x, %y), calls=%fused, metadata={…}`.

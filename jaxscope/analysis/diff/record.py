@@ -1,16 +1,28 @@
-"""Two records compared: sources, programs, findings and environments."""
+"""Two records compared: sources, programs, findings and environments; the changes of a stage go by
+the source line that they belong to."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import NamedTuple
 
 from jaxscope.analysis.diff.figures import line_times, quantities
 from jaxscope.analysis.diff.sources import SourcePairs, pair_sources
-from jaxscope.analysis.diff.stages import compare_stages
+from jaxscope.analysis.diff.structure import compare_texts
+from jaxscope.analysis.links.line_links import line_equations
+from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import Finding, Program, Record, Stage, StageKind, Unavailable, Value
-from jaxscope.model.report_diff import ChangeKind, DiffRecord, ProgramDiff, ValueChange
+from jaxscope.model.report_diff import (
+    ChangeKind,
+    DiffRecord,
+    LineChange,
+    LineGroup,
+    ProgramDiff,
+    StageDiff,
+    ValueChange,
+)
 
 _NOT_SAVED = Unavailable("this text was not saved with the report; run it again")
 
@@ -79,7 +91,7 @@ def _program(
         new.title,
         quantities(before, old, after, new),
         tuple(_values(old, new)),
-        tuple(compare_stages(stage(old, k), stage(new, k), sources) for k in StageKind),
+        tuple(_compare_stages(stage(old, k), stage(new, k), sources) for k in StageKind),
         line_times=times,
         notes=(note,) if note else (),
     )
@@ -111,19 +123,11 @@ def _findings(
     before: Record, after: Record, sources: SourcePairs
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """The findings of the earlier and of the later record only, matched by kind and line."""
-
-    def earlier(finding: Finding) -> Hashable:
-        place = None
-        if finding.line is not None:
-            place = sources.later(finding.source, finding.line) or ("gone", finding.line)
-        return finding.kind, place
-
-    def later(finding: Finding) -> Hashable:
-        place = (finding.source, finding.line) if finding.line is not None else None
-        return finding.kind, place
-
-    old = [(earlier(finding), finding) for finding in before.findings]
-    new = [(later(finding), finding) for finding in after.findings]
+    old: list[tuple[Hashable, Finding]] = []
+    for one in before.findings:
+        place = None if one.line is None else sources.later(one.source, one.line)
+        old.append(((one.kind, place or (one.line and ("gone", one.line))), one))
+    new = [((o.kind, o.line and (o.source, o.line)), o) for o in after.findings]
     return _without(old, new), _without(new, old)
 
 
@@ -158,3 +162,100 @@ def _setting(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))  # type: ignore[reportUnknownArgumentType]
     return str(value)
+
+
+_Place = tuple[int, int]
+"""Source and line."""
+
+
+def _compare_stages(
+    before: tuple[Program, Stage], after: tuple[Program, Stage], sources: SourcePairs
+) -> StageDiff:
+    kind = after[1].kind
+    missing = [
+        f"the {which} report has no {kind.label}: {stage.unavailable.reason}"
+        for which, (_, stage) in (("earlier", before), ("later", after))
+        if stage.unavailable is not None
+    ]
+    if missing:
+        return StageDiff(kind, unavailable=f"Not compared, because {', and '.join(missing)}.")
+    compared = compare_texts(kind, before[1].text, after[1].text)
+    return StageDiff(
+        kind,
+        _length(before[1]),
+        _length(after[1]),
+        _groups(compared.changes, before, after, sources),
+        compared.moved,
+        caveats=compared.caveats,
+    )
+
+
+def _length(stage: Stage) -> int:
+    return stage.text.rstrip("\n").count("\n") + 1 if stage.text else 0
+
+
+def _source_line(program: Program, stage: Stage, line: int | None) -> tuple[_Place | None, bool]:
+    """The user's line behind a line of the stage, and whether the link is exact."""
+    anchor = line_equations(stage, line) if line is not None else None
+    if anchor is None or not anchor.equations or anchor.equations[0] >= len(program.equations):
+        return None, True
+    place = place_of(program.equations[anchor.equations[0]])
+    return place, place is None or anchor.exact
+
+
+class _Key(NamedTuple):
+    """A line of the code: in the later report, in the earlier one, or in both."""
+
+    later: _Place | None = None
+    earlier: _Place | None = None
+
+    def order(self) -> tuple[bool, int, int, bool]:
+        """By line; a removed line at its former place, changes without a line last."""
+        place = self.later or self.earlier
+        source, line = place or (0, 0)
+        return place is None, source, line, self.later is not None
+
+
+def _groups(
+    changes: list[LineChange],
+    before: tuple[Program, Stage],
+    after: tuple[Program, Stage],
+    sources: SourcePairs,
+) -> tuple[LineGroup, ...]:
+    back = {
+        (sources.partner[source], new): (source, old)
+        for source, lines in sources.lines.items()
+        for old, new in lines.items()
+    }
+    found: dict[_Key, list[LineChange]] = {}
+    exact: dict[_Key, bool] = {}
+    for change in changes:
+        new, new_exact = _source_line(*after, change.after)
+        old, old_exact = _source_line(*before, change.before)
+        key = _Key()
+        if new is not None:
+            key = _Key(new, back.get(new))
+        elif old is not None:
+            key = _Key(sources.later(*old), old)
+        found.setdefault(key, []).append(change)
+        exact[key] = exact.get(key, True) and new_exact and old_exact
+    return tuple(
+        _group(key, found[key], exact[key], sources) for key in sorted(found, key=_Key.order)
+    )
+
+
+def _group(key: _Key, changes: list[LineChange], exact: bool, sources: SourcePairs) -> LineGroup:
+    name = code = ""
+    if key.later is not None:
+        name, code = sources.after[key.later[0]].name, sources.code(*key.later)
+    elif key.earlier is not None:
+        name = sources.before[key.earlier[0]].name
+        code = sources.code(*key.earlier, earlier=True)
+    return LineGroup(
+        name,
+        key.earlier[1] if key.earlier else None,
+        key.later[1] if key.later else None,
+        code,
+        tuple(changes),
+        exact=exact,
+    )

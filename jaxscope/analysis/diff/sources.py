@@ -1,7 +1,5 @@
 """The Python of two reports: pairs of sources, and of lines in them."""
 
-from __future__ import annotations
-
 import difflib
 from dataclasses import dataclass
 

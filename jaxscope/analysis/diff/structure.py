@@ -6,8 +6,6 @@ paired, and then their operands are checked by those pairs. So neither a renumbe
 change further up makes a line a changed one.
 """
 
-from __future__ import annotations
-
 import collections
 import re
 from collections.abc import Hashable, Iterator, Sequence
@@ -159,7 +157,6 @@ class _Comparison:
                 waiting.extend(self._called(i, j, k, m))
 
     def _called(self, i: int, j: int, k: int, m: int) -> Iterator[tuple[int, int]]:
-        """The functions that two lines call, side by side."""
         a, b = self.a, self.b
         inside = a.called(a.functions[i].lines[k]), b.called(b.functions[j].lines[m])
         return zip(*inside, strict=False)

@@ -4,20 +4,17 @@ A wrong finding costs more trust than a missed one gains, so each rule is silent
 needs is missing, and each threshold names its source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from jaxscope.analysis.findings.calls import calls, uncertainty
 from jaxscope.analysis.findings.constants import constants, count_computing
 from jaxscope.analysis.findings.evidence import Evidence, NameFact, ObservedSideEffect, TracedCode
-from jaxscope.analysis.findings.loops import eager, loops, progress_bars
+from jaxscope.analysis.findings.loops import eager, loops, progress_bars, vmap
 from jaxscope.analysis.findings.memory import checkpoints, donation
 from jaxscope.analysis.findings.precision import precision
 from jaxscope.analysis.findings.sharding import sharding
 from jaxscope.analysis.findings.side_effects import side_effects
 from jaxscope.analysis.findings.transfers import transfers
-from jaxscope.analysis.findings.vmap import vmap
 from jaxscope.model import Finding, FindingKind
 
 __all__ = ["RULES", "Evidence", "NameFact", "ObservedSideEffect", "count_computing", "findings"]

@@ -1,19 +1,14 @@
 """The cost of a call besides computing: tracing, callbacks, dispatch; caveats about the figures."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 
+from jaxscope.analysis.cost.roofline import DISPATCH_SHARE, FLOPS_PER_TRANSCENDENTAL, LAUNCH_S
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, timing
 from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import Cost, Finding, FindingKind, Form, Program, Roofline
 from jaxscope.words import count, seconds
 
-DISPATCH_SHARE = 0.5
-DISPATCH_S = 50e-6
-"""The longest dispatch: some 10 µs and 2 µs per output. A call that returns later has computed
-before it returned, as small programs do on the CPU."""
 SLOW_DEVICE = 1e9
 """FLOP/s and bytes/s that any device reaches: what takes longer at this rate may be computation."""
 SLOW_TRACE_S = 1.0
@@ -96,7 +91,7 @@ def _host_bound(program: Program) -> Iterator[Finding]:
     if call is None or not call.samples or dispatch is None or not program.equations:
         return
     share = dispatch.median_s / call.median_s
-    if share <= DISPATCH_SHARE or dispatch.median_s > DISPATCH_S:
+    if share <= DISPATCH_SHARE or dispatch.median_s > LAUNCH_S:
         return
     if isinstance(program.roofline, Roofline):
         if program.roofline.verdict != "host-bound":
@@ -119,9 +114,9 @@ def _is_little(program: Program, call_s: float) -> bool:
     if not isinstance(program.cost, Cost):
         return False
     cost = program.cost
-    # A vectorized exp or sin takes some 25 FLOPs.
-    work = (cost.flops + 25 * cost.transcendentals + cost.bytes_accessed) / SLOW_DEVICE
-    return not cost.warnings and work < DISPATCH_SHARE * call_s
+    flops = cost.flops + FLOPS_PER_TRANSCENDENTAL * cost.transcendentals
+    work_s = (flops + cost.bytes_accessed) / SLOW_DEVICE
+    return not cost.warnings and work_s < DISPATCH_SHARE * call_s
 
 
 NOISY = 0.10

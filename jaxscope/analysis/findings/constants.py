@@ -1,20 +1,11 @@
 """Data captured as constants of the program, and work that XLA did at compile time."""
 
-from __future__ import annotations
-
 import ast
 import math
 import re
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import (
-    Evidence,
-    TracedCode,
-    TracedScope,
-    line_of,
-    root,
-    value_names,
-)
+from jaxscope.analysis.findings.evidence import Evidence, TracedCode, TracedScope, root, value_names
 from jaxscope.analysis.hlo import HloTextError, parse_module, real_instructions
 from jaxscope.model import Finding, FindingKind, Program, Value, ValueKind
 from jaxscope.words import count, names, seconds, size
@@ -113,22 +104,19 @@ def _named(
     value: Value, evidence: Evidence, traced: TracedCode
 ) -> tuple[str, TracedScope | None, int | None]:
     """The one name of such an array that traced code reads, with its first use."""
-    found = [
-        (fact.name, *use)
-        for fact in evidence.names
-        if fact.aval and fact.aval == value.aval
-        if (use := _first_use(fact.name, traced)) is not None
-    ]
-    return found[0] if len(found) == 1 else ("", None, None)
-
-
-def _first_use(name: str, traced: TracedCode) -> tuple[TracedScope, int] | None:
-    """The place where traced code first reads a name of the namespace."""
+    found: dict[str, tuple[TracedScope, int]] = {}
+    alike = {fact.name for fact in evidence.names if fact.aval and fact.aval == value.aval}
     for scope in traced.scopes:
-        for node in scope.nodes() if name not in scope.own else ():
-            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-                return scope, node.lineno
-    return None
+        for node in scope.nodes():
+            match node:
+                case ast.Name(id=name, ctx=ast.Load()) if name in alike and name not in scope.own:
+                    found.setdefault(name, (scope, node.lineno))
+                case _:
+                    continue
+    if len(found) != 1:
+        return "", None, None
+    ((name, (scope, line)),) = found.items()
+    return name, scope, line
 
 
 def _non_jax(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
@@ -166,7 +154,7 @@ def _value_use(name: str, traced: TracedCode) -> tuple[int, int] | None:
                 case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Return() | ast.Expr():
                     value = node.value
                     if value is not None and name in value_names(value):
-                        return scope.source, line_of(node)
+                        return scope.source, node.lineno
                 case _:
                     continue
     return None

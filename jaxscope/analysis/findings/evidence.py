@@ -1,8 +1,6 @@
 """The input of the rules: the record of a run, a few facts that only capture sees, and the user's
 code as syntax, with the parts that JAX is known to have traced."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -169,16 +167,13 @@ class TracedCode:
 
     def _literals(self) -> dict[str, str]:
         """Names that a module assigns a container or a logger to."""
-        found: dict[str, str] = {}
-        for code in self.codes:
-            for node in code.tree.body:
-                match node:
-                    case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                        if kind := _container(value):
-                            found[name] = kind
-                    case _:
-                        pass
-        return found
+        return {
+            node.targets[0].id: kind
+            for code in self.codes
+            for node in code.tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            if len(node.targets) == 1 and (kind := _container(node.value))
+        }
 
     def _find_scopes(self, evidence: Evidence) -> list[TracedScope]:
         """The cell in block form, and functions that an equation or a program comes from."""
@@ -248,13 +243,8 @@ _BUILDERS = {"list": "list", "dict": "dict", "set": "set", "defaultdict": "dict"
 
 def _container(value: ast.expr) -> str:
     match value:
-        case ast.List() | ast.ListComp():
-            return "list"
-        case ast.Dict() | ast.DictComp():
-            return "dict"
-        case ast.Set() | ast.SetComp():
-            return "set"
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return "logging.Logger" if name == "getLogger" else _BUILDERS.get(name, "")
         case _:
-            return ""
+            kind = type(value).__name__.removesuffix("Comp").lower()
+            return kind if kind in ("list", "dict", "set") else ""

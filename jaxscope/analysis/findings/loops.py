@@ -1,7 +1,5 @@
-"""Python loops that JAX unrolled into a copy of the body for each iteration, and loops whose
-operations run and compile one by one, outside any jit."""
-
-from __future__ import annotations
+"""Python loops that JAX unrolled into a copy of the body for each iteration, loops whose operations
+run and compile one by one, outside any jit, and operations that `vmap` cannot batch."""
 
 import ast
 import statistics
@@ -11,7 +9,18 @@ from dataclasses import dataclass
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode
 from jaxscope.analysis.python.parse import Code
-from jaxscope.model import CompileKind, Equation, Finding, FindingKind, Form, Phase, Program
+from jaxscope.analysis.vmap.lines import place_of
+from jaxscope.model import (
+    Batching,
+    BatchingResult,
+    CompileKind,
+    Equation,
+    Finding,
+    FindingKind,
+    Form,
+    Phase,
+    Program,
+)
 from jaxscope.words import count, seconds
 
 COPIES = 16
@@ -30,7 +39,6 @@ STEPS = 8
 _TRIVIAL = frozenset(
     {"convert_element_type", "broadcast_in_dim", "squeeze", "reshape", "copy", "jit", "pjit"}
 )
-_LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp)
 Loop = ast.For | ast.AsyncFor | ast.While | ast.ListComp | ast.SetComp | ast.DictComp
 Position = tuple[int, int]
 """Line and column."""
@@ -85,7 +93,7 @@ def progress_bars(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
 
 def _unrolled(code: Code, program: Program) -> Iterator[Unrolled]:
     """Each loop of a source, with the equations of its body."""
-    nodes = [node for node in ast.walk(code.tree) if isinstance(node, _LOOPS)]
+    nodes = [node for node in ast.walk(code.tree) if isinstance(node, Loop)]
     ranges = [_body_range(code, node) for node in nodes]
     if not nodes:
         return
@@ -150,20 +158,10 @@ def _iterations(node: ast.AST) -> int | None:
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
             return None if any(isinstance(e, ast.Starred) for e in elements) else len(elements)
         case ast.Call(func=ast.Name(id="range"), args=arguments):
-            values = [_integer(argument) for argument in arguments]
-            known = [value for value in values if value is not None]
-            complete = bool(known) and len(known) == len(values)
-            return len(range(*known)) if complete and known[2:3] != [0] else None
-        case _:
-            return None
-
-
-def _integer(node: ast.expr) -> int | None:
-    match node:
-        case ast.Constant(value=int() as value):
-            return value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
-            return -value
+            try:
+                return len(range(*map(ast.literal_eval, arguments)))
+            except (TypeError, ValueError):
+                return None
         case _:
             return None
 
@@ -278,3 +276,53 @@ def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         "`jax.lax.dynamic_slice` with a fixed size.",
         f"Line {line} compiled {count(len(times), 'operation')} in {seconds(sum(times))}{more}.",
     )
+
+
+_BATCHED_CALLBACK = (
+    "Let it take the whole batch, with `vmap_method='expand_dims'` or `'broadcast_all'`."
+)
+_FIXES = {
+    "pure_callback": _BATCHED_CALLBACK,
+    "ffi_call": _BATCHED_CALLBACK,
+    "io_callback": "Call it once with the whole batch, outside the function under `vmap`.",
+    "custom_vmap": "Write a rule for the whole batch with `jax.custom_batching.custom_vmap`.",
+}
+
+
+def vmap(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """Loops that a batching rule inserted, and conditionals that became selects."""
+    for program in evidence.record.programs:
+        batching = program.vmap
+        if not isinstance(batching, Batching):
+            continue
+        for each in batching.equations:
+            # Examples along the innermost axis that the equation depends on.
+            size = batching.axes[each.over[-1]].size if each.over else None
+            if not each.function or size is None or size < 2:
+                continue
+            source, line = place_of(program.equations[each.equation]) or (0, None)
+            if each.result is BatchingResult.SEQUENTIAL_LOOP:
+                yield Finding(
+                    FindingKind.SEQUENTIAL_VMAP,
+                    line,
+                    f"`{each.function}` runs once per example: `vmap` turned it into a sequential "
+                    "loop.",
+                    _FIXES.get(
+                        each.function, "Use a form that takes a batch, or move it out of `vmap`."
+                    ),
+                    f"{program.title} loops over a batch of {count(size, 'example')}.",
+                    source=source,
+                )
+            elif each.result is BatchingResult.SELECT_ALL_BRANCHES:
+                number = each.detail.partition(" ")[0]
+                branches = "both branches" if number == "2" else f"all {number} branches"
+                yield Finding(
+                    FindingKind.COND_TO_SELECT,
+                    line,
+                    f"`{each.function}` became a `select` under `vmap`, so {branches} run for "
+                    "every example.",
+                    "If all examples take the same branch, pass the predicate with `in_axes=None`. "
+                    "If one branch is expensive, use `jax.lax.map`.",
+                    f"Its predicate depends on the batch of {count(size, 'example')}.",
+                    source=source,
+                )

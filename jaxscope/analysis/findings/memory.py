@@ -1,7 +1,5 @@
 """Memory that a donation or a checkpoint would save."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterator

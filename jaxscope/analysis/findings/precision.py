@@ -1,7 +1,5 @@
 """64-bit types requested while JAX truncates them to 32 bits."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -30,7 +28,7 @@ def precision(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         return
     yield from _inputs(evidence, traced)
     for code in traced.codes:
-        yield from _requested(code, evidence, traced)
+        yield from _requested(code, traced)
 
 
 def _inputs(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
@@ -57,7 +55,7 @@ def _inputs(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     )
 
 
-def _requested(code: Code, evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+def _requested(code: Code, traced: TracedCode) -> Iterator[Finding]:
     done: set[int] = set()
     for node in ast.walk(code.tree):
         if not isinstance(node, ast.Call) or not _ran(code, node, traced):

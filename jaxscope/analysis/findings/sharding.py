@@ -1,10 +1,9 @@
 """Communication that XLA inserts because shardings do not match, and replicated computation."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode
 from jaxscope.analysis.vmap.lines import place_of
@@ -36,7 +35,7 @@ def sharding(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     for program in evidence.record.programs:
         if program.sharding is not None:
             yield from _resharding(program, program.sharding)
-            yield from _replicated(program, program.sharding)
+            yield from _replicated(program.sharding)
 
 
 def _resharding(program: Program, known: ProgramSharding) -> Iterator[Finding]:
@@ -76,10 +75,15 @@ def _consumer(move: Collective) -> int | None:
     return move.equation if move.consumer_equation is None else move.consumer_equation
 
 
+class _Advice(NamedTuple):
+    message: str
+    fix: str
+
+
 def _advice(
     reason: ReshardingReason | None, moves: list[Collective], known: ProgramSharding
-) -> tuple[str, str] | None:
-    """Message and fix; None where the reason is uncertain."""
+) -> _Advice | None:
+    """None where the reason is uncertain."""
     specs = {
         p.name: known.shardings[p.sharding].spec for p in known.values if p.direction == "input"
     }
@@ -95,60 +99,47 @@ def _advice(
             return None
         a, b = operands[0], operands[1] if len(operands) > 1 else ""
         if not b:
-            message = (
+            return _Advice(
                 f"`{a}` is sharded `{specs[a]}`, but `{consumer}` combines it with a differently "
-                "sharded operand, so XLA inserts communication first."
-            )
-            fix = (
+                "sharded operand, so XLA inserts communication first.",
                 f"Give `{a}` the sharding of this line's result once, before the call, with "
-                "`jax.device_put`."
+                "`jax.device_put`.",
             )
-            return message, fix
         if specs[a] == specs[b]:
             return None
-        message = (
+        return _Advice(
             f"`{a}` is sharded `{specs[a]}` but `{b}` is sharded `{specs[b]}`, so XLA inserts "
-            f"communication before `{consumer}`."
-        )
-        fix = (
+            f"communication before `{consumer}`.",
             "Give both the same sharding once, before the call: "
-            f"`{b} = jax.device_put({b}, {a}.sharding)`."
+            f"`{b} = jax.device_put({b}, {a}.sharding)`.",
         )
-        return message, fix
     if reason is ReshardingReason.MANUAL and values:
         a = values[0]
-        message = (
+        return _Advice(
             f"`{a}` is sharded `{specs[a]}`, but `shard_map` expects a different sharding, so XLA "
-            "reshards it on every call."
+            "reshards it on every call.",
+            f"Shard `{a}` as in `in_specs` once, before the call, or change `in_specs`.",
         )
-        fix = f"Shard `{a}` as in `in_specs` once, before the call, or change `in_specs`."
-        return message, fix
     if reason is ReshardingReason.PRODUCT and all(move.computed for move in moves):
         # Gathering inputs for a product is intended: fully sharded training works that way.
         over = f" over {names(axes)}" if axes else ""
-        message = (
+        return _Advice(
             f"A computed value sharded{over} is gathered before `{consumer}`, because the result "
-            "needs a different sharding."
-        )
-        fix = (
+            "needs a different sharding.",
             "Give values that meet the result its sharding, or set it with "
-            "`jax.lax.with_sharding_constraint`."
+            "`jax.lax.with_sharding_constraint`.",
         )
-        return message, fix
     if reason is ReshardingReason.DIMENSION and axes:
-        message = (
+        return _Advice(
             f"`{consumer}` works along a dimension that is sharded over {names(axes)}, so XLA "
-            "gathers the shards first."
-        )
-        fix = (
+            "gathers the shards first.",
             f"Shard {names(values) if values else 'its operand'} along a different dimension, so "
-            "that each device has this one whole."
+            "that each device has this one whole.",
         )
-        return message, fix
     return None
 
 
-def _replicated(program: Program, known: ProgramSharding) -> Iterator[Finding]:
+def _replicated(known: ProgramSharding) -> Iterator[Finding]:
     balance = known.matmul_flops
     if (
         not isinstance(balance, MatmulFlops)

@@ -1,7 +1,5 @@
 """Impure Python in traced code: output, files, logging, state, random numbers and the clock."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -73,19 +71,16 @@ def _prints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         seen = printed if scope.source == 0 else None
         texts = None if seen is None else {effect.line: effect.text for effect in seen}
         for node in scope.unconditional() if texts is None else scope.nodes():
-            match node:
-                case ast.Call(func=ast.Name(id="print")):
-                    pass
-                case _:
-                    continue
-            line = line_of(node)
+            if not isinstance(node, ast.Call) or ast.unparse(node.func) != "print":
+                continue
+            line = node.lineno
             if texts is None and traced.block:
                 if traced.uses_tracer(node):
                     yield _block_print(line, scope, "")
                 continue
             text = None
             if texts is not None:
-                lines = range(line, int(getattr(node, "end_lineno", None) or line) + 1)
+                lines = range(line, (node.end_lineno or line) + 1)
                 text = next((texts[n] for n in lines if n in texts), None)
                 if text is None:
                     continue
@@ -180,21 +175,21 @@ def _logging(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
                     traced.modules.get(owner) == "logging"
                     or traced.kinds.get(owner) == "logging.Logger"
                 )
+                and (not traced.block or any(map(traced.uses_tracer, node.args)))
             ):
-                pass
+                yield side_effect(
+                    scope,
+                    line_of(node),
+                    f"`{owner}.{method}` runs while the cell is traced, so it logs tracers instead "
+                    "of values."
+                    if traced.block
+                    else f"`{owner}.{method}` runs only while {scope.title} is traced, not on "
+                    "every call.",
+                    "Log the result after the call, or use `jax.debug.callback` to log on every "
+                    "call.",
+                )
             case _:
                 continue
-        if traced.block and not any(traced.uses_tracer(argument) for argument in node.args):
-            continue
-        yield side_effect(
-            scope,
-            line_of(node),
-            f"`{owner}.{method}` runs while the cell is traced, so it logs tracers instead of "
-            "values."
-            if traced.block
-            else f"`{owner}.{method}` runs only while {scope.title} is traced, not on every call.",
-            "Log the result after the call, or use `jax.debug.callback` to log on every call.",
-        )
 
 
 # Random numbers
@@ -204,18 +199,11 @@ _NO_DRAWS = frozenset(
     | {"get_bit_generator", "set_bit_generator"}
 )
 _DRAWS = {
-    "rand": "uniform(key, shape)",
-    "random": "uniform(key, shape)",
-    "random_sample": "uniform(key, shape)",
-    "uniform": "uniform(key, shape)",
-    "randn": "normal(key, shape)",
-    "normal": "normal(key, shape)",
-    "standard_normal": "normal(key, shape)",
-    "gauss": "normal(key, shape)",
+    **dict.fromkeys(("rand", "random", "random_sample", "uniform"), "uniform(key, shape)"),
+    **dict.fromkeys(("randn", "normal", "standard_normal", "gauss"), "normal(key, shape)"),
+    **dict.fromkeys(("permutation", "shuffle"), "permutation(key, values)"),
     "randint": "randint(key, shape, low, high)",
     "choice": "choice(key, values, shape)",
-    "permutation": "permutation(key, values)",
-    "shuffle": "permutation(key, values)",
 }
 
 
@@ -302,7 +290,6 @@ _MUTATING = {
 
 
 def _mutations(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
-    """Mutations of objects outside a compiled function."""
     declared = {
         name for node in scope.nodes() if isinstance(node, ast.Global) for name in node.names
     }

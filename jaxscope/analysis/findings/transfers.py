@@ -1,18 +1,9 @@
 """Arguments copied to the device on every call, and results fetched in every iteration."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import (
-    Evidence,
-    TracedCode,
-    line_of,
-    root,
-    timing,
-    value_names,
-)
+from jaxscope.analysis.findings.evidence import Evidence, TracedCode, root, timing, value_names
 from jaxscope.model import Finding, FindingKind, Form, Program, Value, ValueKind
 from jaxscope.words import count, names, seconds, size
 
@@ -97,7 +88,7 @@ def _waiting(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                     call, name = fetched
                     yield Finding(
                         FindingKind.HOST_TRANSFER,
-                        line_of(call),
+                        call.lineno,
                         f"`{ast.unparse(call)}` blocks until the device is done, in every "
                         "iteration of the loop.",
                         f"Keep `{name}` as an array in the loop, and convert it after the loop or "

@@ -6,8 +6,6 @@ residuals; the backward pass rematerializes them, so one call's residuals are al
 A checkpoint on a function that is called once therefore frees nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -6,8 +6,6 @@ read from the optimized HLO: results of instructions of a forward pass that inst
 backward pass take as operands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ how many the other mode would need; under a `vmap` there is one result per examp
 serves them all.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +37,6 @@ def jacobian(region: Region, batching: Batching | None = None) -> Jacobian | Non
 
 @dataclass(frozen=True, slots=True)
 class _Seed:
-    value: int
     products: int
     around: Passes
     equation: int
@@ -97,11 +94,9 @@ def _seeds(use: RegionUse) -> dict[int, _Seed]:
         ):
             around = levels(use.passes + step.passes)
             number = use.first + step.offset
-            found[step.outputs[0]] = _Seed(step.outputs[0], shape[0], around, number)
+            found[step.outputs[0]] = _Seed(shape[0], around, number)
         elif step.primitive in _MOVES and step.inputs[0] in found:
-            first = found[step.inputs[0]]
-            for value in step.outputs:
-                found[value] = _Seed(value, first.products, first.around, first.equation)
+            found.update(dict.fromkeys(step.outputs, found[step.inputs[0]]))
     return found
 
 

@@ -1,7 +1,5 @@
 """The residuals of a program by line of the user's text, and equal ones merged."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A residual is a value that a backward pass reads and did not make. The forward p
 it, unlike the cotangent that the backward pass starts from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -99,11 +97,7 @@ def _forward_passes(step: RegionStep, passes: Passes) -> set[Passes]:
 
 
 def _level(
-    use: RegionUse,
-    value: int,
-    producer: Passes,
-    consumer: Passes,
-    read_by: dict[int, set[Passes]],
+    use: RegionUse, value: int, producer: Passes, consumer: Passes, read_by: dict[int, set[Passes]]
 ) -> int | None:
     """The derivative that saves the value; None when it is not a residual."""
     found = residual_level(producer, consumer)

@@ -9,31 +9,18 @@ from jaxscope.analysis.hlo.attributes import numbers
 from jaxscope.analysis.hlo.execution import (
     Executions,
     callers_first,
+    calls,
     executed_times,
     real_instructions,
 )
 from jaxscope.analysis.hlo.frames import HloFrame, StackFrames
 from jaxscope.analysis.hlo.loops import trip_count
-from jaxscope.analysis.hlo.module import Alias, Computation, HloModule, Instruction, users
+from jaxscope.analysis.hlo.module import Computation, HloModule, Instruction, users
 from jaxscope.analysis.hlo.parser import HloTextError, parse_module
 from jaxscope.analysis.hlo.shape import Shape, parse_shape
 
 __all__ = [
-    "Alias",
-    "Computation",
-    "Executions",
-    "HloFrame",
-    "HloModule",
-    "HloTextError",
-    "Instruction",
-    "Shape",
-    "StackFrames",
-    "callers_first",
-    "executed_times",
-    "numbers",
-    "parse_module",
-    "parse_shape",
-    "real_instructions",
-    "trip_count",
-    "users",
-]
+    "Computation", "Executions", "HloFrame", "HloModule", "HloTextError", "Instruction",
+    "Shape", "StackFrames", "callers_first", "calls", "executed_times", "numbers",
+    "parse_module", "parse_shape", "real_instructions", "trip_count", "users",
+]  # fmt: skip

@@ -20,10 +20,9 @@ class Executions:
     """Executions of a computation per run of the program."""
 
     times: float
-    """A lower bound for an unknown loop, an upper bound for a branch; see `uncertain`."""
+    """A lower bound inside an unknown loop, an upper bound inside a branch."""
     known: bool
-    uncertain: tuple[str, ...] = ()
-    """Names of the while and conditional instructions with an unknown count."""
+    """Whether no loop or branch around it has an unknown count."""
 
 
 def real_instructions(module: HloModule) -> tuple[Instruction, ...]:
@@ -51,21 +50,17 @@ def executed_times(module: HloModule) -> dict[str, Executions]:
     execution of that instruction. Uncalled computations run 0 times.
     """
     times = {c.name: 0.0 for c in module.computations}
-    uncertain: dict[str, set[str]] = {c.name: set() for c in module.computations}
+    uncertain: set[str] = set()
     times[module.entry] = 1.0
     for computation in callers_first(module):
         for instruction in computation.instructions:
-            for called, factor, unknown in _calls(module, instruction):
+            for called, factor, unknown in calls(module, instruction):
                 if called not in times or not times[computation.name]:
                     continue
                 times[called] += times[computation.name] * factor
-                uncertain[called] |= uncertain[computation.name]
-                if unknown:
-                    uncertain[called].add(instruction.name)
-    return {
-        name: Executions(times[name], not uncertain[name], tuple(sorted(uncertain[name])))
-        for name in times
-    }
+                if unknown or computation.name in uncertain:
+                    uncertain.add(called)
+    return {name: Executions(number, name not in uncertain) for name, number in times.items()}
 
 
 def callers_first(module: HloModule) -> list[Computation]:
@@ -96,7 +91,7 @@ def callers_first(module: HloModule) -> list[Computation]:
     return order
 
 
-def _calls(module: HloModule, instruction: Instruction) -> list[tuple[str, float, bool]]:
+def calls(module: HloModule, instruction: Instruction) -> list[tuple[str, float, bool]]:
     """(computation, runs per run of the instruction, unknown) of everything that it calls."""
     if instruction.opcode == "while":
         count = trip_count(module, instruction)

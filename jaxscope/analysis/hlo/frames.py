@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 
 from jaxscope.analysis.hlo.attributes import parse_fields, unescape
 
@@ -15,7 +15,7 @@ _ROW = re.compile(r'(\d+) (?:"((?:[^"\\]|\\.)*+)"|\{(.*)\})')
 class HloFrame:
     """One level of the Python stack; lines count from 1, columns (UTF-8 bytes) from 0, 0 if absent.
 
-    The start is right, the *end* unreliable: XLA stores one frame per start position, so
+    The end is not read, since it is unreliable: XLA stores one frame per start position, so
     expressions that begin together share the end of the first.
     """
 
@@ -23,9 +23,6 @@ class HloFrame:
     function: str = ""
     line: int = 0
     column: int = 0
-    end_line: int = 0
-    _: KW_ONLY
-    end_column: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +59,11 @@ def parse_stack_frames(tables: dict[str, list[str]]) -> StackFrames:
     parents: dict[int, int] = {}
     for number, row in rows.items():
         location = locations.get(row.get("file_location_id", 0), {})
-        line = location.get("line", 0)
         by_id[number] = HloFrame(
             file=files.get(location.get("file_name_id", 0), ""),
             function=functions.get(location.get("function_name_id", 0), ""),
-            line=line,
+            line=location.get("line", 0),
             column=location.get("column", 0),
-            end_line=location.get("end_line", line),
-            end_column=location.get("end_column", 0),
         )
         parents[number] = max(0, row.get("parent_frame_id", 0) - offset)
     return StackFrames(by_id, parents)
@@ -80,16 +74,8 @@ def inline_frame(metadata: str) -> tuple[HloFrame, ...]:
     if "source_file=" not in metadata:
         return ()
     fields = parse_fields(metadata)
-    line = _integer(fields.get("source_line"))
-    return (
-        HloFrame(
-            file=fields.get("source_file", ""),
-            line=line,
-            column=_integer(fields.get("source_column")),
-            end_line=_integer(fields.get("source_end_line")) or line,
-            end_column=_integer(fields.get("source_end_column")),
-        ),
-    )
+    line, column = (_integer(fields.get(name)) for name in ("source_line", "source_column"))
+    return (HloFrame(fields.get("source_file", ""), "", line, column),)
 
 
 def _integer(text: str | None) -> int:

@@ -5,13 +5,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 
-from jaxscope.analysis.hlo.attributes import numbers, parse_attributes, parse_fields, unescape
+from jaxscope.analysis.hlo.attributes import parse_attributes, unescape
 from jaxscope.analysis.hlo.frames import HloFrame, StackFrames, inline_frame
 from jaxscope.analysis.hlo.shape import Shape
 
 # The JSON of backend_config is printed bare by newer XLA and as an escaped string by older ones.
 _TRIP_COUNT = re.compile(r'known_trip_count\\?":\s*\{\\?"n\\?":\s*\\?"?(\d+)')
-_ALIAS = re.compile(r"\{([\d, ]*)\}:\s*\((\d+),\s*\{([\d, ]*)\}(?:,\s*([\w\-]+))?\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +48,6 @@ class Instruction:
         if f"{name}=" not in self.attributes_text:
             return None
         return self.attributes.get(name)
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """The fields of `metadata={...}`, unquoted."""
-        return parse_fields(self.attribute("metadata") or "")
-
-    @property
-    def fusion_kind(self) -> str | None:
-        """`kLoop`, `kInput`, `kOutput` or `kCustom`; None if it is not a fusion."""
-        return self.attribute("kind") if self.opcode == "fusion" else None
 
     @property
     def custom_call_target(self) -> str | None:
@@ -99,18 +88,6 @@ class Computation:
         """Its parameters in the order of their numbers."""
         found = [i for i in self.instructions if i.opcode == "parameter"]
         return tuple(sorted(found, key=lambda i: int(i.arguments) if i.arguments.isdigit() else 0))
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """An output in the buffer of a parameter: a donation that XLA used."""
-
-    output: tuple[int, ...]
-    """Index path into the result; empty if the result is not a tuple."""
-    parameter: int
-    parameter_path: tuple[int, ...]
-    kind: str
-    """`may-alias` or `must-alias`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,15 +169,6 @@ class HloModule:
     def attributes(self) -> dict[str, str]:
         """Raw values of the heading by name, e.g. `entry_computation_layout`."""
         return parse_attributes(self.attributes_text)
-
-    @property
-    def aliases(self) -> tuple[Alias, ...]:
-        """Outputs in the buffers of parameters."""
-        text = self.attributes.get("input_output_alias", "")
-        return tuple(
-            Alias(numbers(output), int(parameter), numbers(path), kind or "may-alias")
-            for output, parameter, path, kind in _ALIAS.findall(text)
-        )
 
 
 def users(instructions: Iterable[Instruction]) -> dict[str, list[Instruction]]:

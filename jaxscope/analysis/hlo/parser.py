@@ -5,7 +5,9 @@ GPU and TPU. Big programs have 100 000 lines, so a common line costs two regular
 attributes stay text until they are used.
 """
 
+import functools
 import re
+from collections.abc import Callable
 
 from jaxscope.analysis.hlo.attributes import (
     closing_parenthesis,
@@ -57,13 +59,13 @@ def parse_module(text: str) -> HloModule:
     instructions: list[Instruction] = []
     raw: list[tuple[str, tuple[Instruction, ...], int, int, bool]] = []
     unread: list[int] = []
-    read = _InstructionReader()
+    parse = functools.cache(parse_shape)  # equal shapes are parsed once
     for number, line in enumerate(text.split("\n"), 1):
         if opened is not None:
             if line.startswith("}"):
                 raw.append((opened[0], tuple(instructions), opened[1], number, opened[2]))
                 opened, instructions = None, []
-            elif (instruction := read(line, number, opened[0])) is not None:
+            elif (instruction := _read_instruction(line, number, opened[0], parse)) is not None:
                 instructions.append(instruction)
             elif line.strip() and not line.lstrip().startswith("//"):
                 unread.append(number)
@@ -108,45 +110,36 @@ def _computations(
     )
 
 
-class _InstructionReader:
-    """Parses instruction lines; equal shapes of one module are parsed once."""
-
-    __slots__ = ("_shapes",)
-
-    def __init__(self) -> None:
-        self._shapes: dict[str, Shape] = {}
-
-    def __call__(self, line: str, number: int, computation: str) -> Instruction | None:
-        match = _INSTRUCTION.match(line)
-        if match is None:
-            return None
-        is_root, name, shape_text, opcode = match.groups()
-        start = match.end()
-        end = line.find(")", start)
-        if end < 0:
-            return None
-        if line.find("(", start, end) >= 0 or line.find('"', start, end) >= 0:
-            end = closing_parenthesis(line, start)
-        arguments = line[start:end]
-        attributes = line[end + 1 :]
-        shape = self._shapes.get(shape_text)
-        if shape is None:
-            shape = self._shapes[shape_text] = parse_shape(shape_text)
-        op_name, frame, called = _read_attributes(attributes)
-        return Instruction(
-            name,
-            opcode,
-            shape,
-            arguments,
-            () if opcode in _WITHOUT_OPERANDS else _read_operands(arguments),
-            called=called,
-            op_name=op_name,
-            frame=frame,
-            is_root=is_root is not None,
-            line=number,
-            computation=computation,
-            attributes_text=attributes,
-        )
+def _read_instruction(
+    line: str, number: int, computation: str, parse: Callable[[str], Shape]
+) -> Instruction | None:
+    match = _INSTRUCTION.match(line)
+    if match is None:
+        return None
+    is_root, name, shape_text, opcode = match.groups()
+    start = match.end()
+    end = line.find(")", start)
+    if end < 0:
+        return None
+    if line.find("(", start, end) >= 0 or line.find('"', start, end) >= 0:
+        end = closing_parenthesis(line, start)
+    arguments = line[start:end]
+    attributes = line[end + 1 :]
+    op_name, frame, called = _read_attributes(attributes)
+    return Instruction(
+        name,
+        opcode,
+        parse(shape_text),
+        arguments,
+        () if opcode in _WITHOUT_OPERANDS else _read_operands(arguments),
+        called=called,
+        op_name=op_name,
+        frame=frame,
+        is_root=is_root is not None,
+        line=number,
+        computation=computation,
+        attributes_text=attributes,
+    )
 
 
 def _read_operands(arguments: str) -> tuple[str, ...]:

@@ -6,8 +6,6 @@ pass, `transpose` around `jvp` for its backward pass, and the scope `rematted_co
 that of a linear function, as solvers use them, and not a pass of a derivative.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Iterator
 

@@ -4,8 +4,6 @@ A call begins where the frames around it change, where the next gradient begins,
 function's first equation repeats, unless that is the next iteration of a Python loop inside it.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Sequence
@@ -13,19 +11,12 @@ from dataclasses import dataclass, field
 
 from jaxscope.analysis.jaxpr.dataflow import RegionStep, RegionUse
 from jaxscope.analysis.python.parse import parsed
+from jaxscope.analysis.python.scopes import Comprehension
 from jaxscope.model import Equation, Frame, Phase, Source, Span
 
 _NO_FUNCTIONS = ("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
 """Last words of names that cannot have a decorator."""
-_LOOPS = (
-    ast.For,
-    ast.AsyncFor,
-    ast.While,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-)
+_Loop = ast.For | ast.AsyncFor | ast.While | Comprehension
 
 Function = tuple[int, str]
 """Source and qualified name."""
@@ -100,7 +91,7 @@ def lines_in_loops(source: Source) -> frozenset[int]:
     while waiting:
         node = waiting.pop()
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if is_function or isinstance(node, _LOOPS):
+        if is_function or isinstance(node, _Loop):
             # Inner nodes come later and overwrite.
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
             found.update(dict.fromkeys(lines, not is_function))

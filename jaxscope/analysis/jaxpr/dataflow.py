@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes
@@ -77,7 +78,7 @@ class RegionStep:
     """Equal for copies of an equation."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Region:
     """One jaxpr. Its values are its arguments, then its constants, then the outputs of steps."""
 
@@ -90,37 +91,21 @@ class Region:
     _: KW_ONLY
     variables: tuple[int, ...]
     """By value: the identity of JAX's variable, which other jaxprs may share."""
-    size: int
-    """Equations at all depths."""
-    makers: Mapping[int, tuple[RegionStep, int]]
-    """Value → the step that makes it, and its position among the outputs."""
 
+    @cached_property
+    def size(self) -> int:
+        """Equations at all depths."""
+        return sum(1 + sum(inner.region.size for inner in step.inner) for step in self.steps)
 
-def region_of(
-    values: Sequence[RegionValue],
-    arguments: int,
-    constants: int,
-    steps: Sequence[RegionStep],
-    results: Sequence[int],
-    variables: Sequence[int],
-) -> Region:
-    """A region from its parts."""
-    makers = {
-        value: (step, index)
-        for step in steps
-        for index, value in enumerate(step.outputs)
-        if value >= 0
-    }
-    return Region(
-        tuple(values),
-        arguments,
-        constants,
-        tuple(steps),
-        tuple(results),
-        variables=tuple(variables),
-        size=sum(1 + sum(inner.region.size for inner in step.inner) for step in steps),
-        makers=makers,
-    )
+    @cached_property
+    def makers(self) -> Mapping[int, tuple[RegionStep, int]]:
+        """Value → the step that makes it, and its position among the outputs."""
+        return {
+            value: (step, index)
+            for step in self.steps
+            for index, value in enumerate(step.outputs)
+            if value >= 0
+        }
 
 
 @dataclass(frozen=True, slots=True)

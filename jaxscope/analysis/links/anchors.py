@@ -205,7 +205,10 @@ class _HloAnchors:
         around = self._contexts.get(instruction.computation, {})
         match = self._locator.match(instruction.op_name, around)
         equations = match.equations
-        if not equations and instruction.opcode not in _PLAIN and self._is_called(instruction):
+        callers = self._callers.get(instruction.computation, ())
+        # The computation around it is a function, and so the work of its callers.
+        is_called = bool(callers) and all(caller.opcode == "call" for caller in callers)
+        if not equations and is_called and instruction.opcode not in _PLAIN:
             equations = _of_paths(self._locator.paths, around)
         if equations:
             self._exact[instruction.name] = equations
@@ -219,11 +222,6 @@ class _HloAnchors:
             context = self._contexts.setdefault(called, {})
             context.update(dict.fromkeys(match.paths) if match.paths else around)
             self._callers.setdefault(called, []).append(instruction)
-
-    def _is_called(self, instruction: Instruction) -> bool:
-        """Whether the computation around it is a function, and so the work of its callers."""
-        callers = self._callers.get(instruction.computation, ())
-        return bool(callers) and all(caller.opcode == "call" for caller in callers)
 
     def _inherit(self, instructions: tuple[Instruction, ...]) -> None:
         """Give unmatched instructions the equations of their neighbors, as a guess."""

@@ -4,12 +4,11 @@ XLA does not report its rewrites. Certain are those that its input proves: an op
 on no input, one that occurs twice, one that no result depends on. Other reasons stay vague.
 """
 
-from __future__ import annotations
-
-import re
+import functools
 from collections import Counter
 from dataclasses import dataclass
 
+from jaxscope.analysis.diff.ir_functions import IrLine, ir_functions
 from jaxscope.analysis.links.line_figures import stage_of
 from jaxscope.model import Equation, Program, Stage, StageKind
 
@@ -33,19 +32,8 @@ _OPEN = frozenset({
     "call", "case", "composite", "custom_call", "if", "infeed", "optimization_barrier",
     "partition_id", "recv", "replica_id", "rng", "while",
 })  # fmt: skip
-_OPERATION = re.compile(r'\s*(%[\w#$.\-]+)(?::\d+)? = "?(?:[a-z_]+\.)?([\w]+)"?(.*)')
-_NAME = re.compile(r"%[\w$.\-]+")
-_FUNCTION = re.compile(r"\s*func\.func\b")
 _LONGEST = 4_000_000
 """Characters of the longest module that is searched for reasons."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Operation:
-    name: str
-    opcode: str
-    rest: str
-    operands: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,31 +101,28 @@ def reasons(program: Program) -> tuple[Eliminated, ...]:
     return tuple(found.values())
 
 
+def _opcode(line: IrLine) -> str:
+    return line.operation.rpartition(".")[2]
+
+
 class _Text:
     """The operations of a module by function, the scope of their names."""
 
     def __init__(self, text: str) -> None:
-        self._by_line: dict[int, tuple[int, _Operation]] = {}
+        self._by_line: dict[int, tuple[int, IrLine]] = {}
         self._defined: dict[tuple[int, str], int] = {}
-        self._twins = Counter[tuple[int, str, str]]()
+        self._twins = Counter[tuple[int, str, tuple[str, ...]]]()
         self._uses: dict[tuple[int, str], list[int]] = {}
-        function = 0
-        for number, line in enumerate(text.split("\n"), 1):
-            if _FUNCTION.match(line):
-                function = number
-                continue
-            found = _OPERATION.match(line)
-            names = tuple(_NAME.findall(found[3] if found else line))
-            for name in names:
-                self._uses.setdefault((function, name), []).append(number)
-            if found is not None:
-                name = found[1].partition("#")[0]
-                operation = _Operation(name, found[2], found[3], names)
-                self._by_line[number] = (function, operation)
-                self._defined[function, name] = number
-                self._twins[function, operation.opcode, operation.rest] += 1
+        for function, body in enumerate(ir_functions(StageKind.STABLEHLO, text)):
+            for line in body.lines:
+                for name in line.uses:
+                    self._uses.setdefault((function, name), []).append(line.number)
+                # Names of arguments, of the function or of a region, have no operation.
+                if line.text.lstrip().startswith("%"):
+                    self._by_line[line.number] = (function, line)
+                    self._defined[function, line.defines[0]] = line.number
+                    self._twins[function, line.key, line.uses] += 1
         self._fixed: dict[int, bool] = {}
-        self._live: set[int] | None = None
 
     def reason(self, line: int) -> str:
         """The reason for the elimination of this line's operation; empty if unknown."""
@@ -147,54 +132,48 @@ class _Text:
         function, operation = known
         if self._is_fixed(line):
             return CONSTANT
-        if operation.opcode not in _OPEN:
-            if self._twins[function, operation.opcode, operation.rest] > 1:
+        if _opcode(operation) not in _OPEN:
+            if self._twins[function, operation.key, operation.uses] > 1:
                 return TWICE
-            if line not in self._alive():
+            if line not in self._alive:
                 return DEAD
-        return MOVED if operation.opcode in _MOVING else MERGED
+        return MOVED if _opcode(operation) in _MOVING else MERGED
 
     def _is_fixed(self, line: int) -> bool:
         """Whether it depends only on constants."""
         waiting, seen = [line], {line}
         while waiting:
             current = waiting.pop()
-            if (known := self._fixed.get(current)) is not None:
-                if not known:
-                    self._fixed[line] = False
-                    return False
+            known = self._fixed.get(current)
+            if known:
                 continue
             function, operation = self._by_line[current]
-            if operation.opcode in _OPEN:
+            made = [self._defined.get((function, name)) for name in operation.uses]
+            if known is False or _opcode(operation) in _OPEN or None in made:
                 self._fixed[line] = False
                 return False
-            for name in operation.operands:
-                made = self._defined.get((function, name))
-                if made is None:  # an argument, of the function or of a region
-                    self._fixed[line] = False
-                    return False
-                if made not in seen:
-                    seen.add(made)
-                    waiting.append(made)
+            new = {other for other in made if other is not None} - seen
+            seen |= new
+            waiting += new
         self._fixed.update(dict.fromkeys(seen, True))
         return True
 
+    @functools.cached_property
     def _alive(self) -> set[int]:
         """Lines that a result may depend on. A line that defines nothing (a `return`, a region)
         keeps all its operands alive, and so does an operation that may have an effect."""
-        if self._live is None:
-            waiting = [
-                (function, name)
-                for (function, name), lines in self._uses.items()
-                if any(
-                    (known := self._by_line.get(line)) is None or known[1].opcode in _OPEN
-                    for line in lines
-                )
-            ]
-            self._live = set()
-            while waiting:
-                made = self._defined.get(key := waiting.pop())
-                if made is not None and made not in self._live:
-                    self._live.add(made)
-                    waiting += [(key[0], name) for name in self._by_line[made][1].operands]
-        return self._live
+        waiting = [
+            (function, name)
+            for (function, name), lines in self._uses.items()
+            if any(
+                (known := self._by_line.get(line)) is None or _opcode(known[1]) in _OPEN
+                for line in lines
+            )
+        ]
+        live: set[int] = set()
+        while waiting:
+            made = self._defined.get(key := waiting.pop())
+            if made is not None and made not in live:
+                live.add(made)
+                waiting += [(key[0], name) for name in self._by_line[made][1].uses]
+        return live

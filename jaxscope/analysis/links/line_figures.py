@@ -3,8 +3,6 @@
 In a program that differentiates, the figures of a line are split by phase: forward and backward.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping

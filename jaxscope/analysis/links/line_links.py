@@ -4,8 +4,6 @@ The join key is the equation: a source line leads to every equation with a frame
 stage's anchors lead from these to its lines.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable
 from typing import Any
@@ -66,7 +64,6 @@ def line_equations(stage: Stage, line: int) -> Anchor | None:
 
 class _SourceIndex:
     def __init__(self, equations: tuple[Equation, ...]) -> None:
-        self.equations: dict[tuple[int, int], tuple[int, ...]] = {}
         found: dict[tuple[int, int], dict[int, None]] = {}
         self._children: dict[int, list[int]] = {}
         for equation in equations:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from jaxscope.analysis.hlo.frames import TABLE_NAMES
+
 TAG_HEX = 8
 """Hexadecimal digits of a tag's hash: a 1 % chance that any two of 10 000 jaxprs collide."""
 
@@ -19,7 +21,6 @@ _WRAPPED = re.compile(rf"\({TAG.pattern}(\)+)/(jit\([^/\";]*\))")
 _ELSEWHERE = re.compile(rf"/?{TAG.pattern}")
 _STACK_FRAME = re.compile(r" ?stack_frame_id=\d+")
 _EMPTY_METADATA = re.compile(r", metadata=\{\s*\}")
-_TABLE_NAMES = frozenset({"FileNames", "FunctionNames", "FileLocations", "StackFrames"})
 
 
 def tag(index: int, digest: str) -> str:
@@ -52,7 +53,7 @@ def clean_hlo(text: str) -> tuple[str, list[int]]:
     in_table = False
     blank_before = False
     for number, line in enumerate(text.split("\n"), 1):
-        if line.rstrip() in _TABLE_NAMES:
+        if line.rstrip() in TABLE_NAMES:
             in_table = True
             continue
         if in_table:

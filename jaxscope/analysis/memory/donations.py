@@ -1,7 +1,5 @@
 """Inputs whose buffers a program's outputs could reuse, if they were donated."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

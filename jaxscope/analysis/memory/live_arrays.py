@@ -4,8 +4,6 @@
 the Python stack that created it. Source of the field numbers: google/pprof, proto/profile.proto.
 """
 
-from __future__ import annotations
-
 import collections
 import gzip
 from collections.abc import Callable

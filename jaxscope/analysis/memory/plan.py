@@ -5,8 +5,6 @@ assignment, and the heap simulator's trace of allocations and releases by instru
 field numbers: xla/service/hlo.proto and tsl/profiler/protobuf/xplane.proto.
 """
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Mapping
 

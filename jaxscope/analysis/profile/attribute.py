@@ -1,7 +1,5 @@
 """From profiled calls to seconds by instruction and by line, with their uncertainty."""
 
-from __future__ import annotations
-
 import collections
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +15,7 @@ from jaxscope.analysis.profile.profiled_calls import (
     call_times,
     median_of_sessions,
 )
-from jaxscope.analysis.profile.warnings import (
-    command_buffers,
-    graph_warnings,
-    unreliable,
-    warnings,
-)
+from jaxscope.analysis.profile.warnings import command_buffers, graph_warnings, unreliable, warnings
 from jaxscope.model.profile import (
     JointTime,
     LineTime,
@@ -99,27 +92,23 @@ def profile(
 
 
 def _ops(whole: CallTimes, module: HloModule) -> tuple[OpTime, ...]:
-    rows: list[OpTime] = []
-    for overhead, seconds in ((False, whole.by_op), (True, whole.overhead)):
-        for name, value in seconds.items():
-            instruction = module.instruction(name)
-            rows.append(
-                OpTime(
-                    name,
-                    instruction.opcode if instruction is not None else "",
-                    value,
-                    whole.cpu.get(name, 0.0),
-                    whole.times.get(name, 0.0),
-                    overhead=overhead,
-                )
-            )
+    rows = [
+        OpTime(
+            name,
+            instruction.opcode if (instruction := module.instruction(name)) is not None else "",
+            value,
+            whole.cpu.get(name, 0.0),
+            whole.times.get(name, 0.0),
+            overhead=overhead,
+        )
+        for overhead, seconds in ((False, whole.by_op), (True, whole.overhead))
+        for name, value in seconds.items()
+    ]
     return tuple(sorted(rows, key=lambda row: -row.seconds))
 
 
 @dataclass(slots=True)
 class _Sums:
-    """Seconds of one line."""
-
     estimate: float = 0.0
     low: float = 0.0
     high: float = 0.0
@@ -151,7 +140,6 @@ def _lines(
 
 
 def _split(times: CallTimes, owners_of: _Owners) -> tuple[dict[SourceLine, _Sums], float]:
-    """The seconds of each line, and the unattributed seconds."""
     found: dict[SourceLine, _Sums] = collections.defaultdict(_Sums)
     lost = 0.0
     ops = ((name, seconds, True) for name, seconds in times.by_op.items())

@@ -1,8 +1,6 @@
 """Attribute each program execution in a profiled cell to the line that dispatched it; phases of
 compiling while the cell ran, from the events that JAX and XLA leave in the trace."""
 
-from __future__ import annotations
-
 import collections
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

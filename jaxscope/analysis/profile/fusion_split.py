@@ -6,8 +6,6 @@ The split is therefore a model, and shown as one: relative CPU costs of operatio
 caller has them, seconds measured with isolated lines.
 """
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

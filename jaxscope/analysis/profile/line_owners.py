@@ -1,7 +1,5 @@
 """The line of Python that each HLO instruction belongs to."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Collection, Mapping

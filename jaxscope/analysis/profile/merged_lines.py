@@ -1,7 +1,5 @@
 """Lines whose work XLA merged into other lines, so that they do not read as free."""
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Callable, Iterable, Mapping
 
@@ -34,11 +32,7 @@ _OPCODES = {
 
 
 def merged_lines(
-    program: Program,
-    stage: Stage,
-    module: HloModule,
-    source: int,
-    lowered: Callable[[], Stage],
+    program: Program, stage: Stage, module: HloModule, source: int, lowered: Callable[[], Stage]
 ) -> tuple[MergedLine, ...]:
     """Lines with costly equations and no instruction of their own.
 
@@ -57,8 +51,7 @@ def merged_lines(
         elif instruction.opcode in FREE:
             traces[anchor.equations[0]].append(instruction.name)
         else:
-            own.add(anchor.equations[0])
-            own.update(anchor.equations[1:])
+            own.update(anchor.equations)
     own.update(untagged_scans(program, stage, module).values())
     lines = lines_of_equations(program, source)
     # A line with any instruction has a time, whichever of its equations is named.

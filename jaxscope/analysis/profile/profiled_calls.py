@@ -1,7 +1,5 @@
 """Profiled calls, and their time by instruction."""
 
-from __future__ import annotations
-
 import collections
 import statistics
 from collections.abc import Collection, Mapping, Sequence
@@ -47,10 +45,10 @@ class ProfiledSession:
 class CallTimes:
     """Median seconds of one call, by instruction and by part of the call."""
 
-    by_op: dict[str, float]
-    overhead: dict[str, float]
-    cpu: dict[str, float]
-    times: dict[str, float]
+    by_op: Mapping[str, float]
+    overhead: Mapping[str, float]
+    cpu: Mapping[str, float]
+    times: Mapping[str, float]
     """Executions, not seconds."""
     concurrent: float
     _: KW_ONLY
@@ -65,37 +63,43 @@ def call_times(calls: Sequence[ProfiledCall], containers: Collection[str]) -> Ca
     A stalled call moves a mean, but not a median. An instruction that a call did not run (an
     untaken branch) counts as 0 there.
     """
-    found = [(call, shares(call.ops, containers)) for call in calls]
-    dispatch, idle, completion = (
-        _median([edges[i] for edges in (_edges(*pair) for pair in found)]) * _NS for i in range(3)
-    )
-    cpu: list[dict[str, float]] = [collections.defaultdict(float) for _ in calls]
-    for call, sums in zip(calls, cpu, strict=True):
-        for op in call.ops:
-            sums[op.name] += op.cpu
+    return _median_times([_times(call, containers) for call in calls], _NS)
+
+
+def median_of_sessions(sessions: Sequence[CallTimes]) -> CallTimes:
+    """The median over the sessions, which differ more from each other than the calls within one."""
+    return _median_times(sessions, 1.0)
+
+
+def _times(call: ProfiledCall, containers: Collection[str]) -> CallTimes:
+    """One call, in ns."""
+    share = shares(call.ops, containers)
+    dispatch, idle, completion = _edges(call, share)
+    cpu: dict[str, float] = collections.defaultdict(float)
+    for op in call.ops:
+        cpu[op.name] += op.cpu
     return CallTimes(
-        _medians([share.by_op for _, share in found], _NS),
-        _medians([share.overhead for _, share in found], _NS),
-        _medians(cpu, _NS),
-        _medians([collections.Counter(op.name for op in call.ops) for call in calls], 1.0),
-        _median([share.concurrent for _, share in found]) * _NS,
+        share.by_op,
+        share.overhead,
+        cpu,
+        collections.Counter(op.name for op in call.ops),
+        share.concurrent,
         dispatch=dispatch,
         idle=idle,
         completion=completion,
     )
 
 
-def median_of_sessions(sessions: Sequence[CallTimes]) -> CallTimes:
-    """The median over the sessions, which differ more from each other than the calls within one."""
+def _median_times(found: Sequence[CallTimes], unit: float) -> CallTimes:
     return CallTimes(
-        _medians([s.by_op for s in sessions], 1.0),
-        _medians([s.overhead for s in sessions], 1.0),
-        _medians([s.cpu for s in sessions], 1.0),
-        _medians([s.times for s in sessions], 1.0),
-        _median([s.concurrent for s in sessions]),
-        dispatch=_median([s.dispatch for s in sessions]),
-        idle=_median([s.idle for s in sessions]),
-        completion=_median([s.completion for s in sessions]),
+        _medians([each.by_op for each in found], unit),
+        _medians([each.overhead for each in found], unit),
+        _medians([each.cpu for each in found], unit),
+        _medians([each.times for each in found], 1.0),
+        _median([each.concurrent for each in found]) * unit,
+        dispatch=_median([each.dispatch for each in found]) * unit,
+        idle=_median([each.idle for each in found]) * unit,
+        completion=_median([each.completion for each in found]) * unit,
     )
 
 

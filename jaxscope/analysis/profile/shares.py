@@ -1,7 +1,5 @@
 """Share of each line and instruction in a call: the heat beside the code."""
 
-from __future__ import annotations
-
 import collections
 from typing import NamedTuple
 

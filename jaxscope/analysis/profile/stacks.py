@@ -25,10 +25,7 @@ class Node:
     children: dict[str, Node] = field(default_factory=dict)
 
     def child(self, label: str, source: int | None = None, line: int | None = None) -> Node:
-        found = self.children.get(label)
-        if found is None:
-            found = self.children[label] = Node(label, 0.0, source, line)
-        return found
+        return self.children.setdefault(label, Node(label, 0.0, source, line))
 
     def ordered(self) -> list[Node]:
         """The longest first."""

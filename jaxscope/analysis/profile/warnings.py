@@ -1,7 +1,5 @@
 """Reasons to distrust a profile, and caveats to read it with."""
 
-from __future__ import annotations
-
 import math
 import statistics
 

@@ -121,7 +121,36 @@ class CellSyntax:
         functions, the one that the rest of the text names is the entry point, else the first. A
         function passed to a method of another, as in `f.defvjp(forward, backward)`, belongs to it.
         """
-        return _entry_points(self.tree, self.definitions)
+        definitions = self.definitions
+        uses = {name: _used(node) & definitions.keys() for name, node in definitions.items()}
+        named: set[str] = set()
+        for statement in self.tree.body:
+            if statement not in definitions.values():
+                owner, given = "", set[str]()
+                match statement:  # `f.defvjp(forward, backward)`
+                    case ast.Expr(
+                        value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=arguments)
+                    ):
+                        given = {a.id for a in arguments if isinstance(a, ast.Name)}
+                    case _:
+                        pass
+                uses.setdefault(owner, set()).update(given)
+                named |= _used(statement) - given
+        found: list[str] = []
+        for name, node in definitions.items():
+            if not isinstance(node, ast.FunctionDef) or any(
+                isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node.body)
+            ):
+                continue
+            reached = _reachable(name, uses)
+            users = {user for user in definitions if name in uses[user] and user != name}
+            if users - reached:
+                continue
+            circle = [n for n in definitions if n in reached and name in _reachable(n, uses)]
+            first = next((n for n in circle if n in named), circle[0] if circle else name)
+            if first == name or not users:
+                found.append(name)
+        return tuple(found)
 
     @cached_property
     def called_functions(self) -> tuple[str, ...]:
@@ -244,40 +273,6 @@ def _root(node: ast.expr) -> str:
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _entry_points(
-    tree: ast.Module, definitions: Mapping[str, Function | ast.ClassDef]
-) -> tuple[str, ...]:
-    uses = {name: _used(node) & definitions.keys() for name, node in definitions.items()}
-    named: set[str] = set()
-    for statement in tree.body:
-        if statement not in definitions.values():
-            owner, given = "", set[str]()
-            match statement:  # `f.defvjp(forward, backward)`
-                case ast.Expr(
-                    value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=arguments)
-                ):
-                    given = {a.id for a in arguments if isinstance(a, ast.Name)}
-                case _:
-                    pass
-            uses.setdefault(owner, set()).update(given)
-            named |= _used(statement) - given
-    found: list[str] = []
-    for name, node in definitions.items():
-        if not isinstance(node, ast.FunctionDef) or any(
-            isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node.body)
-        ):
-            continue
-        reached = _reachable(name, uses)
-        users = {user for user in definitions if name in uses[user] and user != name}
-        if users - reached:
-            continue
-        circle = [n for n in definitions if n in reached and name in _reachable(n, uses)]
-        first = next((n for n in circle if n in named), circle[0] if circle else name)
-        if first == name or not users:
-            found.append(name)
-    return tuple(found)
 
 
 def _used(node: ast.stmt) -> set[str]:

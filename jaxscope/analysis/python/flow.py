@@ -9,25 +9,13 @@ assigns is forgotten afterwards. So a name may be reported that no run reads, ne
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum, auto
+from typing import Literal
 
-from jaxscope.analysis.python.scopes import (
-    Binds,
-    Comprehension,
-    Function,
-    always_matches,
-    annotation_expressions,
-    captured,
-    deleted,
-    elements,
-    imported_names,
-    may_swallow,
-    operands,
-    parameters,
-    signature_expressions,
-)
+from jaxscope.analysis.python import scopes
+from jaxscope.analysis.python.scopes import Binds, Comprehension, Function, NodesVisitor
 
 Key = tuple[int, str]
 """A name in a scope: (0, name) is the module's."""
@@ -36,11 +24,7 @@ State = set[Key] | None
 """Names that are certainly assigned; None where control never arrives."""
 
 
-class _Kind(Enum):
-    MODULE = auto()
-    CLASS = auto()
-    FUNCTION = auto()
-    COMPREHENSION = auto()
+_Kind = Literal["module", "class", "function", "comprehension"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +36,7 @@ class _Scope:
     """The class that private names are mangled for."""
 
 
-class NameFlow(ast.NodeVisitor):
+class NameFlow(NodesVisitor):
     """Walks a module and collects the names that it reads, binds and certainly assigns."""
 
     def __init__(self) -> None:
@@ -61,7 +45,7 @@ class NameFlow(ast.NodeVisitor):
         """Each name read while perhaps unassigned, with its first place (line, column)."""
         self.bound: dict[str, None] = {}
         """Each name of the module that may be bound or deleted, in the order met."""
-        self._scopes = [_Scope(_Kind.MODULE, 0, Binds())]
+        self._scopes = [_Scope("module", 0, Binds())]
         self._next_id = 1
 
     @classmethod
@@ -95,9 +79,9 @@ class NameFlow(ast.NodeVisitor):
 
     def _may_be_global(self, name: str) -> bool:
         for scope in reversed(self._scopes):
-            if scope.kind is _Kind.MODULE or name in scope.binds.global_names:
+            if scope.kind == "module" or name in scope.binds.global_names:
                 return True
-            if scope.kind is _Kind.CLASS:
+            if scope.kind == "class":
                 if scope is not self._scopes[-1]:
                     continue  # methods and comprehensions do not see the names of the class
                 if self.state is not None and (scope.id, name) in self.state:
@@ -114,14 +98,14 @@ class NameFlow(ast.NodeVisitor):
             if name in scope.binds.global_names:
                 return (0, self._mangled(name))
             match scope.kind:
-                case _Kind.COMPREHENSION:
+                case "comprehension":
                     if name in scope.binds.names:
                         return None
-                case _Kind.FUNCTION:
+                case "function":
                     return None
-                case _Kind.CLASS:
+                case "class":
                     return None if name in scope.binds.nonlocal_names else (scope.id, name)
-                case _Kind.MODULE:
+                case "module":
                     return (0, self._mangled(name))
         return None
 
@@ -137,34 +121,25 @@ class NameFlow(ast.NodeVisitor):
 
     # Paths
 
-    def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
-        for node in nodes:
-            self.visit(node)
-
-    def _copy(self) -> State:
-        return None if self.state is None else set(self.state)
-
     def _block(self, nodes: Sequence[ast.AST], start: State) -> State:
         """Walk the nodes from this state; the state at their end."""
         self.state = None if start is None else set(start)
-        self._visit_all(nodes)
+        self.visit_all(nodes)
         return self.state
 
     def _perhaps(self, nodes: Sequence[ast.AST]) -> None:
         """Walk nodes that may not run here: their assignments are not certain afterwards."""
-        before = self._copy()
+        before = self.state
         self._block(nodes, before)
         self.state = before
 
     def _without_deleted(self, state: State, nodes: Iterable[ast.AST]) -> State:
-        if state is None:
-            return None
-        gone = {self._key(name) for name in deleted(nodes)}
-        return {key for key in state if key not in gone}
+        gone = {self._key(name) for name in scopes.deleted(nodes)}
+        return None if state is None else state - gone
 
     def _if(self, node: ast.If | ast.IfExp) -> None:
         self.visit(node.test)
-        start = self._copy()
+        start = self.state
         body = node.body if isinstance(node.body, list) else [node.body]
         orelse = node.orelse if isinstance(node.orelse, list) else [node.orelse]
         self.state = _meet(self._block(body, start), self._block(orelse, start))
@@ -175,12 +150,8 @@ class NameFlow(ast.NodeVisitor):
         self.visit(node.values[0])
         self._perhaps(node.values[1:])
 
-    def visit_BinOp(self, node: ast.BinOp) -> None:
-        self._visit_all(operands(node))
-
     def visit_Compare(self, node: ast.Compare) -> None:
-        self.visit(node.left)
-        self.visit(node.comparators[0])
+        self.visit_all([node.left, node.comparators[0]])
         self._perhaps(node.comparators[1:])
 
     def visit_Assert(self, node: ast.Assert) -> None:
@@ -204,7 +175,7 @@ class NameFlow(ast.NodeVisitor):
         self._perhaps(orelse)
 
     def visit_Try(self, node: ast.Try) -> None:
-        before = self._copy()
+        before = self.state
         handled = self._without_deleted(before, node.body)
         end = self._block([*node.body, *node.orelse], before)
         for handler in node.handlers:
@@ -216,19 +187,19 @@ class NameFlow(ast.NodeVisitor):
 
     def visit_TryStar(self, node: ast.TryStar) -> None:
         # Several handlers may run one after the other.
-        before = self._copy()
+        before = self.state
         guarded = [*node.body, *node.handlers, *node.orelse]
         self.state = self._without_deleted(before, [*guarded, *node.finalbody])
         for part in ([*node.body, *node.orelse], *([h] for h in node.handlers)):
             self._perhaps(part)
-        self._visit_all(node.finalbody)
+        self.visit_all(node.finalbody)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.type is not None:
             self.visit(node.type)
         if node.name:
             self._store(node.name)
-        self._visit_all(node.body)
+        self.visit_all(node.body)
         if node.name:
             self._store(node.name, certain=False)
 
@@ -237,27 +208,26 @@ class NameFlow(ast.NodeVisitor):
             self.visit(item.context_expr)
             if item.optional_vars is not None:
                 self.visit(item.optional_vars)
-        if any(may_swallow(item.context_expr) for item in node.items):
+        if any(scopes.may_swallow(item.context_expr) for item in node.items):
             self.state = self._without_deleted(self.state, node.body)
             self._perhaps(node.body)
         else:
-            self._visit_all(node.body)
+            self.visit_all(node.body)
 
     visit_With = visit_AsyncWith = _with
 
     def visit_Match(self, node: ast.Match) -> None:
         self.visit(node.subject)
-        start, end = self._copy(), None
+        start, end = self.state, None
         for case in node.cases:
             parts = [case.pattern, *([case.guard] if case.guard else []), *case.body]
             end = _meet(end, self._block(parts, start))
-        if not any(case.guard is None and always_matches(case.pattern) for case in node.cases):
-            end = _meet(end, start)
-        self.state = end
+        taken = [scopes.always_matches(case.pattern) for case in node.cases if case.guard is None]
+        self.state = end if any(taken) else _meet(end, start)
 
     def _capture(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
         self.generic_visit(node)
-        if name := captured(node):
+        if name := scopes.captured(node):
             self._store(name)
 
     visit_MatchAs = visit_MatchStar = visit_MatchMapping = _capture
@@ -271,7 +241,7 @@ class NameFlow(ast.NodeVisitor):
     # Bindings
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        self._visit_all((node.value, *node.targets))
+        self.visit_all((node.value, *node.targets))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
@@ -297,83 +267,79 @@ class NameFlow(ast.NodeVisitor):
             self.visit(value)
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        for name in imported_names(node):
+        for name in scopes.imported_names(node):
             self._store(name)
 
     visit_Import = visit_ImportFrom = _import
 
     # Scopes
 
-    def _push(self, kind: _Kind, binds: Binds, class_name: str | None = None) -> None:
-        inherited = self._scopes[-1].class_name if class_name is None else class_name
+    @contextmanager
+    def _scope(self, kind: _Kind, binds: Binds, class_name: str = "") -> Generator[None]:
+        inherited = class_name or self._scopes[-1].class_name
         self._scopes.append(_Scope(kind, self._next_id, binds, inherited))
         self._next_id += 1
+        yield
+        self._scopes.pop()
 
     def _function(self, node: Function) -> None:
-        self._visit_all((*node.decorator_list, *signature_expressions(node.args)))
-        parameters = self._typeparameters(node)
-        self._visit_all(annotation_expressions(node.args))
-        if node.returns is not None:
-            self.visit(node.returns)
-        if not node.decorator_list:
-            self._store(node.name)  # only a decorator could call it before it has its name
-        self._deferred(node.args, node.body)
-        if parameters:
-            self._scopes.pop()
+        self.visit_all((*node.decorator_list, *scopes.signature_expressions(node.args)))
+        with self._type_parameters(node):
+            self.visit_all(scopes.annotation_expressions(node.args))
+            if node.returns is not None:
+                self.visit(node.returns)
+            if not node.decorator_list:
+                self._store(node.name)  # only a decorator could call it before it has its name
+            self._deferred(node.args, node.body)
         self._store(node.name)
 
     visit_FunctionDef = visit_AsyncFunctionDef = _function
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        self._visit_all(signature_expressions(node.args))
+        self.visit_all(scopes.signature_expressions(node.args))
         self._deferred(node.args, [node.body])
 
     def _deferred(self, arguments: ast.arguments, body: Sequence[ast.AST]) -> None:
         binds = Binds.of(body)
-        binds.names.update(parameters(arguments))
-        self._push(_Kind.FUNCTION, binds)
-        self._perhaps(body)
-        self._scopes.pop()
+        binds.names.update(scopes.parameters(arguments))
+        with self._scope("function", binds):
+            self._perhaps(body)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._visit_all(node.decorator_list)
-        parameters = self._typeparameters(node)
-        self._visit_all((*node.bases, *node.keywords))
-        self._push(_Kind.CLASS, Binds.of(node.body), node.name)
-        self._visit_all(node.body)
-        self._scopes.pop()
-        if parameters:
-            self._scopes.pop()
+        self.visit_all(node.decorator_list)
+        with self._type_parameters(node):
+            self.visit_all((*node.bases, *node.keywords))
+            with self._scope("class", Binds.of(node.body), node.name):
+                self.visit_all(node.body)
         self._store(node.name)
 
-    def _typeparameters(self, node: ast.AST) -> bool:
-        """Python 3.12: `def f[T: Bound](…)`. Opens the scope of `T`; True if there is one."""
+    @contextmanager
+    def _type_parameters(self, node: ast.AST) -> Generator[None]:
+        """Python 3.12: `def f[T: Bound](…)`. Opens the scope of `T`, if there is one."""
         parameters: list[ast.AST] = getattr(node, "type_params", [])
         if not parameters:
-            return False
-        self._push(_Kind.FUNCTION, Binds({getattr(p, "name", "") for p in parameters}))
-        for parameter in parameters:
-            self._perhaps([parameter])
-        return True
+            yield
+            return
+        with self._scope("function", Binds({getattr(p, "name", "") for p in parameters})):
+            for parameter in parameters:
+                self._perhaps([parameter])
+            yield
 
     def visit_TypeAlias(self, node: ast.AST) -> None:
         """Python 3.12: `type X[T] = …`, whose value is evaluated later."""
-        parameters = self._typeparameters(node)
-        self._perhaps([getattr(node, "value")])  # noqa: B009  typed for Python 3.11
-        if parameters:
-            self._scopes.pop()
+        with self._type_parameters(node):
+            self._perhaps([getattr(node, "value")])  # noqa: B009  typed for Python 3.11
         self.visit(getattr(node, "name"))  # noqa: B009
 
     def _comprehension(self, node: Comprehension) -> None:
         first = node.generators[0]
         self.visit(first.iter)
         targets = Binds.of([generator.target for generator in node.generators])
-        self._push(_Kind.COMPREHENSION, targets)
         rest: list[ast.AST] = [first.target, *first.ifs]
         for generator in node.generators[1:]:
             rest += [generator.iter, generator.target, *generator.ifs]
-        self._perhaps([*rest, *elements(node)])
-        self._scopes.pop()
+        with self._scope("comprehension", targets):
+            self._perhaps([*rest, *scopes.elements(node)])
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 

@@ -5,8 +5,6 @@ and the call itself stays in the cell's frame, so `locals()` and tracebacks keep
 hook is a constant of the code object, so no name appears in the namespace.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Iterator
@@ -57,20 +55,21 @@ class _Marker(ast.NodeTransformer):
         picked = ast.copy_location(ast.Call(hook, [node.func], []), node.func)
         return ast.copy_location(ast.Call(picked, node.args, node.keywords), node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._definition(node)
+    def visit_FunctionDef(self, node: Any) -> Any:
+        node.decorator_list = self._all(node.decorator_list)
+        self._defaults(node.args)
+        return node
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._definition(node)
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         self._defaults(node.args)
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        node.decorator_list = [self.visit(one) for one in node.decorator_list]
-        node.bases = [self.visit(one) for one in node.bases]
-        node.keywords = [self.visit(one) for one in node.keywords]
+        node.decorator_list = self._all(node.decorator_list)
+        node.bases = self._all(node.bases)
+        node.keywords = self._all(node.keywords)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
@@ -82,11 +81,9 @@ class _Marker(ast.NodeTransformer):
     def visit_TypeAlias(self, node: ast.AST) -> ast.AST:
         return node
 
-    def _definition(self, node: Any) -> Any:
-        node.decorator_list = [self.visit(one) for one in node.decorator_list]
-        self._defaults(node.args)
-        return node
+    def _all(self, nodes: list[Any]) -> list[Any]:
+        return [node and self.visit(node) for node in nodes]
 
     def _defaults(self, given: ast.arguments) -> None:
-        given.defaults = [self.visit(one) for one in given.defaults]
-        given.kw_defaults = [None if one is None else self.visit(one) for one in given.kw_defaults]
+        given.defaults = self._all(given.defaults)
+        given.kw_defaults = self._all(given.kw_defaults)

@@ -1,7 +1,5 @@
 """A cell's text as a plain Python module that holds one jitted function."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 

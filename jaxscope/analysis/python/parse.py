@@ -1,7 +1,5 @@
 """Sources as syntax trees."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

@@ -13,8 +13,19 @@ Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 SWALLOWING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex", "ExitStack"})
 
 
+class NodesVisitor(ast.NodeVisitor):
+    """Visits several nodes, and the terms of a long sum one after the other."""
+
+    def visit_all(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        self.visit_all(operands(node))
+
+
 @dataclass(slots=True)
-class Binds(ast.NodeVisitor):
+class Binds(NodesVisitor):
     """The names that a body binds or deletes in its own scope, nested scopes left out."""
 
     names: set[str] = field(default_factory=set[str])
@@ -24,38 +35,31 @@ class Binds(ast.NodeVisitor):
     @staticmethod
     def of(nodes: Iterable[ast.AST]) -> Binds:
         found = Binds()
-        found._visit_all(nodes)
+        found.visit_all(nodes)
         found.names -= found.global_names | found.nonlocal_names
         return found
-
-    def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
-        for node in nodes:
-            self.visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
         if not isinstance(node.ctx, ast.Load):
             self.names.add(node.id)
 
-    def visit_BinOp(self, node: ast.BinOp) -> None:
-        self._visit_all(operands(node))
-
     def _function(self, node: Function) -> None:
         self.names.add(node.name)
-        self._visit_all((*node.decorator_list, *signature_expressions(node.args)))
+        self.visit_all((*node.decorator_list, *signature_expressions(node.args)))
 
     visit_FunctionDef = visit_AsyncFunctionDef = _function
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.names.add(node.name)
-        self._visit_all((*node.decorator_list, *node.bases, *node.keywords))
+        self.visit_all((*node.decorator_list, *node.bases, *node.keywords))
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        self._visit_all(signature_expressions(node.args))
+        self.visit_all(signature_expressions(node.args))
 
     def _comprehension(self, node: Comprehension) -> None:
         for generator in node.generators:
-            self._visit_all((generator.iter, *generator.ifs))
-        self._visit_all(elements(node))
+            self.visit_all((generator.iter, *generator.ifs))
+        self.visit_all(elements(node))
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 

@@ -1,7 +1,5 @@
 """Statements of a scope, and those that a compiled cell may not have."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -38,6 +36,11 @@ _FIXES = {
     "return": "Make the value the last expression of the cell instead.",
     "yield": "Collect the values in a list or an array instead.",
     "await": "Await it in an earlier cell and use the result here.",
+}
+_WORDS: dict[type[ast.AST], str] = {
+    ast.Return: "return",
+    **dict.fromkeys((ast.Yield, ast.YieldFrom), "yield"),
+    **dict.fromkeys((ast.Await, ast.AsyncFor, ast.AsyncWith), "await"),
 }
 _ASSIGNED_MAGIC = re.compile(r"^\s*[\w.,\s\[\]'\"]+=\s*([%!])")
 
@@ -95,14 +98,8 @@ def _ipython(line: int, code: str, what: str, whole: str) -> Forbidden:
 
 
 def _misplaced(node: ast.AST, whole: str) -> Forbidden | None:
-    word = ""
+    word = _WORDS.get(type(node), "")
     match node:
-        case ast.Return():
-            word = "return"
-        case ast.Yield() | ast.YieldFrom():
-            word = "yield"
-        case ast.Await() | ast.AsyncFor() | ast.AsyncWith():
-            word = "await"
         case ast.ListComp(generators=g) | ast.SetComp(generators=g) | ast.DictComp(generators=g):
             if any(generator.is_async for generator in g):
                 word = "await"
@@ -111,7 +108,7 @@ def _misplaced(node: ast.AST, whole: str) -> Forbidden | None:
         case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name("get_ipython")), attr=attr)):
             return _rewritten(node, attr, whole)
         case _:
-            return None
+            pass
     if not word:
         return None
     line = getattr(node, "lineno")  # noqa: B009

@@ -14,46 +14,30 @@ These are lower bounds that the usual libraries reach for large arrays (Patarasu
 Emulated devices share one memory and send nothing over a wire.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.hlo import HloModule, Instruction, executed_times
-from jaxscope.analysis.sharding.replica_groups import (
-    GroupTextError,
-    read_groups,
-    read_pairs,
-)
-from jaxscope.model import CollectiveKind
+from jaxscope.analysis.sharding.replica_groups import GroupTextError, read_groups, read_pairs
+from jaxscope.model import Collective, CollectiveKind, CollectiveOrigin
 
 _KINDS = {str(kind): kind for kind in CollectiveKind}
 _PAIRS = CollectiveKind.COLLECTIVE_PERMUTE
+_GATHER, _SCATTER = CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER
 
 
-@dataclass(frozen=True, slots=True)
-class HloCollective:
-    """A collective of the HLO text; devices by their position in the program's own list."""
-
-    kind: CollectiveKind
-    instruction: Instruction
-    groups: tuple[tuple[int, ...], ...]
-    """As in `DeviceGroups`; empty if unreadable."""
-    _: KW_ONLY
-    operand_bytes: int
-    result_bytes: int
-    wire_bytes: float
-    """NaN where the groups are not known."""
-    times: float
-    times_known: bool
-    reduction: str
-    shapes: tuple[str, ...]
-    asynchronous: bool
+Groups = tuple[tuple[int, ...], ...]
+"""As in `DeviceGroups`; empty if unreadable."""
 
 
-def find_collectives(module: HloModule, devices: int) -> Iterator[HloCollective]:
-    """Every collective that the program runs, in the order of the text; of a pair, its start."""
+def find_collectives(
+    module: HloModule, devices: int
+) -> Iterator[tuple[Instruction, Collective, Groups]]:
+    """Every collective that the program runs, in the order of the text; of a pair, its start.
+
+    Its origin and the index of its groups are not known yet. Devices go by their position in the
+    program's own list.
+    """
     executions = executed_times(module)
     # A collective inside a generic asynchronous call runs as often as the call is started.
     starts = module.callers("async-start")
@@ -73,14 +57,18 @@ def find_collectives(module: HloModule, devices: int) -> Iterator[HloCollective]
         result = instruction.shape.bytes
         # The shape of a start holds operands, results and context; the plain one is the result.
         if opcode.endswith("-start"):
-            result = _result_bytes(kind, given, size)
+            one = {_GATHER: given * size, _SCATTER: given // max(size, 1)}
+            result = one.get(kind, given)
         sent = wire_bytes(kind, size, given, result) if groups else math.nan
         if kind is _PAIRS:
             sent = float(given if any(source != target for source, target in groups) else 0)
-        yield HloCollective(
+        made = Collective(
             kind,
-            instruction,
-            groups,
+            instruction.name,
+            instruction.line,
+            CollectiveOrigin.EXPLICIT,
+            "",
+            device_groups=0,
             operand_bytes=given,
             result_bytes=result,
             wire_bytes=sent,
@@ -91,11 +79,10 @@ def find_collectives(module: HloModule, devices: int) -> Iterator[HloCollective]
             shapes=tuple(f"{s.dtype}[{','.join(map(str, s.dims))}]" for s in operands),
             asynchronous=start is not None or opcode.endswith("-start"),
         )
+        yield instruction, made, groups
 
 
-def _groups(
-    kind: CollectiveKind, instruction: Instruction, devices: int
-) -> tuple[tuple[int, ...], ...]:
+def _groups(kind: CollectiveKind, instruction: Instruction, devices: int) -> Groups:
     attributes = instruction.attributes
     try:
         return read_pairs(attributes) if kind is _PAIRS else read_groups(attributes, devices)
@@ -117,11 +104,3 @@ def wire_bytes(kind: CollectiveKind, size: int, operand: float, result: float) -
             return operand
         case _:
             return share * operand
-
-
-def _result_bytes(kind: CollectiveKind, operand: int, size: int) -> int:
-    if kind is CollectiveKind.ALL_GATHER:
-        return operand * size
-    if kind is CollectiveKind.REDUCE_SCATTER:
-        return operand // max(size, 1)
-    return operand

@@ -6,8 +6,6 @@ partitioner, where shapes are those of whole values. Inside `shard_map` shapes a
 device, and the work counts once for each device of the mesh.
 """
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """The mesh axes of a collective's device groups, and the PartitionSpec of a sharding."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,12 +1,9 @@
 """The origin of a collective: explicit, a sharding constraint, or inserted by the partitioner."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jaxscope.analysis.hlo import HloModule, Instruction
-from jaxscope.analysis.sharding.collectives import HloCollective
 from jaxscope.analysis.sharding.value_flow import HloDataflow, HloUse
 from jaxscope.model import (
     Anchor,
@@ -74,37 +71,19 @@ class CollectiveReader:
     def __post_init__(self) -> None:
         self._flow = HloDataflow(self.module)
 
-    def collective(self, found: HloCollective, device_groups: int) -> Collective:
+    def collective(self, instruction: Instruction, made: Collective) -> Collective:
         """The collective with its origin; for resharding also the reason and the consumer."""
-        instruction = found.instruction
         equation, exact = self._equation(instruction)
         primitive = self._primitive(instruction)
         if not primitive:
             # Newer XLA names the move of an argument after the argument: its users tell more.
             equation, exact = None, True
-        made = Collective(
-            found.kind,
-            instruction.name,
-            instruction.line,
-            CollectiveOrigin.EXPLICIT,
-            primitive,
-            device_groups=device_groups,
-            operand_bytes=found.operand_bytes,
-            result_bytes=found.result_bytes,
-            wire_bytes=found.wire_bytes,
-            times=found.times,
-            times_known=found.times_known,
-            equation=equation,
-            exact=exact,
-            reduction=found.reduction,
-            shapes=found.shapes,
-            asynchronous=found.asynchronous,
-        )
+        made = replace(made, primitive=primitive, equation=equation, exact=exact)
         if primitive in _EXPLICIT:
             return made
         if primitive in _CONSTRAINTS:
             return _constrained(made, primitive)
-        reduces = found.kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
+        reduces = made.kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
         if reduces and primitive not in _ALONG:
             return replace(made, origin=CollectiveOrigin.PARTIAL_SUM)
         if equation is not None and equation in self.context.constrained:

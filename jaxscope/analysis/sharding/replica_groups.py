@@ -10,8 +10,6 @@ XLA has four, and one text may mix them:
 - `source_target_pairs={{0,1},{1,0}}` of a permutation.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """Sources and users of the values of a compiled program, looking through data movement."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -31,16 +29,6 @@ class HloUse:
     instruction: Instruction
     operand: str
     """The name of the value as its operand."""
-
-
-@dataclass(frozen=True, slots=True)
-class _ValueSource:
-    """The source of a value, past instructions that only move data."""
-
-    parameters: frozenset[int]
-    computed: bool
-    from_outside: bool
-    """Parameter of a loop, a branch or a called computation."""
 
 
 class HloDataflow:
@@ -91,15 +79,18 @@ class HloDataflow:
 
         Empty when anything is computed on the way, or it is a parameter of a loop.
         """
-        source = self._source(name)
-        return () if source.computed or source.from_outside else tuple(sorted(source.parameters))
+        parameters, computed, from_outside = self._source(name)
+        return () if computed or from_outside else tuple(sorted(parameters))
 
     def is_computed(self, name: str) -> bool:
         """Whether a value is computed in the same computation, from no parameter directly."""
-        source = self._source(name)
-        return source.computed and not source.from_outside and not source.parameters
+        parameters, computed, from_outside = self._source(name)
+        return computed and not from_outside and not parameters
 
-    def _source(self, name: str) -> _ValueSource:
+    def _source(self, name: str) -> tuple[set[int], bool, bool]:
+        """The parameters behind a value, past instructions that only move data; whether anything is
+        computed on the way; whether it is a parameter of a loop, a branch or a called computation.
+        """
         parameters: set[int] = set()
         computed = from_outside = False
         seen: set[str] = set()
@@ -123,7 +114,7 @@ class HloDataflow:
                 waiting += [o for o in current.operands if not self._is_index(o)]
             elif not self._is_index(current.name) and current.opcode not in _INERT:
                 computed = True
-        return _ValueSource(frozenset(parameters), computed, from_outside)
+        return parameters, computed, from_outside
 
     def is_uniform(self, name: str) -> bool:
         """Whether all elements of an array are equal: any sharding of it is free."""

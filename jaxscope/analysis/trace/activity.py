@@ -5,8 +5,6 @@ copy: `hlo_op` is its instruction, `memcpy_details` describes the copy, and
 `theoretical_occupancy_pct` is the occupancy. Lines are `Stream #7(Compute,MemcpyH2D)`.
 """
 
-from __future__ import annotations
-
 import collections
 import re
 import statistics
@@ -121,7 +119,12 @@ def _transfers(events: Iterable[TraceEvent], calls: int) -> tuple[Transfer, ...]
         Transfer(
             kind,
             sum(event.end - event.start for event in group) * _NS / calls,
-            sum(int(size[1]) for event in group if (size := _size(event))) / calls,
+            sum(
+                int(size[1])
+                for event in group
+                if (size := _SIZE.search(str(event.stats.get("memcpy_details", ""))))
+            )
+            / calls,
             len(group) / calls,
         )
         for kind, group in groups.items()
@@ -134,7 +137,3 @@ def _copy(event: TraceEvent) -> str | None:
     if "memcpy_details" not in event.stats and not event.name.lower().startswith("memcpy"):
         return None
     return next((words for short, words in _COPIES if short in event.name), "copy")
-
-
-def _size(event: TraceEvent) -> re.Match[str] | None:
-    return _SIZE.search(str(event.stats.get("memcpy_details", "")))

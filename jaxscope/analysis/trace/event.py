@@ -6,8 +6,6 @@ While only a loop or branch was open and nothing inside it ran, the time is that
 control-flow overhead.
 """
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -47,14 +45,10 @@ class Op:
     """The launching thread."""
     start: float
     """ns"""
-    launch_end: float
-    """End on the launching thread; an asynchronous operation ends later."""
     end: float
     """Time at which its result was ready."""
     cpu: float = 0.0
     """CPU ns of all threads for this operation, without operations inside it."""
-    spread: bool = False
-    """It ended on a different thread than it began on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,8 @@ _LATE = 2000.0
 
 @dataclass(slots=True)
 class _Thread:
-    """The events of one thread, in order."""
-
-    ops: list[Op] = field(default_factory=list[Op])
+    ops: list[TraceEvent] = field(default_factory=list[TraceEvent])
+    """The launches of operations."""
     starts: list[float] = field(default_factory=list[float])
     """Start of each piece of work: an operation, or the executor."""
     regions: list[tuple[float, float, int]] = field(default_factory=list[tuple[float, float, int]])
@@ -37,32 +36,26 @@ def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
     """The operations of a CPU trace by start; other events give their timing."""
     threads, ends = _read(events)
     for thread in threads.values():
-        thread.ops.sort(key=lambda op: (op.start, -op.launch_end))
+        thread.ops.sort(key=lambda event: (event.start, -event.end))
         thread.starts.sort()
         thread.regions.sort()
     pooled = _pooled(threads)
     found: list[Op] = []
     for name, thread in threads.items():
         busy = _busy(thread)
-        # While events are read, `cpu` holds the producer's number.
-        producers = [int(op.cpu) for op in thread.ops]
-        for index, (op, producer) in enumerate(zip(thread.ops, producers, strict=True)):
-            end, spread = _end(op, ends.get(producer), threads, name)
-            cpu = max(busy[index], 0.0) + pooled.get((name, index), 0.0)
-            # Not `replace`, which takes 10 µs: there may be thousands.
+        for index, event in enumerate(thread.ops):
+            stats = event.stats
             found.append(
                 Op(
-                    op.name,
-                    op.module,
-                    op.program,
-                    op.run,
-                    op.device,
-                    thread=op.thread,
-                    start=op.start,
-                    launch_end=op.launch_end,
-                    end=end,
-                    cpu=cpu,
-                    spread=spread,
+                    str(stats["hlo_op"]),
+                    str(stats.get("hlo_module", "")),
+                    int(stats.get("program_id", 0)),
+                    int(stats.get("run_id", 0)),
+                    int(stats.get("device_ordinal", _device(name))),
+                    thread=name,
+                    start=event.start,
+                    end=_end(event, ends.get(int(stats.get("_p", -1))), threads),
+                    cpu=max(busy[index], 0.0) + pooled.get((name, index), 0.0),
                 )
             )
     return tuple(sorted(found, key=lambda op: op.start))
@@ -75,9 +68,7 @@ def _device(thread: str) -> int:
     return int(number) if head.startswith("/device:") and number.isdigit() else 0
 
 
-def _read(
-    events: Iterable[TraceEvent],
-) -> tuple[dict[str, _Thread], dict[int, tuple[str, float]]]:
+def _read(events: Iterable[TraceEvent]) -> tuple[dict[str, _Thread], dict[int, tuple[str, float]]]:
     threads: dict[str, _Thread] = collections.defaultdict(_Thread)
     ends: dict[int, tuple[str, float]] = {}
     open_regions: dict[str, tuple[float, int]] = {}
@@ -96,20 +87,7 @@ def _read(
                     pass
         elif "hlo_op" in stats:
             thread.starts.append(event.start)
-            thread.ops.append(
-                Op(
-                    str(stats["hlo_op"]),
-                    str(stats.get("hlo_module", "")),
-                    int(stats.get("program_id", 0)),
-                    int(stats.get("run_id", 0)),
-                    int(stats.get("device_ordinal", _device(event.thread))),
-                    thread=event.thread,
-                    start=event.start,
-                    launch_end=event.end,
-                    end=event.end,
-                    cpu=float(stats.get("_p", -1)),
-                )
-            )
+            thread.ops.append(event)
         elif event.name.startswith("end: ") and "_c" in stats:
             ends[int(stats["_c"])] = (event.thread, event.start)
         elif event.name == "ThunkExecutor::Execute":
@@ -117,21 +95,15 @@ def _read(
     return threads, ends
 
 
-def _end(
-    op: Op, ended: tuple[str, float] | None, threads: dict[str, _Thread], launched: str
-) -> tuple[float, bool]:
-    """Time at which the result was ready, and whether a different thread finished it."""
-    if ended is None or ended[1] <= op.launch_end + _LATE:
-        return op.launch_end, False
+def _end(launch: TraceEvent, ended: tuple[str, float] | None, threads: dict[str, _Thread]) -> float:
+    if ended is None or ended[1] <= launch.end + _LATE:
+        return launch.end
     name, recorded = ended
     thread = threads[name]
     region = _region(thread.regions, recorded)
-    earliest = max(op.launch_end, region[0] if region else 0.0)
+    earliest = max(launch.end, region[0] if region else 0.0)
     next_work = bisect.bisect_left(thread.starts, earliest)
-    end = recorded
-    if next_work < len(thread.starts):
-        end = min(end, thread.starts[next_work])
-    return end, name != launched
+    return min([recorded, *thread.starts[next_work : next_work + 1]])
 
 
 def _region(
@@ -145,13 +117,13 @@ def _region(
 
 def _busy(thread: _Thread) -> list[float]:
     """ns that each operation kept its thread busy, without operations launched inside it."""
-    busy = [op.launch_end - op.start for op in thread.ops]
+    busy = [event.end - event.start for event in thread.ops]
     open_ops: list[int] = []
-    for index, op in enumerate(thread.ops):
-        while open_ops and thread.ops[open_ops[-1]].launch_end < op.launch_end:
+    for index, event in enumerate(thread.ops):
+        while open_ops and thread.ops[open_ops[-1]].end < event.end:
             open_ops.pop()
         if open_ops:
-            busy[open_ops[-1]] -= op.launch_end - op.start
+            busy[open_ops[-1]] -= event.end - event.start
         open_ops.append(index)
     return busy
 
@@ -174,7 +146,7 @@ def _pooled(threads: dict[str, _Thread]) -> dict[_Owner, float]:
     parents = {
         number: (name, time) for name, thread in threads.items() for time, number in thread.records
     }
-    starts = {name: [op.start for op in thread.ops] for name, thread in threads.items()}
+    starts = {name: [event.start for event in thread.ops] for name, thread in threads.items()}
     owners: dict[int, _Owner | None] = {}
 
     def owner(number: int) -> _Owner | None:
@@ -188,7 +160,7 @@ def _pooled(threads: dict[str, _Thread]) -> dict[_Owner, float]:
             name, time = parents[number]
             thread = threads[name]
             index = bisect.bisect_right(starts[name], time) - 1
-            if index >= 0 and thread.ops[index].launch_end >= time:
+            if index >= 0 and thread.ops[index].end >= time:
                 found = (name, index)
                 break
             region = _region(thread.regions, time)

@@ -1,7 +1,5 @@
 """The vmaps of a program: the axes, the values that enter them, and the equations under them."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -90,7 +88,14 @@ class VmapAxes:
             self._enter(call, present)
         for axis in self.all:
             axis.told = not axis.observed and axis.key in told
-        if not self._observed_all(regions):
+        observed_all = all(
+            site in self._by_site
+            for one in regions
+            for step in one.steps
+            if (depth := step.scopes.count(VMAP))
+            for site in self._tracebacks.vmap_sites(step.traceback)[-depth:]
+        )
+        if not observed_all:
             self._infer_sizes(region)
         self._inferred = any(axis.inferred for axis in self.all)
 
@@ -170,16 +175,6 @@ class VmapAxes:
         known.append(axis)
         return axis
 
-    def _observed_all(self, regions: Sequence[Region]) -> bool:
-        """Whether every call site in the program was observed."""
-        return all(
-            site in self._by_site
-            for region in regions
-            for step in region.steps
-            if (depth := step.scopes.count(VMAP))
-            for site in self._tracebacks.vmap_sites(step.traceback)[-depth:]
-        )
-
     def _infer_sizes(self, region: Region) -> None:
         """Infer the sizes of unobserved axes from the first dimension of their last result."""
         last: dict[int, int] = {}
@@ -213,3 +208,11 @@ def _looks_batched(shape: tuple[int, ...], axis: VmapAxis, depth: int) -> bool:
         if (inner in axis.batched) != (inner in axis.unbatched):
             return inner in axis.batched
     return axis.size is not None and axis.size in shape[: depth + 1]
+
+
+def is_transposed(step: RegionStep) -> bool:
+    """Whether an equation is the transpose of a batched one, and not a batched transpose."""
+    scopes = step.scopes
+    if TRANSPOSE not in scopes or VMAP not in scopes:
+        return False
+    return scopes.index(TRANSPOSE) < scopes.index(VMAP)

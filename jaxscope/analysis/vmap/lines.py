@@ -1,7 +1,5 @@
 """The batched equations of a program by source line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

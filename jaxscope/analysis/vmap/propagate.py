@@ -5,22 +5,13 @@ when one of its operands is, which is the rule of JAX's own batching; loops are 
 masks of their carry no longer change.
 """
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from jaxscope.analysis.jaxpr.dataflow import MOST_EQUATIONS, InnerRegion, Region, RegionStep
-from jaxscope.analysis.vmap.axes import (
-    TRANSPOSE,
-    VMAP,
-    AxisKey,
-    TracebackReader,
-    VmapAxes,
-    VmapCall,
-)
+from jaxscope.analysis.vmap.axes import AxisKey, TracebackReader, VmapAxes, VmapCall, is_transposed
 from jaxscope.analysis.vmap.results import NO_RESULT, ResultForm, reduced, result_of
 from jaxscope.model import BatchedEquation, BatchingResult, Frame
 
@@ -90,7 +81,7 @@ class _Walk:
                 if value >= 0:
                     depends |= masks[value] | entering.get(variables[value], 0)
             under = axes.under(step, around.under, depends, here.under)
-            transposed = around.transposed or _is_transposed(step)
+            transposed = around.transposed or is_transposed(step)
             if under != here.under or transposed != here.transposed:
                 here = replace(around, under=under, transposed=transposed)
             operands = [
@@ -284,11 +275,3 @@ def _over(here: _Around, *masks: int) -> tuple[int, ...]:
 
 def _union(masks: Sequence[int]) -> int:
     return functools.reduce(operator.or_, masks, 0)
-
-
-def _is_transposed(step: RegionStep) -> bool:
-    """Whether an equation is the transpose of a batched one, and not a batched transpose."""
-    scopes = step.scopes
-    if TRANSPOSE not in scopes or VMAP not in scopes:
-        return False
-    return scopes.index(TRANSPOSE) < scopes.index(VMAP)

@@ -11,7 +11,6 @@ from jaxscope.analysis.jaxpr.dataflow import (
     Region,
     RegionStep,
     RegionValue,
-    region_of,
 )
 from jaxscope.analysis.jaxpr.flops import equation_flops
 from jaxscope.capture import _jax
@@ -81,8 +80,14 @@ class RegionReader:
                 )
             )
             offset += 1 + sum(one.region.size for one in inner)
-        results = [number(atom) for atom in jaxpr.outvars]
-        return region_of(values, len(arguments), len(constants), steps, results, tuple(numbers))
+        return Region(
+            tuple(values),
+            len(arguments),
+            len(constants),
+            tuple(steps),
+            results=tuple([number(atom) for atom in jaxpr.outvars]),
+            variables=tuple(numbers),
+        )
 
     def _value(self, aval: Any) -> RegionValue:
         known = self._avals.get(id(aval))

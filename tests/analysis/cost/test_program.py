@@ -1,7 +1,8 @@
 import pytest
 
-from jaxscope.analysis.cost import InstructionCost, program_cost, xla_cost
+from jaxscope.analysis.cost import InstructionCost, program_cost
 from jaxscope.analysis.hlo import parse_module
+from tests.analysis.cost.xla_rules import xla_cost
 
 
 def entry(*lines: str, before: str = "") -> str:

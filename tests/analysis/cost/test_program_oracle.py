@@ -5,8 +5,9 @@ from typing import Any
 import jaxlib
 import pytest
 
-from jaxscope.analysis.cost import CostCounts, program_cost, xla_cost
+from jaxscope.analysis.cost import CostCounts, program_cost
 from jaxscope.analysis.hlo import parse_module
+from tests.analysis.cost.xla_rules import xla_cost
 from tests.analysis.hlo import hlo_programs
 
 pytestmark = pytest.mark.jax

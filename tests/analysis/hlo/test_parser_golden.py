@@ -39,9 +39,6 @@ def described(module: HloModule) -> dict[str, Any]:
         "instructions": sum(1 for _ in module.instructions()),
         "real_instructions": len(real_instructions(module)),
         "fused": [c.name for c in module.computations if c.is_fused],
-        "aliases": [
-            [list(a.output), a.parameter, list(a.parameter_path), a.kind] for a in module.aliases
-        ],
         "executed": {
             name: [runs.times, runs.known]
             for name, runs in executed_times(module).items()
@@ -69,7 +66,7 @@ def detail(module: HloModule, instruction: Instruction) -> dict[str, Any]:
         "line": instruction.line,
         "computation": instruction.computation,
         "is_root": instruction.is_root,
-        "fusion_kind": instruction.fusion_kind,
+        "fusion_kind": instruction.attribute("kind") if instruction.opcode == "fusion" else None,
         "custom_call_target": instruction.custom_call_target,
         "trip_count": trip_count(module, instruction),
         "frames": [

@@ -52,7 +52,7 @@ def test_numbers_strings_and_messages_are_read_in_order() -> None:
     assert protobuf.number(data, 1) == 300
     assert protobuf.text(data, 2) == "abc"
     assert [protobuf.number(m, 1) for m in list(protobuf.submessages(data, 2))[1:]] == [7]
-    assert protobuf.number(data, 9, 5) == 5
+    assert protobuf.number(data, 9) == 0
 
 
 def test_fixed_width_fields_are_stepped_over() -> None:

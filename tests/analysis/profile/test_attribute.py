@@ -67,7 +67,6 @@ def op(name: str, start: float, end: float) -> Op:
         0,
         thread="main",
         start=start * MS,
-        launch_end=end * MS,
         end=end * MS,
         cpu=(end - start) * MS,
     )

@@ -38,7 +38,6 @@ def op(name: str, module: str, run: int, start: float, end: float, program: int 
         0,
         thread="pool",
         start=start * MS,
-        launch_end=end * MS,
         end=end * MS,
     )
 

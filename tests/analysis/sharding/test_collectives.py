@@ -62,8 +62,8 @@ def test_the_order_of_a_mesh_follows_a_comma():
         f"HloModule m\n\nENTRY %main (a: f32[32,8]) -> f32[32,32] {{\n"
         f"  %a = f32[32,8]{{1,0}} parameter(0)\n{line}\n}}\n"
     )
-    (found,) = find_collectives(module, 8)
-    assert set(found.groups) == set(BY_DATA)
+    ((_, _, groups),) = find_collectives(module, 8)
+    assert set(groups) == set(BY_DATA)
     listed = {"replica_groups": "mesh['a'=2,'b'=2]", "device_ids": "(0,2,1,3) {'b'}"}
     assert read_groups(listed, 4) == ((0, 2), (1, 3))
 
@@ -166,7 +166,7 @@ ENTRY %main (a: f32[16,8]) -> f32[4,8] {
 
 
 def test_an_asynchronous_pair_counts_once_with_the_bytes_of_the_plain_one():
-    found = {str(one.kind): one for one in find_collectives(parse_module(PAIRS), 4)}
+    found = {str(one.kind): one for _, one, _ in find_collectives(parse_module(PAIRS), 4)}
     whole = 16 * 8 * 4
     assert {
         kind: (one.operand_bytes, one.result_bytes, one.wire_bytes, one.times, one.asynchronous)
@@ -182,23 +182,25 @@ def test_an_asynchronous_pair_counts_once_with_the_bytes_of_the_plain_one():
 
 def test_the_collectives_of_a_tpu_program_are_found_once_each():
     found = list(find_collectives(parse_module(TPU.read_text()), 4))
-    assert sorted(str(one.kind) for one in found) == [
+    assert sorted(str(one.kind) for _, one, _ in found) == [
         "all-gather",
         "all-reduce",
         "collective-permute",
     ]
-    gather = next(one for one in found if one.kind is CollectiveKind.ALL_GATHER)
+    gather = next(one for _, one, _ in found if one.kind is CollectiveKind.ALL_GATHER)
     assert gather.result_bytes == 1024 * 1024 * 2
     assert gather.wire_bytes == 3 / 4 * gather.result_bytes
-    permute = next(one for one in found if one.kind is CollectiveKind.COLLECTIVE_PERMUTE)
-    assert (permute.asynchronous, permute.groups) == (True, ((0, 1), (1, 2)))
+    permutes = CollectiveKind.COLLECTIVE_PERMUTE
+    permute, groups = next((one, groups) for _, one, groups in found if one.kind is permutes)
+    assert (permute.asynchronous, groups) == (True, ((0, 1), (1, 2)))
 
 
 def test_groups_that_cannot_be_read_cost_their_names_alone():
     text = PAIRS.replace("replica_groups={{0,1,2,3}}", "replica_groups=@later")
     reduces = CollectiveKind.ALL_REDUCE
-    found = next(one for one in find_collectives(parse_module(text), 4) if one.kind is reduces)
-    assert (found.groups, found.operand_bytes) == ((), 512)
+    every = find_collectives(parse_module(text), 4)
+    found, groups = next((one, groups) for _, one, groups in every if one.kind is reduces)
+    assert (groups, found.operand_bytes) == ((), 512)
     assert math.isnan(found.wire_bytes)
 
 
@@ -222,8 +224,9 @@ ENTRY %main (a: f32[2,8], b: f32[8,8]) -> f32[8,8] {
 
 def read(module: HloModule, context: CollectiveContext | None = None) -> Collective:
     """The only collective of a module."""
-    (found,) = find_collectives(module, 4)
-    return CollectiveReader(module, context or CollectiveContext((), {})).collective(found, 0)
+    ((instruction, found, _),) = find_collectives(module, 4)
+    reader = CollectiveReader(module, context or CollectiveContext((), {}))
+    return reader.collective(instruction, found)
 
 
 def test_the_operation_behind_a_moved_argument_is_found_inside_a_fusion():
@@ -255,7 +258,7 @@ ENTRY %main (a: f32[8], b: f32[4]) -> (f32[8], f32[4]) {
 
 def test_collectives_that_xla_combined_are_one_with_all_bytes():
     module = parse_module(COMBINED)
-    (found,) = find_collectives(module, 2)
+    ((_, found, _),) = find_collectives(module, 2)
     assert (found.operand_bytes, found.result_bytes, found.wire_bytes) == (48, 48, 48)
     why = read(module)
     assert (why.origin, why.primitive) == (CollectiveOrigin.EXPLICIT, "psum")

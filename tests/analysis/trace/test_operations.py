@@ -25,13 +25,13 @@ def pool(kind: str, thread: str, time: float, **stats: int) -> TraceEvent:
 
 
 def op(name: str, start: float, end: float, run: int = 0) -> Op:
-    return Op(name, "jit_f", 1, run, 0, thread="main", start=start, launch_end=end, end=end)
+    return Op(name, "jit_f", 1, run, 0, thread="main", start=start, end=end)
 
 
 def test_a_synchronous_operation_ends_with_its_launch() -> None:
     (found,) = operations([thunk("add", "main", 1000, 5000, 1), ended("add", "main", 5200, 1)])
-    assert (found.start, found.launch_end, found.end) == (1000, 5000, 5000)
-    assert (found.module, found.program, found.run, found.spread) == ("jit_f", 3, -7, False)
+    assert (found.start, found.end) == (1000, 5000)
+    assert (found.module, found.program, found.run) == ("jit_f", 3, -7)
     assert found.cpu == 4000
 
 
@@ -47,10 +47,7 @@ def test_an_asynchronous_operation_ends_where_its_last_thread_turns_to_other_wor
             pool("StopRegion", "worker", 82_000),
         ]
     )
-    assert [(o.name, o.end, o.spread) for o in found] == [
-        ("dot", 50_000, True),
-        ("tanh", 80_000, False),
-    ]
+    assert [(o.name, o.end) for o in found] == [("dot", 50_000), ("tanh", 80_000)]
 
 
 def test_the_end_is_where_it_was_recorded_when_nothing_followed() -> None:

@@ -11,7 +11,6 @@ from jaxscope.analysis.jaxpr.dataflow import (
     Region,
     RegionStep,
     RegionValue,
-    region_of,
 )
 from jaxscope.analysis.vmap.axes import TRANSPOSE, VMAP, VmapCall
 from jaxscope.analysis.vmap.propagate import propagate
@@ -44,7 +43,8 @@ def region(
 ) -> Region:
     """A region whose values are float32 arrays of these shapes."""
     values = [RegionValue("f32", 4, shape) for shape in shapes]
-    return region_of(values, arguments, 0, steps, results, [next(_variables) for _ in values])
+    variables = tuple([next(_variables) for _ in values])
+    return Region(tuple(values), arguments, 0, tuple(steps), tuple(results), variables=variables)
 
 
 def step(

@@ -35,7 +35,7 @@ def test_the_device_time_is_a_part_of_the_call():
 
 
 def op(run, start, end):
-    return Op("add", "jit_f", 1, run, 0, thread="main", start=start, launch_end=end, end=end)
+    return Op("add", "jit_f", 1, run, 0, thread="main", start=start, end=end)
 
 
 def test_operations_are_dealt_out_to_the_calls_by_their_runs():

@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 
-from jaxscope.analysis.compiles.causes.difference import Difference
+from jaxscope.analysis.compiles.causes.difference import Difference, PlainKind
 from jaxscope.model import CauseKind
 from tests.capture.compiles.cause_cases import CASES, ON_DEVICES, Case, play
 from tests.docs.causes_page import sections
@@ -44,8 +44,10 @@ def check(name: str, case: Case, causes: list[list[tuple[str, ...]]], names: lis
 def test_a_kind_of_cause_has_all_its_parts(kind):
     """To add one: the member of `CauseKind`, and whatever this test then misses."""
     parts = {
-        "a class in `Difference` (analysis/compiles/causes/difference.py)": (
-            kind in {one.kind for one in get_args(Difference)} or kind in WITHOUT_DIFFERENCE
+        "a place in `PlainKind` or a class in `Difference` (causes/difference.py)": (
+            kind in get_args(PlainKind)
+            or kind in [getattr(one, "kind", None) for one in get_args(Difference)]
+            or kind in WITHOUT_DIFFERENCE
         ),
         "a reproducer (tests/capture/compiles/cause_cases.py)": (
             any(kind in dict(case.causes) for case in (*CASES.values(), *ON_DEVICES.values()))

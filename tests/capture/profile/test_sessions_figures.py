@@ -135,7 +135,6 @@ def test_the_timeline_has_every_execution_and_bins_many(report: jaxscope.Report)
             0,
             thread="t/1",
             start=i * 10.0,
-            launch_end=i * 10.0 + 5,
             end=i * 10.0 + 5,
         )
         for i in range(6000)
@@ -152,8 +151,8 @@ def test_threads_stand_in_the_order_in_which_they_began() -> None:
     from jaxscope.view.base.interactive import draw
     from jaxscope.view.profile.figures import timeline
 
-    first = Op("short", "m", 1, 1, 0, thread="client/1", start=0.0, launch_end=1.0, end=1.0)
-    second = Op("long", "m", 1, 1, 0, thread="pool/2", start=5.0, launch_end=50.0, end=50.0)
+    first = Op("short", "m", 1, 1, 0, thread="client/1", start=0.0, end=1.0)
+    second = Op("long", "m", 1, 1, 0, thread="pool/2", start=5.0, end=50.0)
     drawn = draw(timeline([second, first], {"short": "line 1", "long": "line 2"}))
     assert [trace.name for trace in drawn.data] == ["line 2", "line 1"]
     assert drawn.layout.yaxis.categoryarray == ("1: pool", "0: client")

@@ -14,6 +14,7 @@ from jaxscope.analysis.compiles.causes.signature import (
     TracedArgument,
     summary,
 )
+from jaxscope.model import CauseKind
 
 _LEFT_OUT = "left out"
 _Value = TracedArgument | StaticArgument
@@ -31,7 +32,9 @@ def arguments(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
             continue
         if before.keyword != now.keyword:
             how = ("passed by keyword", "passed by position")
-            yield diff.CallStyleChange(name, how[not before.keyword], how[not now.keyword])
+            yield diff.PlainChange(
+                name, how[not before.keyword], how[not now.keyword], kind=CauseKind.CALL_STYLE
+            )
         if isinstance(before, StaticArgument) and isinstance(now, StaticArgument):
             if (before.token, before.type) != (now.token, now.type):
                 texts = (name, before.text, now.text)
@@ -57,7 +60,7 @@ def _text(value: _Value) -> str:
 def _missing(name: str, before: str, after: str, defaults: set[str]) -> Difference:
     if name in defaults:
         before, after = (t if t == _LEFT_OUT else f"passed ({t})" for t in (before, after))
-        return diff.CallStyleChange(name, before, after)
+        return diff.PlainChange(name, before, after, kind=CauseKind.CALL_STYLE)
     return diff.StructureChange(name, before, after, change="argument")
 
 
@@ -109,7 +112,7 @@ def _around_change(a: str, b: str, limit: int = 70) -> tuple[str, str]:
 
 def _leaf(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Iterator[Difference]:
     if len(x.shape) != len(y.shape):
-        yield diff.RankChange(path, x.text, y.text)
+        yield diff.PlainChange(path, x.text, y.text, kind=CauseKind.RANK)
     elif x.shape != y.shape:
         pairs = enumerate(zip(x.shape, y.shape, strict=True))
         yield diff.ShapeChange(
@@ -142,9 +145,11 @@ def _held(leaf: ArgumentLeaf) -> str:
 def _placed(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Iterator[Difference]:
     spread = x.spread or y.spread
     if x.place != y.place and x.place and y.place and (x.committed or y.committed):
-        yield (diff.ShardingChange if spread else diff.DeviceChange)(path, x.place, y.place)
+        kind = CauseKind.SHARDING if spread else CauseKind.DEVICE
+        yield diff.PlainChange(path, x.place, y.place, kind=kind)
     elif x.committed != y.committed:
         was, now = (f"committed to {v.place}" if v.committed else "uncommitted" for v in (x, y))
         yield diff.CommitChange(path, was, now, spread=spread)
     if x.layout != y.layout:
-        yield diff.LayoutChange(path, x.layout or "default", y.layout or "default")
+        texts = x.layout or "default", y.layout or "default"
+        yield diff.PlainChange(path, *texts, kind=CauseKind.LAYOUT)

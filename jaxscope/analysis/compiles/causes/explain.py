@@ -1,24 +1,16 @@
 """Explain a compilation by its smallest difference to an earlier one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jaxscope.analysis.compiles.causes import difference as diff
+from jaxscope.analysis.compiles.causes import settings
 from jaxscope.analysis.compiles.causes.arguments import arguments
 from jaxscope.analysis.compiles.causes.difference import Difference
-from jaxscope.analysis.compiles.causes.settings import (
-    at,
-    context,
-    functions,
-    options,
-    without_consequences,
-)
 from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.analysis.compiles.causes.text import unknown, worded
-from jaxscope.model import Cause
+from jaxscope.model import Cause, CauseKind
 
 NEAREST_OF = 64
 """Earlier compilations that a new one is compared with: 30 µs each for a handful of arguments."""
@@ -58,13 +50,13 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
         return Explained((unknown(signature.function.name, why),))
     pairs = [(one, list(_differences(one, signature))) for one in reversed(earlier)]
     one, found = min(pairs, key=lambda pair: sum(d.distance for d in pair[1]))
-    found = diff.merged(without_consequences(found))
+    found = diff.merged(settings.without_consequences(found))
     if signature.eager:
         found = _eagerly(found, signature)
     elif "vmap" in signature.transform:
         # The first axis that changed is taken for the batch.
         found = [
-            diff.BatchSizeChange(d.path, d.before, d.after, d.others)
+            diff.PlainChange(d.path, d.before, d.after, d.others, kind=CauseKind.VMAP_SIZE)
             if isinstance(d, diff.ShapeChange) and len(d.axes) == 1
             else d
             for d in found
@@ -72,7 +64,7 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
     if not found and signature.function.cell_id:
         found = [diff.Redefinition("", code="same", of_cell=True)]
     if not found:
-        found = [diff.ClearedCache(signature.function.name)]
+        found = [diff.PlainChange(signature.function.name, kind=CauseKind.CACHE_CLEARED)]
     causes = [worded(d, signature, one.serial) for d in found]
     if any(isinstance(d, diff.Redefinition) and d.code == "edited" for d in found):
         # New code must be compiled, however it is called: the other causes need no fix.
@@ -81,32 +73,23 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
 
 
 def _differences(one: EarlierCompile, now: CallSignature) -> Iterator[Difference]:
-    """All differences, unordered."""
     before = one.signature
-    yield from functions(before.function, now.function, elsewhere=one.elsewhere, dead=one.dead)
+    yield from settings.functions(
+        before.function, now.function, elsewhere=one.elsewhere, dead=one.dead
+    )
     yield from _bodies(before, now)
     yield from arguments(before, now)
-    yield from options(before, now)
-    yield from context(before, now)
+    yield from settings.options(before, now)
+    yield from settings.context(before, now)
 
 
 _MOST_SHOWN = 3  # differences of one operation
 _PLACE = re.compile(r" at ([^,\n]+?):(\d+)")
-_ARGUMENTS = (
-    diff.ShapeChange,
-    diff.RankChange,
-    diff.DtypeChange,
-    diff.WeakTypeChange,
-    diff.ScalarTypeChange,
-    diff.StructureChange,
-    diff.StaticValueChange,
-    diff.StaticIdentityChange,
-    diff.CallStyleChange,
-    diff.Redefinition,
-    diff.NewFunction,
-    diff.CollectedFunction,
-    diff.ClosureChange,
-)
+_ARGUMENTS = frozenset({
+    CauseKind.SHAPE, CauseKind.RANK, CauseKind.DTYPE, CauseKind.WEAK_TYPE, CauseKind.VALUE_KIND,
+    CauseKind.STRUCTURE, CauseKind.STATIC_VALUE, CauseKind.STATIC_IDENTITY, CauseKind.CALL_STYLE,
+    CauseKind.REDEFINED, CauseKind.NEW_FUNCTION, CauseKind.FUNCTION_COLLECTED, CauseKind.CLOSURE,
+})  # fmt: skip
 """Differences that are one to the user: the arguments of the operation changed."""
 
 
@@ -117,27 +100,28 @@ def _bodies(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
         before = old.get(now.name)
         if before is None or before.jaxpr_id != now.jaxpr_id:
             was = before.function if before is not None else "none"
-            yield diff.EagerBodyChange(now.name, _short(was), _short(now.function))
+            texts = (_short(was), _short(now.function))
+            yield diff.PlainChange(now.name, *texts, kind=CauseKind.EAGER_BODY)
 
 
 def _short(text: str) -> str:
-    return _PLACE.sub(lambda found: f" at {at(found[1], int(found[2]))}", text)
+    return _PLACE.sub(lambda found: f" at {settings.at(found[1], int(found[2]))}", text)
 
 
 def _eagerly(found: list[Difference], signature: CallSignature) -> list[Difference]:
     """Differences of an eager operation, with those of its arguments as one difference."""
-    body = next((d for d in found if isinstance(d, diff.EagerBodyChange)), None)
+    body = next((d for d in found if d.kind is CauseKind.EAGER_BODY), None)
     if body is not None:
         # The body's own constants and settings change with it.
-        implied = (diff.EagerBodyChange, diff.StaticValueChange, diff.ClosureChange)
-        return [body, *[d for d in found if not isinstance(d, implied)]]
-    given = [d for d in found if isinstance(d, _ARGUMENTS)]
+        implied = (CauseKind.EAGER_BODY, CauseKind.STATIC_VALUE, CauseKind.CLOSURE)
+        return [body, *[d for d in found if d.kind not in implied]]
+    given = [d for d in found if d.kind in _ARGUMENTS]
     if not given:
         return found
     shown = given[:_MOST_SHOWN]
     # A primitive has no names for its arguments, unlike a function of `jax.numpy`.
     named = bool(signature.function.file)
-    names = tuple([d.path for d in shown if named or isinstance(d, diff.StaticValueChange)])
+    names = tuple([d.path for d in shown if named or d.kind is CauseKind.STATIC_VALUE])
     one = diff.EagerArgumentsChange(
         names[0] if names else signature.function.name,
         ", ".join(d.before for d in shown),

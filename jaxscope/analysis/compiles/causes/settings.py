@@ -1,23 +1,22 @@
 """Differences outside the arguments: the function itself, options of the jit, trace context."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
 from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.signature import CallSignature, JittedFunction
+from jaxscope.model import CauseKind
 
 MESH = "mesh"
 UNNAMED = "setting "
 """Beginning of the name of a setting of which only the position in JAX's key is known."""
 _X64 = "jax_enable_x64"
 _DEFAULT_DEVICE = "jax_default_device"
-_OPTIONS = {
-    "donate_argnums": diff.DonationChange,
-    "donate_argnames": diff.DonationChange,
-    "compiler_options": diff.CompilerOptionChange,
+_OPTIONS: dict[str, diff.PlainKind] = {
+    "donate_argnums": CauseKind.DONATION,
+    "donate_argnames": CauseKind.DONATION,
+    "compiler_options": CauseKind.COMPILER_OPTION,
 }
 _CELL = re.compile(r"^<ipython-input-(\d+)-")
 
@@ -38,7 +37,10 @@ def at(file: str, line: int) -> str:
 def options(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
     """Options of the jit, and those for the compiler."""
     for name, before, after in _changed(a.options, b.options):
-        yield _OPTIONS.get(name, diff.JitOptionChange)(name, before, after)
+        if (kind := _OPTIONS.get(name)) is not None:
+            yield diff.PlainChange(name, before, after, kind=kind)
+        else:
+            yield diff.JitOptionChange(name, before, after)
 
 
 def context(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
@@ -50,7 +52,7 @@ def context(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
     for name, before, after in changes:
         # jax 0.8 has some settings twice in its key, once without a name.
         if not (name.startswith(UNNAMED) and (before, after) in named):
-            yield diff.ContextChange(name, before, after)
+            yield diff.PlainChange(name, before, after, kind=CauseKind.CONTEXT)
 
 
 def _changed(
@@ -65,15 +67,15 @@ def _changed(
 
 def without_consequences(found: list[Difference]) -> list[Difference]:
     """Leave out what follows from a changed setting."""
-    settings = {d.path for d in found if isinstance(d, diff.ContextChange)}
+    settings = {d.path for d in found if d.kind is CauseKind.CONTEXT}
     if _X64 in settings:
         # Under x64 a Python float is f64: the argument itself did not change.
-        by_x64 = (diff.DtypeChange, diff.WeakTypeChange, diff.ScalarTypeChange)
-        found = [d for d in found if not isinstance(d, by_x64)]
+        by_x64 = (CauseKind.DTYPE, CauseKind.WEAK_TYPE, CauseKind.VALUE_KIND)
+        found = [d for d in found if d.kind not in by_x64]
     if _DEFAULT_DEVICE in settings:
-        found = [d for d in found if not isinstance(d, diff.DeviceChange)]
+        found = [d for d in found if d.kind is not CauseKind.DEVICE]
     if MESH in settings:
-        found = [d for d in found if not isinstance(d, diff.ContextChange) or d.path == MESH]
+        found = [d for d in found if d.kind is not CauseKind.CONTEXT or d.path == MESH]
     return found
 
 
@@ -99,15 +101,14 @@ def functions(
         code = "edited" if a.code_hash != b.code_hash else "same"
         yield diff.Redefinition(b.name, "", place, code=code)
     elif dead and elsewhere and not b.wrappers:
-        yield diff.CollectedFunction(b.name, "", place)
+        yield diff.PlainChange(b.name, "", place, kind=CauseKind.FUNCTION_COLLECTED)
     else:
         yield diff.NewFunction(b.name, "", place, wrappers=b.wrappers)
     for name, before, after in _recaptured(a, b):
-        yield diff.ClosureChange(name, before, after)
+        yield diff.PlainChange(name, before, after, kind=CauseKind.CLOSURE)
 
 
 def _recaptured(a: JittedFunction, b: JittedFunction) -> Iterator[tuple[str, str, str]]:
-    """Captured values that differ."""
     old = {value.name: value for value in a.captured}
     for now in b.captured:
         before = old.get(now.name)

@@ -4,8 +4,6 @@ An id identifies an object: two values have the same id only if they are the sam
 for people; a `token` decides whether two values are equal.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 

@@ -3,13 +3,10 @@
 A row is a `case`, so that the type checker names a missing row and an unknown field.
 """
 
-from __future__ import annotations
-
 import re
 from typing import assert_never
 
 from jaxscope import words
-from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.settings import MESH
 from jaxscope.analysis.compiles.causes.signature import CallSignature
@@ -36,27 +33,27 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
     path = f"`{d.path}`{others}"
     here = f" at {d.after}" if d.after else ""
     fix = ""
-    match d:
-        case diff.NewFunction() if "bound method" in d.wrappers:
+    match d.kind:
+        case CauseKind.NEW_FUNCTION if "bound method" in d.wrappers:
             text = f"{path} is a new bound method: Python creates one per attribute access."
             fix = (
                 f"Jit it once, for example in `__init__`: `self.{d.path} = jax.jit(self.{d.path})`."
             )
-        case diff.NewFunction() if "callable object" in d.wrappers:
+        case CauseKind.NEW_FUNCTION if "callable object" in d.wrappers:
             text = f"The jitted callable is a new {path} object, and {_IDENTITY}."
             fix = "Create the object once and jit it once."
-        case diff.NewFunction() if "partial" in d.wrappers:
+        case CauseKind.NEW_FUNCTION if "partial" in d.wrappers:
             text = f"{path} is wrapped in a new `functools.partial`{here}, and {_IDENTITY}."
             fix = (
                 "Create the partial once, or pass its bound values as arguments of the jitted "
                 "function."
             )
-        case diff.NewFunction() if wrapper := next(
+        case CauseKind.NEW_FUNCTION if wrapper := next(
             (w for w in d.wrappers if w.startswith("jax.")), ""
         ):
             text = f"`{wrapper}({d.path})` is a new function: each call of `{wrapper}` returns one."
             fix = f"Create it once, outside the loop: `g = jax.jit({wrapper}({d.path}))`."
-        case diff.NewFunction():
+        case CauseKind.NEW_FUNCTION:
             text = (
                 f"{path}{here} has the code of compilation {nearest}, but is a new function "
                 f"object; {_IDENTITY}."
@@ -65,46 +62,46 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "Define and jit it once, outside the loop or the enclosing function, and pass what "
                 "varies as arguments."
             )
-        case diff.CollectedFunction():
+        case CauseKind.FUNCTION_COLLECTED:
             text = (
                 f"The function of compilation {nearest} was garbage-collected with its programs; "
                 f"{path}{here} is a new object."
             )
             fix = "Keep a reference to the jitted function instead of creating it for each call."
-        case diff.Redefinition(of_cell=True, code="edited"):
+        case CauseKind.REDEFINED if d.of_cell and d.code == "edited":
             text = "The code of the cell changed."
-        case diff.Redefinition(of_cell=True):
+        case CauseKind.REDEFINED if d.of_cell:
             text = (
                 "The cell and its inputs are unchanged, so something that it calls or reads "
                 "changed."
             )
-        case diff.Redefinition(code="edited"):
+        case CauseKind.REDEFINED if d.code == "edited":
             text = f"The code of {path} changed since compilation {nearest}."
-        case diff.Redefinition():
+        case CauseKind.REDEFINED:
             text = f"{path} was redefined with the same code{here}, as a new function object."
             fix = "Keep the definition in its own cell, and rerun only the cell that calls it."
-        case diff.ClosureChange():
+        case CauseKind.CLOSURE:
             text = f"The captured value {path} changed: {change}."
             fix = f"Pass `{d.path}` as an argument, so that every value uses the same program."
-        case diff.ContextChange(path=setting) if setting == MESH:
+        case CauseKind.CONTEXT if d.path == MESH:
             text = f"The mesh in the trace context changed: {change}."
             fix = "Call `jax.set_mesh(mesh)` once at the top, not around some of the calls."
-        case diff.ContextChange():
+        case CauseKind.CONTEXT:
             text = f"The config setting {path}, part of the trace context, changed: {change}."
             fix = (
                 f'Set it once at the top, with `jax.config.update("{d.path}", …)`, not around some '
                 "of the calls."
             )
-        case diff.CallStyleChange():
+        case CauseKind.CALL_STYLE:
             text = f"{path} was {d.before} and is now {d.after}, which is a different cache key."
             fix = (
                 f"Pass `{d.path}` the same way in every call: by position, by keyword, or not at "
                 "all."
             )
-        case diff.StaticIdentityChange() if d.type in _FUNCTIONS:
+        case CauseKind.STATIC_IDENTITY if d.type in _FUNCTIONS:
             text = f"The static argument {path} is a different function object: {change}."
             fix = "Define the function once, outside the call: JAX compares functions by identity."
-        case diff.StaticIdentityChange():
+        case CauseKind.STATIC_IDENTITY:
             text = (
                 f"The static argument {path} is a different object: {change}. `{d.type}` defines "
                 "no `__eq__`, so each object is a new value."
@@ -113,21 +110,21 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 f"Define `__eq__` and `__hash__` on `{d.type}`, as `@dataclass(frozen=True)` does, "
                 "or create the object once."
             )
-        case diff.StaticValueChange(of_cell=True, path=constant) if constant == TRANSFORMS:
+        case CauseKind.STATIC_VALUE if d.of_cell and d.path == TRANSFORMS:
             text = (
                 f"The transforms above the cell changed: {change}. Each composition is its own "
                 "program."
             )
-        case diff.StaticValueChange(of_cell=True):
+        case CauseKind.STATIC_VALUE if d.of_cell:
             text = f"{path}, a compile-time constant of the cell, changed: {change}."
             fix = f"Trace it with `-t {d.path}`, unless a shape or a Python branch depends on it."
-        case diff.StaticValueChange():
+        case CauseKind.STATIC_VALUE:
             text = f"The static argument {path} changed: {change}."
             fix = (
                 f"Trace `{d.path}`, unless a shape or a Python branch depends on it; otherwise "
                 "keep to a few values."
             )
-        case diff.StructureChange():
+        case CauseKind.STRUCTURE:
             text = {
                 "added": f"{_TREEDEF} changed: {path} was added.",
                 "removed": f"{_TREEDEF} changed: {path} was removed.",
@@ -138,13 +135,13 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "Keep the treedef fixed: the same containers, keys, lengths and static fields, and "
                 "no `None` in place of an array."
             )
-        case diff.EagerBodyChange():
+        case CauseKind.EAGER_BODY:
             text = f"`{name}` ran eagerly (outside any jit) with a new function: {d.after}."
             fix = (
                 f"Call `{name}` inside a function under `jax.jit`, or define its body once and "
                 "pass values as operands."
             )
-        case diff.EagerArgumentsChange():
+        case CauseKind.EAGER_SHAPE:
             what = f"{', '.join(d.names)} {change}".lstrip()
             text = f"The arguments of the eager operation `{name}` changed: {what}."
             fix = "Put the surrounding code into a function under `jax.jit`."
@@ -153,48 +150,48 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                     " For growing sizes, use a fixed size with `jax.lax.dynamic_slice` or a mask, "
                     "or use NumPy."
                 )
-        case diff.BatchSizeChange():
+        case CauseKind.VMAP_SIZE:
             text = f"The batch size of `{name}` under {under} changed: {path} {change}."
             fix = "Use one batch size: pad the last batch, or drop it."
-        case diff.RankChange():
+        case CauseKind.RANK:
             text = f"The rank of {path} changed: {change}."
             fix = (
                 f"Pass `{d.path}` with the same number of dimensions in every call, for example as "
                 "`x[None]`."
             )
-        case diff.ShapeChange():
+        case CauseKind.SHAPE:
             axes = f"{'axis' if len(d.axes) == 1 else 'axes'} {', '.join(map(str, d.axes))}"
             text = f"The shape of {path} changed: {change} ({axes})."
             fix = (
                 f"Pad `{d.path}` to a few fixed sizes and mask the padding, or drop the incomplete "
                 "last batch."
             )
-        case diff.ScalarTypeChange():
+        case CauseKind.VALUE_KIND:
             types = change.replace("Python ", "")
             text = f"The Python scalar type of {path} changed: {types} ({' → '.join(d.dtypes)})."
             fix = (
                 f"Pass one scalar type in every call, such as `float({d.path})`, or "
                 f"{_cast(d.dtypes[0])}."
             )
-        case diff.DtypeChange():
+        case CauseKind.DTYPE:
             text = f"The dtype of {path} changed: {change}."
             fix = f"Convert `{d.path}` once, where it is created: {_cast(d.cast)}."
-        case diff.WeakTypeChange():
+        case CauseKind.WEAK_TYPE:
             text = f"{path} changed between a weakly and a strongly typed {d.dtype}: {change}."
             fix = f"Pass the same kind in every call: {_cast(d.dtype)}, or a Python scalar."
-        case diff.ShardingChange():
+        case CauseKind.SHARDING:
             text = f"The sharding of {path} changed: {change}."
             fix = (
                 f"Use one sharding: `jax.device_put({_root(d.path)}, sharding)` before the loop, "
                 "and `out_shardings=` for results that are passed in again."
             )
-        case diff.DeviceChange():
+        case CauseKind.DEVICE:
             text = f"The device of {path} changed: {change}."
             fix = (
                 "Keep the inputs on one device, or shard them over a mesh for one program on all "
                 "devices."
             )
-        case diff.CommitChange():
+        case CauseKind.COMMITTED:
             text = f"{path} was {d.before} and is now {d.after}, which is a different cache key."
             where = "sharding" if d.spread else "device"
             fix = (
@@ -202,32 +199,32 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 f"`jax.device_put({_root(d.path)}, {where})`: results of committed inputs are "
                 "committed."
             )
-        case diff.LayoutChange():
+        case CauseKind.LAYOUT:
             text = f"The memory layout of {path} changed: {change}."
             fix = (
                 f"Convert `{d.path}` to one layout before the first call, with `jax.device_put(x, "
                 "format)`, or leave the layout to JAX."
             )
-        case diff.DonationChange():
+        case CauseKind.DONATION:
             text = f"The donated arguments of the jit changed: {path} {change}."
             fix = "Jit the function once, with the intended donation, and reuse that object."
-        case diff.JitOptionChange(of_argument=True):
+        case CauseKind.JIT_OPTION if d.of_argument:
             text = f"{path} was a {d.before} argument and is now {d.after}."
             fix = "Jit the function once and reuse that object everywhere."
-        case diff.JitOptionChange():
+        case CauseKind.JIT_OPTION:
             text = f"A `jax.jit` option changed: {path} {change}."
             fix = "Jit the function once and reuse that object everywhere."
-        case diff.CompilerOptionChange():
+        case CauseKind.COMPILER_OPTION:
             text = f"The compiler options changed: {change}."
             fix = "Set the compiler options once: each set of options is a separate program."
-        case diff.ClearedCache():
+        case CauseKind.CACHE_CLEARED:
             text = f"Nothing changed since compilation {nearest}: JAX had dropped its program."
             fix = (
                 "Look for `jax.clear_caches()` and `.clear_cache()`; JAX also drops what was not "
                 "used for thousands of other programs."
             )
         case _:
-            assert_never(d)
+            assert_never(d.kind)
     return Cause(d.kind, d.path, d.before, d.after, text, fix=fix)
 
 

@@ -25,6 +25,14 @@ from jaxscope.analysis.compiles.causes.signature import (
 from jaxscope.analysis.compiles.causes.text import worded
 from jaxscope.model import CauseKind as K
 
+
+def declared_kinds() -> list[tuple[K, type]]:
+    """Every kind of difference, with its class."""
+    own = [one for one in get_args(Difference) if one is not diff.PlainChange]
+    plain = [(kind, diff.PlainChange) for kind in get_args(diff.PlainKind)]
+    return plain + [(one.kind, one) for one in own]
+
+
 F = JittedFunction(1, "f", "f", "__main__", "train.py", line=3, code_id=7, code_hash=70)
 
 
@@ -279,33 +287,34 @@ def test_new_code_must_be_compiled_so_nothing_is_advised():
 
 
 def test_every_kind_has_one_class():
-    declared = [one.kind for one in get_args(Difference)]
+    declared = [kind for kind, _ in declared_kinds()]
     assert len(declared) == len(set(declared))
 
 
 EXAMPLES = {
-    diff.Redefinition: {"code": "same"},
-    diff.StaticIdentityChange: {"type": "Config"},
-    diff.StructureChange: {"change": "added"},
-    diff.ShapeChange: {"axes": (0,)},
-    diff.ScalarTypeChange: {"dtypes": ("f32", "i32")},
-    diff.DtypeChange: {"cast": "f32"},
-    diff.WeakTypeChange: {"dtype": "f32"},
-    diff.CommitChange: {"spread": True},
+    K.REDEFINED: {"code": "same"},
+    K.STATIC_IDENTITY: {"type": "Config"},
+    K.STRUCTURE: {"change": "added"},
+    K.SHAPE: {"axes": (0,)},
+    K.VALUE_KIND: {"dtypes": ("f32", "i32")},
+    K.DTYPE: {"cast": "f32"},
+    K.WEAK_TYPE: {"dtype": "f32"},
+    K.COMMITTED: {"spread": True},
+    **{kind: {"kind": kind} for kind in get_args(diff.PlainKind)},
 }
 """Fields without a default."""
 
 
-@pytest.mark.parametrize("kind", get_args(Difference))
-def test_every_kind_has_a_short_sentence_and_a_fix(kind):
+@pytest.mark.parametrize(("kind", "of"), declared_kinds())
+def test_every_kind_has_a_short_sentence_and_a_fix(kind, of):
     """A kind without a sentence does not type-check; `assert_never` raises for it here."""
-    one = kind("x", "f32[3]", "f32[4]", **EXAMPLES.get(kind, {}))
+    one = of("x", "f32[3]", "f32[4]", **EXAMPLES.get(kind, {}))
     cause = worded(one, call(array(4)), 7)
-    assert (cause.kind, cause.path) == (kind.kind, "x")
+    assert (cause.kind, cause.path) == (kind, "x")
     for text in (cause.text, cause.fix):
         assert text.endswith(".")
         assert all(len(part.split()) <= 26 for part in text.split(". ")), text
-    assert "`x`" in cause.text or kind.kind in WITHOUT_PATH
+    assert "`x`" in cause.text or kind in WITHOUT_PATH
 
 
 WITHOUT_PATH = {K.COMPILER_OPTION, K.CACHE_CLEARED, K.EAGER_BODY, K.EAGER_SHAPE}
