@@ -21,11 +21,7 @@ _PARSER = Parser(
     "renumbered names do not count as changes.",
     ("%jaxdiff [options] [BEFORE] [AFTER]",),
 )
-_PARSER.add_argument("-o", "--report", default=None, metavar="NAME", help="Bind the ReportDiff.")
-_PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line only.")
-_PARSER.add_argument(
-    "--view", choices=("auto", "widget", "html", "text"), default=None, help="How to show it."
-)
+_PARSER.add_display("ReportDiff")
 _EXAMPLES = """
     %jaxdiff                  the last two runs of the cell that ran last
     %jaxdiff before           a report that `-o before` bound, against the last report

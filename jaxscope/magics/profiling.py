@@ -25,15 +25,8 @@ _PARSER = Parser(
     "Measure time by line of Python, inside compiled functions too.",
     ("%%jaxprof [options]", "%jaxprof [options] f(x, y)"),
 )
-_PARSER.add_argument(
-    "-o", "--report", default=None, metavar="NAME", help="Bind the Report to NAME."
-)
-_PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line only.")
-_PARSER.add_argument(
-    "--view", choices=("auto", "widget", "html", "text"), default=None, help="How to show it."
-)
-for _flags, _keywords in transforms.PROFILE:
-    _PARSER.add_argument(*_flags, **_keywords)
+_PARSER.add_display("Report")
+transforms.add_profile(_PARSER)
 _PARSER.add_argument(
     "--xprof",
     action="store_true",
@@ -101,13 +94,6 @@ class Profiling(Family):
         if given.xprof:
             self._open_xprof(report)
         return None if silent else ran.value
-
-    def _show(self, report: Report, given: Any) -> None:
-        try:
-            view = given.view or self.scope.view
-            display.show(report, self._shell, view, given.quiet or self.scope.quiet)
-        except Exception as error:  # the run has finished, so its value must be returned
-            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
 
     def _open_xprof(self, report: Report) -> None:
         from IPython.display import IFrame

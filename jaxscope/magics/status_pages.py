@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.magics.options.parser import Parser, require_jax, usage_error
+from jaxscope.magics.options.parser import Parser, number, require_jax, usage_error
 from jaxscope.version import __version__
 from jaxscope.words import UNKNOWN, byte_rate, flop_rate, size
 
@@ -90,12 +90,6 @@ def devices(session: Session, line: str) -> None:
         print(f"{_SIMULATED} {_SIMULATED_PEAKS}" if measured_ones else _SIMULATED)  # noqa: T201
 
 
-def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of devices, 1 or more")
-    return int(text)
-
-
 DEVICES = Parser(
     "jaxdevices",
     "Show the devices, their memory and their measured peaks.",
@@ -103,7 +97,10 @@ DEVICES = Parser(
 )
 """The options of `%jaxdevices`."""
 DEVICES.add_argument(
-    "--cpu", type=_number, metavar="N", help="Simulate N CPU devices; only before JAX starts."
+    "--cpu",
+    type=number(int, lambda n: n >= 1, "a number of devices, 1 or more"),
+    metavar="N",
+    help="Simulate N CPU devices; only before JAX starts.",
 )
 DEVICES.add_argument(
     "--measure",
