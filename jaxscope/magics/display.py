@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from types import TracebackType
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jaxscope.version import HOME
@@ -82,6 +83,15 @@ def say(line: str) -> None:
     display({"text/plain": line}, raw=True)
 
 
+@contextlib.contextmanager
+def attempt(what: str) -> Generator[None]:
+    """Try to `show the report`; one line with the reason where that fails."""
+    try:
+        yield
+    except Exception as error:
+        say(f"jaxscope could not {what} ({type(error).__name__}: {error}).")
+
+
 def without_our_frames(error: BaseException, file: str) -> BaseException:
     """The error with its traceback cut to begin in the user's cell, if it passes through it.
 
@@ -101,13 +111,10 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
                 entry = last.tb_next
             last = last.tb_next
         # Arguments that the function does not take: the call failed before it began.
-        if isinstance(error, TypeError) and entry is not None and _is_ours(entry):
+        ours = last is not None and last.tb_frame.f_code.co_filename.startswith(HOME)
+        if isinstance(error, TypeError) and entry is last and ours:
             return _at_line(error, file, 1)
     return error.with_traceback(entry)
-
-
-def _is_ours(frame: TracebackType) -> bool:
-    return frame.tb_next is None and frame.tb_frame.f_code.co_filename.startswith(HOME)
 
 
 def _at_line(error: BaseException, file: str, line: int) -> BaseException:

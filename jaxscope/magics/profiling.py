@@ -79,12 +79,15 @@ class Profiling(Family):
         transforms.check_name(given.report, "report")
         require_jax("jaxprof")
         plan = transforms.plan(given, always=True) or ProfilePlan()
-        ran = (
-            self._call(rest, plan)
-            if cell is None
-            else self._cell(f"%%jaxprof {line}".rstrip(), cell, plan, given.report)
-        )
-        key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)
+        if cell is None:
+            from jaxscope.capture.options.settings import Settings
+
+            key = f"line:{rest}"
+            settings = Settings(device=self.scope.device or None, profile=plan)
+            ran = self.run_call(rest, settings, "jaxprof", key)
+        else:
+            key = self.scope.session.cell_key(cell)
+            ran = self._cell(f"%%jaxprof {line}".rstrip(), cell, plan, given.report)
         view = given.view or self.scope.view
         report = self.publish(ran, key, given.report, view, given.quiet)
         if ran.failure:
@@ -121,30 +124,11 @@ class Profiling(Family):
             server.stop()
         self._servers.clear()
 
-    def _call(self, call: str, plan: ProfilePlan) -> Ran:
-        __tracebackhide__ = True
-        from jaxscope.capture.forms.call import FILE
-        from jaxscope.capture.options.settings import Settings, SettingsError
-        from jaxscope.capture.run import run
-
-        settings = Settings(device=self.scope.device or None, profile=plan)
-        with Status(self._shell) as status:
-            try:
-                context = self.scope.session.context(f"line:{call}", status.say)
-                return run.expression(call, settings, context, "jaxprof")
-            except SettingsError as error:
-                raise usage_error(str(error)) from None
-            except BaseException as error:
-                raise display.without_our_frames(error, FILE)  # noqa: B904
-
     def _cell(self, head: str, body: str, plan: ProfilePlan, report: str | None) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture.run import profiled_cell
 
-        try:
-            text = read_cell(self._shell, head, body, self.scope.raw_cell, "a profiled cell")
-        except SyntaxError as error:
-            raise error.with_traceback(None)  # noqa: B904
+        text = read_cell(self._shell, head, body, self.scope.raw_cell, "a profiled cell")
         transforms.check_report_name(report, text.syntax)
         with Status(self._shell) as status:
             try:

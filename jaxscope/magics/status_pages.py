@@ -40,12 +40,28 @@ _HEADINGS = ("device", "kind", "memory", "free", "peak FLOP/s", "peak bytes/s", 
 
 def overview(session: Session, shell: Any) -> None:
     """Print version, devices, state and magics. Imports no jax and starts no backend."""
-    rows = [("jaxscope", f"{__version__} on Python {sys.version.split()[0]}")]
-    rows += [("JAX", _jax_text()), ("devices", _device_text()), ("listening", _listening(session))]
-    rows += [("defaults", _defaults(shell)), ("reports kept", _kept(session))]
+    listening = "not yet: starts when jax is imported"
+    if session.listening_since is not None:
+        listening = f"to compilations, since {session.listening_since:%H:%M:%S}"
+    magics = shell.jaxscope_magics
+    defaults = [f"{name}={getattr(magics, name)!r}" for name in magics.trait_names(config=True)]
+    rows = [
+        ("jaxscope", f"{__version__} on Python {sys.version.split()[0]}"),
+        ("JAX", _jax_text()),
+        ("devices", _device_text()),
+        ("listening", listening),
+        ("defaults", ", ".join(sorted(defaults))),
+        ("reports kept", f"{len(session.reports)} of at most {session.reports.maxlen}"),
+    ]
+    registered = shell.magics_manager.magics
+    guide = [
+        (f"{'%%' if kind == 'cell' else '%'}{name}", text)
+        for (kind, name), text in _GUIDE.items()
+        if name in registered[kind]
+    ]
     print(_columns(rows))  # noqa: T201
     print()  # noqa: T201
-    print(_columns(_guide(shell)))  # noqa: T201
+    print(_columns(guide))  # noqa: T201
     print()  # noqa: T201
     print("%%jaxjit? lists its options, %config JaxScope the defaults.")  # noqa: T201
 
@@ -127,33 +143,6 @@ def _device_text() -> str:
     if sys.modules.get("jax") is None or not found.started():
         return "JAX has not started yet; %jaxdevices starts it and lists its devices"
     return ", ".join(f"{device.name} ({device.kind})" for device in found.devices())
-
-
-def _listening(session: Session) -> str:
-    if session.listening_since is None:
-        return "not yet: starts when jax is imported"
-    return f"to compilations, since {session.listening_since:%H:%M:%S}"
-
-
-def _kept(session: Session) -> str:
-    return f"{len(session.reports)} of at most {session.reports.maxlen}"
-
-
-def _defaults(shell: Any) -> str:
-    magics = shell.jaxscope_magics
-    return ", ".join(
-        f"{name}={getattr(magics, name)!r}" for name in sorted(magics.trait_names(config=True))
-    )
-
-
-def _guide(shell: Any) -> list[tuple[str, ...]]:
-    """The registered magics of jaxscope, one line each."""
-    registered = shell.magics_manager.magics
-    return [
-        (f"{'%%' if kind == 'cell' else '%'}{name}", text)
-        for (kind, name), text in _GUIDE.items()
-        if name in registered[kind]
-    ]
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> str:

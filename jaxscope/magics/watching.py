@@ -182,14 +182,13 @@ class Watching(Family):
                     log = stack.enter_context(watching(slow_path=True))
                 return run_as_usual(self._shell, head, cell, self.scope.raw_cell)
         finally:
+            # A cell that is not Python, or awaits, has not run.
+            ran = not isinstance(sys.exc_info()[1], (SyntaxError, UsageError))
             # The cell has run: a failure here must not discard its value or its error.
-            try:
+            with display.attempt("show the log"):
                 log.freeze()
-                # A cell that is not Python, or awaits, has not run.
-                if not isinstance(sys.exc_info()[1], (SyntaxError, UsageError)):
+                if ran:
                     self._show(log, given)
-            except Exception as error:
-                display.say(f"jaxscope could not show the log ({type(error).__name__}: {error}).")
 
     def _show(
         self,
@@ -214,7 +213,7 @@ class Watching(Family):
         since = self._before.pop() if self._before else self.scope.session.compiled
         if not self._footer or self._before or self.scope.session.compiled == since:
             return
-        try:
+        with display.attempt("read the log"):  # must not look like the cell's failure
             log = self.scope.session.log(since).log
             # %%jaxwatch and %%jaxjit have just shown it.
             cell = getattr(getattr(result, "info", None), "raw_cell", "") or ""
@@ -223,5 +222,3 @@ class Watching(Family):
             avoidable = any(c.fix for compile in log.recompiles for c in compile.causes)
             if not shown and (log.total_s >= self.scope.footer_s or avoidable):
                 display.say_footer(log)
-        except Exception as error:  # a footer that fails must not look like the cell's failure
-            display.say(f"jaxscope could not read the log ({type(error).__name__}: {error}).")

@@ -49,7 +49,7 @@ def add_own(parser: argparse.ArgumentParser, name: str) -> None:
             "The mapped axis of an input; None leaves it whole. Without any axis, all inputs but "
             "scalars are mapped along axis 0; else the others stay whole."
         )
-        add("-i", "--in-axes", **transforms.NAMES | {"metavar": "NAME=AXIS"}, help=text)
+        add("-i", "--in-axes", action="append", default=[], metavar="NAME=AXIS", help=text)
         add("--out-axes", default="0", metavar="AXIS", help="The mapped axis of the results.")
         text = "Axis name for collectives: lax.psum(x, NAME)."
         add("--axis-name", default="", metavar="NAME", help=text)

@@ -20,7 +20,7 @@ from typing import Any
 from IPython.core.magic import magics_class
 
 from jaxscope.frontend.front_end import FrontEnd, front_end
-from jaxscope.frontend.requests import Refused, answer
+from jaxscope.frontend.requests import Refused, answer, reply
 from jaxscope.magics.family import Family, MagicScope
 from jaxscope.magics.session.compile_feed import CompileFeed
 from jaxscope.magics.session.report_store import ReportStore
@@ -73,25 +73,16 @@ class Serving(Family):
 
     def _asked(self, comm: Any, message: Mapping[str, Any]) -> None:
         try:
-            comm.send(*self._reply(message))
+            data, buffers = reply(lambda: self._answer(message["content"]["data"]))
+            comm.send(data, None, buffers)
         finally:
             comm.close()
 
-    def _reply(self, message: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Data, metadata and buffers of the one message."""
-        try:
-            request = message["content"]["data"]
-            name = request.get("report")
-            report = self.store.get(name)
-            if report is None:
-                had = self.store.had(name)
-                why, said = ("gone", GONE) if had else ("forgotten", FORGOTTEN)
-                return ({"ok": False, "why": why, "message": said},)
-            found = answer(report, request)
-            self.store.shrink()
-            return {"ok": True}, None, [found]
-        except Refused as refused:
-            return ({"ok": False, "why": "error", "message": str(refused)},)
-        except Exception as error:
-            reason = f"jaxscope could not answer ({type(error).__name__}: {error})."
-            return ({"ok": False, "why": "error", "message": reason},)
+    def _answer(self, request: Mapping[str, Any]) -> bytes:
+        name = request.get("report", "")
+        report = self.store.get(name)
+        if report is None:
+            raise Refused(GONE, "gone") if self.store.had(name) else Refused(FORGOTTEN, "forgotten")
+        found = answer(report, request)
+        self.store.shrink()
+        return found
