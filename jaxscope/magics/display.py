@@ -6,28 +6,18 @@ import contextlib
 import json
 import sys
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from jaxscope.version import HOME
 
 if TYPE_CHECKING:
-    from jaxscope.model.compile_log import Log
+    from jaxscope.results.base import Result
     from jaxscope.results.comparison import Comparison
     from jaxscope.results.compile_log import CompileLog
     from jaxscope.view.base.document import Document
 
 
-class Displayed(Protocol):
-    """A result: a report, a comparison, a diff."""
-
-    def summary(self) -> str: ...
-
-    def static_html(self) -> str: ...
-
-    def to_text(self, *, color: bool = False) -> str: ...
-
-
-def show(found: Displayed, shell: Any, view: str, quiet: bool, summary: str = "") -> None:
+def show(found: Result, shell: Any, view: str, quiet: bool, summary: str = "") -> None:
     """Display a result: one line, text, HTML, or the richest form that the front end takes."""
     from IPython.display import display
 
@@ -190,10 +180,3 @@ def show_figure(log: CompileLog, shell: Any) -> None:
         "text/plain": _text(log, "function", 100, False),
     }
     show_data(data, raw=True)
-
-
-def say_footer(log: Log) -> None:
-    """Show one line, and a second for recompilations."""
-    from jaxscope.view.compiles.rows import footer
-
-    say(footer(log))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, magics_class
 
@@ -15,21 +15,9 @@ from jaxscope.results.report import Report
 if TYPE_CHECKING:
     from jaxscope.capture.options.settings import Settings
     from jaxscope.capture.run.context import Ran
-    from jaxscope.magics.session.session import Session
+    from jaxscope.magics.config import JaxScope
 
 Completer = Callable[[Any, Any], list[str]]
-
-
-class MagicScope(Protocol):
-    """The defaults of all magics (traits of `%config JaxScope`) and the session."""
-
-    view: Any
-    runs: Any
-    device: Any
-    quiet: Any
-    footer_s: Any
-    raw_cell: str
-    session: Session
 
 
 @magics_class
@@ -40,7 +28,7 @@ class Family(Magics):
     below as needed; the magics themselves use IPython's decorators.
     """
 
-    def __init__(self, shell: Any, scope: MagicScope) -> None:
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell=shell)
         self._shell = shell
         self.scope = scope

@@ -10,15 +10,16 @@ from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
-from jaxscope.magics.family import Completer, Family, MagicScope
+from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, completer, documented, require_jax, usage_error
+from jaxscope.magics.options.parser import Parser, completer, documented, require_jax
 from jaxscope.magics.progress import Status
 from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.profile.xprof import XProfServer
     from jaxscope.capture.run.context import Ran
+    from jaxscope.magics.config import JaxScope
 
 _PARSER = Parser(
     "jaxprof",
@@ -50,7 +51,7 @@ _EXAMPLES = """
 class Profiling(Family):
     """Profiles of calls and cells."""
 
-    def __init__(self, shell: Any, scope: MagicScope) -> None:
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell, scope)
         self._servers: list[XProfServer] = []
 
@@ -67,15 +68,7 @@ class Profiling(Family):
         silent = rest.endswith(";")
         rest = rest.rstrip("; ")
         given = _PARSER.parse_args(tokens)
-        if cell is not None and rest:
-            raise usage_error(
-                f"%%jaxprof takes only options, but got {rest!r}. For one call, write "
-                f"%jaxprof {rest}"
-            )
-        if cell is None and not rest:
-            raise usage_error(
-                "%jaxprof needs a call, such as %jaxprof f(x, y). For a cell, write %%jaxprof."
-            )
+        transforms.check_form("jaxprof", cell, rest, rest)
         transforms.check_name(given.report, "report")
         require_jax("jaxprof")
         plan = transforms.plan(given, always=True) or ProfilePlan()

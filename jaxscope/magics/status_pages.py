@@ -40,6 +40,9 @@ _HEADINGS = ("device", "kind", "memory", "free", "peak FLOP/s", "peak bytes/s", 
 
 def overview(session: Session, shell: Any) -> None:
     """Print version, devices, state and magics. Imports no jax and starts no backend."""
+    jax = "not imported yet"
+    if sys.modules.get("jax") is not None:
+        jax = f"{metadata.version('jax')} with jaxlib {metadata.version('jaxlib')}"
     listening = "not yet: starts when jax is imported"
     if session.listening_since is not None:
         listening = f"to compilations, since {session.listening_since:%H:%M:%S}"
@@ -47,7 +50,7 @@ def overview(session: Session, shell: Any) -> None:
     defaults = [f"{name}={getattr(magics, name)!r}" for name in magics.trait_names(config=True)]
     rows = [
         ("jaxscope", f"{__version__} on Python {sys.version.split()[0]}"),
-        ("JAX", _jax_text()),
+        ("JAX", jax),
         ("devices", _device_text()),
         ("listening", listening),
         ("defaults", ", ".join(sorted(defaults))),
@@ -129,12 +132,6 @@ DEVICE_EXAMPLES = """
     %jaxdevices --no-measure       measure nothing
     %jaxdevices --cpu 8            in a fresh kernel: eight simulated devices
 """
-
-
-def _jax_text() -> str:
-    if sys.modules.get("jax") is None:
-        return "not imported yet"
-    return f"{metadata.version('jax')} with jaxlib {metadata.version('jaxlib')}"
 
 
 def _device_text() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
@@ -56,7 +57,7 @@ class Transforms(Family):
         if name == "compose":
             found, rest = compose.read_composition(given.rest)
         else:
-            found, rest = [compose.segment(name, given.found)], given.rest
+            found, rest = [compose.segment(name, given)], given.rest
         silent = cell is None and is_silenced(rest)
         if silent:
             rest = rest.rstrip("; ")
@@ -65,15 +66,7 @@ class Transforms(Family):
                 f"There is no `|` before {rest!r}: write `|` between transforms, such as "
                 f"%%{magic} jit | grad -w w."
             )
-        if cell is not None and rest:
-            raise usage_error(
-                f"%%{magic} takes only options, but got {rest!r}. For one call, write "
-                f"%{magic} {given.rest}"
-            )
-        if cell is None and not rest:
-            raise usage_error(
-                f"%{magic} needs a call, such as %{magic} f(x, y). For a cell, write %%{magic}."
-            )
+        transforms.check_form(magic, cell, rest, given.rest)
         transforms.check_name(given.report, "report")
         require_jax(magic)
         settings = self._settings(given, Composition.compiled(found))
@@ -85,7 +78,7 @@ class Transforms(Family):
         self.publish(ran, key, given.report, given.view, given.quiet)
         return None if silent else ran.value
 
-    def _cell(self, head: str, body: str, given: transforms.Options, settings: Settings) -> Ran:
+    def _cell(self, head: str, body: str, given: Namespace, settings: Settings) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture.options import error_origin
         from jaxscope.capture.options.settings import SettingsError
@@ -110,7 +103,7 @@ class Transforms(Family):
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
 
-    def _settings(self, given: transforms.Options, composition: Composition) -> Settings:
+    def _settings(self, given: Namespace, composition: Composition) -> Settings:
         from jaxscope.capture.options.settings import Settings
 
         try:
@@ -122,7 +115,7 @@ class Transforms(Family):
                 self.scope.runs if given.runs is None else given.runs,
                 x64=given.x64,
                 only=given.only,
-                profile=transforms.plan(given.found),
+                profile=transforms.plan(given),
                 composition=composition,
             )
         except ValueError as error:

@@ -12,7 +12,7 @@ from IPython.core.magic import line_cell_magic, line_magic, magics_class, no_var
 
 from jaxscope.magics import display
 from jaxscope.magics.cells import run_as_usual
-from jaxscope.magics.family import Completer, Family, MagicScope
+from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import transforms
 from jaxscope.magics.options.parser import (
     SECONDS,
@@ -24,6 +24,7 @@ from jaxscope.magics.options.parser import (
 )
 
 if TYPE_CHECKING:
+    from jaxscope.magics.config import JaxScope
     from jaxscope.results.compile_log import CompileLog
 
 
@@ -89,7 +90,7 @@ _LOG_EXAMPLES = """
 class Watching(Family):
     """The magics that show compilations."""
 
-    def __init__(self, shell: Any, scope: MagicScope) -> None:
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell, scope)
         self._footer = False
         self._before: list[int] = []
@@ -221,4 +222,6 @@ class Watching(Family):
             # New code has to be compiled: a footer only for what could be avoided.
             avoidable = any(c.fix for compile in log.recompiles for c in compile.causes)
             if not shown and (log.total_s >= self.scope.footer_s or avoidable):
-                display.say_footer(log)
+                from jaxscope.view.compiles.rows import footer
+
+                display.say(footer(log))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
-from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxscope.magics.options.parser import Parser, number, usage_error
 from jaxscope.magics.options.transforms import check_name, is_name
-
-if TYPE_CHECKING:
-    from jaxscope.bench.cell.inputs import BenchRequest
 
 # `jaxscope.bench` is imported where a line is read, so that the extension loads fast.
 DTYPES = ("float16", "bfloat16", "float32", "float64", "keep")
@@ -20,22 +17,6 @@ _COUNT = number(int, lambda n: 1 <= n <= 100, "a number of processes from 1 to 1
 _POSITIVE = number(float, lambda x: 0 < x < math.inf, "a number above 0")
 _OPTIONAL_VALUE = ("--grad", "--vmap")
 _UNKNOWN = re.compile(r"--[A-Za-z][\w-]*")
-
-
-@dataclass(frozen=True, slots=True)
-class BenchOptions:
-    """The request of the line, and how to show the comparison."""
-
-    request: BenchRequest
-    save: str | None
-    against: str | None
-    name: str | None
-    quiet: bool
-    _: KW_ONLY
-    view: str
-    plots: tuple[str, ...]
-    rest: str
-    """The expressions of the line magic, as typed."""
 
 
 def parser() -> Parser:
@@ -74,8 +55,9 @@ def parser() -> Parser:
     return made
 
 
-def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOptions:
-    """Read the line. Raises UsageError for a line that cannot be read.
+def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> argparse.Namespace:
+    """The options of the line, its `request`, and as `rest` the expressions of the line magic.
+    Raises UsageError for a line that cannot be read.
 
     In a cell, inputs such as `x=normal(n,n)` may be anywhere on the line; in the line form the
     expressions begin at the first word that is neither an option nor an input.
@@ -88,7 +70,7 @@ def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOp
     try:
         flags, inputs, rest = _split(line, using, is_cell)
         found = using.parse_args(flags)
-        request = BenchRequest(
+        found.request = BenchRequest(
             vs=_listed(found.vs),
             inputs=tuple([spec(name, text) for name, text in inputs]),
             sizes=sizes(found.sizes),
@@ -107,16 +89,9 @@ def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOp
     except CellError as error:
         raise usage_error(str(error)) from None
     check_name(found.report, "comparison")
-    return BenchOptions(
-        request,
-        found.save,
-        found.against,
-        found.report,
-        found.quiet,
-        view=found.view or default_view,
-        plots=tuple(found.plot),
-        rest=rest,
-    )
+    found.view = found.view or default_view
+    found.rest = rest
+    return found
 
 
 def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tuple[str, str]], str]:

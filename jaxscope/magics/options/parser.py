@@ -120,18 +120,16 @@ class Parser(MagicArgumentParser):
         magic = f"%{self.prog.split()[0]}"
         if not given.startswith("-"):
             return f"{magic} takes only options, but got {given!r}. {self.page()}"
-        return f"There is no option {given}.{self._meant(given)} {self.page()}"
+        # The closest option, compared without dashes, which make all options similar.
+        known = {name.lstrip("-"): name for name in self.flags}
+        bare = given.partition("=")[0].lstrip("-")
+        near = difflib.get_close_matches(bare, known, 1, 0.7) if len(bare) > 1 else []
+        meant = f" Did you mean {known[near[0]]}?" if near else ""
+        return f"There is no option {given}.{meant} {self.page()}"
 
     def page(self) -> str:
         """A pointer to the list of options."""
         return f"`%{self.prog.split()[0]}?` lists the options."
-
-    def _meant(self, given: str) -> str:
-        """The closest option, compared without dashes, which make all options similar."""
-        known = {name.lstrip("-"): name for name in self.flags}
-        bare = given.partition("=")[0].lstrip("-")
-        near = difflib.get_close_matches(bare, known, 1, 0.7) if len(bare) > 1 else []
-        return f" Did you mean {known[near[0]]}?" if near else ""
 
 
 def number(kind: type[T], fits: Callable[[T], bool], what: str) -> Callable[[str], T]:
@@ -176,10 +174,7 @@ def require_jax(magic: str) -> None:
 
 
 def completer(
-    parser: Parser,
-    names: Callable[[], Mapping[str, Any]],
-    *,
-    composition: bool = False,
+    parser: Parser, names: Callable[[], Mapping[str, Any]], *, composition: bool = False
 ) -> Callable[[Any, Any], list[str]]:
     """A handler for IPython's `complete_command` hook; `composition` adds the transforms."""
     flags = sorted(parser.flags)

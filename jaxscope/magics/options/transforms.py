@@ -6,7 +6,6 @@ import argparse
 import keyword
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.magics.options.parser import SECONDS, Parser, number, usage_error
@@ -18,28 +17,6 @@ if TYPE_CHECKING:
 NAMES: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
 _RUNS = number(int, lambda n: n >= 0, "a number of runs: 0 (compile only), 1 (run once) or more")
 _TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of a transform's magic line."""
-
-    static: tuple[str, ...]
-    traced: tuple[str, ...]
-    donate: tuple[str, ...]
-    device: str | None
-    runs: int | None
-    x64: bool
-    report: str | None
-    quiet: bool
-    view: str
-    block: bool
-    decorate: bool
-    only: tuple[str, ...]
-    rest: str
-    """The text after the options, as it was typed."""
-    found: argparse.Namespace = field(default_factory=argparse.Namespace, compare=False, repr=False)
-    """All parsed options, the transform's own too."""
 
 
 def split(line: str, parser: Parser) -> tuple[list[str], str]:
@@ -102,28 +79,20 @@ def add_profile(parser: Parser) -> None:
     add("--wait", type=SECONDS, metavar="SECONDS", help=text)
 
 
-def parse(line: str, using: Parser, default_view: str = "auto") -> Options:
-    """Read a magic line. Raises UsageError for invalid options."""
+def parse(line: str, using: Parser, default_view: str = "auto") -> argparse.Namespace:
+    """The options of a magic line, and as `rest` the text after them, as it was typed.
+
+    Raises UsageError for invalid options.
+    """
     tokens, rest = split(line, using)
     found = using.parse_args(tokens)
     if found.block and found.decorate:
         raise usage_error("--block and --decorate exclude each other; use one of them.")
-    return Options(
-        names(found.static),
-        names(found.traced),
-        names(found.donate),
-        found.device,
-        found.runs,
-        found.x64,
-        found.report,
-        found.quiet,
-        found.view or default_view,
-        found.block,
-        found.decorate,
-        names(found.only),
-        rest,
-        found,
-    )
+    for option in ("static", "traced", "donate", "only"):
+        setattr(found, option, names(getattr(found, option)))
+    found.view = found.view or default_view
+    found.rest = rest
+    return found
 
 
 def plan(found: argparse.Namespace, *, always: bool = False) -> ProfilePlan | None:
@@ -136,6 +105,18 @@ def plan(found: argparse.Namespace, *, always: bool = False) -> ProfilePlan | No
     return ProfilePlan(
         isolate_lines=found.isolate_lines, all_events=found.all_events, wait_s=found.wait or 0.0
     )
+
+
+def check_form(magic: str, cell: str | None, rest: str, call: str) -> None:
+    """Raises UsageError for a cell with text after its options, and for a line without a call."""
+    if cell is not None and rest:
+        raise usage_error(
+            f"%%{magic} takes only options, but got {rest!r}. For one call, write %{magic} {call}"
+        )
+    if cell is None and not rest:
+        raise usage_error(
+            f"%{magic} needs a call, such as %{magic} f(x, y). For a cell, write %%{magic}."
+        )
 
 
 def is_name(text: str) -> bool:

@@ -15,16 +15,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import magics_class
 
 from jaxscope.frontend.front_end import FrontEnd, front_end
 from jaxscope.frontend.requests import Refused, answer, reply
-from jaxscope.magics.family import Family, MagicScope
+from jaxscope.magics.family import Family
 from jaxscope.magics.session.compile_feed import CompileFeed
 from jaxscope.magics.session.report_store import ReportStore
 from jaxscope.results.report import Report
+
+if TYPE_CHECKING:
+    from jaxscope.magics.config import JaxScope
 
 REPORT_TARGET = "jaxscope.report"
 EVENTS_TARGET = "jaxscope.events"
@@ -39,7 +42,7 @@ FORGOTTEN = (
 class Serving(Family):
     """The communication between the kernel and a viewer; no magics."""
 
-    def __init__(self, shell: Any, scope: MagicScope) -> None:
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell, scope)
         self.store = ReportStore()
         self.feed = CompileFeed(scope.session)
