@@ -50,23 +50,14 @@ __all__ = [
     "watch",
 ]
 
-_HOMES = {
+_HOMES = dict.fromkeys(__all__, "jaxscope.api") | {
     "CompileLog": "jaxscope.results.compile_log",
     "Comparison": "jaxscope.results.comparison",
     "CompilesError": "jaxscope.testing.expect",
     "ModeComparison": "jaxscope.results.mode_comparison",
     "Report": "jaxscope.results.report",
     "ReportDiff": "jaxscope.results.report_diff",
-    "diff": "jaxscope.api",
-    "compare_modes": "jaxscope.api",
-    "inspect": "jaxscope.api",
-    "last": "jaxscope.api",
-    "load": "jaxscope.api",
     "compare": "jaxscope.bench.compare",
-    "expect_compiles": "jaxscope.api",
-    "options": "jaxscope.api",
-    "profile": "jaxscope.api",
-    "watch": "jaxscope.api",
 }
 
 

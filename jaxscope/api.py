@@ -41,14 +41,8 @@ def inspect(f: Any, /, *args: Any, **kwargs: Any) -> Report:
         >>> report = jaxscope.inspect(lambda x: (x - x.mean()) / x.std(), jnp.ones(1000))
         >>> print(report.summary())
     """
-    from jaxscope.capture.run import run
-
     # The options of `profile` do not apply here.
-    settings = dataclasses.replace(_settings(), profile=None)
-    ran = run.call(f, args, kwargs, settings)
-    report = Report(ran.record, ran.texts)
-    keep_latest(report)
-    return report
+    return _reported(f, args, kwargs, dataclasses.replace(_settings(), profile=None))
 
 
 def profile(f: Any, /, *args: Any, **kwargs: Any) -> Report:
@@ -70,10 +64,15 @@ def profile(f: Any, /, *args: Any, **kwargs: Any) -> Report:
         >>> report.time_by_line()
     """
     from jaxscope.capture.options.profile_plan import ProfilePlan
-    from jaxscope.capture.run import run
 
     settings = _settings()
-    settings = dataclasses.replace(settings, profile=settings.profile or ProfilePlan())
+    plan = settings.profile or ProfilePlan()
+    return _reported(f, args, kwargs, dataclasses.replace(settings, profile=plan))
+
+
+def _reported(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], settings: Settings) -> Report:
+    from jaxscope.capture.run import run
+
     ran = run.call(f, args, kwargs, settings)
     report = Report(ran.record, ran.texts)
     keep_latest(report)

@@ -26,19 +26,14 @@ def significant(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _scaled(value: float, digits: int) -> tuple[float, str]:
+def _si(value: float | None, unit: str) -> str:
     """The value over its SI prefix; 999.6 becomes 1 k, not 1000."""
-    index = 0
-    while index < len(_PREFIXES) - 1 and abs(float(f"{value:.{digits}g}")) >= 1000:
-        value, index = value / 1000, index + 1
-    return value, _PREFIXES[index]
-
-
-def _si(value: float | None, unit: str, digits: int = 3) -> str:
     if value is None or not math.isfinite(value):
         return UNKNOWN
-    scaled, prefix = _scaled(value, digits)
-    return f"{significant(scaled, digits)} {prefix}{unit}"
+    index = 0
+    while index < len(_PREFIXES) - 1 and abs(float(f"{value:.3g}")) >= 1000:
+        value, index = value / 1000, index + 1
+    return f"{significant(value)} {_PREFIXES[index]}{unit}"
 
 
 def time_unit(value: float) -> tuple[str, float]:

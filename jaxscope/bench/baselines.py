@@ -45,14 +45,14 @@ def names() -> tuple[str, ...]:
 
 def save(comparison: Comparison, name: str) -> Path:
     """Store under a name, replacing an older one of that name."""
-    path = _path(name)
+    path = path_of(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     return comparison.save(path)
 
 
 def load(name: str) -> Comparison:
     """The comparison of that name. Raises BaselineError, or SchemaError for any other file."""
-    path = _path(name)
+    path = path_of(name)
     if path.is_file():
         return read(path, (Comparison,))
     there = names()
@@ -67,12 +67,8 @@ def load(name: str) -> Comparison:
     raise BaselineError(text)
 
 
-def check_name(name: str) -> None:
-    """Raise BaselineError for an invalid name, before anything is measured."""
-    _path(name)
-
-
-def _path(name: str) -> Path:
+def path_of(name: str) -> Path:
+    """The file of a name. Raises BaselineError for an invalid one."""
     if "/" in name or os.sep in name or name.endswith((".json", ".gz")):
         return Path(name).expanduser()
     if not _NAME.fullmatch(name):

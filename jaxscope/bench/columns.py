@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.prepare import Ready
+from jaxscope.capture.timing.sampling import seconds_of
 from jaxscope.model import Unavailable
 
 _DISPATCH_CALLS = 51
@@ -38,22 +39,11 @@ def overhead_s(ready: Ready) -> float:
     now, wait, outputs = ready.subject.signals.now, ready.waiting, ready.outputs
     if any(getattr(leaf, "is_deleted", bool)() for leaf in ready.implementation.leaves(outputs)):
         return 0.0
-
-    def nothing() -> object:
-        return outputs
-
-    least = float("inf")
-    for _ in range(_OVERHEAD_BLOCKS):
-        again = itertools.repeat((), _OVERHEAD_CALLS)
-        start = now()
-        if wait is None:
-            for args in again:
-                nothing(*args)
-        else:
-            for args in again:
-                wait(nothing(*args))
-        least = min(least, now() - start)
-    return least / _OVERHEAD_CALLS
+    blocks = [
+        seconds_of(lambda: outputs, wait, now, itertools.repeat((), _OVERHEAD_CALLS))
+        for _ in range(_OVERHEAD_BLOCKS)
+    ]
+    return min(blocks) / _OVERHEAD_CALLS
 
 
 def _dispatch(ready: Ready) -> tuple[float, ...]:

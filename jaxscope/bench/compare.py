@@ -120,7 +120,7 @@ def measured(plan: Plan, save: str | None = None, against: str | None = None) ->
 
     stored = None if against is None else baselines.load(against)
     if save is not None:
-        baselines.check_name(save)
+        baselines.path_of(save)  # refuses an invalid name before anything is measured
     record = _with_a_baseline(run(plan))
     changes = ()
     if stored is not None:

@@ -78,7 +78,8 @@ class _Measurement:
                         f"of {words.count(len(sizes), 'size')}"
                     )
                 if self.stopped:
-                    rows[index] = self._failed(sizes[index], f"Not measured: {self.stopped}.")
+                    left = planned_rows(plan, sizes[index], self._implementation)
+                    rows[index] = [one.finished(self.stopped) for one in left]
                     continue
                 self.sizes_done = done
                 rows[index] = self._size(sizes[index], done / len(order), listener, alarm)
@@ -93,8 +94,8 @@ class _Measurement:
             mode=plan.mode,
             machine=machine,
             versions=self._versions(),
-            warnings=round_warnings.machine_warnings(
-                machine, self.rounds, self.preempted, self.dropped
+            warnings=tuple(
+                round_warnings.machine_warnings(machine, self.rounds, self.preempted, self.dropped)
             ),
             stopped=self.stopped,
             notes=tuple(dict.fromkeys([*plan.notes(), *self.notes])),
@@ -280,16 +281,8 @@ class _Measurement:
             subject = ready.subject
             rounds = subject.rounds(left_out, len(subject.seconds) if subject.failure else count)
             ready.row = replace(
-                ready.row,
-                processes=(rounds,) if rounds.seconds else (),
-                failure=subject.failure,
+                ready.row, processes=(rounds,) if rounds.seconds else (), failure=subject.failure
             )
-
-    def _failed(self, size: Size, reason: str) -> list[ComparisonRow]:
-        return [
-            replace(one.row, failure=one.row.failure or reason)
-            for one in planned_rows(self.plan, size, self._implementation)
-        ]
 
     def _inputs(self, size: Size) -> tuple[Mapping[str, Any], Mapping[str, Any]] | str:
         """The inputs of a size, or why there are none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jaxscope import words
-from jaxscope.bench.frameworks.implementation import Implementation, Refusal, Task
+from jaxscope.bench.frameworks.implementation import Implementation, Refusal, Task, timed
 
 _LINES = 64
 """Cache lines of a page."""
@@ -78,9 +77,7 @@ def place(
 ) -> tuple[tuple[Any, ...], float]:
     """The arguments of one row, its own copies, and the seconds of their transfer alone."""
     copies = [aligned_copy(array) for array in host.values()]
-    start = time.perf_counter()
-    args = tuple([implementation.put(copy, device) for copy in copies])
-    return args, time.perf_counter() - start
+    return timed(lambda: tuple([implementation.put(copy, device) for copy in copies]))
 
 
 def fixed(

@@ -164,7 +164,11 @@ class _Preparation:
             threads=implementation.threads(),
             dtype="/".join(dict.fromkeys(str(array.dtype) for array in arrays)),
         )
-        found = [*prepared.warnings, self._probed(prepared, call_s)]
+        found = list[BenchWarning | None](prepared.warnings)
+        if prepared.probe is not None:
+            work = implementation.bind_context(prepared.probe)
+            what = f"{label}: the second call"
+            found.append(run_on_thread(work, call_s, what, setting.notify))
         if implementation.framework == "jax":
             found.append(programs.not_an_array(leaves))
         if plan.check:
@@ -209,7 +213,13 @@ class _Preparation:
             waiting,
             outputs=outputs,
             warnings=[warning for warning in found if warning is not None],
-            is_view=not refresh and any(self._is_view(a, args) for a in arrays),
+            is_view=not refresh
+            and any(
+                np.may_share_memory(array, implementation.to_numpy(arg))
+                for array in arrays
+                if array.size
+                for arg in args
+            ),
         )
 
     def _first_call(
@@ -232,14 +242,6 @@ class _Preparation:
         with self.setting.alarm.within(limit_s, what):
             return first()
 
-    def _probed(self, prepared: Prepared, limit_s: float) -> BenchWarning | None:
-        """The warning of one more call, made after the first one."""
-        if prepared.probe is None:
-            return None
-        work = self.implementation.bind_context(prepared.probe)
-        what = f"{self.entry.label}: the second call"
-        return run_on_thread(work, limit_s, what, self.setting.notify)
-
     def _changed(self, prepared: Prepared, args: tuple[Any, ...]) -> tuple[int, ...]:
         """Positions of the inputs that the first call changed, consumed ones not included."""
         found: list[int] = []
@@ -253,11 +255,6 @@ class _Preparation:
             if not np.array_equal(now, before, equal_nan=now.dtype.kind in "fc"):
                 found.append(position)
         return tuple(found)
-
-    def _is_view(self, array: Any, args: tuple[Any, ...]) -> bool:
-        if not array.size:
-            return False
-        return any(np.may_share_memory(array, self.implementation.to_numpy(arg)) for arg in args)
 
     def _fresh(
         self, args: tuple[Any, ...], refresh: tuple[int, ...]

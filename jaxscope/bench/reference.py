@@ -41,7 +41,12 @@ def reference(
     if not plan.grad:
         entry = _entry(plan.entries, "numpy", find)
         if entry is not None:
-            return _by_numpy(plan, entry, inputs, args, find("numpy"))
+            numpy = find("numpy")
+            namespace = numpy.namespace() if entry.namespaced else None
+            task = task_for(task_of(plan, entry), inputs, namespace)
+            with np.errstate(all="ignore"):
+                results = numpy.prepare(task, args, "cpu:0").call(*args)
+            return Reference(_arrays(numpy, results), "float64 NumPy")
     entry = _entry(plan.entries, "jax", find)
     return None if entry is None else _by_jax(plan, entry, inputs, args)
 
@@ -54,26 +59,18 @@ def doubled(array: Any) -> Any:
     return np.array(array, dtype=np.complex128) if kind == "c" else np.array(array)
 
 
-def _by_numpy(
-    plan: Plan, entry: Entry, inputs: Mapping[str, Any], args: Sequence[Any], numpy: Implementation
-) -> Reference:
-    namespace = numpy.namespace() if entry.namespaced else None
-    task = task_for(task_of(plan, entry), inputs, namespace)
-    with np.errstate(all="ignore"):
-        results = numpy.prepare(task, args, "cpu:0").call(*args)
-    return Reference(_arrays(numpy, results), "float64 NumPy")
-
-
 def _by_jax(plan: Plan, entry: Entry, inputs: Mapping[str, Any], args: Sequence[Any]) -> Reference:
     import jax
 
-    from jaxscope.bench.frameworks.jax import JaxEager, transformed
+    from jaxscope.bench.frameworks.jax import JaxEager
     from jaxscope.capture.compiles.listener import own_work
 
     eager = JaxEager()
     with own_work(), jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
         task = task_for(task_of(plan, entry), inputs, jax.numpy if entry.namespaced else None)
-        results = transformed(task)(*[jax.numpy.asarray(array) for array in args])
+        results = task.transformed(jax.grad, jax.vmap)(
+            *[jax.numpy.asarray(array) for array in args]
+        )
         return Reference(_arrays(eager, results), "float64 JAX")
 
 

@@ -39,11 +39,14 @@ def planned_rows(plan: Plan, size: Size, find: Callable[[str], Implementation]) 
     found: list[PlannedRow] = []
     for entry in plan.entries:
         implementation = find(entry.implementation)
+        name, colon, rest = entry.label.partition(":")
+        ours = name == implementation.name and implementation.title
         row = ComparisonRow(
             entry.label,
             entry.implementation,
             size=tuple(size.items()),
-            title=_title(entry, implementation),
+            # `JAX jit: fused` for `jax: fused`; labels of the user's own have no title.
+            title=f"{implementation.title}{colon}{rest}" if ours else "",
             framework=implementation.framework,
             compiles=implementation.compiles,
         )
@@ -62,14 +65,6 @@ def planned_rows(plan: Plan, size: Size, find: Callable[[str], Implementation]) 
             PlannedRow(entry, implementation, replace(row, device=device)) for device in devices
         ]
     return found
-
-
-def _title(entry: Entry, implementation: Implementation) -> str:
-    """`JAX jit: fused` for the label `jax: fused`; empty for labels of the user's own."""
-    name, colon, rest = entry.label.partition(":")
-    if name != implementation.name or not implementation.title:
-        return ""
-    return f"{implementation.title}{colon}{rest}"
 
 
 def unavailable_devices(plan: Plan, find: Callable[[str], Implementation]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jaxscope.frontend.shown import ShownReport
@@ -21,6 +21,21 @@ MANY = 2000
 
 class Refused(Exception):
     """The request cannot be answered; the message is a sentence for the reader of the report."""
+
+    def __init__(self, message: str, why: str = "error") -> None:
+        super().__init__(message)
+        self.why = why
+
+
+def reply(answered: Callable[[], bytes]) -> tuple[Json, list[bytes]]:
+    """The message that carries an answer or the reason why there is none, and its buffers."""
+    try:
+        return {"ok": True}, [answered()]
+    except Refused as refused:
+        return {"ok": False, "why": refused.why, "message": str(refused)}, []
+    except Exception as error:
+        reason = f"jaxscope could not answer ({type(error).__name__}: {error})."
+        return {"ok": False, "why": "error", "message": reason}, []
 
 
 def answer(report: ShownReport, request: Mapping[str, Any]) -> bytes:

@@ -19,7 +19,7 @@ class ShownResult(Protocol):
         ...
 
 
-class ShownReport(Protocol):
+class ShownReport(ShownResult, Protocol):
     """A report: the viewer requests its texts and figures later."""
 
     @property
@@ -42,8 +42,4 @@ class ShownReport(Protocol):
 
     def payload(self, report_id: str = "") -> dict[str, Any]:
         """The report as the viewer reads it."""
-        ...
-
-    def bundle(self, report_id: str = "", *, viewer: bool = True) -> dict[str, Any]:
-        """The displays by MIME type."""
         ...

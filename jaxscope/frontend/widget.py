@@ -19,7 +19,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from jaxscope.frontend.requests import Refused, answer
+from jaxscope.frontend.requests import answer, reply
 from jaxscope.frontend.shown import ShownReport, ShownResult
 from jaxscope.view.bundle.page import built
 
@@ -33,18 +33,15 @@ class ViewerWidget(anywidget.AnyWidget):
     payload = traitlets.Dict().tag(sync=True)
     selected_line = traitlets.Int(None, allow_none=True, min=1).tag(sync=True)
 
-    def __init__(self, payload: dict[str, Any], **traits: Any) -> None:
+    def __init__(self, shown: ShownResult, payload: dict[str, Any], **traits: Any) -> None:
+        self._shown = shown
         script, style = _viewer()
         super().__init__(payload=payload, _esm=script, _css=style, **traits)
 
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Data and metadata of a display."""
         data, metadata = super()._repr_mimebundle_() or ({}, {})
-        return {**data, **self.beside()}, metadata
-
-    def beside(self) -> dict[str, Any]:
-        """The static displays beside the widget."""
-        raise NotImplementedError
+        return {**data, **self._shown.bundle(viewer=False)}, metadata
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.bundle()
@@ -63,7 +60,7 @@ class ReportWidget(ViewerWidget):
 
     def __init__(self, report: ShownReport, **traits: Any) -> None:
         self._report = report
-        super().__init__(report.payload(report.id), **traits)
+        super().__init__(report, report.payload(report.id), **traits)
         self.on_msg(self._asked)
 
     @property
@@ -71,21 +68,10 @@ class ReportWidget(ViewerWidget):
         """The report shown."""
         return self._report
 
-    def beside(self) -> dict[str, Any]:
-        return self._report.bundle(viewer=False)
-
     def _asked(self, widget: Any, content: Any, buffers: Any) -> None:
         number = content.get("request") if isinstance(content, dict) else None
-        try:
-            found = answer(self._report, content)
-        except Refused as refused:
-            reason = str(refused)
-        except Exception as error:
-            reason = f"jaxscope could not answer ({type(error).__name__}: {error})."
-        else:
-            self.send({"request": number, "ok": True}, [found])
-            return
-        self.send({"request": number, "ok": False, "why": "error", "message": reason})
+        message, buffers = reply(lambda: answer(self._report, content))
+        self.send({"request": number, **message}, buffers)
 
 
 class DiffWidget(ViewerWidget):
@@ -93,15 +79,12 @@ class DiffWidget(ViewerWidget):
 
     def __init__(self, diff: ShownResult, **traits: Any) -> None:
         self._diff = diff
-        super().__init__(diff.payload(), **traits)
+        super().__init__(diff, diff.payload(), **traits)
 
     @property
     def diff(self) -> ShownResult:
         """The diff shown."""
         return self._diff
-
-    def beside(self) -> dict[str, Any]:
-        return self._diff.bundle(viewer=False)
 
 
 @functools.cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
+from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from jaxscope.magics import display
 from jaxscope.magics.cells import prompt
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import bench
-from jaxscope.magics.options.bench import BenchOptions
 from jaxscope.magics.options.parser import completer, documented, require_jax, usage_error
 from jaxscope.magics.progress import ProgressBar
 
@@ -120,27 +120,33 @@ class Benchmarking(Family):
             raise usage_error("The %%jaxbench cell has no code to time.")
         require_jax("jaxbench")
         from jaxscope.bench.baselines import BaselineError
+        from jaxscope.bench.cell.sections import CellError
         from jaxscope.bench.compare import measured, x64_enabled
         from jaxscope.bench.plan import PlanError
         from jaxscope.model.wire import SchemaError
 
-        with ProgressBar(self._shell) as bar, x64_enabled(given.request.x64):
-            plan = (
-                self._expressions(given, bar)
-                if cell is None
-                else self._cell(f"%%jaxbench {line}".rstrip(), cell, given, bar)
-            )
-            try:
+        try:
+            with ProgressBar(self._shell) as bar, x64_enabled(given.request.x64):
+                plan = (
+                    self._expressions(given, bar)
+                    if cell is None
+                    else self._cell(f"%%jaxbench {line}".rstrip(), cell, given, bar)
+                )
                 comparison = measured(plan, given.save, given.against)
-            except (BaselineError, PlanError, SchemaError) as error:
-                raise usage_error(str(error)) from None
-        if given.name is not None:
-            self._shell.user_ns[given.name] = comparison
-        self._show(comparison, given)
+        except (BaselineError, CellError, PlanError, SchemaError) as error:
+            raise usage_error(str(error)) from None
+        if given.report is not None:
+            self._shell.user_ns[given.report] = comparison
+        # A failure here never discards what was measured.
+        with display.attempt("show the comparison"):
+            quiet = given.quiet or self.scope.quiet
+            display.show_comparison(comparison, self._shell, given.view, quiet)
+            for kind in given.plot:
+                self._plot(comparison, kind)
 
-    def _cell(self, head: str, text: str, given: BenchOptions, bar: ProgressBar) -> Plan:
+    def _cell(self, head: str, text: str, given: Namespace, bar: ProgressBar) -> Plan:
         __tracebackhide__ = True
-        from jaxscope.bench.cell.plan import cell_plan
+        from jaxscope.bench.cell.plan import PlanSource, cell_plan
         from jaxscope.bench.cell.sections import CellError
         from jaxscope.bench.frameworks import registry
         from jaxscope.bench.plan import PlanError
@@ -151,7 +157,7 @@ class Benchmarking(Family):
         raw = raw if raw.strip() == whole.strip() else whole
         file = self._shell.compile.cache(whole, prompt(self._shell), raw_code=raw)
         try:
-            return cell_plan(
+            source = PlanSource(
                 text,
                 given.request,
                 self._shell.user_ns,
@@ -159,34 +165,27 @@ class Benchmarking(Family):
                 registry.DEFAULT,
                 file=file,
                 title=self.scope.session.cell_name(file) or "cell",
-                progress=bar,
             )
-        except (CellError, PlanError) as error:
-            raise usage_error(str(error)) from None
+            return cell_plan(source, bar)
+        except (CellError, PlanError):
+            raise
         except SyntaxError as error:
             raise _unreadable(error) from None
         except (Exception, KeyboardInterrupt) as error:  # of the set-up
             raise display.without_our_frames(error, file)  # noqa: B904
 
-    def _expressions(self, given: BenchOptions, bar: ProgressBar) -> Plan:
+    def _expressions(self, given: Namespace, bar: ProgressBar) -> Plan:
         __tracebackhide__ = True
         from jaxscope.bench.cell.line import split_versus
-        from jaxscope.bench.cell.plan import expression_plan
-        from jaxscope.bench.cell.sections import CellError
-        from jaxscope.bench.plan import PlanError
+        from jaxscope.bench.cell.plan import PlanSource, cell_plan
 
-        try:
-            return expression_plan(
-                self._labeled(split_versus(given.rest), given),
-                given.request,
-                self._shell.user_ns,
-                title=given.rest,
-                progress=bar,
-            )
-        except (CellError, PlanError) as error:
-            raise usage_error(str(error)) from None
+        code = tuple(self._labeled(split_versus(given.rest), given))
+        space, title = self._shell.user_ns, given.rest
+        return cell_plan(
+            PlanSource(code, given.request, space, file="<jaxbench>", title=title), bar
+        )
 
-    def _labeled(self, texts: Sequence[str], given: BenchOptions) -> list[tuple[str, str, str]]:
+    def _labeled(self, texts: Sequence[str], given: Namespace) -> list[tuple[str, str, str]]:
         """(implementation, label, expression) of each, with unique labels."""
         from jaxscope.bench.cell.framework import named_framework
         from jaxscope.bench.cell.sections import resolve
@@ -209,19 +208,6 @@ class Benchmarking(Family):
             seen = [one for one in made if one[1] == label or one[1].startswith(f"{label} (")]
             made.append((implementation, f"{label} ({len(seen) + 1})" if seen else label, text))
         return made
-
-    def _show(self, comparison: Comparison, given: BenchOptions) -> None:
-        """Display the comparison. A failure here never discards what was measured."""
-        try:
-            display.show_comparison(
-                comparison, self._shell, given.view, given.quiet or self.scope.quiet
-            )
-            for kind in given.plots:
-                self._plot(comparison, kind)
-        except Exception as error:
-            display.say(
-                f"jaxscope could not show the comparison ({type(error).__name__}: {error})."
-            )
 
     def _plot(self, comparison: Comparison, kind: Any) -> None:
         from IPython.display import display as show

@@ -29,6 +29,7 @@ def read_cell(
             f"The cell has {len(body) / 1e6:.0f} MB of text, but the limit is "
             f"{MOST_TEXT // 10**6} MB. Load the data from a file."
         )
+    __tracebackhide__ = True
     # An empty first line replaces the `%%` line, so that lines count as in the whole cell.
     numbered = f"\n{body}"
     text, name = _cached(shell, head, body, raw)
@@ -38,7 +39,7 @@ def read_cell(
         found = shell_line(numbered, error.lineno, whole)
         if found is not None:
             raise usage_error(found.message) from None
-        raise
+        raise error.with_traceback(None)  # noqa: B904
     found = misplaced(tree, whole)
     if found is not None:
         raise usage_error(found.message)
@@ -86,7 +87,10 @@ def run_as_usual(shell: Any, head: str, body: str, raw: str = "") -> Any:
     __tracebackhide__ = True
     _, name = _cached(shell, head, body, raw)
     try:
-        tree = _shown(shell, shell.transform_ast(ast.parse(_python(shell, body), filename=name)))
+        # IPython drops empty lines at the top: each line stays in its place.
+        first = len(body) - len(body.lstrip("\n"))
+        python = "\n" * (first + 1) + shell.transform_cell(body[first:])
+        tree = _shown(shell, shell.transform_ast(ast.parse(python, filename=name)))
         text = CellText(body, body, name, CellSyntax(tree), shell.compile.flags)
         statements, expression = text.code()
     except SyntaxError as error:
@@ -103,9 +107,3 @@ def run_as_usual(shell: Any, head: str, body: str, raw: str = "") -> Any:
     except BaseException as error:
         raise display.without_our_frames(error, name)  # noqa: B904
     return None if text.silenced else value
-
-
-def _python(shell: Any, body: str) -> str:
-    """The body as Python, each line in its place: IPython drops empty lines at the top."""
-    first = len(body) - len(body.lstrip("\n"))
-    return "\n" * (first + 1) + shell.transform_cell(body[first:])

@@ -13,7 +13,6 @@ from jaxscope.magics.options.parser import Parser, completer, documented, usage_
 
 if TYPE_CHECKING:
     from jaxscope.results.report import Report
-    from jaxscope.results.report_diff import ReportDiff
 
 _PARSER = Parser(
     "jaxdiff",
@@ -21,11 +20,7 @@ _PARSER = Parser(
     "renumbered names do not count as changes.",
     ("%jaxdiff [options] [BEFORE] [AFTER]",),
 )
-_PARSER.add_argument("-o", "--report", default=None, metavar="NAME", help="Bind the ReportDiff.")
-_PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line only.")
-_PARSER.add_argument(
-    "--view", choices=("auto", "widget", "html", "text"), default=None, help="How to show it."
-)
+_PARSER.add_display("ReportDiff")
 _EXAMPLES = """
     %jaxdiff                  the last two runs of the cell that ran last
     %jaxdiff before           a report that `-o before` bound, against the last report
@@ -67,22 +62,13 @@ class Differences(Family):
         before, after = self._reports(rest.replace(",", " ").split())
         from jaxscope.results.report_diff import compare_reports
 
-        try:
+        with display.attempt("compare the reports"):  # they may be of a broken or foreign file
             found = compare_reports(before, after)
-        except Exception as error:  # reports of a broken or foreign file: one line
-            display.say(
-                f"jaxscope could not compare the reports ({type(error).__name__}: {error})."
-            )
-            return
-        if given.report is not None:
-            self._shell.user_ns[given.report] = found
-        self._show(found, given.view or self.scope.view, given.quiet or self.scope.quiet)
-
-    def _show(self, found: ReportDiff, view: str, quiet: bool) -> None:
-        try:
-            display.show(found, self._shell, view, quiet)
-        except Exception as error:
-            display.say(f"jaxscope could not show the diff ({type(error).__name__}: {error}).")
+            if given.report is not None:
+                self._shell.user_ns[given.report] = found
+            view, quiet = given.view or self.scope.view, given.quiet or self.scope.quiet
+            with display.attempt("show the diff"):
+                display.show(found, self._shell, view, quiet)
 
     def _reports(self, names: list[str]) -> tuple[Report, Report]:
         """The two reports to compare: those named, else the last ones."""

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
 
 from jaxscope.version import HOME
 
 if TYPE_CHECKING:
-    from jaxscope.model.compile_log import Log
+    from jaxscope.results.base import Result
     from jaxscope.results.comparison import Comparison
     from jaxscope.results.compile_log import CompileLog
     from jaxscope.view.base.document import Document
 
 
-class Displayed(Protocol):
-    """A result: a report, a comparison, a diff."""
-
-    def summary(self) -> str: ...
-
-    def static_html(self) -> str: ...
-
-    def to_text(self, *, color: bool = False) -> str: ...
-
-
-def show(found: Displayed, shell: Any, view: str, quiet: bool, summary: str = "") -> None:
+def show(found: Result, shell: Any, view: str, quiet: bool, summary: str = "") -> None:
     """Display a result: one line, text, HTML, or the richest form that the front end takes."""
     from IPython.display import display
 
@@ -82,6 +73,15 @@ def say(line: str) -> None:
     display({"text/plain": line}, raw=True)
 
 
+@contextlib.contextmanager
+def attempt(what: str) -> Generator[None]:
+    """Try to `show the report`; one line with the reason where that fails."""
+    try:
+        yield
+    except Exception as error:
+        say(f"jaxscope could not {what} ({type(error).__name__}: {error}).")
+
+
 def without_our_frames(error: BaseException, file: str) -> BaseException:
     """The error with its traceback cut to begin in the user's cell, if it passes through it.
 
@@ -101,13 +101,10 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
                 entry = last.tb_next
             last = last.tb_next
         # Arguments that the function does not take: the call failed before it began.
-        if isinstance(error, TypeError) and entry is not None and _is_ours(entry):
+        ours = last is not None and last.tb_frame.f_code.co_filename.startswith(HOME)
+        if isinstance(error, TypeError) and entry is last and ours:
             return _at_line(error, file, 1)
     return error.with_traceback(entry)
-
-
-def _is_ours(frame: TracebackType) -> bool:
-    return frame.tb_next is None and frame.tb_frame.f_code.co_filename.startswith(HOME)
 
 
 def _at_line(error: BaseException, file: str, line: int) -> BaseException:
@@ -183,10 +180,3 @@ def show_figure(log: CompileLog, shell: Any) -> None:
         "text/plain": _text(log, "function", 100, False),
     }
     show_data(data, raw=True)
-
-
-def say_footer(log: Log) -> None:
-    """Show one line, and a second for recompilations."""
-    from jaxscope.view.compiles.rows import footer
-
-    say(footer(log))

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, magics_class
 
 from jaxscope.magics import display
+from jaxscope.magics.options.parser import usage_error
+from jaxscope.magics.progress import Status
 from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
+    from jaxscope.capture.options.settings import Settings
     from jaxscope.capture.run.context import Ran
-    from jaxscope.magics.session.session import Session
+    from jaxscope.magics.config import JaxScope
 
 Completer = Callable[[Any, Any], list[str]]
-
-
-class MagicScope(Protocol):
-    """The defaults of all magics (traits of `%config JaxScope`) and the session."""
-
-    view: Any
-    runs: Any
-    device: Any
-    quiet: Any
-    footer_s: Any
-    raw_cell: str
-    session: Session
 
 
 @magics_class
@@ -37,7 +28,7 @@ class Family(Magics):
     below as needed; the magics themselves use IPython's decorators.
     """
 
-    def __init__(self, shell: Any, scope: MagicScope) -> None:
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell=shell)
         self._shell = shell
         self.scope = scope
@@ -51,11 +42,26 @@ class Family(Magics):
         if ran.failure:
             display.say(ran.failure)
             return report
-        try:
+        with display.attempt("show the report"):  # the run is over: its value must not be lost
             display.show(report, self._shell, view, quiet or self.scope.quiet)
-        except Exception as error:  # the run is over: its value must not be lost
-            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
         return report
+
+    def run_call(self, call: str, settings: Settings, magic: str, key: str) -> Ran:
+        """Run the call of a line magic, with the compiled programs of `key`."""
+        __tracebackhide__ = True
+        from jaxscope.capture.forms.call import FILE
+        from jaxscope.capture.options.settings import SettingsError
+        from jaxscope.capture.run import run
+
+        with Status(self._shell) as status:
+            try:
+                context = self.scope.session.context(key, status.say)
+                return run.expression(call, settings, context, magic)
+            except SettingsError as error:  # in a cell it begins with the line
+                words = str(error)
+                raise usage_error(words[:1].upper() + words[1:]) from None
+            except BaseException as error:
+                raise display.without_our_frames(error, FILE)  # noqa: B904
 
     def completers(self) -> dict[str, Completer]:
         """Handlers of completion by the start of the line: `{"%%jaxjit": handler}`."""

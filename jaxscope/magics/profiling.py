@@ -10,30 +10,24 @@ from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
-from jaxscope.magics.family import Completer, Family, MagicScope
+from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, completer, documented, require_jax, usage_error
+from jaxscope.magics.options.parser import Parser, completer, documented, require_jax
 from jaxscope.magics.progress import Status
 from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.profile.xprof import XProfServer
     from jaxscope.capture.run.context import Ran
+    from jaxscope.magics.config import JaxScope
 
 _PARSER = Parser(
     "jaxprof",
     "Measure time by line of Python, inside compiled functions too.",
     ("%%jaxprof [options]", "%jaxprof [options] f(x, y)"),
 )
-_PARSER.add_argument(
-    "-o", "--report", default=None, metavar="NAME", help="Bind the Report to NAME."
-)
-_PARSER.add_argument("-q", "--quiet", action="store_true", help="Show one line only.")
-_PARSER.add_argument(
-    "--view", choices=("auto", "widget", "html", "text"), default=None, help="How to show it."
-)
-for _flags, _keywords in transforms.PROFILE:
-    _PARSER.add_argument(*_flags, **_keywords)
+_PARSER.add_display("Report")
+transforms.add_profile(_PARSER)
 _PARSER.add_argument(
     "--xprof",
     action="store_true",
@@ -57,7 +51,7 @@ _EXAMPLES = """
 class Profiling(Family):
     """Profiles of calls and cells."""
 
-    def __init__(self, shell: Any, scope: MagicScope) -> None:
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell, scope)
         self._servers: list[XProfServer] = []
 
@@ -74,24 +68,19 @@ class Profiling(Family):
         silent = rest.endswith(";")
         rest = rest.rstrip("; ")
         given = _PARSER.parse_args(tokens)
-        if cell is not None and rest:
-            raise usage_error(
-                f"%%jaxprof takes only options, but got {rest!r}. For one call, write "
-                f"%jaxprof {rest}"
-            )
-        if cell is None and not rest:
-            raise usage_error(
-                "%jaxprof needs a call, such as %jaxprof f(x, y). For a cell, write %%jaxprof."
-            )
+        transforms.check_form("jaxprof", cell, rest, rest)
         transforms.check_name(given.report, "report")
         require_jax("jaxprof")
         plan = transforms.plan(given, always=True) or ProfilePlan()
-        ran = (
-            self._call(rest, plan)
-            if cell is None
-            else self._cell(f"%%jaxprof {line}".rstrip(), cell, plan, given.report)
-        )
-        key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)
+        if cell is None:
+            from jaxscope.capture.options.settings import Settings
+
+            key = f"line:{rest}"
+            settings = Settings(device=self.scope.device or None, profile=plan)
+            ran = self.run_call(rest, settings, "jaxprof", key)
+        else:
+            key = self.scope.session.cell_key(cell)
+            ran = self._cell(f"%%jaxprof {line}".rstrip(), cell, plan, given.report)
         view = given.view or self.scope.view
         report = self.publish(ran, key, given.report, view, given.quiet)
         if ran.failure:
@@ -101,13 +90,6 @@ class Profiling(Family):
         if given.xprof:
             self._open_xprof(report)
         return None if silent else ran.value
-
-    def _show(self, report: Report, given: Any) -> None:
-        try:
-            view = given.view or self.scope.view
-            display.show(report, self._shell, view, given.quiet or self.scope.quiet)
-        except Exception as error:  # the run has finished, so its value must be returned
-            display.say(f"jaxscope could not show the report ({type(error).__name__}: {error}).")
 
     def _open_xprof(self, report: Report) -> None:
         from IPython.display import IFrame
@@ -135,30 +117,11 @@ class Profiling(Family):
             server.stop()
         self._servers.clear()
 
-    def _call(self, call: str, plan: ProfilePlan) -> Ran:
-        __tracebackhide__ = True
-        from jaxscope.capture.forms.call import FILE
-        from jaxscope.capture.options.settings import Settings, SettingsError
-        from jaxscope.capture.run import run
-
-        settings = Settings(device=self.scope.device or None, profile=plan)
-        with Status(self._shell) as status:
-            try:
-                context = self.scope.session.context(f"line:{call}", status.say)
-                return run.expression(call, settings, context, "jaxprof")
-            except SettingsError as error:
-                raise usage_error(str(error)) from None
-            except BaseException as error:
-                raise display.without_our_frames(error, FILE)  # noqa: B904
-
     def _cell(self, head: str, body: str, plan: ProfilePlan, report: str | None) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture.run import profiled_cell
 
-        try:
-            text = read_cell(self._shell, head, body, self.scope.raw_cell, "a profiled cell")
-        except SyntaxError as error:
-            raise error.with_traceback(None)  # noqa: B904
+        text = read_cell(self._shell, head, body, self.scope.raw_cell, "a profiled cell")
         transforms.check_report_name(report, text.syntax)
         with Status(self._shell) as status:
             try:

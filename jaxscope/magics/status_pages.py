@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.magics.options.parser import Parser, require_jax, usage_error
+from jaxscope.magics.options.parser import Parser, number, require_jax, usage_error
 from jaxscope.version import __version__
 from jaxscope.words import UNKNOWN, byte_rate, flop_rate, size
 
@@ -40,12 +40,31 @@ _HEADINGS = ("device", "kind", "memory", "free", "peak FLOP/s", "peak bytes/s", 
 
 def overview(session: Session, shell: Any) -> None:
     """Print version, devices, state and magics. Imports no jax and starts no backend."""
-    rows = [("jaxscope", f"{__version__} on Python {sys.version.split()[0]}")]
-    rows += [("JAX", _jax_text()), ("devices", _device_text()), ("listening", _listening(session))]
-    rows += [("defaults", _defaults(shell)), ("reports kept", _kept(session))]
+    jax = "not imported yet"
+    if sys.modules.get("jax") is not None:
+        jax = f"{metadata.version('jax')} with jaxlib {metadata.version('jaxlib')}"
+    listening = "not yet: starts when jax is imported"
+    if session.listening_since is not None:
+        listening = f"to compilations, since {session.listening_since:%H:%M:%S}"
+    magics = shell.jaxscope_magics
+    defaults = [f"{name}={getattr(magics, name)!r}" for name in magics.trait_names(config=True)]
+    rows = [
+        ("jaxscope", f"{__version__} on Python {sys.version.split()[0]}"),
+        ("JAX", jax),
+        ("devices", _device_text()),
+        ("listening", listening),
+        ("defaults", ", ".join(sorted(defaults))),
+        ("reports kept", f"{len(session.reports)} of at most {session.reports.maxlen}"),
+    ]
+    registered = shell.magics_manager.magics
+    guide = [
+        (f"{'%%' if kind == 'cell' else '%'}{name}", text)
+        for (kind, name), text in _GUIDE.items()
+        if name in registered[kind]
+    ]
     print(_columns(rows))  # noqa: T201
     print()  # noqa: T201
-    print(_columns(_guide(shell)))  # noqa: T201
+    print(_columns(guide))  # noqa: T201
     print()  # noqa: T201
     print("%%jaxjit? lists its options, %config JaxScope the defaults.")  # noqa: T201
 
@@ -90,12 +109,6 @@ def devices(session: Session, line: str) -> None:
         print(f"{_SIMULATED} {_SIMULATED_PEAKS}" if measured_ones else _SIMULATED)  # noqa: T201
 
 
-def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of devices, 1 or more")
-    return int(text)
-
-
 DEVICES = Parser(
     "jaxdevices",
     "Show the devices, their memory and their measured peaks.",
@@ -103,7 +116,10 @@ DEVICES = Parser(
 )
 """The options of `%jaxdevices`."""
 DEVICES.add_argument(
-    "--cpu", type=_number, metavar="N", help="Simulate N CPU devices; only before JAX starts."
+    "--cpu",
+    type=number(int, lambda n: n >= 1, "a number of devices, 1 or more"),
+    metavar="N",
+    help="Simulate N CPU devices; only before JAX starts.",
 )
 DEVICES.add_argument(
     "--measure",
@@ -118,45 +134,12 @@ DEVICE_EXAMPLES = """
 """
 
 
-def _jax_text() -> str:
-    if sys.modules.get("jax") is None:
-        return "not imported yet"
-    return f"{metadata.version('jax')} with jaxlib {metadata.version('jaxlib')}"
-
-
 def _device_text() -> str:
     from jaxscope.capture.devices import devices as found
 
     if sys.modules.get("jax") is None or not found.started():
         return "JAX has not started yet; %jaxdevices starts it and lists its devices"
     return ", ".join(f"{device.name} ({device.kind})" for device in found.devices())
-
-
-def _listening(session: Session) -> str:
-    if session.listening_since is None:
-        return "not yet: starts when jax is imported"
-    return f"to compilations, since {session.listening_since:%H:%M:%S}"
-
-
-def _kept(session: Session) -> str:
-    return f"{len(session.reports)} of at most {session.reports.maxlen}"
-
-
-def _defaults(shell: Any) -> str:
-    magics = shell.jaxscope_magics
-    return ", ".join(
-        f"{name}={getattr(magics, name)!r}" for name in sorted(magics.trait_names(config=True))
-    )
-
-
-def _guide(shell: Any) -> list[tuple[str, ...]]:
-    """The registered magics of jaxscope, one line each."""
-    registered = shell.magics_manager.magics
-    return [
-        (f"{'%%' if kind == 'cell' else '%'}{name}", text)
-        for (kind, name), text in _GUIDE.items()
-        if name in registered[kind]
-    ]
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> str:

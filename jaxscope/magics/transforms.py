@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
     from jaxscope.capture.run.context import Ran
 
 
+def _magic(name: str) -> Any:
+    """The magic of a transform, for cells and for lines."""
+
+    def magic(self: Transforms, line: str, cell: str | None = None) -> Any:
+        __tracebackhide__ = True
+        return self.run(name, line, cell)
+
+    magic.__name__ = f"jax{name}"  # IPython registers it under this name
+    return no_var_expand(line_cell_magic(documented(PARSERS[name], EXAMPLES[name])(magic)))
+
+
 @magics_class
 class Transforms(Family):
     """The magics that compile a cell or a call."""
@@ -33,94 +45,46 @@ class Transforms(Family):
             found |= {f"%%jax{name}": handler, f"%jax{name}": handler}
         return found
 
-    @no_var_expand
-    @line_cell_magic
-    @documented(PARSERS["jit"], EXAMPLES["jit"])
-    def jaxjit(self, line: str, cell: str | None = None) -> Any:
-        __tracebackhide__ = True
-        return self._run("jit", line, cell)
-
-    @no_var_expand
-    @line_cell_magic
-    @documented(PARSERS["grad"], EXAMPLES["grad"])
-    def jaxgrad(self, line: str, cell: str | None = None) -> Any:
-        __tracebackhide__ = True
-        return self._run("grad", line, cell)
-
-    @no_var_expand
-    @line_cell_magic
-    @documented(PARSERS["vmap"], EXAMPLES["vmap"])
-    def jaxvmap(self, line: str, cell: str | None = None) -> Any:
-        __tracebackhide__ = True
-        return self._run("vmap", line, cell)
-
-    @no_var_expand
-    @line_cell_magic
-    @documented(PARSERS["pmap"], EXAMPLES["pmap"])
-    def jaxpmap(self, line: str, cell: str | None = None) -> Any:
-        __tracebackhide__ = True
-        return self._run("pmap", line, cell)
-
-    @no_var_expand
-    @line_cell_magic
-    @documented(PARSERS["compose"], EXAMPLES["compose"])
-    def jaxcompose(self, line: str, cell: str | None = None) -> Any:
-        __tracebackhide__ = True
-        return self._run("compose", line, cell)
+    jaxjit, jaxgrad, jaxvmap, jaxpmap, jaxcompose = map(_magic, PARSERS)
 
     # How they work.
 
-    def _run(self, name: str, line: str, cell: str | None) -> Any:
+    def run(self, name: str, line: str, cell: str | None) -> Any:
+        """Compile and run a cell or a call under the transform, and show its report."""
         __tracebackhide__ = True
         magic = f"jax{name}"
         given = transforms.parse(line, PARSERS[name], self.scope.view)
         if name == "compose":
             found, rest = compose.read_composition(given.rest)
         else:
-            found, rest = [compose.segment(name, given.found)], given.rest
+            found, rest = [compose.segment(name, given)], given.rest
         silent = cell is None and is_silenced(rest)
         if silent:
             rest = rest.rstrip("; ")
-        if (
-            cell is not None
-            and name == "compose"
-            and rest.split()[:1]
-            and rest.split()[0] in PARSERS
-        ):
+        if cell is not None and name == "compose" and rest.partition(" ")[0] in PARSERS:
             raise usage_error(
                 f"There is no `|` before {rest!r}: write `|` between transforms, such as "
                 f"%%{magic} jit | grad -w w."
             )
-        if cell is not None and rest:
-            raise usage_error(
-                f"%%{magic} takes only options, but got {rest!r}. For one call, write "
-                f"%{magic} {given.rest}"
-            )
-        if cell is None and not rest:
-            raise usage_error(
-                f"%{magic} needs a call, such as %{magic} f(x, y). For a cell, write %%{magic}."
-            )
+        transforms.check_form(magic, cell, rest, given.rest)
         transforms.check_name(given.report, "report")
         require_jax(magic)
         settings = self._settings(given, Composition.compiled(found))
         if cell is None:
-            ran = self._call(rest, settings, magic)
+            ran = self.run_call(rest, settings, magic, f"line:{settings.composition} {rest}")
         else:
             ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given, settings)
         key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)
         self.publish(ran, key, given.report, given.view, given.quiet)
         return None if silent else ran.value
 
-    def _cell(self, head: str, body: str, given: transforms.Options, settings: Settings) -> Ran:
+    def _cell(self, head: str, body: str, given: Namespace, settings: Settings) -> Ran:
         __tracebackhide__ = True
         from jaxscope.capture.options import error_origin
         from jaxscope.capture.options.settings import SettingsError
         from jaxscope.capture.run import run
 
-        try:
-            text = read_cell(self._shell, head, body, self.scope.raw_cell)
-        except SyntaxError as error:
-            raise error.with_traceback(None)  # noqa: B904
+        text = read_cell(self._shell, head, body, self.scope.raw_cell)
         transforms.check_report_name(given.report, text.syntax)
         form = Form.BLOCK if given.block else Form.DECORATOR if given.decorate else None
         with Status(self._shell) as status:
@@ -139,24 +103,7 @@ class Transforms(Family):
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
 
-    def _call(self, call: str, settings: Settings, magic: str) -> Ran:
-        __tracebackhide__ = True
-        from jaxscope.capture.forms.call import FILE
-        from jaxscope.capture.options.settings import SettingsError
-        from jaxscope.capture.run import run
-
-        with Status(self._shell) as status:
-            key = f"line:{settings.composition} {call}"
-            try:
-                context = self.scope.session.context(key, status.say)
-                return run.expression(call, settings, context, magic)
-            except SettingsError as error:  # in a cell it begins with the line
-                words = str(error)
-                raise usage_error(words[:1].upper() + words[1:]) from None
-            except BaseException as error:
-                raise display.without_our_frames(error, FILE)  # noqa: B904
-
-    def _settings(self, given: transforms.Options, composition: Composition) -> Settings:
+    def _settings(self, given: Namespace, composition: Composition) -> Settings:
         from jaxscope.capture.options.settings import Settings
 
         try:
@@ -168,7 +115,7 @@ class Transforms(Family):
                 self.scope.runs if given.runs is None else given.runs,
                 x64=given.x64,
                 only=given.only,
-                profile=transforms.plan(given.found),
+                profile=transforms.plan(given),
                 composition=composition,
             )
         except ValueError as error:

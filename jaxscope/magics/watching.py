@@ -12,68 +12,41 @@ from IPython.core.magic import line_cell_magic, line_magic, magics_class, no_var
 
 from jaxscope.magics import display
 from jaxscope.magics.cells import run_as_usual
-from jaxscope.magics.family import Completer, Family, MagicScope
+from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, completer, documented, usage_error
+from jaxscope.magics.options.parser import (
+    SECONDS,
+    Parser,
+    completer,
+    documented,
+    number,
+    usage_error,
+)
 
 if TYPE_CHECKING:
+    from jaxscope.magics.config import JaxScope
     from jaxscope.results.compile_log import CompileLog
 
 
-def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of 1 or more")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, such as 0.5")
-    return value
-
-
 _VIEWS = ("auto", "html", "text")
-_SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("-o", "--log"), {"default": None, "metavar": "NAME", "help": "Bind the CompileLog to NAME."}),
-    (("-q", "--quiet"), {"action": "store_true", "help": "Show the first line only."}),
-    (("--view",), {"choices": _VIEWS, "default": None, "help": "How to show the log."}),
-)
-
-
-def _parser(
-    name: str, about: str, forms: tuple[str, ...], *own: tuple[tuple[str, ...], dict[str, Any]]
-) -> Parser:
-    made = Parser(name, about, forms)
-    for flags, keywords in (*own, *_SHARED):
-        made.add_argument(*flags, **keywords)
-    return made
-
-
-_WATCH = _parser(
+_COUNT = number(int, lambda n: n >= 1, "an integer of 1 or more")
+_WATCH = Parser(
     "jaxwatch",
     "Run the cell as usual, then show its compilations, their causes and fixes.",
     ("%%jaxwatch [options]", "%jaxwatch on [--over SECONDS]", "%jaxwatch off"),
-    (
-        ("--over",),
-        {
-            "type": _seconds,
-            "default": None,
-            "metavar": "SECONDS",
-            "help": "With `on`: the threshold for a line under a cell.",
-        },
-    ),
-    (
-        ("--slow-path",),
-        {
-            "action": "store_true",
-            "help": "Also find slow calls that compile nothing (Python 3.12 or later).",
-        },
-    ),
 )
+_WATCH.add_argument(
+    "--over",
+    type=SECONDS,
+    metavar="SECONDS",
+    help="With `on`: the threshold for a line under a cell.",
+)
+_WATCH.add_argument(
+    "--slow-path",
+    action="store_true",
+    help="Also find slow calls that compile nothing (Python 3.12 or later).",
+)
+_WATCH.add_display("CompileLog", "--log", _VIEWS)
 _WATCH_EXAMPLES = """
     %%jaxwatch                     run the cell, show its compilations
     train(batches)
@@ -88,36 +61,22 @@ _WATCH_EXAMPLES = """
     %jaxwatch on --over 0.1        from 0.1 s
     %jaxwatch off                  no more lines; %jaxlog still has all compilations
 """
-_LOG = _parser(
+_LOG = Parser(
     "jaxlog",
     "Show all compilations since %load_ext jaxscope, with line, cause and fix.",
     ("%jaxlog [options]",),
-    (
-        ("--by",),
-        {
-            "choices": ("line", "function", "cell"),
-            "default": None,
-            "help": "A table of seconds by line, function or cell.",
-        },
-    ),
-    (
-        ("--since",),
-        {"type": _number, "default": None, "metavar": "N", "help": "Only since cell In [N]."},
-    ),
-    (
-        ("--slowest",),
-        {
-            "type": _number,
-            "default": None,
-            "metavar": "N",
-            "help": "Only the N slowest compilations.",
-        },
-    ),
-    (
-        ("--figure",),
-        {"action": "store_true", "help": "Also draw the seconds by function, and a timeline."},
-    ),
 )
+_LOG.add_argument(
+    "--by",
+    choices=("line", "function", "cell"),
+    help="A table of seconds by line, function or cell.",
+)
+_LOG.add_argument("--since", type=_COUNT, metavar="N", help="Only since cell In [N].")
+_LOG.add_argument("--slowest", type=_COUNT, metavar="N", help="Only the N slowest compilations.")
+_LOG.add_argument(
+    "--figure", action="store_true", help="Also draw the seconds by function, and a timeline."
+)
+_LOG.add_display("CompileLog", "--log", _VIEWS)
 _LOG_EXAMPLES = """
     %jaxlog                        everything, repeated recompilation in one row
     %jaxlog --since 12             since cell In [12]
@@ -131,7 +90,7 @@ _LOG_EXAMPLES = """
 class Watching(Family):
     """The magics that show compilations."""
 
-    def __init__(self, shell: Any, scope: MagicScope) -> None:
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell, scope)
         self._footer = False
         self._before: list[int] = []
@@ -199,9 +158,8 @@ class Watching(Family):
         wrong = left or next((option for option, value in of_cells.items() if value), "")
         if wrong:
             raise usage_error(f"%jaxwatch {switch} takes only --over SECONDS, not {wrong!r}.")
-        over = given.over
-        if over is not None:
-            self.scope.footer_s = over
+        if given.over is not None:
+            self.scope.footer_s = given.over
         if switch:
             self._footer = switch == "on"
         state = (
@@ -225,14 +183,13 @@ class Watching(Family):
                     log = stack.enter_context(watching(slow_path=True))
                 return run_as_usual(self._shell, head, cell, self.scope.raw_cell)
         finally:
+            # A cell that is not Python, or awaits, has not run.
+            ran = not isinstance(sys.exc_info()[1], (SyntaxError, UsageError))
             # The cell has run: a failure here must not discard its value or its error.
-            try:
+            with display.attempt("show the log"):
                 log.freeze()
-                # A cell that is not Python, or awaits, has not run.
-                if not isinstance(sys.exc_info()[1], (SyntaxError, UsageError)):
+                if ran:
                     self._show(log, given)
-            except Exception as error:
-                display.say(f"jaxscope could not show the log ({type(error).__name__}: {error}).")
 
     def _show(
         self,
@@ -257,17 +214,14 @@ class Watching(Family):
         since = self._before.pop() if self._before else self.scope.session.compiled
         if not self._footer or self._before or self.scope.session.compiled == since:
             return
-        try:
+        with display.attempt("read the log"):  # must not look like the cell's failure
             log = self.scope.session.log(since).log
-            # %%jaxwatch and %jaxlog have just shown it.
-            shown = _shows_itself(getattr(getattr(result, "info", None), "raw_cell", "") or "")
+            # %%jaxwatch and %%jaxjit have just shown it.
+            cell = getattr(getattr(result, "info", None), "raw_cell", "") or ""
+            shown = cell.lstrip().startswith(("%%jaxwatch", "%%jaxjit"))
             # New code has to be compiled: a footer only for what could be avoided.
             avoidable = any(c.fix for compile in log.recompiles for c in compile.causes)
             if not shown and (log.total_s >= self.scope.footer_s or avoidable):
-                display.say_footer(log)
-        except Exception as error:  # a footer that fails must not look like the cell's failure
-            display.say(f"jaxscope could not read the log ({type(error).__name__}: {error}).")
+                from jaxscope.view.compiles.rows import footer
 
-
-def _shows_itself(cell: str) -> bool:
-    return cell.lstrip().startswith(("%%jaxwatch", "%%jaxjit"))
+                display.say(footer(log))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from jaxscope.model.compile_log import Log
@@ -79,17 +79,14 @@ def _check(value: Any, path: str, sizes: Mapping[str, int]) -> None:
         if isinstance(item, str | float | None):
             continue
         if name in points and (size := sizes.get(points[name])) is not None:
-            _within(item, f"{path}.{name}", size, points[name])
+            for index in (item,) if isinstance(item, int) else item:
+                if not 0 <= index < size:
+                    table = points[name].replace("_", " ")
+                    raise SchemaError(f"{path}.{name} is {index}, but there are {size} {table}.")
         elif name in _LINES and item < 0:
             raise SchemaError(f"{path}.{name} is {item}, and lines begin at 1.")
         elif type(item) is tuple or _fields(cast("type[Any]", type(item))):
             _check(item, f"{path}.{name}", sizes)
-
-
-def _within(value: int | Iterable[int], path: str, size: int, table: str) -> None:
-    for index in (value,) if isinstance(value, int) else value:
-        if not 0 <= index < size:
-            raise SchemaError(f"{path} is {index}, but there are {size} {table.replace('_', ' ')}.")
 
 
 @functools.cache

@@ -133,7 +133,6 @@ class DeviceActivity:
     transfers: tuple[Transfer, ...] = ()
     hidden: float = 0.0
     """Kernels per call that CUDA graphs ran, whose instruction is unknown."""
-    hidden_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

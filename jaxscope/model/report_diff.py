@@ -176,7 +176,6 @@ class DiffRecord:
     """The title of the earlier report."""
     after: str
     before_created: str
-    after_created: str
     _: KW_ONLY
     sources: tuple[SourceDiff, ...]
     """Only those that differ."""

@@ -66,16 +66,14 @@ class Result(ABC):
     def bundle(self) -> dict[str, Any]:
         """The displays by MIME type. It never raises: a failed display must not spoil a cell."""
         found: dict[str, Any] = {}
-        for kind, make in (("text/plain", self._plain), ("text/html", self.static_html)):
+        makers = {"text/plain": lambda: self.to_text(width=100), "text/html": self.static_html}
+        for kind, make in makers.items():
             try:
                 found[kind] = make()
             except Exception as error:
                 why = f"{type(error).__name__}: {error}"
                 found.setdefault("text/plain", f"jaxscope could not draw the {self.noun} ({why}).")
         return found
-
-    def _plain(self) -> str:
-        return self.to_text(width=100)
 
 
 class Saved(Result):

@@ -13,12 +13,12 @@ from jaxscope.analysis.compiles.storms import storms
 from jaxscope.model import Compile, SlowCall
 from jaxscope.model.compile_log import Log, Storm
 from jaxscope.results.base import Saved, data_frame, needed
+from jaxscope.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from jaxscope.capture.compile_log.watch import Watch
     from jaxscope.results.report import Report
     from jaxscope.view.base.document import Document
     from jaxscope.view.base.html import Html
@@ -116,7 +116,8 @@ class CompileLog(Saved):
     def since(self, cell: int) -> CompileLog:
         """Compilations since cell number `cell`, inclusive."""
         log = self.log
-        later = [c.serial for c in _all(log) if c.cell is not None and c.cell >= cell]
+        every = (*log.compiles, *log.failed, *log.passes)
+        later = [c.serial for c in every if c.cell is not None and c.cell >= cell]
         first = min(later, default=None)
         return self._part(lambda c: first is not None and c.serial >= first)
 
@@ -160,10 +161,14 @@ class CompileLog(Saved):
         LookupError when the program was released.
         """
         compiles = self.compiles
+        if not compiles:
+            raise IndexError("Nothing was compiled, so there is no program to open.")
         try:
             compile = compiles[index]
         except IndexError:
-            raise IndexError(_no_such(index, len(compiles))) from None
+            last = f"0 to {len(compiles) - 1}" if len(compiles) > 1 else "0 alone"
+            has = count(len(compiles), "compile")
+            raise IndexError(f"The log has {has}, and none at {index}: give {last}.") from None
         if self._opened is None:
             raise LookupError(
                 "This log was loaded from a file, which contains no programs; run the code again."
@@ -231,29 +236,16 @@ def watching(*, slow_path: bool = False, guard: bool = False) -> Generator[Compi
     from jaxscope.capture.compile_log.watch import Watch
 
     watch = Watch(slow_path=slow_path, guard=guard)
-    log = CompileLog(watch.log, lambda compile: _opened(watch, compile))
+
+    def opened(compile: Compile) -> Report:
+        from jaxscope.results.report import Report
+
+        return Report(*watch.program(compile.serial))
+
+    log = CompileLog(watch.log, opened)
     watch.begin()
     try:
         yield log
     finally:
         watch.end()
         log.finalize()
-
-
-def _opened(watch: Watch, compile: Compile) -> Report:
-    from jaxscope.results.report import Report
-
-    return Report(*watch.program(compile.serial))
-
-
-def _no_such(index: int, count: int) -> str:
-    if not count:
-        return "Nothing was compiled, so there is no program to open."
-    from jaxscope import words
-
-    last = f"0 to {count - 1}" if count > 1 else "0 alone"
-    return f"The log has {words.count(count, 'compile')}, and none at {index}: give {last}."
-
-
-def _all(log: Log) -> tuple[Compile, ...]:
-    return (*log.compiles, *log.failed, *log.passes)

@@ -4,40 +4,32 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import importlib
-import importlib.util
 import itertools
 import math
-import threading
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
-from jaxscope import words
-from jaxscope.analysis.profile.stacks import stack
 from jaxscope.model import (
     Compile,
     Cost,
     Equation,
     Finding,
     Gradient,
-    Link,
     Memory,
-    Program,
     ProgramSharding,
     Record,
     Residual,
     Roofline,
     Source,
-    Stage,
     StageKind,
-    TextSource,
     Timing,
     Unavailable,
     Value,
 )
-from jaxscope.model.profile import BufferTimeline, Profile
-from jaxscope.results.base import Viewed, data_frame, needed
+from jaxscope.model.profile import Profile
+from jaxscope.results.base import data_frame
+from jaxscope.results.live_record import SMALL_PROGRAM, LiveRecord
+from jaxscope.results.report_plots import Plot, figure, figure_kinds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,20 +41,14 @@ if TYPE_CHECKING:
     from jaxscope.view.base.document import Document
     from jaxscope.view.base.html import Html
 
-Plot = Literal["stack", "roofline", "memory", "timeline"]
-PLOTS: tuple[str, ...] = get_args(Plot)
 Frame = Literal["lines", "ops", "compiles", "timings", "values", "residuals", "collectives"]
 _DISPLAYS = itertools.count()
 """Numbers the displays of this process, so that their ids differ within one notebook."""
-SMALL_PROGRAM = 300
-"""Most equations of a jaxpr that a display includes: about 5 ms and 30 kB."""
 _LATEST: collections.deque[Report] = collections.deque(maxlen=1)
 _NO_PROFILE = Unavailable("the program was not profiled; %jaxprof profiles it")
-_NO_PROGRAM = Unavailable("nothing was compiled, so there is no program to show")
-_OTHERS = Unavailable("only other functions compiled in this run, so there is no program to show")
 
 
-class Report(Viewed):
+class Report(LiveRecord):
     """The result of a cell, a call, or `jaxscope.inspect`.
 
     Figures are available at once; the texts of the stages are fetched on request, as long as the
@@ -72,27 +58,7 @@ class Report(Viewed):
 
     noun, mark, record_type = "report", "programs", Record
 
-    def __init__(self, record: Record, texts: Sequence[TextSource | None] = ()) -> None:
-        self._record = record
-        self._texts = (*texts, *(None for _ in record.programs[len(texts) :]))
-        self._lock = threading.RLock()
-        self._id = ""
-
     # Data.
-
-    @property
-    def id(self) -> str:
-        """The key of this report for requests to the kernel: a uuid4."""
-        import uuid
-
-        with self._lock:
-            self._id = self._id or str(uuid.uuid4())
-            return self._id
-
-    @property
-    def record(self) -> Record:
-        """The frozen data, with the texts fetched so far."""
-        return self._record
 
     def summary(self) -> str:
         """The first line: device, time, compiles, work."""
@@ -100,11 +66,6 @@ class Report(Viewed):
         from jaxscope.view.report.summary import first_parts
 
         return SEPARATOR.join(first_parts(self._record))
-
-    @property
-    def programs(self) -> tuple[Program, ...]:
-        """One program per compiled function and signature, the costliest first."""
-        return self._record.programs
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -241,49 +202,7 @@ class Report(Viewed):
         Raises ValueError for another kind, LookupError when this report has no such data, and
         ModuleNotFoundError without plotly.
         """
-        from jaxscope.view.base import interactive
-        from jaxscope.view.chapters import memory
-        from jaxscope.view.profile.figures import roofline, timeline
-        from jaxscope.view.profile.instructions import bounds_of, times_of
-        from jaxscope.view.profile.lines import direction
-
-        if kind not in PLOTS:
-            raise ValueError(f"There is no plot {kind!r}. The plots are: {', '.join(PLOTS)}.")
-        with needed("plots", "A plot"):
-            importlib.import_module("plotly")
-        found = self.profile
-        plan = self.programs[0].buffers if self.programs else None
-        if kind == "memory" and isinstance(plan, BufferTimeline):  # also without a profile
-            return interactive.draw(memory.figure(plan))
-        if isinstance(found, Unavailable):
-            raise LookupError(f"There is no plot: {found.reason}.")
-        self.stage("optimized_hlo")
-        program = self.programs[0]
-        match kind:
-            case "stack":
-                if not program.equations:
-                    raise LookupError(
-                        "There is no plot: the call stacks of this program are unknown. Profile "
-                        "one call with %jaxprof."
-                    )
-                root = stack(program, times_of(program, found), program.title)
-                title = f"{words.seconds(found.covered_s)} per call, by call stack"
-                return interactive.icicle(root, title)
-            case "roofline":
-                bounds = bounds_of(program, found)
-                return interactive.draw(roofline(program, found, bounds))
-            case "memory":
-                why = plan.reason if isinstance(plan, Unavailable) else "it was not requested"
-                raise LookupError(f"There is no memory by line: {why}.")
-            case "timeline":
-                from jaxscope.capture.profile.sessions import ops_of
-
-                lines = {
-                    op: f"line {row.place.line} {direction(row.place.phase)}".rstrip()
-                    for row in reversed(found.lines)
-                    for op in row.ops
-                }
-                return interactive.draw(timeline(ops_of(self._trace()), lines))
+        return figure(self, kind, self._trace)
 
     def save_trace(self, path: str | Path) -> Path:
         """Write the profiler's last session: `.json` or `.json.gz` for Perfetto and Chrome, any
@@ -304,86 +223,6 @@ class Report(Viewed):
         from jaxscope.capture.profile.xprof import XProfServer
 
         return XProfServer(self._trace())
-
-    def _trace(self) -> bytes:
-        found = next((t for text in self._texts if (t := getattr(text, "trace", b""))), b"")
-        if not found:
-            raise LookupError(
-                "This report has no profiler trace: only reports of %jaxprof, %%jaxprof or "
-                "--profile have one, until their kernel ends."
-            )
-        return found
-
-    def _no_program(self) -> Unavailable:
-        """The reason; functions other than those of the cell may have compiled."""
-        return _OTHERS if self._record.compiles else _NO_PROGRAM
-
-    # Texts and links.
-
-    def stage(self, kind: str, program: int = 0) -> Stage:
-        """The program's text at one level: jaxpr, stablehlo, hlo or optimized_hlo.
-
-        Raises ValueError for a level that does not exist. An unavailable text is a Stage whose
-        `unavailable` has the reason.
-        """
-        try:
-            wanted = StageKind(kind)
-        except ValueError:
-            known = ", ".join(StageKind)
-            raise ValueError(f"There is no stage {kind!r}. The stages are: {known}.") from None
-        if not self.programs:
-            return Stage(wanted, unavailable=self._no_program())
-        for stage in self.programs[program].stages:
-            if stage.kind == wanted:
-                return stage
-        source = self._texts[program]
-        if source is None:
-            return Stage(
-                wanted,
-                unavailable=Unavailable("this text was not saved with the report; run it again"),
-            )
-        stage = source.text(wanted)
-        if stage.unavailable is None:
-            self._keep(program, stage)
-        return stage
-
-    def stage_lines(self, kind: str, line: int, source: int = 0) -> Link:
-        """Line numbers of the stage that match a source line, through any of its frames."""
-        from jaxscope.analysis.links.line_links import stage_lines
-
-        stage = self.stage(kind)
-        if not self.programs or stage.unavailable is not None:
-            return Link((), False, _reason(stage))
-        return stage_lines(self.programs[0], stage, line, source)
-
-    def source_lines(self, kind: str, line: int, source: int = 0) -> Link:
-        """Lines of the cell (or of another source) that match a line of the stage."""
-        from jaxscope.analysis.links.line_links import source_lines
-
-        stage = self.stage(kind)
-        if not self.programs or stage.unavailable is not None:
-            return Link((), False, _reason(stage))
-        return source_lines(self.programs[0], stage, line, source)
-
-    def complete(self) -> Report:
-        """Fetch every text that needs no compilation, or the reason for its absence; saving does
-        this first."""
-        for program, texts in enumerate(self._texts):
-            for kind in StageKind:
-                if not kind.costs_compile and texts is not None:
-                    self._keep(program, self.stage(kind, program))
-        return self
-
-    def _keep(self, program: int, stage: Stage) -> None:
-        # A viewer may ask from another thread.
-        with self._lock:
-            programs = list(self._record.programs)
-            old = programs[program]
-            others = (s for s in old.stages if s.kind != stage.kind)
-            order = list(StageKind)
-            stages = tuple(sorted((*others, stage), key=lambda s: order.index(s.kind)))
-            programs[program] = dataclasses.replace(old, stages=stages)
-            self._record = dataclasses.replace(self._record, programs=tuple(programs))
 
     # Exports.
 
@@ -466,39 +305,8 @@ class Report(Viewed):
         from jaxscope.view.bundle.payload import CAP, payload
 
         cap = None if whole else CAP
-        kinds = self._figure_kinds()
+        kinds = figure_kinds(self.programs, any(self._traces()))
         return payload(self._with_texts(whole), report_id, cap=cap, figure_kinds=kinds)
-
-    def _with_texts(self, whole: bool) -> Record:
-        """The record with the cheap texts, or all; each with the reason where it is unavailable."""
-        programs: list[Program] = []
-        for number, program in enumerate(self.programs):
-            here = {stage.kind for stage in program.stages}
-            gone = self._texts[number] is None
-            small = len(program.equations) <= SMALL_PROGRAM
-            cheap = [k for k in StageKind if (whole or small) and not k.costs_compile]
-            wanted = [kind for kind in StageKind if gone or kind in here or kind in cheap]
-            stages = tuple(self.stage(kind, number) for kind in wanted)
-            programs.append(dataclasses.replace(program, stages=stages))
-        return dataclasses.replace(self._record, programs=tuple(programs))
-
-    def _figure_kinds(self) -> dict[str, tuple[str, ...]]:
-        """The kinds of `plot` by chapter; empty without plotly."""
-        if not self.programs or importlib.util.find_spec("plotly") is None:
-            return {}
-        kinds: dict[str, tuple[str, ...]] = {}
-        program = self.programs[0]
-        if isinstance(program.profile, Profile):
-            # Not those that would be empty: a program of a profiled cell has times only.
-            drawn = {
-                "stack": bool(program.equations),
-                "roofline": isinstance(program.roofline, Roofline),
-                "timeline": any(getattr(text, "trace", b"") for text in self._texts),
-            }
-            kinds["lines"] = tuple(kind for kind, here in drawn.items() if here)
-        if isinstance(self.programs[0].buffers, BufferTimeline):
-            kinds["buffers"] = ("memory",)
-        return kinds
 
     def static_html(self) -> Html:
         """The report as HTML without script, as a saved notebook shows it."""
@@ -510,11 +318,6 @@ class Report(Viewed):
                 self.stage(StageKind.JAXPR, number)
         return static_html(self._record, f"jxs{next(_DISPLAYS)}-{id(self):x}")
 
-    def _fetch_for_display(self) -> None:
-        """The text that the source table and the static page need."""
-        for program in range(len(self.programs)):
-            self.stage(StageKind.OPTIMIZED_HLO, program)
-
 
 def keep_latest(report: Report) -> None:
     """Make this the report that `jaxscope.last` returns."""
@@ -524,7 +327,3 @@ def keep_latest(report: Report) -> None:
 def latest() -> Report | None:
     """The newest report of this process."""
     return _LATEST[-1] if _LATEST else None
-
-
-def _reason(stage: Stage) -> str:
-    return stage.unavailable.reason if stage.unavailable is not None else ""

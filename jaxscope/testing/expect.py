@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
-from jaxscope.model import Compile, CompileKind
+from jaxscope.model import CompileKind
 from jaxscope.model.compiles import unobserved
 from jaxscope.results.compile_log import CompileLog, watching
+from jaxscope.words import count
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SHOWN = 8
@@ -62,12 +63,12 @@ class Bounds:
         """`at most 1 compile`, `exactly 2 compiles`, `1 to 3 compiles`."""
         least, most = self.least, self.most
         if most is None:
-            return f"at least {_compiles(least)}"
+            return f"at least {count(least, 'compile')}"
         if least == most:
-            return f"exactly {_compiles(most)}" if most else "no compile"
+            return f"exactly {count(most, 'compile')}" if most else "no compile"
         if least == 0:
-            return f"at most {_compiles(most)}"
-        return f"{least} to {_compiles(most)}"
+            return f"at most {count(most, 'compile')}"
+        return f"{least} to {count(most, 'compile')}"
 
 
 class Expected(contextlib.ContextDecorator):
@@ -132,24 +133,27 @@ def verdict(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False
     """
     if deaf := unobserved(log.notes):
         return f"Expected {bounds.text}, but they could not be counted.\n{deaf}"
-    counted = [compile for compile in log.compiles if _counts(compile, name, eager)]
+    counted = [
+        compile
+        for compile in log.compiles
+        if (compile.fun_name == name if name else eager or compile.kind is not CompileKind.EAGER)
+    ]
     if bounds.hold(len(counted)):
         return ""
     of = f" of `{name}`" if name else ""
     was = "was none" if not counted else f"{'was' if len(counted) == 1 else 'were'} {len(counted)}"
     lines = [f"Expected {bounds.text}{of}, but there {was}."]
-    lines += _listed(log, counted, name) if len(counted) > bounds.least else _missing(log, name)
+    if len(counted) > bounds.least:
+        from jaxscope.view.compiles.rows import plain_rows
+
+        lines += plain_rows(log.only(counted).log, _SHOWN)
+    else:
+        lines += _missing(log, name)
     left = [c for c in log.compiles if c.kind is CompileKind.EAGER and c not in counted]
     if left and not eager and not name:
         what = "single operation" if len(left) == 1 else "single operations"
         lines.append(f"Not counted: {len(left)} compiles of {what} (eager=True counts them).")
     return "\n".join((*lines, *log.notes))
-
-
-def _listed(log: CompileLog, counted: list[Compile], name: str) -> list[str]:
-    from jaxscope.view.compiles.rows import plain_rows
-
-    return plain_rows(log.only(counted).log, _SHOWN)
 
 
 def _missing(log: CompileLog, name: str) -> list[str]:
@@ -164,12 +168,6 @@ def _missing(log: CompileLog, name: str) -> list[str]:
     return lines
 
 
-def _counts(compile: Compile, name: str, eager: bool) -> bool:
-    if name:
-        return compile.fun_name == name
-    return eager or compile.kind is not CompileKind.EAGER
-
-
 def function_name(function: str | Callable[..., Any] | None) -> str:
     """The name under which JAX reports a function; empty for None. Raises ValueError."""
     if function is None or isinstance(function, str):
@@ -178,7 +176,3 @@ def function_name(function: str | Callable[..., Any] | None) -> str:
     if not found:
         raise ValueError(f"{function!r} has no __name__; give the function's name as a string.")
     return str(found)
-
-
-def _compiles(number: int) -> str:
-    return "1 compile" if number == 1 else f"{number} compiles"

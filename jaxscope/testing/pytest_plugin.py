@@ -7,8 +7,9 @@ imported it.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import pytest
@@ -65,21 +66,14 @@ class _Compiles:
     def __init__(self, summary: bool) -> None:
         self._summary = summary
         self._stack = contextlib.ExitStack()
-        self._waiting = False
+        self._listening = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        if self._summary:
-            with self._observed(item):
-                return (yield)
-        return (yield)
+        with self._observed(item) if self._summary else contextlib.nullcontext():
+            return (yield)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        if self._summary:
-            with self._observed(item):
-                return (yield)
-        return (yield)
+    pytest_runtest_teardown = pytest_runtest_setup
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -124,7 +118,10 @@ class _Compiles:
             def listen() -> None:
                 from jaxscope.results.compile_log import watching
 
-                self._keep_listening()
+                if not self._listening:
+                    # One listener for the whole session, with the compilations of earlier tests.
+                    self._listening = True
+                    self._stack.enter_context(watching())
                 logs.append(stack.enter_context(watching()))
 
             if "jax" in sys.modules:
@@ -136,14 +133,6 @@ class _Compiles:
             finally:
                 if logs:
                     item.stash[_FIGURES] = _figures(logs[0])
-
-    def _keep_listening(self) -> None:
-        """One listener for the whole session, with the compilations of earlier tests."""
-        if not self._waiting:
-            self._waiting = True
-            from jaxscope.results.compile_log import watching
-
-            self._stack.enter_context(watching())
 
 
 def _figures(log: CompileLog) -> Figures:
@@ -195,16 +184,12 @@ def _judge(log: CompileLog, marker: pytest.Mark) -> None:
         pytest.fail(message, pytrace=False)
 
 
-def _reports(terminalreporter: Any) -> Iterator[Any]:
-    for reports in terminalreporter.stats.values():
-        yield from (report for report in reports if hasattr(report, _ATTRIBUTE))
-
-
 def _write_summary(terminalreporter: Any) -> None:
     from jaxscope.words import count, seconds
 
     by_test: dict[str, list[Figures]] = {}
-    for report in _reports(terminalreporter):
+    reports = itertools.chain.from_iterable(terminalreporter.stats.values())
+    for report in filter(lambda one: hasattr(one, _ATTRIBUTE), reports):
         by_test.setdefault(report.nodeid, []).append(getattr(report, _ATTRIBUTE))
     write = terminalreporter.write_line
     terminalreporter.section("compiles by test")

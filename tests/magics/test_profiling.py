@@ -12,6 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import jaxscope
 from jaxscope.model import FindingKind, Form, Unavailable
 from jaxscope.model.profile import CellProfile, Profile
+from jaxscope.results.report_plots import figure_kinds
 
 SETUP = """
 import jax, jax.numpy as jnp
@@ -136,7 +137,7 @@ def test_of_a_cell_only_the_figures_that_hold_something_are_offered(shell: Any) 
     assert len(report.plot("timeline").data) > 0
     with pytest.raises(LookupError, match="the call stacks of this program are unknown"):
         report.plot()
-    assert report._figure_kinds() == {"lines": ("timeline",)}  # pyright: ignore[reportPrivateUsage]
+    assert figure_kinds(report.programs, traced=True) == {"lines": ("timeline",)}
 
 
 NAMED_LIKE_OPERATIONS = """%%jaxprof

@@ -36,7 +36,6 @@ def compare(before: Record, after: Record) -> DiffRecord:
         before.title,
         after.title,
         before.created,
-        after.created,
         sources=sources.diffs,
         programs=tuple(_program(before, old, after, new, sources) for old, new in pairs),
         findings_gone=gone,

@@ -48,7 +48,6 @@ def device_activity(events: Iterable[TraceEvent], calls: str) -> DeviceActivity 
         _streams(mine, number),
         _transfers([event for *_, event in mine], number),
         sum(in_graph(event) for *_, event in mine) / number,
-        sum((e.end - e.start) * _NS for *_, e in mine if in_graph(e)) / number,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,7 @@ KEEP = "keep"
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", KEEP)
 
-_NARROW = {
-    "float64": "float32",
-    "complex128": "complex64",
-    "int64": "int32",
-    "uint64": "uint32",
-}
+_NARROW = {"float64": "float32", "complex128": "complex64", "int64": "int32", "uint64": "uint32"}
 """JAX's replacements of 64-bit types while these are disabled."""
 
 _COMPLEX = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex64"}
@@ -83,7 +79,9 @@ def cast(array: np.ndarray, dtype: str) -> np.ndarray:
         wanted = _COMPLEX.get(dtype, "complex128")
         return array if name == wanted else array.astype(wanted)
     if kind == "f" or name.startswith(("bfloat", "float")):
-        return array if name == dtype else array.astype(_dtype(dtype))
+        importlib.import_module("ml_dtypes")  # JAX depends on it; it registers bfloat16
+
+        return array if name == dtype else array.astype(dtype)
     return array
 
 
@@ -91,16 +89,6 @@ def narrowed(array: np.ndarray) -> np.ndarray:
     """The array in the dtype that JAX gives it while 64-bit types are disabled."""
     wanted = _NARROW.get(str(array.dtype))
     return array if wanted is None else array.astype(wanted)
-
-
-def _dtype(name: str) -> Any:
-    import numpy as np
-
-    if name == "bfloat16":
-        import ml_dtypes  # JAX depends on it
-
-        return ml_dtypes.bfloat16
-    return np.dtype(name)
 
 
 class Casting:

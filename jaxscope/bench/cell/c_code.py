@@ -103,6 +103,7 @@ def c_function(section: CellSection, inputs: Sequence[str], numbers: Sequence[st
     match = next((one for one in found if one["name"] == "run"), found[-1])
     line = section.text.count("\n", 0, match.start("name")) + 1
     parameters = tuple(_parameters(match["parameters"], line))
+    there = f"{'is' if len(numbers) == 1 else 'are'} {words.names(numbers, 0) or 'none'}"
     shapes = {one["name"]: one for one in _RESULT.finditer(section.text)}
     results: list[tuple[str, str, str, str]] = []
     for one in parameters:
@@ -120,7 +121,7 @@ def c_function(section: CellSection, inputs: Sequence[str], numbers: Sequence[st
         if not one.pointer and one.name not in numbers:
             raise CellError(
                 f"Line {line}: the C function needs an integer `{one.name}`, which is not defined: "
-                f"there {_there(numbers)}. Write `{one.name}=1000` or `--sizes {one.name}=1000` on "
+                f"there {there}. Write `{one.name}=1000` or `--sizes {one.name}=1000` on "
                 "the first line.",
                 line,
             )
@@ -153,31 +154,20 @@ def _parameters(text: str, line: int) -> Iterator[CParameter]:
         yield CParameter(match["name"], kind, pointer)
 
 
-def _there(numbers: Sequence[str]) -> str:
-    if not numbers:
-        return "are none"
-    return f"{'is' if len(numbers) == 1 else 'are'} {words.names(numbers, len(numbers))}"
-
-
 def _own(name: str) -> str:
     return f"jaxscope_{name}"
 
 
+@dataclass(frozen=True, slots=True)
 class COptions(Mapping[str, Any]):
     """The options of the C implementation beside its source; they change from size to size.
 
     Raises CellError when the dtype of an array does not match the C parameter.
     """
 
-    def __init__(
-        self,
-        function: CFunction,
-        inputs: Callable[[], Mapping[str, Any]],
-        names: Callable[[], Mapping[str, Any]],
-    ) -> None:
-        self._function = function
-        self._inputs = inputs
-        self._names = names
+    function: CFunction
+    inputs: Callable[[], Mapping[str, Any]]
+    names: Callable[[], Mapping[str, Any]]
 
     def __getitem__(self, key: str) -> Any:
         if key == "symbol":
@@ -186,13 +176,20 @@ class COptions(Mapping[str, Any]):
             import numpy as np
 
             self._check()
-            made = [self._result(one) for one in self._function.results]
-            returned = _RETURNED.get(self._function.returns)
+            made: list[Any] = []
+            for _, like, dtype, shape in self.function.results:
+                text = f"({shape},)" if shape.strip() else "()"
+                made.append(
+                    np.zeros_like(self.inputs()[like])
+                    if like
+                    else np.zeros(eval(text, dict(self.names())), np.dtype(dtype))
+                )
+            returned = _RETURNED.get(self.function.returns)
             # An array of its own type: as a Python number a float would become a double.
             return [*made, np.zeros((), returned)] if returned else made
         if key == "sizes":
-            names = self._names()
-            return [int(names[one.name]) for one in self._function.parameters if not one.pointer]
+            names = self.names()
+            return [int(names[one.name]) for one in self.function.parameters if not one.pointer]
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
@@ -202,24 +199,15 @@ class COptions(Mapping[str, Any]):
         return 3
 
     def _check(self) -> None:
-        inputs = self._inputs()
-        for one in self._function.parameters:
+        inputs = self.inputs()
+        for one in self.function.parameters:
             wanted = _DTYPES.get(one.type, ())
             if not one.pointer or one.name not in inputs or not wanted:
                 continue
             dtype = str(getattr(inputs[one.name], "dtype", "a number"))
             if dtype not in wanted:
                 raise CellError(
-                    f"Line {self._function.line}: the C function takes `{one.type} *{one.name}`, "
+                    f"Line {self.function.line}: the C function takes `{one.type} *{one.name}`, "
                     f"but `{one.name}` is {dtype}",
-                    self._function.line,
+                    self.function.line,
                 )
-
-    def _result(self, one: tuple[str, str, str, str]) -> Any:
-        import numpy as np
-
-        _, like, dtype, shape = one
-        if like:
-            return np.zeros_like(self._inputs()[like])
-        dimensions = eval(f"({shape},)" if shape.strip() else "()", dict(self._names()))
-        return np.zeros(dimensions, np.dtype(dtype))

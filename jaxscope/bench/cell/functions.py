@@ -48,7 +48,13 @@ def functions_plan(
     maker = _InputMaker(inputs, request, entries, Casting(request.dtype, uses_jax))
     first = maker.names(request.sizes[0] if request.sizes else {})
     for entry in entries:
-        _check_order(entry, first)
+        own = _parameters([entry])[: len(first)]
+        if set(own) == set(first) and own != list(first):  # the inputs are positional
+            raise CellError(
+                f"`{entry.label}` takes ({', '.join(own)}), but the inputs are "
+                f"({', '.join(first)}). Inputs are passed by position: give them in the order of "
+                "the parameters."
+            )
     labels = [entry.label for entry in entries]
     if baseline and baseline not in labels:
         there = words.names(labels, len(labels))
@@ -190,15 +196,3 @@ def _parameters(entries: Sequence[Entry]) -> list[str]:
         if names:
             return names[int(entry.namespaced) :]
     return []
-
-
-def _check_order(entry: Entry, inputs: Sequence[str]) -> None:
-    """Raise CellError for parameters in a different order than the inputs, which are positional."""
-    if isinstance(entry.function, str):
-        return
-    own = _names_of(entry.function)[int(entry.namespaced) :][: len(inputs)]
-    if set(own) == set(inputs) and own != list(inputs):
-        raise CellError(
-            f"`{entry.label}` takes ({', '.join(own)}), but the inputs are ({', '.join(inputs)}). "
-            "Inputs are passed by position: give them in the order of the parameters."
-        )

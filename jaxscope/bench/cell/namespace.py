@@ -9,15 +9,7 @@ from typing import Any
 from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.bench.cell import arrays
-from jaxscope.bench.cell.inputs import (
-    MAKERS,
-    BenchRequest,
-    InputSpec,
-    check,
-    estimated_bytes,
-    makers,
-    value,
-)
+from jaxscope.bench.cell.inputs import MAKERS, BenchRequest, check, estimated_bytes, makers, value
 from jaxscope.capture.devices import memory
 
 
@@ -44,7 +36,12 @@ class CellNamespace:
         }
         self._names: dict[str, Any] = {}
         self._size: Mapping[str, Any] | None = None
-        self._scalars = _scalars(request.inputs)
+        # What the line sets to plain numbers, such as `n=1000`, are not inputs.
+        self._scalars = {
+            one.name
+            for one in request.inputs
+            if isinstance(ast.parse(one.text.strip(), mode="eval").body, ast.Constant)
+        }
         self._declared = tuple(
             [given.name for given in request.inputs if given.name not in self._scalars]
         )
@@ -114,14 +111,3 @@ class CellNamespace:
         """The memory of the line's inputs before they are cast, from their shapes alone."""
         known = {**{k: v for k, v in self._namespace.items() if isinstance(v, int | float)}, **size}
         return sum(estimated_bytes(given, known, 8) for given in self._request.inputs)
-
-
-def _scalars(given: Sequence[InputSpec]) -> frozenset[str]:
-    """Names that the line sets to plain numbers, such as `n=1000`: they are not inputs."""
-    return frozenset(
-        [
-            one.name
-            for one in given
-            if isinstance(ast.parse(one.text.strip(), mode="eval").body, ast.Constant)
-        ]
-    )

@@ -19,15 +19,7 @@ from jaxscope.bench.cell.c_code import COptions, c_function
 from jaxscope.bench.cell.framework import framework
 from jaxscope.bench.cell.inputs import BenchRequest
 from jaxscope.bench.cell.namespace import CellNamespace
-from jaxscope.bench.cell.sections import (
-    SETUP,
-    SHARED,
-    C,
-    CellError,
-    CellSection,
-    resolve,
-    sections,
-)
+from jaxscope.bench.cell.sections import SETUP, SHARED, C, CellError, CellSection, resolve, sections
 from jaxscope.bench.cell.timed_code import USUAL, TimedCode, TimedFunction, parse, timed_code
 from jaxscope.bench.frameworks import registry
 from jaxscope.bench.plan import Entry, Limits, Plan, Progress
@@ -44,7 +36,7 @@ class PlanSource:
     """The arguments from which a plan is built, here and in a fresh process."""
 
     code: str | Sequence[tuple[str, str, str]]
-    """The cell's text, or (implementation, label, expression) of each expression."""
+    """The cell's text from line 2 on, or (implementation, label, expression) of each expression."""
     request: BenchRequest
     namespace: Mapping[str, Any]
     known: Sequence[str] = ()
@@ -52,7 +44,7 @@ class PlanSource:
     default: Sequence[str] = ()
     """The implementations of a cell without sections and without `--vs`."""
     _: KW_ONLY
-    file: str = "<jaxbench>"
+    file: str = "<cell>"
     title: str = ""
 
 
@@ -68,38 +60,7 @@ class CellPlan(Plan):
 
 def _rebuilt(source: PlanSource, processes: int, seed: int, limits: Limits) -> Plan:
     """The plan of a source; `seed` orders the rounds, the inputs keep the seed of the request."""
-    return dataclasses.replace(_plan(source), processes=processes, seed=seed, limits=limits)
-
-
-def cell_plan(
-    text: str,
-    request: BenchRequest,
-    namespace: Mapping[str, Any],
-    known: Sequence[str],
-    default: Sequence[str],
-    *,
-    file: str = "<cell>",
-    title: str = "",
-    progress: Callable[[Progress], None] | None = None,
-) -> Plan:
-    """The plan of a cell whose `%%` line is line 1 and whose other lines are `text`.
-
-    Raises CellError and SyntaxError with the line of the cell, and the exceptions of its set-up.
-    """
-    source = PlanSource(text, request, namespace, known, default, file=file, title=title)
-    return _plan(source, progress)
-
-
-def expression_plan(
-    expressions: Sequence[tuple[str, str, str]],
-    request: BenchRequest,
-    namespace: Mapping[str, Any],
-    *,
-    title: str = "",
-    progress: Callable[[Progress], None] | None = None,
-) -> Plan:
-    """The plan of `%jaxbench f(x) vs g(x)`: (implementation, label, expression) of each."""
-    return _plan(PlanSource(tuple(expressions), request, namespace, title=title), progress)
+    return dataclasses.replace(cell_plan(source), processes=processes, seed=seed, limits=limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +80,11 @@ class _Timed:
         return self.section.name == SHARED
 
 
-def _plan(source: PlanSource, progress: Callable[[Progress], None] | None = None) -> CellPlan:
+def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = None) -> CellPlan:
+    """The plan of a cell, whose `%%` line is line 1, or of `%jaxbench f(x) vs g(x)`.
+
+    Raises CellError and SyntaxError with the line of the cell, and the exceptions of its set-up.
+    """
     request, file = source.request, source.file
     setup, timed = _read(source)
     namespace = CellNamespace(
@@ -223,12 +188,21 @@ def requested(plan: P, request: BenchRequest, inputs: Sequence[str], dashes: str
     `dashes` stand before the option names in messages. Raises CellError for names that are not
     inputs.
     """
+    grad: tuple[int, ...] = ()
+    vmap: tuple[int | None, ...] = ()
+    if request.grad is not None:
+        _check_inputs(request.grad, inputs, f"{dashes}grad")
+        grad = tuple([inputs.index(name) for name in request.grad]) or (0,)
+    if request.vmap is not None:
+        axes = dict(request.vmap)
+        _check_inputs(axes, inputs, f"{dashes}vmap")
+        vmap = tuple([axes.get(name) for name in inputs]) if axes else (0,) * len(inputs)
     return dataclasses.replace(
         plan,
         sizes=tuple(request.sizes),
         devices=request.devices,
-        grad=_positions(request.grad, inputs, f"{dashes}grad"),
-        vmap=_axes(request.vmap, inputs, f"{dashes}vmap"),
+        grad=grad,
+        vmap=vmap,
         mode=request.mode,
         check=request.check,
         tolerance=request.tolerance,
@@ -252,23 +226,6 @@ def limits(time_limit: float | None, sizes: int = 1) -> Limits:
         call_s=min(_CALL_S, time_limit / 4),
         compile_s=min(Limits().compile_s, time_limit),
     )
-
-
-def _positions(given: Sequence[str] | None, inputs: Sequence[str], option: str) -> tuple[int, ...]:
-    if given is None:
-        return ()
-    _check_inputs(given, inputs, option)
-    return tuple([inputs.index(name) for name in given]) or (0,)
-
-
-def _axes(
-    given: Sequence[tuple[str, int | None]] | None, inputs: Sequence[str], option: str
-) -> tuple[int | None, ...]:
-    if given is None:
-        return ()
-    axes = dict(given)
-    _check_inputs(axes, inputs, option)
-    return tuple([axes.get(name) for name in inputs]) if axes else (0,) * len(inputs)
 
 
 def _check_inputs(names: Collection[str], inputs: Sequence[str], option: str) -> None:

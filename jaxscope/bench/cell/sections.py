@@ -23,19 +23,7 @@ C = "c"
 
 _MARKER = re.compile(r"#\s*(?P<name>[A-Za-z][\w.+-]*(?: [a-z]+)?)\s*(?::\s*(?P<label>.*\S))?\s*$")
 _FRAMEWORKS = frozenset(
-    {
-        "tensorflow",
-        "tf",
-        "numba",
-        "cupy",
-        "autograd",
-        "mlx",
-        "dask",
-        "keras",
-        "julia",
-        "rust",
-        "c++",
-    }
+    "tensorflow tf numba cupy autograd mlx dask keras julia rust c++".split()  # noqa: SIM905
 )
 """Names that are a comment of their own only where an implementation is meant."""
 
@@ -87,7 +75,9 @@ def sections(body: str, known: Collection[str]) -> tuple[CellSection, ...]:
         since = lines[marks[-1][0] + 1 if marks else 0 : index]
         in_c = bool(marks) and marks[-1][1] == C
         name = _implementation(match["name"], known)
-        if name is None and (in_c or not _is_meant(match, known)):
+        # A comment of one word may mean a section; an ordinary comment is not an error.
+        key = _key(match["name"])
+        if name is None and (in_c or not (key in _FRAMEWORKS or _near(key, known, 0.75))):
             continue
         if not in_c and _inside_a_string(since):
             continue
@@ -132,12 +122,6 @@ def _implementation(name: str, known: Collection[str]) -> str | None:
     if _key(name) in (SETUP, SHARED):
         return _key(name)
     return {_key(one): one for one in known}.get(_key(name))
-
-
-def _is_meant(match: re.Match[str], known: Collection[str]) -> bool:
-    """Whether a comment of one word was meant as a section; an ordinary comment is not an error."""
-    key = _key(match["name"])
-    return key in _FRAMEWORKS or bool(_near(key, known, 0.75))
 
 
 def _near(name: str, known: Collection[str], cutoff: float) -> list[str]:

@@ -17,13 +17,7 @@ from jaxscope.bench.cell.sections import SHARED, CellError, CellSection
 TIMED = "timed"
 """The name of the function that is timed, as tracebacks and JAX's reports show it."""
 
-USUAL = {
-    "np": "numpy",
-    "numpy": "numpy",
-    "jnp": "jax.numpy",
-    "jax": "jax",
-    "torch": "torch",
-}
+USUAL = {"np": "numpy", "numpy": "numpy", "jnp": "jax.numpy", "jax": "jax", "torch": "torch"}
 """Modules by their customary names, imported where the user's namespace lacks these."""
 
 _ONCE = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -42,19 +36,11 @@ class TimedCode:
 
     def module(self, parameters: Sequence[str]) -> ast.Module:
         """The code that runs once, and `def timed(parameters)`, ready to be compiled."""
-        arguments = ast.arguments(
-            posonlyargs=[],
-            args=[ast.arg(arg=name) for name in parameters],
-            kwonlyargs=[],
-            kw_defaults=[],
-            defaults=[],
-        )
-        function = ast.FunctionDef(
-            name=TIMED, args=arguments, body=list(self.steps), decorator_list=[], lineno=1
-        )
-        # Python 3.12 added a field that the compiler requires.
-        if "type_params" in ast.FunctionDef._fields:
-            setattr(function, "type_params", [])  # noqa: B010
+        # Not from a text with the names, which may be keywords: `in` is an input of C code.
+        arguments = [ast.arg(arg=name) for name in parameters]
+        function = ast.parse(f"def {TIMED}(): ...").body[0]
+        assert isinstance(function, ast.FunctionDef)
+        function.args.args, function.body = arguments, list(self.steps)
         ast.copy_location(function, self.steps[0])
         made = ast.Module(body=[*self.once.body, function], type_ignores=[])
         return ast.fix_missing_locations(made)
@@ -137,16 +123,10 @@ def _split(tree: ast.Module, inputs: Collection[str]) -> tuple[list[ast.stmt], l
     others = [node for node in tree.body if not isinstance(node, _ONCE)]
     bound = {*CellSyntax(_module(others)).bound, *inputs}
     # What needs a late definition is late itself.
-    while late := [node for node in once if _needs(node) & bound]:
+    while late := [node for node in once if bound & set(CellSyntax(_module([node])).reads)]:
         once = [node for node in once if node not in late]
         bound |= {name for node in late for name in CellSyntax(_module([node])).bound}
     return once, [node for node in tree.body if node not in once]
-
-
-def _needs(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return set()
-    return set(CellSyntax(_module([node])).reads)
 
 
 def _last_definition(tree: ast.Module, section: CellSection) -> ast.FunctionDef:

@@ -15,14 +15,13 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task
+from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task, timed
 from jaxscope.bench.placement import aligned_copy
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Phases
@@ -64,9 +63,8 @@ class C(Implementation):
         for name, array in zip(task.names, args, strict=True):
             if not array.flags.c_contiguous:
                 raise Refusal(f"`{name}` is not C-contiguous.")
-        start = time.perf_counter()
-        library = compiled(task.function, tuple(task.options.get("flags", ())), task.compile_s)
-        compile_s = time.perf_counter() - start
+        source, flags = task.function, tuple(task.options.get("flags", ()))
+        library, compile_s = timed(lambda: compiled(source, flags, task.compile_s))
         symbol = str(task.options.get("symbol", "run"))
         try:
             function = getattr(ctypes.CDLL(str(library)), symbol)

@@ -48,6 +48,14 @@ class Task:
             raise Refusal("This implementation runs Python functions, and was given source text.")
         return self.function
 
+    def transformed(self, grad: Callable[..., Any], vmap: Callable[..., Any]) -> Callable[..., Any]:
+        """`vmap(grad(f))` by a framework's own transforms: per-example gradients where both are
+        requested."""
+        function = self.callable
+        if self.grad:
+            function = grad(function, self.grad[0] if len(self.grad) == 1 else self.grad)
+        return vmap(function, self.vmap) if self.vmap else function
+
 
 @dataclass(slots=True)
 class Prepared:

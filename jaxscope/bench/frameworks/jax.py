@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 
 from jaxscope.analysis.links.line_figures import counted
-from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task
+from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task, timed
 from jaxscope.bench.rounds import device_time
 from jaxscope.bench.rounds.watchdog import run_on_thread
 from jaxscope.bench.warnings import programs
@@ -18,7 +17,7 @@ from jaxscope.capture.devices import devices, memory
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.timing.sampling import waiting
-from jaxscope.model import Cost, Memory, StageKind, Unavailable
+from jaxscope.model import Memory, StageKind, Unavailable
 from jaxscope.model.comparison import BenchWarning, Phases
 
 
@@ -73,7 +72,7 @@ class JaxEager(_Jax):
     title = "JAX eager"
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
-        call = transformed(task)
+        call = task.transformed(jax.grad, jax.vmap)
         target = devices.find(device)
         if target != jax.devices()[0]:
             # Arrays that the code creates must be on the device of its inputs.
@@ -86,7 +85,10 @@ class JaxEager(_Jax):
         )
 
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
-        return _device_peak(device)
+        peak = (devices.find(device).memory_stats() or {}).get("peak_bytes_in_use")
+        if peak is None:
+            return Unavailable("JAX does not count the memory of eager code on this device")
+        return int(peak)
 
 
 class JaxJit(_Jax):
@@ -98,22 +100,20 @@ class JaxJit(_Jax):
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         jitted = _jitted(task, args, device)
-        start = time.perf_counter()
-        traced = jitted.trace(*args)
-        lower = time.perf_counter()
-        lowered = traced.lower()
-        trace_s, lower_s = lower - start, time.perf_counter() - lower
-        begun = time.perf_counter()
-        compiled = run_on_thread(
-            lowered.compile, task.compile_s, f"{task.label}: XLA's compilation", task.notify
+        traced, trace_s = timed(lambda: jitted.trace(*args))
+        lowered, lower_s = timed(traced.lower)
+        what = f"{task.label}: XLA's compilation"
+        compiled, compile_s = timed(
+            lambda: run_on_thread(lowered.compile, task.compile_s, what, task.notify)
         )
-        compile_s = time.perf_counter() - begun
         handles = Handles(traced, lowered, compiled)
         needs = memory.memory(compiled)
         if isinstance(needs, Memory):
             too_much = memory.fits(needs, devices.find(device))
             if too_much:
                 raise Refusal(too_much)
+        readable = counted(handles.text(StageKind.OPTIMIZED_HLO).text) is not None
+        unread = Unavailable("the optimized HLO of this XLA could not be read")
         donated = tuple(
             [i for i, info in enumerate(describe.argument_infos(handles)) if info.donated]
         )
@@ -122,7 +122,7 @@ class JaxJit(_Jax):
             Phases(trace_s, lower_s, compile_s),
             refresh=donated,
             peak_bytes=needs.peak if isinstance(needs, Memory) else needs,
-            cost=_cost(handles),
+            cost=describe.cost(handles) if readable else unread,
             warnings=_warnings(handles, task, donated, compile_s),
             probe=None if donated else lambda: programs.transfer(lambda: jitted(*args)),
         )
@@ -143,20 +143,9 @@ def _warnings(
     return (*found, *[warning for warning in more if warning is not None])
 
 
-def transformed(task: Task) -> Callable[..., Any]:
-    """`vmap(grad(f))`: per-example gradients where both are requested."""
-    function = task.callable
-    if task.grad:
-        argnums = task.grad[0] if len(task.grad) == 1 else task.grad
-        function = jax.grad(function, argnums)
-    if task.vmap:
-        function = jax.vmap(function, in_axes=task.vmap)
-    return function
-
-
 def _jitted(task: Task, args: Sequence[Any], device: str) -> Any:
     """A fresh jit, so that the whole compilation is timed; the user's own jit is kept."""
-    function = transformed(task)
+    function = task.transformed(jax.grad, jax.vmap)
     if function is task.function and hasattr(function, "trace") and not task.options:
         return function
 
@@ -183,18 +172,3 @@ def _on(call: Callable[..., Any], device: Any) -> Callable[..., Any]:
             return call(*args)
 
     return placed
-
-
-def _cost(handles: Handles) -> Cost | Unavailable:
-    stage = handles.text(StageKind.OPTIMIZED_HLO)
-    if counted(stage.text) is None:
-        return Unavailable("the optimized HLO of this XLA could not be read")
-    return describe.cost(handles)
-
-
-def _device_peak(device: str) -> int | Unavailable:
-    stats = devices.find(device).memory_stats()
-    peak = (stats or {}).get("peak_bytes_in_use")
-    if peak is None:
-        return Unavailable("JAX does not count the memory of eager code on this device")
-    return int(peak)

@@ -49,7 +49,12 @@ def find(name: str) -> Implementation:
     found = _points()
     point = found.get(name)
     if point is None:
-        return Absent(name, _unknown(name, found) if DEFAULT[0] in found else NOT_REGISTERED)
+        if DEFAULT[0] not in found:
+            return Absent(name, NOT_REGISTERED)
+        close = difflib.get_close_matches(name, found, 1)
+        meant = f" Did you mean `{close[0]}`?" if close else ""
+        why = f"There is no implementation `{name}`.{meant} There are: {', '.join(found)}."
+        return Absent(name, why)
     try:
         made = point.load()()
     except Exception as error:
@@ -77,9 +82,3 @@ def _points() -> dict[str, EntryPoint]:
     for point in sorted(entry_points(group=GROUP), key=rank):
         found.setdefault(point.name, point)
     return found
-
-
-def _unknown(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    meant = f" Did you mean `{close[0]}`?" if close else ""
-    return f"There is no implementation `{name}`.{meant} There are: {', '.join(known)}."

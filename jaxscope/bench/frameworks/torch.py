@@ -9,6 +9,7 @@ import types
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task, timed
@@ -132,15 +133,12 @@ class Torch(Implementation):
 
     def _function(self, task: Task) -> Callable[..., Any]:
         """Gradients by the autograd tape, as in eager PyTorch; batches by `torch.func.vmap`."""
-        if task.grad and task.vmap:
-            return _func(task)  # the tape has no per-example gradients
-        if task.grad:
+        if task.grad and not task.vmap:  # the tape has no per-example gradients
             return _taped(task.callable, task.grad)
-        return _func(task) if task.vmap else task.callable
+        return _func(task)
 
     def _synchronize(self, device: str) -> None:
-        wait = self.waiting(None, device)
-        if wait is not None:
+        if wait := self.waiting(None, device):
             wait(None)
 
 
@@ -168,7 +166,7 @@ class TorchCompile(Torch):
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         torch = _torch()
         torch._dynamo.reset()
-        function = _func(task) if task.grad or task.vmap else task.callable
+        function = _func(task)
         compiled = torch.compile(function, dynamic=False, **task.options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # advice of Inductor about this machine
@@ -188,7 +186,7 @@ class TorchScript(Torch):
         torch = _torch()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # deprecated, and outspoken about it
-            function = _func(task) if task.vmap else task.callable
+            function = _func(replace(task, grad=()))
             script, seconds = timed(
                 lambda: torch.jit.trace(function, tuple(args), check_trace=False)
             )
@@ -203,13 +201,7 @@ class TorchScript(Torch):
     def bind_context(self, work: Callable[[], Any]) -> Callable[[], Any]:
         """Inference mode is set per thread, and its arrays must not be changed outside it."""
         torch = _torch()
-        inference = bool(torch.is_inference_mode_enabled())
-
-        def alike() -> Any:
-            with torch.inference_mode(inference):
-                return work()
-
-        return alike
+        return torch.inference_mode(bool(torch.is_inference_mode_enabled()))(work)
 
 
 def _script_warning(script: Any, args: Sequence[Any]) -> BenchWarning | None:
@@ -253,14 +245,7 @@ def _taped(function: Callable[..., Any], positions: tuple[int, ...]) -> Callable
 
 
 def _func(task: Task) -> Callable[..., Any]:
-    torch = _torch()
-    function = task.callable
-    if task.grad:
-        argnums = task.grad[0] if len(task.grad) == 1 else task.grad
-        function = torch.func.grad(function, argnums=argnums)
-    if task.vmap:
-        function = torch.func.vmap(function, in_dims=task.vmap)
-    return function
+    return task.transformed(_torch().func.grad, _torch().func.vmap)
 
 
 def _names_autograd(function: Any) -> bool:

@@ -45,8 +45,12 @@ class Signals:
     def read(self) -> MachineCounters:
         """The counters now, about 0.1 ms."""
         stolen, ticks, busy = core_ticks(read_text(_STAT))
+        times = os.times()
+        own = None
+        if hasattr(os, "sysconf"):
+            own = (times.user + times.system) * os.sysconf("SC_CLK_TCK")
         return MachineCounters(
-            self.now(), waited(read_text(_PRESSURE)), stolen, ticks, busy, own=_own_ticks()
+            self.now(), waited(read_text(_PRESSURE)), stolen, ticks, busy, own=own
         )
 
     def machine(self, began: MachineCounters, ended: MachineCounters, gpu: bool = False) -> Machine:
@@ -120,13 +124,6 @@ def core_ticks(text: str) -> tuple[float | None, float | None, float | None]:
     numbers = [float(word) for word in head[1:9]]
     idle = numbers[3] + numbers[4]
     return numbers[7], sum(numbers), sum(numbers) - idle - numbers[7]
-
-
-def _own_ticks() -> float | None:
-    if not hasattr(os, "sysconf"):
-        return None
-    times = os.times()
-    return (times.user + times.system) * os.sysconf("SC_CLK_TCK")
 
 
 def _others(counters: MachineCounters) -> float | None:

@@ -81,19 +81,13 @@ class Alarm:
             self.off()
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        if _swallows(frame):
-            self.set(_POLL_S, self._text)
-            return
+        # Python only prints the exceptions of the garbage collector: there it would be lost.
+        while frame is not None:
+            if frame.f_code.co_name in _COLLECTING:
+                self.set(_POLL_S, self._text)
+                return
+            frame = frame.f_back
         raise TimedOut(self._text)
-
-
-def _swallows(frame: FrameType | None) -> bool:
-    """Whether an exception would be lost: Python only prints those of the garbage collector."""
-    while frame is not None:
-        if frame.f_code.co_name in _COLLECTING:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def run_on_thread(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from jaxscope import words
@@ -24,14 +25,28 @@ _SLOW_PATH = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit", "jax_check_
 SLOW_COMPILE_S = 5.0
 
 
-def program_warnings(handles: Handles, gradient: bool = False) -> tuple[BenchWarning, ...]:
+def program_warnings(handles: Handles, gradient: bool = False) -> Iterator[BenchWarning]:
     """The warnings from the program's jaxpr and optimized HLO.
 
     A gradient drops the value that it differentiates, so dead equations there are expected.
     """
-    dead = None if gradient else _dead(handles)
-    found = (_constants(handles), _folded(handles), _unused(handles), dead)
-    return tuple([warning for warning in found if warning is not None])
+    size = sum(value.bytes or 0 for value in describe.constants(handles))
+    if size > _BIG_CONSTANT:
+        yield BenchWarning(
+            "J101",
+            f"It captures {words.size(size)} of arrays as constants, and XLA may fold the work "
+            "away. Pass them as arguments.",
+        )
+    known = counted(handles.text(StageKind.OPTIMIZED_HLO).text)
+    if known is not None and not _computes(known[0]):
+        yield computes_nothing()
+    values = describe.inputs(handles, (), {}, ())
+    unused = [value for value in values if value.kind is ValueKind.UNUSED]
+    if unused:
+        number = f"{len(unused)} of {len(values)} inputs"
+        yield BenchWarning("J103", f"The result does not depend on {number}, which were dropped.")
+    if not gradient and (dead := _dead(handles)) is not None:
+        yield dead
 
 
 def computes_nothing() -> BenchWarning:
@@ -112,22 +127,6 @@ def not_an_array(outputs: list[Any]) -> BenchWarning | None:
     )
 
 
-def _constants(handles: Handles) -> BenchWarning | None:
-    size = sum(value.bytes or 0 for value in describe.constants(handles))
-    if size <= _BIG_CONSTANT:
-        return None
-    return BenchWarning(
-        "J101",
-        f"It captures {words.size(size)} of arrays as constants, and XLA may fold the work away. "
-        "Pass them as arguments.",
-    )
-
-
-def _folded(handles: Handles) -> BenchWarning | None:
-    known = counted(handles.text(StageKind.OPTIMIZED_HLO).text)
-    return None if known is None or _computes(known[0]) else computes_nothing()
-
-
 def _computes(module: HloModule) -> bool:
     """Whether some instruction does more than copy or fill. Broadcasting an input is work;
     filling an array with a constant is the remains of folding."""
@@ -141,15 +140,6 @@ def _computes(module: HloModule) -> bool:
         if not (instruction.opcode in _FILLING and filled):
             return True
     return False
-
-
-def _unused(handles: Handles) -> BenchWarning | None:
-    values = describe.inputs(handles, (), {}, ())
-    unused = [value for value in values if value.kind is ValueKind.UNUSED]
-    if not unused:
-        return None
-    number = f"{len(unused)} of {len(values)} inputs"
-    return BenchWarning("J103", f"The result does not depend on {number}, which were dropped.")
 
 
 def _dead(handles: Handles) -> BenchWarning | None:

@@ -43,13 +43,8 @@ def row_warnings(
 
 def machine_warnings(
     machine: Machine, rounds: int, preempted: int, dropped: int
-) -> tuple[BenchWarning, ...]:
+) -> Iterator[BenchWarning]:
     """Warnings about the whole run."""
-    preemption = _preempted(rounds, preempted, dropped)
-    return (*_busy(machine), *preemption, *unsteady_clock(machine))
-
-
-def _busy(machine: Machine) -> Iterator[BenchWarning]:
     crowded = machine.others is None or machine.others > _CROWDED
     if machine.pressure is not None and machine.pressure > _BUSY and crowded:
         yield BenchWarning(
@@ -57,13 +52,11 @@ def _busy(machine: Machine) -> Iterator[BenchWarning]:
             f"The machine was busy: tasks waited for a CPU {machine.pressure:.0f} % of the time. "
             "Close other programs and measure again.",
         )
-
-
-def _preempted(rounds: int, preempted: int, dropped: int) -> Iterator[BenchWarning]:
     if rounds and preempted > rounds / 2 and dropped < preempted:
         yield BenchWarning(
             "J307", f"{preempted} of {rounds} rounds were preempted, too many to leave out."
         )
+    yield from unsteady_clock(machine)
 
 
 def unsteady_clock(machine: Machine) -> Iterator[BenchWarning]:

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
-from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jaxscope.magics.options.parser import Parser, usage_error
+from jaxscope.magics.options.parser import Parser, number, usage_error
 from jaxscope.magics.options.transforms import check_name, is_name
-
-if TYPE_CHECKING:
-    from jaxscope.bench.cell.inputs import BenchRequest
 
 # `jaxscope.bench` is imported where a line is read, so that the extension loads fast.
 DTYPES = ("float16", "bfloat16", "float32", "float64", "keep")
 PLOTS = ("time", "ratio", "break_even", "rounds", "roofline")
+_COUNT = number(int, lambda n: 1 <= n <= 100, "a number of processes from 1 to 100")
+_POSITIVE = number(float, lambda x: 0 < x < math.inf, "a number above 0")
 _OPTIONAL_VALUE = ("--grad", "--vmap")
 _UNKNOWN = re.compile(r"--[A-Za-z][\w-]*")
-
-
-@dataclass(frozen=True, slots=True)
-class BenchOptions:
-    """The request of the line, and how to show the comparison."""
-
-    request: BenchRequest
-    save: str | None
-    against: str | None
-    name: str | None
-    quiet: bool
-    _: KW_ONLY
-    view: str
-    plots: tuple[str, ...]
-    rest: str
-    """The expressions of the line magic, as typed."""
 
 
 def parser() -> Parser:
@@ -59,23 +42,22 @@ def parser() -> Parser:
     add("--x64", action="store_true", help="Enable JAX's 64-bit types.")
     text = "Wait for each call, or for all calls of a round together."
     add("--mode", choices=("latency", "throughput"), default="latency", help=text)
-    add("--processes", type=_count, default=1, metavar="N", help="Repeat in N fresh processes.")
-    add("--time-limit", type=_positive, metavar="S", help="Seconds of the whole comparison.")
-    add("--tolerance", type=_positive, metavar="T", help="Allowed relative error.")
+    add("--processes", type=_COUNT, default=1, metavar="N", help="Repeat in N fresh processes.")
+    add("--time-limit", type=_POSITIVE, metavar="S", help="Seconds of the whole comparison.")
+    add("--tolerance", type=_POSITIVE, metavar="T", help="Allowed relative error.")
     add("--no-check", action="store_true", help="Do not compare the results.")
     text = "Seed of random inputs and of the order of the rounds."
     add("--seed", type=int, default=0, metavar="N", help=text)
     add("--save", metavar="NAME", help="Store as a baseline.")
     add("--against", metavar="NAME", help="Compare with a stored baseline.")
     add("--plot", **many, choices=PLOTS, help="Also show a plotly figure.")
-    add("-o", "--report", metavar="NAME", help="Bind the Comparison to a name.")
-    add("-q", "--quiet", action="store_true", help="Show one line only.")
-    add("--view", choices=("auto", "html", "text"), help="Display as HTML or text.")
+    made.add_display("Comparison", views=("auto", "html", "text"))
     return made
 
 
-def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOptions:
-    """Read the line. Raises UsageError for a line that cannot be read.
+def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> argparse.Namespace:
+    """The options of the line, its `request`, and as `rest` the expressions of the line magic.
+    Raises UsageError for a line that cannot be read.
 
     In a cell, inputs such as `x=normal(n,n)` may be anywhere on the line; in the line form the
     expressions begin at the first word that is neither an option nor an input.
@@ -88,7 +70,7 @@ def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOp
     try:
         flags, inputs, rest = _split(line, using, is_cell)
         found = using.parse_args(flags)
-        request = BenchRequest(
+        found.request = BenchRequest(
             vs=_listed(found.vs),
             inputs=tuple([spec(name, text) for name, text in inputs]),
             sizes=sizes(found.sizes),
@@ -107,16 +89,9 @@ def parse(line: str, using: Parser, is_cell: bool, default_view: str) -> BenchOp
     except CellError as error:
         raise usage_error(str(error)) from None
     check_name(found.report, "comparison")
-    return BenchOptions(
-        request,
-        found.save,
-        found.against,
-        found.report,
-        found.quiet,
-        view=found.view or default_view,
-        plots=tuple(found.plot),
-        rest=rest,
-    )
+    found.view = found.view or default_view
+    found.rest = rest
+    return found
 
 
 def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tuple[str, str]], str]:
@@ -136,7 +111,8 @@ def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tup
             at += 1
             break
         if _UNKNOWN.fullmatch(name) and name not in takes_value:
-            raise usage_error(_unknown(name, using, is_cell))
+            escape = "Write `--` before an expression that begins with two minus signs."
+            raise usage_error(using.unknown(name) + ("" if is_cell else f" {escape}"))
         if piece.startswith("-") and (name in takes_value or is_cell):
             flags.append(_unquoted(piece))
             if takes_value.get(name) and not equals and following:
@@ -157,27 +133,16 @@ def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tup
     return flags, inputs, " ".join(pieces[at:])
 
 
-def _unknown(name: str, using: Parser, is_cell: bool) -> str:
-    text = using.unknown(name)
-    if is_cell:
-        return text
-    return f"{text} Write `--` before an expression that begins with two minus signs."
-
-
 def _names_inputs(option: str, text: str) -> bool:
     """Whether the next word is the value of `--grad` or `--vmap`, not an input or an option."""
     if text.startswith("-") or "(" in text:
         return False
-    if option == "--grad":
-        return all(is_name(part.strip()) for part in text.split(","))
-    return all(
-        is_name(part.partition("=")[0].strip())
-        and (
-            part.partition("=")[2].strip().lstrip("-").isdigit()
-            or part.partition("=")[2].strip().lower() in ("", "none")
-        )
-        for part in text.split(",")
-    )
+    for part in text.split(","):
+        name, _, axis = (part, "", "") if option == "--grad" else part.partition("=")
+        number = axis.strip().lstrip("-").isdigit() or axis.strip().lower() in ("", "none")
+        if not (is_name(name.strip()) and number):
+            return False
+    return True
 
 
 def _unquoted(text: str) -> str:
@@ -205,19 +170,3 @@ def _axes(text: str) -> tuple[tuple[str, int | None], ...]:
             raise usage_error(f"--vmap {part}: {axis!r} is not an axis. Give an integer or none.")
         made.append((name, None if axis.lower() == "none" else int(axis or 0)))
     return tuple(made)
-
-
-def _positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return number
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes from 1 to 100")
-    return int(text)

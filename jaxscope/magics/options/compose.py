@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from jaxscope.capture.options.composition import (
@@ -19,73 +19,7 @@ from jaxscope.capture.options.composition import (
 from jaxscope.magics.options import transforms
 from jaxscope.magics.options.parser import Parser, usage_error
 
-_NAMES: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
-_MAPPED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (
-        ("-i", "--in-axes"),
-        {
-            "action": "append",
-            "default": [],
-            "metavar": "NAME=AXIS",
-            "help": "The mapped axis of an input; None leaves it whole. Without any axis, all "
-            "inputs but scalars are mapped along axis 0; else the others stay whole.",
-        },
-    ),
-    (
-        ("--out-axes",),
-        {"default": "0", "metavar": "AXIS", "help": "The mapped axis of the results."},
-    ),
-    (
-        ("--axis-name",),
-        {"default": "", "metavar": "NAME", "help": "Axis name for collectives: lax.psum(x, NAME)."},
-    ),
-)
-_OWN: Mapping[str, tuple[tuple[tuple[str, ...], dict[str, Any]], ...]] = {
-    "jit": (),
-    "grad": (
-        (
-            ("-w", "--wrt"),
-            {**_NAMES, "help": "Differentiate by these; default: all traced float inputs."},
-        ),
-        (("--value",), {"action": "store_true", "help": "Return (value, gradient)."}),
-        (
-            ("--has-aux",),
-            {"action": "store_true", "help": "The value is (loss, aux); aux is passed through."},
-        ),
-        (
-            ("--order",),
-            {"default": "1", "metavar": "N", "help": "Differentiate N times."},
-        ),
-        (
-            ("--mode",),
-            {"default": "grad", "metavar": "MODE", "help": f"One of {', '.join(GradMode)}."},
-        ),
-        (
-            ("--tangents",),
-            {**_NAMES, "help": "jvp: one tangent for each of -w; default: ones."},
-        ),
-        (
-            ("--cotangent",),
-            {
-                "default": "",
-                "metavar": "NAME",
-                "help": "vjp: cotangent of the value; default: ones.",
-            },
-        ),
-        (
-            ("--holomorphic",),
-            {"action": "store_true", "help": "With --decorate: the function is holomorphic."},
-        ),
-    ),
-    "vmap": _MAPPED,
-    "pmap": (
-        *_MAPPED,
-        (
-            ("--devices",),
-            {"default": None, "metavar": "N", "help": "Number of devices; default: axis length."},
-        ),
-    ),
-}
+_TRANSFORMS = ("jit", "grad", "vmap", "pmap")
 _ALIASES = {
     **{str(mode): ("grad", f"--mode {mode}") for mode in GradMode if mode is not GradMode.GRAD},
     "value_and_grad": ("grad", "--value"),
@@ -95,17 +29,48 @@ _ALIASES = {
 
 def add_own(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the transform's own options to a parser."""
-    for flags, keywords in _OWN[name]:
-        parser.add_argument(*flags, **keywords)
+    add = parser.add_argument
+    if name == "grad":
+        text = "Differentiate by these; default: all traced float inputs."
+        add("-w", "--wrt", **transforms.NAMES, help=text)
+        add("--value", action="store_true", help="Return (value, gradient).")
+        text = "The value is (loss, aux); aux is passed through."
+        add("--has-aux", action="store_true", help=text)
+        add("--order", default="1", metavar="N", help="Differentiate N times.")
+        add("--mode", default="grad", metavar="MODE", help=f"One of {', '.join(GradMode)}.")
+        text = "jvp: one tangent for each of -w; default: ones."
+        add("--tangents", **transforms.NAMES, help=text)
+        text = "vjp: cotangent of the value; default: ones."
+        add("--cotangent", default="", metavar="NAME", help=text)
+        text = "With --decorate: the function is holomorphic."
+        add("--holomorphic", action="store_true", help=text)
+    if name in ("vmap", "pmap"):
+        text = (
+            "The mapped axis of an input; None leaves it whole. Without any axis, all inputs but "
+            "scalars are mapped along axis 0; else the others stay whole."
+        )
+        add("-i", "--in-axes", action="append", default=[], metavar="NAME=AXIS", help=text)
+        add("--out-axes", default="0", metavar="AXIS", help="The mapped axis of the results.")
+        text = "Axis name for collectives: lax.psum(x, NAME)."
+        add("--axis-name", default="", metavar="NAME", help=text)
+    if name == "pmap":
+        add("--devices", metavar="N", help="Number of devices; default: axis length.")
 
 
 def segment(name: str, found: argparse.Namespace) -> Segment:
     """The transform with its parsed options. Raises UsageError for invalid values."""
     match name:
         case "grad":
+            try:
+                mode = GradMode(found.mode)
+            except ValueError:
+                raise usage_error(
+                    f"Line 1: --mode {found.mode!r} does not exist; it is one of "
+                    f"{', '.join(GradMode)}."
+                ) from None
             made = GradOptions(
                 transforms.names(found.wrt),
-                _mode(found.mode),
+                mode,
                 _number(found.order, "--order"),
                 found.value,
                 found.has_aux,
@@ -134,7 +99,7 @@ def read_composition(text: str) -> tuple[list[Segment], str]:
     while True:
         match = re.match(r"[A-Za-z_]\w*", rest)
         number = len(found) + 1
-        if match is None or (match[0] not in _OWN and match[0] not in _ALIASES):
+        if match is None or (match[0] not in _TRANSFORMS and match[0] not in _ALIASES):
             raise usage_error(_no_transform(rest, number))
         name, more = _ALIASES.get(match[0], (match[0], ""))
         parser = _SegmentParser(name, "")
@@ -167,8 +132,7 @@ class _SegmentParser(Parser):
     place = ""
 
     def error(self, message: str) -> Any:
-        own = [name for action in self._actions for name in action.option_strings]
-        has = f"Its options are {', '.join(own)}" if own else "It has no options"
+        has = f"Its options are {', '.join(self.flags)}" if self.flags else "It has no options"
         given = message.removeprefix("unrecognized arguments: ")
         what = f", has no option {given}."
         if given == message:
@@ -181,7 +145,7 @@ class _SegmentParser(Parser):
 def _no_transform(rest: str, number: int) -> str:
     token = rest.split(None, 1)[0].split("|")[0] if rest else ""
     what = f"`{token}` is not a transform" if token else "a transform is missing"
-    known = ", ".join([*_OWN, *_ALIASES])
+    known = ", ".join([*_TRANSFORMS, *_ALIASES])
     return (
         f"Line 1: segment {number}: {what}. The transforms are {known}; write them outermost "
         "first, each with its options: `jit | vmap -i x=0 | grad -w w`."
@@ -189,22 +153,18 @@ def _no_transform(rest: str, number: int) -> str:
 
 
 def _axes(given: Sequence[str]) -> Axes:
-    return tuple([_named_axis(part) for text in given for part in _parts(text)])
-
-
-def _parts(text: str) -> list[str]:
-    """`x=0,p['a,b']=1` → its parts: commas in brackets are part of a path."""
-    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
-
-
-def _named_axis(text: str) -> tuple[str, int | None]:
-    name, sign, axis = text.rpartition("=")
-    if not sign or not name.strip():
-        raise usage_error(
-            f"Line 1: -i takes a name and an axis, but got {text!r}. Write `-i {text or 'x'}=0`, "
-            "or `=None` to leave an input whole."
-        )
-    return name.strip(), _axis(axis.strip(), "-i")
+    """`x=0,p['a,b']=1` → (x, 0), (p['a,b'], 1): commas in brackets are part of a path."""
+    found: list[tuple[str, int | None]] = []
+    parts = [part.strip() for text in given for part in re.split(r",(?![^\[]*\])", text)]
+    for part in filter(None, parts):
+        name, _, axis = part.rpartition("=")
+        if not name.strip():
+            raise usage_error(
+                f"Line 1: -i takes a name and an axis, but got {part!r}. Write `-i {part}=0`, or "
+                "`=None` to leave an input whole."
+            )
+        found.append((name.strip(), _axis(axis.strip(), "-i")))
+    return tuple(found)
 
 
 def _axis(text: str, option: str = "--out-axes") -> int | None:
@@ -222,12 +182,3 @@ def _number(text: str, option: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise usage_error(f"Line 1: {option} needs a whole number of 1 or more, but got {text!r}.")
     return int(text)
-
-
-def _mode(text: str) -> GradMode:
-    try:
-        return GradMode(text)
-    except ValueError:
-        raise usage_error(
-            f"Line 1: --mode {text!r} does not exist; it is one of {', '.join(GradMode)}."
-        ) from None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import importlib
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
@@ -14,6 +16,7 @@ from IPython.core.magic_arguments import MagicArgumentParser
 
 from jaxscope.view.base.visible import visible
 
+T = TypeVar("T", int, float)
 _OF_OPTION = re.compile(r"argument (?P<option>\S+): (?P<said>.*)", re.S)
 _CHOICE = re.compile(r"invalid choice: (?P<got>.*?) \(choose from (?P<choices>.*)\)", re.S)
 _UNKNOWN = "unrecognized arguments: "
@@ -22,14 +25,7 @@ _TAKE_VALUES = ("--tangents", "--cotangent", "-i", "--in-axes")
 _MODES = ("grad", "jvp", "vjp", "jacfwd", "jacrev", "hessian")
 _TRANSFORMS = ("jit", "vmap", "pmap", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian")
 _OF_SEGMENT = (
-    "-w",
-    "-i",
-    "--mode",
-    "--order",
-    "--value",
-    "--has-aux",
-    "--out-axes",
-    "--axis-name",
+    *("-w", "-i", "--mode", "--order", "--value", "--has-aux", "--out-axes", "--axis-name"),
 )
 _DEVICES = ("cpu:0", "gpu:0", "tpu:0")
 
@@ -61,6 +57,17 @@ class Parser(MagicArgumentParser):
         self.formatter_class = _PageFormatter
         self.forms = tuple(forms)
 
+    def add_display(
+        self,
+        noun: str,
+        flag: str = "--report",
+        views: Sequence[str] = ("auto", "widget", "html", "text"),
+    ) -> None:
+        """Add `-o`, `-q` and `--view`, which every magic with a result has."""
+        self.add_argument("-o", flag, metavar="NAME", help=f"Bind the {noun} to NAME.")
+        self.add_argument("-q", "--quiet", action="store_true", help="Show one line only.")
+        self.add_argument("--view", choices=views, help="How to show it.")
+
     def format_help(self) -> str:
         """The help page: description, forms, options."""
         page = self._get_formatter()
@@ -80,14 +87,12 @@ class Parser(MagicArgumentParser):
     @property
     def flags(self) -> tuple[str, ...]:
         """All option strings."""
-        return tuple([name for action in self._actions for name in action.option_strings])
+        return tuple(self.takes_value)
 
     @property
     def takes_value(self) -> dict[str, bool]:
         """Whether an option takes a value, by option string."""
-        return {
-            name: action.nargs != 0 for action in self._actions for name in action.option_strings
-        }
+        return {name: a.nargs != 0 for a in self._actions for name in a.option_strings}
 
     def choices(self, option: str) -> list[str]:
         """The choices of an option."""
@@ -115,19 +120,32 @@ class Parser(MagicArgumentParser):
         magic = f"%{self.prog.split()[0]}"
         if not given.startswith("-"):
             return f"{magic} takes only options, but got {given!r}. {self.page()}"
-        return f"There is no option {given}.{self._meant(given)} {self.page()}"
+        # The closest option, compared without dashes, which make all options similar.
+        known = {name.lstrip("-"): name for name in self.flags}
+        bare = given.partition("=")[0].lstrip("-")
+        near = difflib.get_close_matches(bare, known, 1, 0.7) if len(bare) > 1 else []
+        meant = f" Did you mean {known[near[0]]}?" if near else ""
+        return f"There is no option {given}.{meant} {self.page()}"
 
     def page(self) -> str:
         """A pointer to the list of options."""
         return f"`%{self.prog.split()[0]}?` lists the options."
 
-    def _meant(self, given: str) -> str:
-        """The closest option, compared without dashes, which make all options similar."""
-        known = {name.lstrip("-"): name for name in self.flags}
-        bare = given.partition("=")[0].lstrip("-")
-        near = difflib.get_close_matches(bare, list(known), 1, 0.7) if len(bare) > 1 else []
-        return f" Did you mean {known[near[0]]}?" if near else ""
 
+def number(kind: type[T], fits: Callable[[T], bool], what: str) -> Callable[[str], T]:
+    """The `type` of an option that takes such a number; `what` names it in the error."""
+
+    def read(text: str) -> T:
+        with contextlib.suppress(ValueError):
+            value = kind(text)
+            if fits(value):
+                return value
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+
+    return read
+
+
+SECONDS = number(float, lambda s: 0 <= s < math.inf, "a number of seconds, such as 0.5")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -156,10 +174,7 @@ def require_jax(magic: str) -> None:
 
 
 def completer(
-    parser: Parser,
-    names: Callable[[], Mapping[str, Any]],
-    *,
-    composition: bool = False,
+    parser: Parser, names: Callable[[], Mapping[str, Any]], *, composition: bool = False
 ) -> Callable[[Any, Any], list[str]]:
     """A handler for IPython's `complete_command` hook; `composition` adds the transforms."""
     flags = sorted(parser.flags)

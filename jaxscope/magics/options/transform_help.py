@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from jaxscope.magics.options import compose, transforms
 from jaxscope.magics.options.parser import Parser
 
@@ -92,15 +90,9 @@ or pmap.
 }
 
 
-def made_parsers() -> Mapping[str, Parser]:
-    """The parser of each transform's magic: the shared options, and its own."""
-    found: dict[str, Parser] = {}
-    for name, description in _DESCRIPTIONS.items():
-        stack = " TRANSFORM [| TRANSFORM ...]" if name == "compose" else ""
-        found[name] = transforms.parser(f"jax{name}", description, stack)
-        if name != "compose":
-            compose.add_own(found[name], name)
-    return found
-
-
-PARSERS = made_parsers()
+PARSERS: dict[str, Parser] = {}
+"""The parser of each transform's magic: the shared options, and its own."""
+for _name, _description in _DESCRIPTIONS.items():
+    _stack = " TRANSFORM [| TRANSFORM ...]" if _name == "compose" else ""
+    PARSERS[_name] = transforms.parser(f"jax{_name}", _description, _stack)
+    compose.add_own(PARSERS[_name], _name)

@@ -6,38 +6,17 @@ import argparse
 import keyword
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.magics.options.parser import Parser, usage_error
+from jaxscope.magics.options.parser import SECONDS, Parser, number, usage_error
 
 if TYPE_CHECKING:
     from jaxscope.analysis.python.cell import CellSyntax
     from jaxscope.capture.options.profile_plan import ProfilePlan
 
+NAMES: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
+_RUNS = number(int, lambda n: n >= 0, "a number of runs: 0 (compile only), 1 (run once) or more")
 _TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of a transform's magic line."""
-
-    static: tuple[str, ...]
-    traced: tuple[str, ...]
-    donate: tuple[str, ...]
-    device: str | None
-    runs: int | None
-    x64: bool
-    report: str | None
-    quiet: bool
-    view: str
-    block: bool
-    decorate: bool
-    only: tuple[str, ...]
-    rest: str
-    """The text after the options, as it was typed."""
-    found: argparse.Namespace = field(default_factory=argparse.Namespace, compare=False, repr=False)
-    """All parsed options, the transform's own too."""
 
 
 def split(line: str, parser: Parser) -> tuple[list[str], str]:
@@ -68,33 +47,52 @@ def parser(name: str, description: str, stack: str = "") -> Parser:
     """The parser of one transform's magic, with the options that all transforms share."""
     forms = (f"%%{name} [options]{stack}", f"%{name} [options]{stack} f(x, y)")
     made = Parser(name, description, forms)
-    for flags, keywords in _SHARED:
-        made.add_argument(*flags, **keywords)
+    add = made.add_argument
+    add("-s", "--static", **NAMES, help="Static arguments: compile-time constants.")
+    text = "Trace these ints or bools, which are static by default."
+    add("-t", "--traced", **NAMES, help=text)
+    add("-d", "--donate", **NAMES, help="Donate these inputs' buffers to the results.")
+    add("--device", metavar="DEV", help="Device: cpu:1, gpu, tpu:0.")
+    text = (
+        "Run exactly N times; 0 compiles only, 1 never repeats. Default: as many as fit in half a "
+        "second."
+    )
+    add("-n", "--runs", type=_RUNS, metavar="N", help=text)
+    add("--profile", action="store_true", help="Profile the program line by line.")
+    add_profile(made)
+    add("--x64", action="store_true", help="Enable 64-bit types.")
+    made.add_display("Report")
+    add("--block", action="store_true", help="Compile the whole cell, definitions too.")
+    add("--decorate", action="store_true", help="Bind the cell's entry points as jax.jit(f).")
+    add("--only", **NAMES, help="Compile calls to these functions only.")
     return made
 
 
-def parse(line: str, using: Parser, default_view: str = "auto") -> Options:
-    """Read a magic line. Raises UsageError for invalid options."""
+def add_profile(parser: Parser) -> None:
+    """Add the options of a profile; each of them requests one."""
+    add = parser.add_argument
+    text = "Also profile with optimization barriers between lines: one more compilation."
+    add("--isolate-lines", action="store_true", help=text)
+    text = "Also profile a call with so many instructions that it takes long."
+    add("--all-events", action="store_true", help=text)
+    text = "Wait up to SECONDS for another profiler session to end."
+    add("--wait", type=SECONDS, metavar="SECONDS", help=text)
+
+
+def parse(line: str, using: Parser, default_view: str = "auto") -> argparse.Namespace:
+    """The options of a magic line, and as `rest` the text after them, as it was typed.
+
+    Raises UsageError for invalid options.
+    """
     tokens, rest = split(line, using)
     found = using.parse_args(tokens)
     if found.block and found.decorate:
         raise usage_error("--block and --decorate exclude each other; use one of them.")
-    return Options(
-        names(found.static),
-        names(found.traced),
-        names(found.donate),
-        found.device,
-        found.runs,
-        found.x64,
-        found.report,
-        found.quiet,
-        found.view or default_view,
-        found.block,
-        found.decorate,
-        names(found.only),
-        rest,
-        found,
-    )
+    for option in ("static", "traced", "donate", "only"):
+        setattr(found, option, names(getattr(found, option)))
+    found.view = found.view or default_view
+    found.rest = rest
+    return found
 
 
 def plan(found: argparse.Namespace, *, always: bool = False) -> ProfilePlan | None:
@@ -107,6 +105,18 @@ def plan(found: argparse.Namespace, *, always: bool = False) -> ProfilePlan | No
     return ProfilePlan(
         isolate_lines=found.isolate_lines, all_events=found.all_events, wait_s=found.wait or 0.0
     )
+
+
+def check_form(magic: str, cell: str | None, rest: str, call: str) -> None:
+    """Raises UsageError for a cell with text after its options, and for a line without a call."""
+    if cell is not None and rest:
+        raise usage_error(
+            f"%%{magic} takes only options, but got {rest!r}. For one call, write %{magic} {call}"
+        )
+    if cell is None and not rest:
+        raise usage_error(
+            f"%{magic} needs a call, such as %{magic} f(x, y). For a cell, write %%{magic}."
+        )
 
 
 def is_name(text: str) -> bool:
@@ -144,102 +154,6 @@ def names(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _runs(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number of runs: 0 (compile only), 1 (run once) or more"
-        )
-    return number
-
-
 def _is_python(token: str) -> bool:
     """`-x` in `%jaxjit -x` could be the start of an expression such as `-f(x)`."""
     return not re.fullmatch(r"--?[A-Za-z][\w-]*(=.*)?", token)
-
-
-def _wait(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, such as 30")
-    return seconds
-
-
-PROFILE: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (
-        ("--isolate-lines",),
-        {
-            "action": "store_true",
-            "help": "Also profile with optimization barriers between lines: one more compilation.",
-        },
-    ),
-    (
-        ("--all-events",),
-        {
-            "action": "store_true",
-            "help": "Also profile a call with so many instructions that it takes long.",
-        },
-    ),
-    (
-        ("--wait",),
-        {
-            "type": _wait,
-            "default": None,
-            "metavar": "SECONDS",
-            "help": "Wait up to SECONDS for another profiler session to end.",
-        },
-    ),
-)
-"""Options of a profile; each of them requests one."""
-
-_MANY: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
-_SHARED: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("-s", "--static"), {**_MANY, "help": "Static arguments: compile-time constants."}),
-    (
-        ("-t", "--traced"),
-        {**_MANY, "help": "Trace these ints or bools, which are static by default."},
-    ),
-    (("-d", "--donate"), {**_MANY, "help": "Donate these inputs' buffers to the results."}),
-    (("--device",), {"default": None, "metavar": "DEV", "help": "Device: cpu:1, gpu, tpu:0."}),
-    (
-        ("-n", "--runs"),
-        {
-            "type": _runs,
-            "default": None,
-            "metavar": "N",
-            "help": "Run exactly N times; 0 compiles only, 1 never repeats. Default: as many as "
-            "fit in half a second.",
-        },
-    ),
-    (
-        ("--profile",),
-        {"action": "store_true", "help": "Profile the program line by line."},
-    ),
-    *PROFILE,
-    (("--x64",), {"action": "store_true", "help": "Enable 64-bit types."}),
-    (("-o", "--report"), {"default": None, "metavar": "NAME", "help": "Bind the Report to NAME."}),
-    (("-q", "--quiet"), {"action": "store_true", "help": "Show one line only."}),
-    (
-        ("--view",),
-        {
-            "choices": ("auto", "widget", "html", "text"),
-            "default": None,
-            "help": "How to show the report.",
-        },
-    ),
-    (("--block",), {"action": "store_true", "help": "Compile the whole cell, definitions too."}),
-    (
-        ("--decorate",),
-        {"action": "store_true", "help": "Bind the cell's entry points as jax.jit(f)."},
-    ),
-    (
-        ("--only",),
-        {**_MANY, "help": "Compile calls to these functions only."},
-    ),
-)

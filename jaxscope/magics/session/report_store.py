@@ -23,7 +23,7 @@ class ReportStore:
         self._most = reports
         self._room = characters
         self._reports: collections.OrderedDict[str, Report] = collections.OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._known: set[str] = set()
 
     def put(self, report: Report) -> str:
@@ -32,7 +32,7 @@ class ReportStore:
             self._reports[report.id] = report
             self._known.add(report.id)
             self._reports.move_to_end(report.id)
-            self._shrink()
+            self.shrink()
         return report.id
 
     def get(self, report_id: str) -> Report | None:
@@ -51,7 +51,10 @@ class ReportStore:
     def shrink(self) -> None:
         """Drop reports beyond the limits, after texts were fetched."""
         with self._lock:
-            self._shrink()
+            sizes = {name: characters(report) for name, report in self._reports.items()}
+            while len(sizes) > 1 and (len(sizes) > self._most or sum(sizes.values()) > self._room):
+                name, _ = self._reports.popitem(last=False)
+                del sizes[name]
 
     def clear(self) -> None:
         with self._lock:
@@ -59,14 +62,6 @@ class ReportStore:
 
     def __len__(self) -> int:
         return len(self._reports)
-
-    def _shrink(self) -> None:
-        sizes = {name: characters(report) for name, report in self._reports.items()}
-        while len(self._reports) > 1 and (
-            len(self._reports) > self._most or sum(sizes.values()) > self._room
-        ):
-            name, _ = self._reports.popitem(last=False)
-            del sizes[name]
 
 
 def characters(report: Report) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import datetime
+import functools
 import sys
 import time
 from collections.abc import Callable
@@ -40,11 +41,9 @@ class Session:
         self.listening_since: datetime.datetime | None = None
         self._began = time.time()
         self.cells = CellHistory(shell)
-        self._hooks: tuple[Callable[[CompileEvent], None], ...] = ()
-        self._raw_hooks: tuple[Callable[[RawCompile], None], ...] = ()
+        self._hooks: tuple[Callable[[RawCompile], None], ...] = ()
         # A cell that imports jax and compiles at once is observed from its first compilation on.
         self._stack.enter_context(on_arrival(self.listen_if_jax_is_there))
-        self._peaks: PeakCache | None = None
         self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
         self.reports: collections.deque[Report] = collections.deque(maxlen=REPORTS_KEPT)
         self._keys: collections.deque[str] = collections.deque(maxlen=REPORTS_KEPT)
@@ -121,19 +120,14 @@ class Session:
         It is called on the thread that compiled, while the user waits, so it should only pass the
         event on. What it raises does not reach the user.
         """
+        return self.on_finish(lambda raw: hook(self.event_of(raw)))
+
+    def on_finish(self, hook: Callable[[RawCompile], None]) -> Callable[[], None]:
+        """The same for a hook that calls `event_of` later, on its own thread."""
         self._hooks = (*self._hooks, hook)
 
         def unsubscribe() -> None:
             self._hooks = tuple([one for one in self._hooks if one is not hook])
-
-        return unsubscribe
-
-    def on_finish(self, hook: Callable[[RawCompile], None]) -> Callable[[], None]:
-        """The same for a hook that calls `event_of` later, on its own thread."""
-        self._raw_hooks = (*self._raw_hooks, hook)
-
-        def unsubscribe() -> None:
-            self._raw_hooks = tuple([one for one in self._raw_hooks if one is not hook])
 
         return unsubscribe
 
@@ -171,25 +165,17 @@ class Session:
         return Report(*program_of(self._installed(), compile.serial, self.cell_name))
 
     def _notify(self, raw: RawCompile) -> None:
-        for raw_hook in self._raw_hooks:
-            with contextlib.suppress(Exception):
-                raw_hook(raw)
-        if not self._hooks:
-            return
-        event = self.event_of(raw)
         for hook in self._hooks:
             # One front end that fails must not silence the others.
             with contextlib.suppress(Exception):
-                hook(event)
+                hook(raw)
 
-    @property
+    @functools.cached_property
     def peaks(self) -> PeakCache:
         """Measured peaks of the devices, this session's and those on disk."""
-        if self._peaks is None:
-            from jaxscope.capture.timing.peaks import PeakCache
+        from jaxscope.capture.timing.peaks import PeakCache
 
-            self._peaks = PeakCache()
-        return self._peaks
+        return PeakCache()
 
     def add(self, report: Report, key: str) -> None:
         """Keep a report of a cell: with it live the texts of its programs."""

@@ -15,16 +15,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import magics_class
 
 from jaxscope.frontend.front_end import FrontEnd, front_end
-from jaxscope.frontend.requests import Refused, answer
-from jaxscope.magics.family import Family, MagicScope
+from jaxscope.frontend.requests import Refused, answer, reply
+from jaxscope.magics.family import Family
 from jaxscope.magics.session.compile_feed import CompileFeed
 from jaxscope.magics.session.report_store import ReportStore
 from jaxscope.results.report import Report
+
+if TYPE_CHECKING:
+    from jaxscope.magics.config import JaxScope
 
 REPORT_TARGET = "jaxscope.report"
 EVENTS_TARGET = "jaxscope.events"
@@ -39,7 +42,7 @@ FORGOTTEN = (
 class Serving(Family):
     """The communication between the kernel and a viewer; no magics."""
 
-    def __init__(self, shell: Any, scope: MagicScope) -> None:
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell, scope)
         self.store = ReportStore()
         self.feed = CompileFeed(scope.session)
@@ -73,25 +76,16 @@ class Serving(Family):
 
     def _asked(self, comm: Any, message: Mapping[str, Any]) -> None:
         try:
-            comm.send(*self._reply(message))
+            data, buffers = reply(lambda: self._answer(message["content"]["data"]))
+            comm.send(data, None, buffers)
         finally:
             comm.close()
 
-    def _reply(self, message: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Data, metadata and buffers of the one message."""
-        try:
-            request = message["content"]["data"]
-            name = request.get("report")
-            report = self.store.get(name)
-            if report is None:
-                had = self.store.had(name)
-                why, said = ("gone", GONE) if had else ("forgotten", FORGOTTEN)
-                return ({"ok": False, "why": why, "message": said},)
-            found = answer(report, request)
-            self.store.shrink()
-            return {"ok": True}, None, [found]
-        except Refused as refused:
-            return ({"ok": False, "why": "error", "message": str(refused)},)
-        except Exception as error:
-            reason = f"jaxscope could not answer ({type(error).__name__}: {error})."
-            return ({"ok": False, "why": "error", "message": reason},)
+    def _answer(self, request: Mapping[str, Any]) -> bytes:
+        name = request.get("report", "")
+        report = self.store.get(name)
+        if report is None:
+            raise Refused(GONE, "gone") if self.store.had(name) else Refused(FORGOTTEN, "forgotten")
+        found = answer(report, request)
+        self.store.shrink()
+        return found

@@ -12,7 +12,7 @@ import pytest
 
 from jaxscope.bench.cell.framework import framework
 from jaxscope.bench.cell.inputs import BenchRequest, spec
-from jaxscope.bench.cell.plan import cell_plan, expression_plan, limits
+from jaxscope.bench.cell.plan import PlanSource, cell_plan, limits
 from jaxscope.bench.cell.sections import CellError
 from jaxscope.bench.plan import Plan
 
@@ -21,7 +21,9 @@ NAMES = {"np": np, "jnp": jnp, "x": np.ones(4, np.float32), "w": 2.0, "lock": th
 
 
 def planned(text: str, names: dict[str, Any] | None = None, **asked: Any) -> Plan:
-    return cell_plan(text, BenchRequest(**asked), names or NAMES, KNOWN, ("numpy", "jax"))
+    return cell_plan(
+        PlanSource(text, BenchRequest(**asked), names or NAMES, KNOWN, ("numpy", "jax"))
+    )
 
 
 def results(plan: Plan, size: dict[str, float]) -> list[Any]:
@@ -97,7 +99,7 @@ def test_a_plan_travels_as_its_text_and_the_names_it_reads():
 
 
 def test_a_plan_of_expressions_travels_too():
-    plan = expression_plan([("numpy", "a", "x + w")], BenchRequest(), NAMES)
+    plan = cell_plan(PlanSource([("numpy", "a", "x + w")], BenchRequest(), NAMES))
     copy = pickle.loads(pickle.dumps(plan))
     assert np.array_equal(results(copy, {})[0], np.full(4, 3.0))
 

@@ -113,7 +113,6 @@ def test_kernels_that_a_graph_hides_are_counted_and_the_flag_is_said() -> None:
     found = profiled(recorded(hidden))
     assert found.activity is not None
     assert found.activity.hidden == 0.5
-    assert found.activity.hidden_s == pytest.approx(0.5e-3)
     assert any("--xla_gpu_enable_command_buffer=" in doubt for doubt in found.warnings)
     assert not any("command_buffer" in doubt for doubt in profiled(recorded()).warnings)
 
