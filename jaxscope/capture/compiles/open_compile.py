@@ -118,10 +118,7 @@ class BlockCompiles:
     ) -> None:
         self.raw: list[RawCompile] = []
         """Everything that was traced, lowered or compiled, in the order it began."""
-        self.on_start = {
-            CompileStage.TRACE: on_trace_start,
-            CompileStage.LOWER: on_lowering_start,
-        }
+        self.on_start = {CompileStage.TRACE: on_trace_start, CompileStage.LOWER: on_lowering_start}
         self.on_compiled = on_compiled
         self._history = history
 

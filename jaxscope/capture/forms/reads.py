@@ -247,13 +247,7 @@ def _text(code: CodeType) -> _Text:
 
 
 _OF_GLOBALS = frozenset(
-    (
-        "LOAD_GLOBAL",
-        "LOAD_NAME",
-        "LOAD_FROM_DICT_OR_GLOBALS",
-        "STORE_GLOBAL",
-        "DELETE_GLOBAL",
-    )
+    ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
 )
 
 

@@ -113,15 +113,7 @@ def compiled_from(tagged: Tagged, why: str) -> Tagged:
 def _tagged(closed_jaxpr: Any, body: JaxprBody, digest: str, why: str) -> Tagged:
     expansion = expand(body)
     tag_paths = TagPaths(expansion.tag_paths if digest else ())
-    return Tagged(
-        expansion.equations,
-        digest,
-        why,
-        tag_paths,
-        expansion.places,
-        closed_jaxpr,
-        body,
-    )
+    return Tagged(expansion.equations, digest, why, tag_paths, expansion.places, closed_jaxpr, body)
 
 
 def _nothing(why: str) -> Tagged:

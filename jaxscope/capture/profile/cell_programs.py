@@ -24,9 +24,7 @@ from jaxscope.model.profile import Profile, SourceLine
 _LAMBDA = "<lambda>"
 
 
-def modules(
-    runs: Sequence[ProgramExecution],
-) -> tuple[dict[int, HloModule | None], dict[int, str]]:
+def modules(runs: Sequence[ProgramExecution]) -> tuple[dict[int, HloModule | None], dict[int, str]]:
     """The optimized HLO of each program that ran, None where it was released; and its text."""
     seen: dict[int, tuple[str, set[str]]] = {}
     for run in runs:

@@ -17,15 +17,7 @@ from jaxscope.analysis.links.line_figures import counted
 from jaxscope.capture import _jax
 from jaxscope.capture.inputs.traced_or_static import aval_text, nbytes
 from jaxscope.capture.program.stages import Handles
-from jaxscope.model import (
-    Cost,
-    Effect,
-    Environment,
-    StageKind,
-    Unavailable,
-    Value,
-    ValueKind,
-)
+from jaxscope.model import Cost, Effect, Environment, StageKind, Unavailable, Value, ValueKind
 from jaxscope.version import __version__
 
 # Primitives that call back into Python: every run of the program calls them.
@@ -157,10 +149,7 @@ def cost(handles: Handles) -> Cost | Unavailable:
         return Unavailable("the optimized HLO of this XLA could not be read")
     _, work = known
     return Cost(
-        work.flops,
-        work.transcendentals,
-        work.bytes_accessed,
-        (*work.unknown, *work.estimated),
+        work.flops, work.transcendentals, work.bytes_accessed, (*work.unknown, *work.estimated)
     )
 
 

@@ -103,11 +103,7 @@ class CellErrors:
 
 @contextmanager
 def explained_call(
-    call: FunctionCall,
-    composition: Composition,
-    namespace: Mapping[str, Any],
-    *,
-    settable: bool,
+    call: FunctionCall, composition: Composition, namespace: Mapping[str, Any], *, settable: bool
 ) -> Generator[None]:
     """Add the note to an error of one call, which has its line from the traceback already.
 

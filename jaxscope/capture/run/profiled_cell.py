@@ -36,15 +36,7 @@ from jaxscope.capture.program import describe
 from jaxscope.capture.run.context import Ran, RunContext
 from jaxscope.capture.run.record import minimal
 from jaxscope.capture.source.sources import SourceFiles
-from jaxscope.model import (
-    Finding,
-    FindingKind,
-    Form,
-    Record,
-    Stage,
-    StageKind,
-    Unavailable,
-)
+from jaxscope.model import Finding, FindingKind, Form, Record, Stage, StageKind, Unavailable
 from jaxscope.model.profile import CellProfile, LiveArrays, Profile
 
 _MOST_LIVE = 20

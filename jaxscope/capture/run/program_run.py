@@ -84,11 +84,7 @@ class Run:
         given.context.say("running")
         with self._subject.explained():
             measured = measure(
-                captured,
-                wrapped.call,
-                given.settings,
-                given.context.listener,
-                again=wrapped.again,
+                captured, wrapped.call, given.settings, given.context.listener, again=wrapped.again
             )
         value = None if measured.results is None else wrapped.finalize(measured.results)
         return FinishedRun(wrapped, captured, measured, value)

@@ -13,12 +13,7 @@ from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import PlainCall
 from jaxscope.capture.inputs.arguments import Arguments, named
 from jaxscope.capture.jaxpr.untransformed import Base
-from jaxscope.capture.options.composition import (
-    Composition,
-    GradOptions,
-    PmapOptions,
-    VmapOptions,
-)
+from jaxscope.capture.options.composition import Composition, GradOptions, PmapOptions, VmapOptions
 from jaxscope.capture.options.settings import NoInputError, TransformError
 from jaxscope.capture.program.compile import CompileRequest
 from jaxscope.capture.transforms import derivatives, table
