@@ -12,13 +12,13 @@ from jaxscope.capture._jax.cache import CacheRequest, cache_request
 from jaxscope.capture._jax.call import (
     JaxCall,
     PmappedCall,
-    calling_jit,
-    calling_pmap,
+    calling,
     jax_call,
     pmapped_call,
     splits_for_devices,
     still_called,
 )
+from jaxscope.capture._jax.closures import closure
 from jaxscope.capture._jax.context import named_settings, setting_values, trace_context
 from jaxscope.capture._jax.equations import (
     FrameMark,
@@ -43,7 +43,6 @@ from jaxscope.capture._jax.options import bodies, jit_options, stage_options, tr
 from jaxscope.capture._jax.programs import (
     CompiledProgram,
     argument_names,
-    compiled_executable,
     compiled_program,
     constant_arguments,
     constant_bytes,

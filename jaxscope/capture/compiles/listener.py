@@ -264,9 +264,9 @@ def collecting(
 ) -> Generator[BlockCompiles]:
     """The compilations of this block on this thread; blocks may be nested.
 
-    Hooks are called in the middle of JAX's work, while `_jax.calling_jit`, `_jax.lowering_jaxpr`
-    and, in `on_compiled`, `_jax.compiled_executable` can see it. The listener notes what they
-    raise, and continues.
+    Hooks are called in the middle of JAX's work, while `_jax.calling`, `_jax.lowering_jaxpr` and,
+    in `on_compiled`, `_jax.compiled_program` can see it. The listener notes what they raise, and
+    continues.
     """
     block = BlockCompiles(listener.history, on_trace_start, on_lowering_start, on_compiled)
     listener.blocks.append(block)

@@ -194,7 +194,6 @@ def _catches(frame: types.FrameType) -> bool:
 _HANDLER = 14
 """Instructions of a handler up to its test of the exception's class."""
 
-
 MOST_NOTES = 100
 
 

@@ -118,7 +118,7 @@ class JittedFunctions:
     # Hooks: called in the middle of JAX's work; their exceptions are caught by the listener.
 
     def _on_trace(self, name: str) -> None:
-        found = _calling()
+        found = _jax.calling()
         if found is None:
             return
         fun, args, kwargs = found
@@ -131,20 +131,14 @@ class JittedFunctions:
         self.calls.append(RecordedCall(self, known[0], known[2], args, kwargs))
 
     def _on_lowering(self, sources: SourceFiles) -> None:
-        found = _calling()
-        if found is not None and id(inspect.unwrap(found[0])) in self._functions:
-            jaxpr = _jax.lowering_jaxpr()
-            if jaxpr is None:
-                return
-            tagged = tag_jaxpr(jaxpr, sources)
-            jitted = self._functions[id(inspect.unwrap(found[0]))][2]
-            if self.calls and self.calls[-1].jitted is jitted:
-                self.calls[-1].tagged = tagged
-
-
-def _calling() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
-    """The call of a jitted or pmapped function that is being compiled."""
-    return _jax.calling_jit() or _jax.calling_pmap()
+        found = _jax.calling()
+        known = None if found is None else self._functions.get(id(inspect.unwrap(found[0])))
+        jaxpr = None if known is None else _jax.lowering_jaxpr()
+        if known is None or jaxpr is None:
+            return
+        tagged = tag_jaxpr(jaxpr, sources)
+        if self.calls and self.calls[-1].jitted is known[2]:
+            self.calls[-1].tagged = tagged
 
 
 def copies_of_donated(

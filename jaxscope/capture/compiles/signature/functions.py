@@ -87,18 +87,12 @@ def _partial(fun: functools.partial[Any], ids: ObjectIds) -> list[CapturedValue]
 
 
 def _closure(fun: Any, code: types.CodeType, ids: ObjectIds) -> list[CapturedValue]:
-    found: list[CapturedValue] = []
-    for name, cell in zip(code.co_freevars, getattr(fun, "__closure__", None) or (), strict=False):
-        try:
-            value = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-        found.append(CapturedValue(name, *describe(value, ids)))
     defaults = getattr(fun, "__defaults__", None) or ()
     names = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
-    by_keyword = getattr(fun, "__kwdefaults__", None) or {}
-    named = [*zip(names, defaults, strict=False), *by_keyword.items()]
-    return found + [CapturedValue(name, *describe(value, ids)) for name, value in named]
+    named = [(name, value) for name, _, value in _jax.closure(fun)]
+    named += [*zip(names, defaults, strict=False)]
+    named += (getattr(fun, "__kwdefaults__", None) or {}).items()
+    return [CapturedValue(name, *describe(value, ids)) for name, value in named]
 
 
 @dataclass(frozen=True, slots=True)
