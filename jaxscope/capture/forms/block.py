@@ -17,7 +17,7 @@ import jax
 
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.forms.reads import MISSING, Reads
-from jaxscope.capture.forms.trial import Trial
+from jaxscope.capture.forms.trial import Trial, execute
 from jaxscope.capture.inputs.inputs import Inputs, Substituted, is_code
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
@@ -198,14 +198,11 @@ class Block:
     @calls_user_code
     def _run(self, inputs: Substituted) -> Outcome:
         namespace = self._namespace
-        value: Any = None
         with self._trial.running(inputs.copies, [namespace], binds=True):
             namespace.update(inputs.values)
             start = dict(namespace)
             self.has_run = True
-            exec(self._code[0], namespace)  # type: ignore[arg-type]
-            if self._code[1] is not None:
-                value = eval(self._code[1], namespace)  # type: ignore[arg-type]
+            value = execute(self._code, namespace)
             if self._last is not None:
                 self.value, value = self._last.of(namespace, value), None
             end = dict(namespace)

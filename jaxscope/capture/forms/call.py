@@ -22,6 +22,11 @@ FILE = "<call>"
 """File name of the text of a line form, which is its line 1."""
 
 
+def is_jitted(function: Any) -> bool:
+    """Whether a function is JAX's own jitted one."""
+    return hasattr(function, "trace") and hasattr(function, "lower")
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
     """A callable and its evaluated arguments."""
@@ -37,7 +42,7 @@ class FunctionCall:
     @property
     def is_jitted(self) -> bool:
         """Whether the function is JAX's own, with its own options."""
-        return hasattr(self.function, "trace") and hasattr(self.function, "lower")
+        return is_jitted(self.function)
 
     def parameter_names(self) -> tuple[str, ...]:
         """Names of the positional arguments, from the signature where there is one."""

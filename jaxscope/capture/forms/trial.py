@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, MutableMapping
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from jaxscope.capture.forms.reads import MISSING, Reads
 from jaxscope.capture.forms.side_effects import imports_run_eagerly, noted
 from jaxscope.capture.inputs.mutation import contents, find_tracer, same_contents
 from jaxscope.capture.inputs.pytrees import Copies
+from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     assigns_global,
     changed_in_place,
@@ -121,6 +123,14 @@ class _Place(NamedTuple):
             return
         if self.name or self.holder.cell_contents is made:
             self.bind(value)
+
+
+@calls_user_code
+def execute(code: tuple[CodeType, CodeType | None], namespace: MutableMapping[str, Any]) -> Any:
+    """Run the statements of a cell, then its last expression; the value of that."""
+    __tracebackhide__ = True
+    exec(code[0], namespace)  # type: ignore[arg-type]
+    return None if code[1] is None else eval(code[1], namespace)  # type: ignore[arg-type]
 
 
 def restore(namespace: MutableMapping[str, Any], before: Mapping[str, Any]) -> None:

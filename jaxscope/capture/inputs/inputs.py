@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jaxscope.capture.inputs import nnx, pytrees
-from jaxscope.capture.inputs.arguments import Arguments, TracedLeaf
+from jaxscope.capture.inputs.arguments import Arguments, TracedLeaf, root
 from jaxscope.capture.inputs.pytrees import Branch, Copies, InputLeaf, Node, Object
 from jaxscope.capture.inputs.traced_or_static import (
     Choice,
@@ -177,7 +177,7 @@ class Inputs:
 
         def take(leaf: InputLeaf) -> int:
             check_range(leaf.path, leaf.value)
-            donated = _root(leaf.path) in self._settings.donate
+            donated = root(leaf.path) in self._settings.donate
             leaves.append(TracedLeaf(leaf.path, leaf.value, leaf.choice.reason, donated))
             return len(leaves) - 1
 
@@ -244,7 +244,3 @@ def is_code(value: Any) -> bool:
     # Statically: the attributes of a user's object may be computed, and fail.
     wraps = inspect.getattr_static(value, "__wrapped__", None) is not None
     return isinstance(value, kinds) or (callable(value) and wraps)
-
-
-def _root(path: str) -> str:
-    return path.partition("[")[0].partition(".")[0]

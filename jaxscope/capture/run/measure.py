@@ -12,6 +12,7 @@ import jax
 from jaxscope.analysis.profile.profiled_calls import ProfiledSession
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.devices import memory
+from jaxscope.capture.inputs.arguments import copied
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.options.settings import Settings, SettingsError
@@ -193,10 +194,4 @@ def _copier(captured: Captured, args: tuple[Any, ...]) -> Callable[[], tuple[Any
     """A function that copies the arguments, donated arrays too; None when nothing is donated."""
     if not any(info.donated for info in describe.argument_infos(captured.handles)):
         return None
-
-    def copied() -> tuple[Any, ...]:
-        return jax.tree_util.tree_map(
-            lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, args
-        )
-
-    return copied
+    return functools.partial(copied, args)

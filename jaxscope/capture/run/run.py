@@ -16,6 +16,7 @@ from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.forms.call import FILE, FunctionCall, evaluate_call, parse_call
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
+from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile import profiler
@@ -98,9 +99,10 @@ def cell_alone(
     JAX runs it alone. `again` says that its code has run before.
     """
 
-    def value() -> Any:
+    def run() -> Any:
         if settings.composition.is_plain:
-            return _plain(text, namespace)
+            value = execute(text.code(), namespace)
+            return None if text.silenced else value
         with device_and_precision(settings):
             found = _form(text, settings, form)
             if found is Form.FUNCTION:
@@ -109,7 +111,7 @@ def cell_alone(
                 return DecoratedCell(text, settings, namespace).execute_alone()
             return run_alone(CellSubject(text, settings, namespace))
 
-    return _without_report(value, settings, "cell", (text.source,), why, again=again)
+    return _without_report(run, settings, "cell", (text.source,), why, again=again)
 
 
 def _call_alone(
@@ -234,14 +236,6 @@ def _finish(
         return Ran(value, short, (), failure)
     known = known or evidence.Known()
     return Ran(value, evidence.advised(found, texts, given.context.namespace, known), texts)
-
-
-def _plain(text: CellText, namespace: MutableMapping[str, Any]) -> Any:
-    """The value of the cell as plain Python."""
-    statements, expression = text.code()
-    exec(statements, namespace)  # type: ignore[arg-type]
-    value = None if expression is None else eval(expression, namespace)  # type: ignore[arg-type]
-    return None if text.silenced else value
 
 
 def _without_report(

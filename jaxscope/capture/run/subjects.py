@@ -14,7 +14,7 @@ import jax
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.block import Block
-from jaxscope.capture.forms.call import FILE, FunctionCall, PlainCall
+from jaxscope.capture.forms.call import FILE, FunctionCall, PlainCall, is_jitted
 from jaxscope.capture.inputs.arguments import paths_of
 from jaxscope.capture.options.composition import PMAP
 from jaxscope.capture.options.settings import Settings, SettingsError
@@ -97,7 +97,10 @@ class CallSubject:
                     f"A {type(call.function).__name__} is compiled as it is, so no transform can "
                     "be applied to it: pass the function."
                 )
-            return _of_stage(call)
+            # Only a Traced is tagged.
+            given = (tuple(call.args), dict(call.kwargs))
+            request = CompileRequest("program", (), None, ())
+            return WrappedCall(request=request, stage=call.function, stage_arguments=given)
         if plain and call.is_jitted:
             return _of_jitted(call)
         if plain:
@@ -173,17 +176,9 @@ def _unbound(call: FunctionCall) -> FunctionCall:
     `counter.step.trace` is an attribute of the function, without `counter`.
     """
     inner = getattr(call.function, "__func__", None)
-    jitted = hasattr(inner, "trace") and hasattr(inner, "lower")
-    if isinstance(call.function, MethodType) and jitted:
+    if isinstance(call.function, MethodType) and is_jitted(inner):
         return FunctionCall(inner, (call.function.__self__, *call.args), call.kwargs)
     return call
-
-
-def _of_stage(call: FunctionCall) -> WrappedCall:
-    """A `Traced`, `Lowered` or `Compiled` that the user has; only a Traced is tagged."""
-    request = CompileRequest("program", (), None, ())
-    given = (tuple(call.args), dict(call.kwargs))
-    return WrappedCall(request=request, stage=call.function, stage_arguments=given)
 
 
 def _of_jitted(call: FunctionCall) -> WrappedCall:

@@ -11,7 +11,7 @@ import jax
 from jaxscope import words
 from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import PlainCall
-from jaxscope.capture.inputs.arguments import Arguments
+from jaxscope.capture.inputs.arguments import Arguments, root
 from jaxscope.capture.inputs.inputs import Inputs
 from jaxscope.capture.options.composition import Axes
 from jaxscope.capture.options.settings import NoInputError, TransformError
@@ -59,7 +59,10 @@ class Level:
 
     def slots_of(self, name: str) -> list[int]:
         """Indices of the leaves at or below a name or a path."""
-        return [i for i, slot in enumerate(self.arguments.leaves) if _below(slot.path, name)]
+        spelled = name.replace('"', "'")
+        below = (f"{spelled}[", f"{spelled}.")
+        paths = [leaf.path for leaf in self.arguments.leaves]
+        return [i for i, p in enumerate(paths) if p == spelled or p.startswith(below)]
 
     def dtype(self, slot: int) -> Any:
         """The dtype that JAX computes with."""
@@ -170,13 +173,3 @@ class Level:
         return (
             f"Its traced inputs are {words.listed(known)}" if known else "It has no traced inputs"
         )
-
-
-def root(path: str) -> str:
-    """`params['w']` → `params`."""
-    return path.partition("[")[0].partition(".")[0]
-
-
-def _below(path: str, name: str) -> bool:
-    spelled = name.replace('"', "'")
-    return path == spelled or path.startswith((f"{spelled}[", f"{spelled}."))

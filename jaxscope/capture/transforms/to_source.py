@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from jaxscope.capture.inputs.arguments import root
 from jaxscope.capture.options.composition import (
     Composition,
     GradMode,
@@ -15,7 +16,7 @@ from jaxscope.capture.options.composition import (
     Segment,
     VmapOptions,
 )
-from jaxscope.capture.transforms.shapes import Level, root
+from jaxscope.capture.transforms.shapes import Level
 from jaxscope.capture.transforms.wrt import select
 
 
