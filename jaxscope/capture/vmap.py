@@ -121,10 +121,8 @@ class _Tracebacks:
                 entry.name,
                 entry.size,
                 tuple(
-                    [
-                        (axis, variables.get(id(v), id(v)), _shape(v))
-                        for axis, v in zip(entry.axes, entry.values, strict=True)
-                    ]
+                    (axis, variables.get(id(v), id(v)), _shape(v))
+                    for axis, v in zip(entry.axes, entry.values, strict=True)
                 ),
             )
             for entry in entries

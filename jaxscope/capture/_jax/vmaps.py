@@ -114,12 +114,10 @@ def vmap_sites(traceback: Any) -> tuple[Site, ...]:
             break
         stack.append((code, offset))
     return tuple(
-        [
-            tuple(stack[index + 1 :])
-            for index in range(len(stack) - 1, -1, -1)
-            if stack[index][0].co_name == "vmap_f"
-            and stack[index][0].co_filename.startswith(jax_directory())
-        ]
+        tuple(stack[index + 1 :])
+        for index in range(len(stack) - 1, -1, -1)
+        if stack[index][0].co_name == "vmap_f"
+        and stack[index][0].co_filename.startswith(jax_directory())
     )
 
 

@@ -77,7 +77,8 @@ class OutcomeReader:
                     "the cell adds or removes parts of a Flax NNX object, but a compiled program "
                     "cannot do that. Build the object in a different cell."
                 )
-            if self._mapped and any(map(self._is_new, after.values())):
+            new = [v for v in after.values() if isinstance(v, Tracer)]
+            if self._mapped and any(id(v) not in self._originals for v in new):
                 raise RefusedError(
                     "the cell changes the state of a Flax NNX object, but under a map each example "
                     "has its own new state. Use `model.eval()`, or update the object in a cell "
@@ -97,9 +98,6 @@ class OutcomeReader:
             finalizer=self._finalizer,
             labels=tuple(self._labels),
         )
-
-    def _is_new(self, value: Any) -> bool:
-        return isinstance(value, Tracer) and id(value) not in self._originals
 
     def _collect(self, name: str, path: str, value: Any) -> None:
         if isinstance(value, Tracer):

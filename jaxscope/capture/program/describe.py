@@ -69,16 +69,14 @@ def outputs(handles: Handles, labels: Sequence[str]) -> tuple[Value, ...]:
     information = jax.tree_util.tree_leaves(getattr(stage, "out_info", ()))
     placed = shardings(handles.compiled, "output_shardings", len(information))
     return tuple(
-        [
-            Value(
-                labels[i] if i < len(labels) else ("Out" if len(information) == 1 else f"Out[{i}]"),
-                ValueKind.TRACED,
-                _aval(info),
-                _bytes(info),
-                _sharding(placed[i]),
-            )
-            for i, info in enumerate(information)
-        ]
+        Value(
+            labels[i] if i < len(labels) else ("Out" if len(information) == 1 else f"Out[{i}]"),
+            ValueKind.TRACED,
+            _aval(info),
+            _bytes(info),
+            _sharding(placed[i]),
+        )
+        for i, info in enumerate(information)
     )
 
 
@@ -86,16 +84,14 @@ def constants(handles: Handles) -> tuple[Value, ...]:
     """Arrays that the program captured instead of taking them as arguments."""
     jaxpr = getattr(handles.traced, "jaxpr", None)
     return tuple(
-        [
-            Value(
-                f"constant {i}",
-                ValueKind.CONSTANT,
-                aval_text(value),
-                nbytes(value),
-                reason="captured while tracing",
-            )
-            for i, value in enumerate(getattr(jaxpr, "consts", ()))
-        ]
+        Value(
+            f"constant {i}",
+            ValueKind.CONSTANT,
+            aval_text(value),
+            nbytes(value),
+            reason="captured while tracing",
+        )
+        for i, value in enumerate(getattr(jaxpr, "consts", ()))
     )
 
 

@@ -80,7 +80,9 @@ def _measure(
     *,
     again: bool,
 ) -> Measured:
-    if settings.runs == 0 or call is None or is_abstract(call):
+    if settings.runs == 0 or call is None:
+        return Measured(None)
+    if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree_util.tree_leaves(call)):
         return Measured(None)
     args, kwargs = tuple(call[0]), dict(call[1])
     packed, named = captured.arguments(args, kwargs)
@@ -161,12 +163,6 @@ def _why(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "the profile was interrupted; the results are from the run before it"
     return f"the profiler failed ({type(error).__name__}: {error})"
-
-
-def is_abstract(arguments: Any) -> bool:
-    """Whether some argument is a `jax.ShapeDtypeStruct`."""
-    leaves = jax.tree_util.tree_leaves(arguments)
-    return any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
 
 
 def _too_much(captured: Captured) -> str | None:

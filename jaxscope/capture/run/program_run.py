@@ -8,8 +8,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, suppress
 from typing import Any, Protocol
 
-from jaxscope.capture.forms.block import Block
-from jaxscope.capture.forms.call import PlainCall
+from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.leaks import TracerNet
 from jaxscope.capture.options.refusals import keeps_tracer
 from jaxscope.capture.program.compile import (
@@ -34,7 +33,7 @@ class Subject(Protocol):
         ...
 
     @property
-    def traceable(self) -> Block | PlainCall | None:
+    def traceable(self) -> TracedForm | None:
         """The code that is traced, once it was read; None where JAX traces it alone."""
         ...
 

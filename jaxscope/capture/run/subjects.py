@@ -15,6 +15,7 @@ from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import FILE, FunctionCall, PlainCall, is_jitted
+from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.arguments import paths_of
 from jaxscope.capture.options.composition import PMAP
 from jaxscope.capture.options.settings import Settings, SettingsError
@@ -59,7 +60,7 @@ class CellSubject:
         return replace(wrapped, request=replace(wrapped.request, programs=programs), notes=notes)
 
     @property
-    def traceable(self) -> Block | PlainCall | None:
+    def traceable(self) -> TracedForm | None:
         """The cell, once it was read."""
         return self._block
 
@@ -120,7 +121,7 @@ class CallSubject:
         return replace(wrapped, request=replace(wrapped.request, programs=programs))
 
     @property
-    def traceable(self) -> Block | PlainCall | None:
+    def traceable(self) -> TracedForm | None:
         """The call, once it was read; None for a function of JAX's own."""
         return self.plain
 
@@ -144,7 +145,7 @@ class CallSubject:
 
 def _wrapped(
     form: TransformedForm,
-    plain: Block | PlainCall,
+    plain: TracedForm,
     named: tuple[str, str, int],
     python: Callable[[], str],
 ) -> WrappedCall:

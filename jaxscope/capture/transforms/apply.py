@@ -9,8 +9,7 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.compiles.causes.text import TRANSFORMS
-from jaxscope.capture.forms.block import Block
-from jaxscope.capture.forms.call import PlainCall
+from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.arguments import Arguments, named
 from jaxscope.capture.jaxpr.untransformed import Base
 from jaxscope.capture.options.composition import Composition, GradOptions, PmapOptions, VmapOptions
@@ -23,7 +22,7 @@ from jaxscope.capture.transforms.shapes import Level
 class TransformedForm:
     """A block or a call under its transforms: the function to trace, and its results."""
 
-    def __init__(self, form: Block | PlainCall, composition: Composition, device: Any) -> None:
+    def __init__(self, form: TracedForm, composition: Composition, device: Any) -> None:
         """Raises TransformError for options that do not fit the inputs.
 
         `device` is the one that the user chose, or None. A name that is bound nowhere raises its

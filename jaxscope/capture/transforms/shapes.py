@@ -9,8 +9,7 @@ from typing import Any
 import jax
 
 from jaxscope import words
-from jaxscope.capture.forms.block import Block
-from jaxscope.capture.forms.call import PlainCall
+from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.arguments import Arguments, root
 from jaxscope.capture.inputs.inputs import Inputs
 from jaxscope.capture.options.composition import Axes
@@ -21,12 +20,12 @@ from jaxscope.capture.options.settings import NoInputError, TransformError
 class Level:
     """Arguments and shapes at one level of the composition."""
 
-    form: Block | PlainCall
+    form: TracedForm
     shapes: tuple[tuple[int, ...], ...]
     """By leaf."""
 
     @classmethod
-    def outermost(cls, form: Block | PlainCall) -> Level:
+    def outermost(cls, form: TracedForm) -> Level:
         shapes = [tuple(jax.typeof(leaf.value).shape) for leaf in form.inputs.arguments.leaves]
         return cls(form, tuple(shapes))
 

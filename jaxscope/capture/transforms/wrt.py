@@ -62,11 +62,9 @@ def complex_names(level: Level, selection: Selection) -> tuple[str, ...]:
     """The selected inputs that are complex."""
     leaves = level.arguments.leaves
     return tuple(
-        [
-            leaves[i].path
-            for i in selection.slots()
-            if jnp.issubdtype(level.dtype(i), jnp.complexfloating)
-        ]
+        leaves[i].path
+        for i in selection.slots()
+        if jnp.issubdtype(level.dtype(i), jnp.complexfloating)
     )
 
 
