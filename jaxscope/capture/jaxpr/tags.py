@@ -102,14 +102,6 @@ def adopt(new: Tagged, old: Tagged) -> Tagged | None:
     return replace(new, hash=old.hash, why="", tag_paths=new.tag_paths.joined(old.tag_paths))
 
 
-def compiled_from(tagged: Tagged, why: str) -> Tagged:
-    """The same, for a compiled program made from a different text; `why` is the reason.
-
-    The stages that were lowered from this text keep their exact links.
-    """
-    return replace(tagged, other=why)
-
-
 def _tagged(closed_jaxpr: Any, body: JaxprBody, digest: str, why: str) -> Tagged:
     expansion = expand(body)
     tag_paths = TagPaths(expansion.tag_paths if digest else ())

@@ -48,10 +48,9 @@ def function_lines(tree: ast.Module) -> frozenset[int]:
     """Lines of the cell inside functions, which may have been compiled."""
     found: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.update(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1))
-        elif isinstance(node, ast.Lambda):
-            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            first = node if isinstance(node, ast.Lambda) else node.body[0]
+            found.update(range(first.lineno, (node.end_lineno or node.lineno) + 1))
     return frozenset(found)
 
 

@@ -32,7 +32,13 @@ _NOT_EVENTS = frozenset({"parameter", "constant", "tuple", "get-tuple-element", 
 def expected_events(module: HloModule) -> float:
     """The number of trace events of one call, loops multiplied out."""
     times = executed_times(module)
-    run = _run_by_themselves(module)
+    # The comparator of a sort or the reducer of a reduction is part of its instruction.
+    run = {module.entry_computation.name} | {
+        called
+        for instruction in module.instructions()
+        if instruction.opcode in _RUN_OTHERS
+        for called in instruction.called
+    }
     return sum(
         times[computation.name].times
         for computation in module.computations
@@ -40,17 +46,6 @@ def expected_events(module: HloModule) -> float:
         for instruction in computation.instructions
         if instruction.opcode not in _NOT_EVENTS
     )
-
-
-def _run_by_themselves(module: HloModule) -> set[str]:
-    """Computations whose instructions have events: the entry and the bodies of loops, branches
-    and calls. The comparator of a sort or the reducer of a reduction is part of its instruction."""
-    return {module.entry_computation.name} | {
-        called
-        for instruction in module.instructions()
-        if instruction.opcode in _RUN_OTHERS
-        for called in instruction.called
-    }
 
 
 class TooManyEventsError(SettingsError):

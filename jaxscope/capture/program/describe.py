@@ -107,20 +107,19 @@ def effects(handles: Handles) -> tuple[Effect, ...]:
         if equation.primitive in _CALLBACKS
     }
     for effect in handles.traced.jaxpr.effects:
-        if (
-            "ordered" in f"{type(effect).__name__}{effect}".lower()
-            and "unordered" not in str(effect).lower()
-        ):
+        text = f"{type(effect).__name__}{effect}".lower()
+        if "ordered" in text and "unordered" not in str(effect).lower():
             found.add(Effect.ORDERED)
     return tuple(sorted(found))
 
 
 def devices(handles: Handles) -> tuple[str, ...]:
     """`cpu:0` … of the devices that the program runs on."""
-    return _named(device_objects(handles))
+    return named(device_objects(handles))
 
 
-def _named(devices: Sequence[Any]) -> tuple[str, ...]:
+def named(devices: Sequence[Any]) -> tuple[str, ...]:
+    """`cpu:0` … of these devices."""
     return tuple([f"{d.platform}:{d.id}" for d in devices])
 
 
@@ -143,7 +142,7 @@ def cost(handles: Handles) -> Cost | Unavailable:
     known = counted(stage.text)
     if known is None:
         return Unavailable("the optimized HLO of this XLA could not be read")
-    _, work = known
+    work = known[1]
     return Cost(
         work.flops, work.transcendentals, work.bytes_accessed, (*work.unknown, *work.estimated)
     )
@@ -205,7 +204,7 @@ def _sharding(sharding: Any) -> str:
     if spec is not None:
         axes = ", ".join(f"{n}={s}" for n, s in sharding.mesh.shape.items())
         return f"{spec_text(spec)} on ({axes})"
-    placed = _named(sorted(sharding.device_set, key=lambda d: d.id))
+    placed = named(sorted(sharding.device_set, key=lambda d: d.id))
     if len(placed) > 2:
         return f"{len(placed)} devices ({placed[0]} … {placed[-1]})"
     return ", ".join(placed)

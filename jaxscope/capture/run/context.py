@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
+from jaxscope.capture.compiles.history import BlockCompiles
 from jaxscope.capture.compiles.listener import Listener, collecting
-from jaxscope.capture.compiles.open_compile import BlockCompiles
 from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program.compile import (

@@ -23,10 +23,6 @@ _MAGIC = re.compile(
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
-def _no_cell(file: str) -> str | None:
-    return None
-
-
 class SourceFiles:
     """The user's files, distinguished from libraries, with their texts.
 
@@ -35,7 +31,7 @@ class SourceFiles:
     """
 
     def __init__(
-        self, cell: Source | None = None, cell_name: Callable[[str], str | None] = _no_cell
+        self, cell: Source | None = None, cell_name: Callable[[str], str | None] = lambda file: None
     ) -> None:
         """`cell_name` gives the name (`In [3]`) of a notebook cell by its file name, else None."""
         self._cell_name = cell_name
@@ -97,7 +93,9 @@ class SourceFiles:
 
     def _find(self, file: str) -> int | None:
         name = self._cell_name(file)
-        if name is None and (file.startswith("<") or self._is_library(file)):
+        path = os.path.abspath(file)
+        library = any(part in path for part in _INSTALLED) or path.startswith(self._roots)
+        if name is None and (library or file.startswith("<")):
             return None
         lines = linecache.getlines(file)
         if not lines:
@@ -111,10 +109,6 @@ class SourceFiles:
         self._sources.append(source)
         self._lines.append(source.lines)
         return len(self._sources) - 1
-
-    def _is_library(self, file: str) -> bool:
-        path = os.path.abspath(file)
-        return any(part in path for part in _INSTALLED) or path.startswith(self._roots)
 
 
 def as_typed(cell: str) -> str:

@@ -56,7 +56,12 @@ class TransformedForm:
         base = None
         program = form.program
         if not self.composition.is_plain:
-            base = Base(self._traced, arguments.paths, as_user)
+
+            def traced(*packed: Any) -> tuple[Any, list[Any]]:
+                results = form.program(*packed)
+                return form.value, results
+
+            base = Base(traced, arguments.paths, as_user)
             made = table.transformed(self.composition, base, self.levels, form.value_line)
             program = self._flat(made)
         statics = {value.name: value.aval for value in form.inputs.static_values()}
@@ -115,10 +120,6 @@ class TransformedForm:
         self._form.finalize(results[: self._results])
         derivative = self._unflat(results[self._results :])
         return None if self._form.silenced else derivative
-
-    def _traced(self, *packed: Any) -> tuple[Any, list[Any]]:
-        results = self._form.program(*packed)
-        return self._form.value, results
 
     def _flat(self, made: table.Program) -> Callable[..., list[Any]]:
         """The program as a function whose list has the cell's results, then the derivative."""

@@ -107,11 +107,13 @@ class CellIdentity:
 
     def of(self, function: JittedFunction, ids: ObjectIds) -> JittedFunction:
         """The function as the cell's."""
+        lines = [line.rstrip() for line in self.text.splitlines()]  # without comments and blanks
+        code = tuple([s for s in lines if s and not s.lstrip().startswith(("#", "%%"))])
         captured = [CapturedValue(name, text, hash(text)) for name, text in self.statics.items()]
         return replace(
             function,
             cell_id=ids.of(self.owner),
-            code_hash=hash(_code(self.text)),
+            code_hash=hash(code),
             captured=tuple(captured),
         )
 
@@ -132,9 +134,3 @@ def program_of_cell(identity: CellIdentity | None) -> Generator[None]:
 def current() -> CellIdentity | None:
     """The cell whose program is being staged, if any."""
     return _CURRENT.get()
-
-
-def _code(text: str) -> tuple[str, ...]:
-    """The lines of a cell without comments and blank lines."""
-    lines = (line.rstrip() for line in text.splitlines())
-    return tuple([line for line in lines if line and not line.lstrip().startswith(("#", "%%"))])
