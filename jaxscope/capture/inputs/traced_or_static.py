@@ -71,13 +71,13 @@ def aval_text(value: Any) -> str:
     return aval.str_short() if hasattr(aval, "str_short") else str(aval)
 
 
-def short_repr(value: Any, limit: int = 60) -> str:
+def short_repr(value: Any) -> str:
     """One line of `repr`, cut; a value whose repr fails is named by its type."""
     try:
         text = repr(value)
     except Exception:
         return f"<{type(value).__name__}>"
-    return words.cut(" ".join(text.split()), limit)
+    return words.cut(" ".join(text.split()), 60)
 
 
 def nbytes(value: Any) -> int | None:

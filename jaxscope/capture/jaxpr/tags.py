@@ -74,7 +74,7 @@ def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles) -> Tagged:
     return replace(tagged, tag_paths=tagged.tag_paths.joined(before))
 
 
-def untagged(traced: Any, sources: SourceFiles, why: str = ALREADY_LOWERED) -> Tagged:
+def untagged(traced: Any, sources: SourceFiles) -> Tagged:
     """The equations of a program that was lowered before, and so cannot be tagged any more.
 
     `traced` is a `Traced`, or a jaxpr; None when the user gave what was lowered already.
@@ -83,7 +83,8 @@ def untagged(traced: Any, sources: SourceFiles, why: str = ALREADY_LOWERED) -> T
         return _nothing(NO_JAXPR)
     try:
         closed_jaxpr = getattr(traced, "jaxpr", traced)
-        return _tagged(closed_jaxpr, JaxprReader(sources).body(closed_jaxpr), "", why)
+        body = JaxprReader(sources).body(closed_jaxpr)
+        return _tagged(closed_jaxpr, body, "", ALREADY_LOWERED)
     except Exception as error:
         return _nothing(f"the equations of the program could not be read ({error!r})")
 

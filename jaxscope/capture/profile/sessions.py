@@ -184,7 +184,11 @@ def profile_of(
     if isinstance(module, Unavailable):
         return module
     stage = handles.text(StageKind.OPTIMIZED_HLO)
-    mine = [_of_module(session, module) for session in sessions]
+    mine: list[ProfiledSession] = []
+    for session in sessions:
+        ops = [tuple([o for o in call.ops if o.module == module.name]) for call in session.calls]
+        calls = [replace(call, ops=own) for call, own in zip(session.calls, ops, strict=True)]
+        mine.append(replace(session, calls=tuple(calls)))
     return profile(
         module,
         [of_equations(program, stage, module, i) for i in range(sources)],
@@ -193,15 +197,6 @@ def profile_of(
         merged_lines(program, stage, module, 0, lambda: handles.text(StageKind.STABLEHLO)),
         split,
     )
-
-
-def _of_module(session: ProfiledSession, module: HloModule) -> ProfiledSession:
-    """The session with the operations of this program only."""
-    calls = tuple(
-        replace(call, ops=tuple([op for op in call.ops if op.module == module.name]))
-        for call in session.calls
-    )
-    return replace(session, calls=calls)
 
 
 def ops_of(xspace: bytes) -> tuple[Op, ...]:

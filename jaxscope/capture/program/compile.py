@@ -163,6 +163,11 @@ class Captured:
         """The flat arguments of this run."""
         return _leaves(self.request)
 
+    def named_leaves(self) -> list[Any]:
+        """Those that `paths` name: without static ones where JAX named them."""
+        leaves = self.leaves()
+        return self.traced_leaves() if len(self.paths) < len(leaves) else leaves
+
     def traced_leaves(self) -> list[Any]:
         """The same without static ones."""
         jitted, kwargs = self.request.jitted, dict(self.request.kwargs)

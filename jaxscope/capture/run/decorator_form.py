@@ -10,36 +10,35 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-from collections.abc import MutableMapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, MutableMapping
+from dataclasses import replace
 from typing import Any
 
 from jaxscope.analysis.python.cell import CellSyntax, CellText
-from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.forms.call import is_jitted
+from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute, restore
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings
-from jaxscope.capture.run.error_notes import CellErrors
+from jaxscope.capture.run.context import FinishedRun, Invocation
 from jaxscope.capture.run.jitted_functions import JittedFunctions, check_only, not_one
-from jaxscope.capture.source.sources import SourceFiles
+from jaxscope.capture.run.program_run import Run
 from jaxscope.capture.transforms import table
 
 _WRAP = "__jaxscope_wrap__"
 
 
-@dataclass(slots=True)
 class DecoratedCell:
     """One run of a cell in decorator form."""
 
-    text: CellText
-    settings: Settings
-    namespace: MutableMapping[str, Any]
-    jitted: JittedFunctions = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.jitted = JittedFunctions(self.text, self.settings, self.namespace)
+    def __init__(
+        self, text: CellText, settings: Settings, namespace: MutableMapping[str, Any]
+    ) -> None:
+        self.text = text
+        self.settings = settings
+        self.namespace = namespace
+        self.recorder = SideEffectRecorder(text.file)
+        self.jitted = JittedFunctions(text, settings, namespace)
 
     def names(self) -> tuple[str, ...]:
         """The functions to wrap. Raises ValueError for an unknown `--only` name."""
@@ -52,19 +51,19 @@ class DecoratedCell:
             raise not_one(found, self.text, composition, "decorates", has)
         return found
 
-    def explained(self) -> AbstractContextManager[None]:
-        """Add a sentence to errors of the cell."""
-        composition = self.settings.composition
-        return CellErrors(self.text, self.namespace, composition, wrote=True).explained()
-
-    def execute(self, listener: Listener, sources: SourceFiles) -> Any:
+    def execute(self, given: Invocation) -> Any:
         """Run the cell in the user's namespace, as Python does, and collect its calls.
 
         The value of its last expression.
         """
         wrapped = self.names()
-        with self.jitted.recording(listener, sources):
+        with self.recorder, self.jitted.recording(given.context.listener, given.sources):
             return self._executed(wrapped)
+
+    def runs(self, given: Invocation) -> Iterator[tuple[Run, FinishedRun]]:
+        """The programs of the cell, timed on the arguments of their first call."""
+        for run in [Run(call, given) for call in self.jitted.calls]:
+            yield run, run.finished()
 
     def execute_alone(self) -> Any:
         """Run the cell with its entry points wrapped and collect nothing; the value to show."""

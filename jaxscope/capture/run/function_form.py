@@ -8,7 +8,7 @@ runs as plain Python, and a note says why. Every name is bound as plain Python b
 from __future__ import annotations
 
 import ast
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from dataclasses import replace
 from functools import partial
 from types import CodeType, FunctionType, MethodType
@@ -64,16 +64,13 @@ class FunctionCell:
         """Run the cell under its transforms and collect nothing; the value to show."""
         return self._executed(_Callees(self, self._chosen()))
 
-    def runs(self) -> list[tuple[Run, FinishedRun]]:
+    def runs(self, given: Invocation) -> Iterator[tuple[Run, FinishedRun]]:
         """The programs of the cell, timed on the arguments of their first call."""
-        given = self.calls.given
-        assert given is not None
-        found = [Run(call, given) for call in self.jitted.calls]
-        made = [(run, run.finished()) for run in found]
+        for run in [Run(call, given) for call in self.jitted.calls]:
+            yield run, run.finished()
         for subject, wrapped, captured in self.calls.compiled:
             run = Run(subject, given)
-            made.append((run, run.run(wrapped, captured)))
-        return made
+            yield run, run.run(wrapped, captured)
 
     def notes(self) -> tuple[str, ...]:
         """Notes about the calls, for the first lines of the report."""

@@ -72,10 +72,7 @@ class RecordedCall:
         return nullcontext()
 
     def _facts(self, captured: Captured) -> ProgramFacts:
-        leaves = captured.leaves()
-        if len(captured.paths) < len(leaves):
-            leaves = captured.traced_leaves()
-        by_path = dict(zip(captured.paths, leaves, strict=False))
+        by_path = dict(zip(captured.paths, captured.named_leaves(), strict=False))
         composition = self.cell.settings.composition
         mapped = parameters.mapped(composition, self.jitted, self.kwargs, by_path)
         return ProgramFacts(

@@ -6,6 +6,7 @@ Each step gives a frozen value, so that a step may be replaced, repeated or left
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from jaxscope.capture.forms.trial import TracedForm
@@ -42,12 +43,12 @@ class Subject(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class Run:
     """One program in five steps: read → trace → compile → run → describe."""
 
-    def __init__(self, subject: Subject, invocation: Invocation) -> None:
-        self._subject = subject
-        self._given = invocation
+    _subject: Subject
+    _given: Invocation
 
     def read(self) -> WrappedCall:
         """Find the inputs and the function that JAX shall trace."""

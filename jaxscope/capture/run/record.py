@@ -171,11 +171,8 @@ def _program(finished: FinishedRun, facts: ProgramFacts, sources: SourceFiles) -
     tagged = handles.tagged
     # A tagged program can also come back from a cache with other tags, or with none.
     doubt = handles.doubt()
-    leaves = captured.leaves()
     reasons: dict[str, str] = {}
-    paths: Sequence[str] = captured.paths
-    if len(paths) < len(leaves):
-        leaves = captured.traced_leaves()
+    paths, leaves = captured.paths, captured.named_leaves()
     if facts.arguments is not None:
         reasons = {leaf.path: leaf.reason for leaf in facts.arguments.leaves}
         by_path = {leaf.path: leaf.value for leaf in facts.arguments.leaves}

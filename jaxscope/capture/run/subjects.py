@@ -33,22 +33,20 @@ class NoFunctionError(SettingsError, TypeError):
     """An object that cannot be called."""
 
 
+@dataclass(slots=True)
 class CellSubject:
     """A cell in block form."""
 
-    def __init__(
-        self, text: CellText, settings: Settings, namespace: MutableMapping[str, Any]
-    ) -> None:
-        self._text = text
-        self._settings = settings
-        self._namespace = namespace
-        self._block: Block | None = None
+    text: CellText
+    settings: Settings
+    namespace: MutableMapping[str, Any]
+    _block: Block | None = field(default=None, init=False)
 
     def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
         """The cell as a function of its inputs. Raises RefusedError and SettingsError."""
-        text, namespace = self._text, self._namespace
-        block = self._block = Block(text, namespace, self._settings)
-        form = TransformedForm(block, self._settings.composition, device)
+        text, namespace = self.text, self.namespace
+        block = self._block = Block(text, namespace, self.settings)
+        form = TransformedForm(block, self.settings.composition, device)
         wrapped = _wrapped(
             form,
             block,
@@ -70,9 +68,9 @@ class CellSubject:
         return self._block is not None and self._block.has_run
 
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
-        composition = self._settings.composition
+        composition = self.settings.composition
         traced = () if self._block is None else self._block.inputs.traced_names()
-        return CellErrors(self._text, self._namespace, composition, traced).explained(request)
+        return CellErrors(self.text, self.namespace, composition, traced).explained(request)
 
 
 @dataclass(slots=True)

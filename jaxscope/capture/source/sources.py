@@ -11,6 +11,7 @@ import sys
 import sysconfig
 from collections.abc import Callable
 
+from jaxscope.capture.source.frames import Position
 from jaxscope.model import Frame, Source, SourceKind, Span
 
 # Packages whose frames are never the user's, also where they are installed outside site-packages.
@@ -55,9 +56,7 @@ class SourceFiles:
             found = self._index[file] = self._find(file)
             return found
 
-    def span(
-        self, index: int, position: tuple[int | None, int | None, int | None, int | None]
-    ) -> Span:
+    def span(self, index: int, position: Position) -> Span:
         """The span of a code position `(line, end line, column, end column)`.
 
         Python counts columns in bytes of UTF-8, a span in characters.
@@ -72,12 +71,7 @@ class SourceFiles:
             self._characters(index, last, end_column or column or 0),
         )
 
-    def frame(
-        self,
-        file: str,
-        function: str,
-        position: tuple[int | None, int | None, int | None, int | None],
-    ) -> Frame | None:
+    def frame(self, file: str, function: str, position: Position) -> Frame | None:
         """The frame at a code position, or None if the file is not the user's."""
         index = self.index(file)
         if index is None:
