@@ -165,8 +165,7 @@ class Captured:
 
     def named_leaves(self) -> list[Any]:
         """Those that `paths` name: without static ones where JAX named them."""
-        leaves = self.leaves()
-        return self.traced_leaves() if len(self.paths) < len(leaves) else leaves
+        return self.traced_leaves() if len(self.paths) < len(self.leaves()) else self.leaves()
 
     def traced_leaves(self) -> list[Any]:
         """The same without static ones."""
@@ -291,10 +290,9 @@ def _key(request: CompileRequest, traced: Any, lowered: Any) -> Key | None:
 
 def identity(request: CompileRequest, traced: Any, lowered: Any) -> str:
     """A hash of everything that determines XLA's input and the results' Python types."""
-    leaves = _leaves(request)
     kept = _jax.kept_arguments(lowered)
     digest = hashlib.sha256(lowered.as_text().encode())
-    for position, (path, leaf) in enumerate(zip(_paths(request), leaves, strict=True)):
+    for position, (path, leaf) in enumerate(zip(_paths(request), _leaves(request), strict=True)):
         if kept is None or position in kept:
             where = ""
             if isinstance(leaf, jax.Array) and leaf.committed:
@@ -310,8 +308,7 @@ def identity(request: CompileRequest, traced: Any, lowered: Any) -> str:
 
 
 def _cached(request: CompileRequest, compiled: Any, lowered: Any, tagged: Tagged) -> CachedProgram:
-    arguments = (tuple(request.args), dict(request.kwargs))
-    leaves, treedef = jax.tree_util.tree_flatten(arguments)
+    leaves, treedef = jax.tree_util.tree_flatten((tuple(request.args), dict(request.kwargs)))
     try:
         kept = _jax.kept_arguments(lowered)
     except Exception:  # then all arguments count as kept
